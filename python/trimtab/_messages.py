@@ -1,0 +1,90 @@
+"""What goes in: a caller's messages, and what a session file gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Message: TypeAlias = "Mapping[str, Any]"
+"""One message or item, in its provider's own shape. Never mutated."""
+
+Provider = Literal["anthropic", "openai_chat", "openai_responses", "bedrock", "gemini"]
+"""The message shapes that providers accept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """What a provider charged for one call that a session file records.
+
+    Attributes:
+        before: number of messages of the transcript that the call's prompt held: ``messages[:before]``.
+        prompt: input tokens, with those read from and written to a cache.
+        output: output tokens; 0 where the file does not say.
+    """
+
+    before: int
+    prompt: int
+    output: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A part of a file that could not be read.
+
+    Attributes:
+        line: line number, from 1.
+        offset: byte offset of the line's start.
+        reason: what is wrong with it.
+    """
+
+    line: int
+    offset: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """A change that makes what a file holds sendable.
+
+    Attributes:
+        index: position in ``messages`` of the message that was changed or added.
+        code: what was done: ``interrupted_result`` (an open call got one), ``orphan_result`` (a result without its
+            call became text), ``duplicate_call``, ``duplicate_result`` or ``first_role``.
+        id: the call's id, empty if there is none.
+    """
+
+    index: int
+    code: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What ``read`` found in a session file.
+
+    Attributes:
+        messages: the prompt's messages, in the provider's shape.
+        provider: that shape.
+        format: the kind of file: ``claude_code``, ``codex``, ``anthropic``, ``openai_chat`` or ``openai_responses``.
+        model: the model that was used last, None if the file does not say.
+        system: the system prompt, where the file has it apart from the messages.
+        tools: tool definitions, where the file has them.
+        usage: what calls were charged, oldest first.
+        skipped: lines that could not be read.
+        repaired: changes made so that a provider accepts the list.
+        lines: number of lines (or list entries) seen, blank ones not counted.
+    """
+
+    messages: list[dict[str, Any]]
+    provider: Provider
+    format: str
+    model: str | None = None
+    system: str | list[dict[str, Any]] | None = None
+    tools: list[dict[str, Any]] | None = None
+    usage: list[Charged] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    repaired: list[Repaired] = field(default_factory=list)
+    lines: int = 0

@@ -1,0 +1,34 @@
+//! What can go wrong in the core.
+
+/// A failure that names what was wanted and what came.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Two columns that belong together have different lengths.
+    #[error("{what} has {got} entries, expected {want}")]
+    Length {
+        /// The column.
+        what: &'static str,
+        /// The entries it should have.
+        want: usize,
+        /// The entries it has.
+        got: usize,
+    },
+    /// A message cannot be read.
+    #[error("{path}: {what}")]
+    Message {
+        /// Where, as `messages[3].content[0]`.
+        path: String,
+        /// Position of the message.
+        index: usize,
+        /// What is wrong with it.
+        what: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// An argument that no transcript can answer.
+    #[error("{0}")]
+    Argument(String),
+    /// More rows, bytes or tokens than a `u32` column can name.
+    #[error("{0} exceed the 4,294,967,295 that a transcript's columns can hold")]
+    Overflow(&'static str),
+}

@@ -1,0 +1,259 @@
+//! Where the shape readers write what they read.
+
+use std::ops::Range;
+
+use super::{Kind, Ledger, MessageFlag, Role, RowFlag};
+use crate::error::Error;
+use crate::node::{Node, write_json};
+use crate::text::{Counter, Size};
+
+/// How a summary in our envelope begins; the binding writes it (`trimtab.place`), the scan knows it again.
+pub const ENVELOPE: &str = "<trimtab-summary ";
+
+/// What a pruned result begins with.
+pub const PRUNED: &str = "[trimtab: pruned ";
+
+/// A piece of a row's text.
+enum Piece<T> {
+    Given(T),
+    Made(String),
+    /// Part of what the message says, but not text to the model: a picture's data, a signature.
+    Data(T),
+}
+
+impl<T: AsRef<str>> AsRef<str> for Piece<T> {
+    fn as_ref(&self) -> &str {
+        match self {
+            Self::Given(text) | Self::Data(text) => text.as_ref(),
+            Self::Made(text) => text,
+        }
+    }
+}
+
+/// Takes messages and rows in order; texts wait here, uncounted, until [`Builder::finish`].
+pub struct Builder<T> {
+    ledger: Ledger,
+    /// Texts by row: first and behind last of `pieces`.
+    spans: Vec<Range<usize>>,
+    pieces: Vec<Piece<T>>,
+    media: Vec<u32>,
+    block: Option<usize>,
+}
+
+impl<T: AsRef<str> + Send + Sync> Default for Builder<T> {
+    fn default() -> Self {
+        let ledger = Ledger::default();
+        Self { ledger, spans: Vec::new(), pieces: Vec::new(), media: Vec::new(), block: None }
+    }
+}
+
+impl<T: AsRef<str> + Send + Sync> Builder<T> {
+    /// Starts a message.
+    pub fn message(&mut self, role: Role) {
+        self.ledger.role.push(role);
+        self.ledger.marks.push(0);
+        self.ledger.first.push(u32::try_from(self.ledger.owner.len()).unwrap_or(u32::MAX)); // checked in finish
+        self.block = None;
+    }
+
+    /// Says which block of the message is read, for error paths.
+    pub fn at(&mut self, block: usize) {
+        self.block = Some(block);
+    }
+
+    /// Marks the message.
+    pub fn mark(&mut self, mark: MessageFlag) {
+        if let Some(marks) = self.ledger.marks.last_mut() {
+            *marks |= mark as u16;
+        }
+    }
+
+    /// Starts a row of `kind`; `name` is the tool or the block's type.
+    pub fn row(&mut self, kind: Kind, name: &str) {
+        self.ledger.owner.push(u32::try_from(self.ledger.role.len() - 1).unwrap_or(u32::MAX));
+        self.ledger.kind.push(kind);
+        self.ledger.flags.push(0);
+        self.ledger.ids.push("");
+        self.ledger.names.push(name);
+        self.spans.push(self.pieces.len()..self.pieces.len());
+        self.media.push(0);
+    }
+
+    /// Renames the row: the tool, once it is known.
+    pub fn name(&mut self, name: &str) {
+        self.ledger.names.set_last(name);
+    }
+
+    /// Gives the row the id of its call.
+    pub fn id(&mut self, id: &str) {
+        self.ledger.ids.set_last(id);
+    }
+
+    /// Flags the row.
+    pub fn flag(&mut self, flag: RowFlag) {
+        if let Some(flags) = self.ledger.flags.last_mut() {
+            *flags |= flag as u16;
+        }
+    }
+
+    /// Adds text to the row.
+    pub fn text(&mut self, text: T) {
+        self.piece(Piece::Given(text));
+    }
+
+    /// Adds text of our own making to the row.
+    pub fn made(&mut self, text: String) {
+        self.piece(Piece::Made(text));
+    }
+
+    /// Adds `node` to the row, as compact JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Message`] if it cannot be written as JSON.
+    pub fn json<N: Node>(&mut self, node: &N) -> Result<(), Error> {
+        let mut out = String::new();
+        match write_json(node, &mut out) {
+            Err(Error::Argument(what)) => Err(self.bad("", &what, "pass what JSON can say: dict, list, str, numbers")),
+            other => other.map(|()| self.made(out)),
+        }
+    }
+
+    /// Adds what is no text to the model: it changes the digest, not the count.
+    pub fn data(&mut self, data: T) {
+        self.piece(Piece::Data(data));
+    }
+
+    /// Adds a picture's or a document's tokens to the row.
+    pub fn media(&mut self, tokens: u32) {
+        if let Some(media) = self.media.last_mut() {
+            *media = media.saturating_add(tokens);
+        }
+    }
+
+    fn piece(&mut self, piece: Piece<T>) {
+        self.pieces.push(piece);
+        if let Some(span) = self.spans.last_mut() {
+            span.end = self.pieces.len();
+        }
+    }
+
+    /// An error at the place that is being read.
+    #[must_use]
+    pub fn bad(&self, key: &str, what: &str, hint: &str) -> Error {
+        let index = self.ledger.role.len().saturating_sub(1);
+        let block = self.block.map(|b| format!(".content[{b}]")).unwrap_or_default();
+        let key = if key.is_empty() { String::new() } else { format!(".{key}") };
+        let path = format!("messages[{index}]{block}{key}");
+        Error::Message { path, index, what: what.to_owned(), hint: hint.to_owned() }
+    }
+
+    /// Counts and digests all texts, in parallel where that gains, and pairs calls with results.
+    ///
+    /// Takes `&self`: the texts are still borrowed, and are to be dropped by whoever owns their source.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] where rows or tokens pass what a column can name.
+    pub fn finish(&self, counter: &Counter) -> Result<Ledger, Error> {
+        let rows = u32::try_from(self.spans.len()).map_err(|_| Error::Overflow("rows"))?;
+        let mut ledger = self.ledger.clone();
+        ledger.first.push(rows);
+        let measured = counter.map_many(&self.pieces, |piece| Measured::of(piece, counter));
+        let (mut sizes, mut hashes) = (Vec::with_capacity(self.spans.len()), Vec::with_capacity(self.spans.len()));
+        for (row, span) in self.spans.iter().enumerate() {
+            let mut size = Size::default();
+            let mut hasher = blake3::Hasher::new();
+            let mut traits = Traits { empty: true, blank: true, ..Traits::default() };
+            for (n, piece) in measured[span.clone()].iter().enumerate() {
+                size += piece.size;
+                hasher.update(&piece.digest);
+                traits.join(piece.traits, n == 0);
+            }
+            ledger.flags[row] |= traits.flags(ledger.kind[row]);
+            sizes.push(size);
+            hashes.push(hasher.finalize());
+        }
+        ledger.measure(&sizes, &self.media, counter)?;
+        ledger.digests = (0..ledger.messages()).map(|m| digest_message(&ledger, m, &hashes, &self.media)).collect();
+        ledger.join();
+        Ok(ledger)
+    }
+}
+
+/// What there is to know of a piece.
+struct Measured {
+    size: Size,
+    traits: Traits,
+    digest: [u8; 32],
+}
+
+impl Measured {
+    fn of<T: AsRef<str>>(piece: &Piece<T>, counter: &Counter) -> Self {
+        let text = piece.as_ref();
+        let digest = *blake3::hash(text.as_bytes()).as_bytes();
+        match piece {
+            Piece::Data(_) => {
+                Self { size: Size::default(), traits: Traits { empty: true, blank: true, ..Traits::default() }, digest }
+            }
+            _ => Self { size: counter.size(text), traits: Traits::of(text), digest },
+        }
+    }
+}
+
+/// What a text is like.
+#[derive(Clone, Copy, Default)]
+struct Traits {
+    empty: bool,
+    blank: bool,
+    trailing: bool,
+    summary: bool,
+    pruned: bool,
+}
+
+impl Traits {
+    fn of(text: &str) -> Self {
+        Self {
+            empty: text.is_empty(),
+            blank: text.trim().is_empty(),
+            trailing: text.ends_with(char::is_whitespace),
+            summary: text.starts_with(ENVELOPE),
+            pruned: text.starts_with(PRUNED),
+        }
+    }
+
+    fn join(&mut self, next: Self, first: bool) {
+        self.empty &= next.empty;
+        self.blank &= next.blank;
+        self.trailing = next.trailing;
+        self.summary |= first && next.summary;
+        self.pruned |= first && next.pruned;
+    }
+
+    fn flags(self, kind: Kind) -> u16 {
+        let pick = |on: bool, flag: RowFlag| if on { flag as u16 } else { 0 };
+        pick(self.empty, RowFlag::Empty)
+            | pick(self.blank, RowFlag::Blank)
+            | pick(self.trailing, RowFlag::Trailing)
+            | pick(self.summary && kind == Kind::Text, RowFlag::Summary)
+            | pick(self.pruned && kind == Kind::Result, RowFlag::Pruned)
+    }
+}
+
+/// What a message says, as sixteen bytes: role, marks and for each row its kind, id, name, media and text.
+fn digest_message(ledger: &Ledger, index: usize, texts: &[blake3::Hash], media: &[u32]) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&[ledger.role[index] as u8]);
+    hasher.update(&ledger.marks[index].to_le_bytes());
+    for row in ledger.rows_of(index) {
+        hasher.update(&[ledger.kind[row] as u8, 0]);
+        for text in [ledger.ids.get(row), ledger.names.get(row)] {
+            hasher.update(&(text.len() as u64).to_le_bytes()); // the length parts an id from the name behind it
+            hasher.update(text.as_bytes());
+        }
+        hasher.update(&ledger.flags[row].to_le_bytes());
+        hasher.update(&media[row].to_le_bytes());
+        hasher.update(texts[row].as_bytes());
+    }
+    super::short(&hasher.finalize())
+}

@@ -1,0 +1,65 @@
+//! Which rows belong together, and where a transcript can be cut without parting them.
+
+use std::collections::HashMap;
+
+use super::{Ledger, MessageFlag, UNPAIRED};
+
+/// Pairs calls with their results, by id: the latest open call of that id before the result.
+///
+/// Server tools pair with server results only, client tools with client results.
+#[must_use]
+pub fn pairs(ledger: &Ledger) -> Vec<i32> {
+    let mut pair = vec![UNPAIRED; ledger.rows()];
+    let mut open: HashMap<(bool, &str), Vec<usize>> = HashMap::new();
+    for (row, kind) in ledger.kind.iter().enumerate() {
+        let server = matches!(kind, super::Kind::ServerCall | super::Kind::ServerResult);
+        let key = (server, ledger.ids.get(row));
+        if kind.is_call() {
+            open.entry(key).or_default().push(row);
+        } else if kind.is_result()
+            && let Some(call) = open.get_mut(&key).and_then(Vec::pop)
+        {
+            pair[call] = number(row);
+            pair[row] = number(call);
+        }
+    }
+    pair
+}
+
+fn number(row: usize) -> i32 {
+    i32::try_from(row).unwrap_or(UNPAIRED) // 2^31 rows would need 100 GB of columns
+}
+
+/// Whether each cut parts no group; one entry more than there are messages.
+///
+/// A group is an assistant message with its calls and all their results, and a message with what it is glued to. A call
+/// without its result is open to the end: no cut behind it is safe, the one at the end included.
+#[must_use]
+pub fn safe(ledger: &Ledger) -> Vec<bool> {
+    let n = ledger.messages();
+    let mut opens = vec![0i32; n + 2]; // +1 where a span begins to straddle cuts, -1 where it stops
+    for (row, kind) in ledger.kind.iter().enumerate() {
+        if !kind.is_call() {
+            continue;
+        }
+        let from = ledger.owner[row] as usize;
+        let to = match usize::try_from(ledger.pair[row]) {
+            Ok(result) => ledger.owner[result] as usize,
+            Err(_) => n,
+        };
+        opens[from + 1] += 1;
+        opens[to + 1] -= 1;
+    }
+    for (message, _) in ledger.marks.iter().enumerate().filter(|(m, _)| ledger.marked(*m, MessageFlag::Glued)) {
+        opens[message + 1] += 1;
+        opens[message + 2] -= 1;
+    }
+    let mut straddling = 0;
+    opens[..=n]
+        .iter()
+        .map(|change| {
+            straddling += change;
+            straddling == 0
+        })
+        .collect()
+}

@@ -1,0 +1,97 @@
+//! What rows and messages are. The numbers are part of the Python interface: add at the end, never renumber.
+
+/// What a content block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Text of anybody.
+    Text = 0,
+    /// A call of a client's tool.
+    Call = 1,
+    /// The result of one.
+    Result = 2,
+    /// Thinking or reasoning, with its text or without.
+    Thinking = 3,
+    /// A picture.
+    Image = 4,
+    /// A document or a file.
+    Document = 5,
+    /// A call that the provider runs itself, or an MCP server does.
+    ServerCall = 6,
+    /// The result of one.
+    ServerResult = 7,
+    /// A provider's own compaction of what was before; opaque and first.
+    Compaction = 8,
+    /// Anything that we do not know: counted, moved whole, never edited.
+    Opaque = 9,
+}
+
+impl Kind {
+    /// Whether the row asks for a result.
+    #[must_use]
+    pub fn is_call(self) -> bool {
+        matches!(self, Self::Call | Self::ServerCall)
+    }
+
+    /// Whether the row is the result of a call.
+    #[must_use]
+    pub fn is_result(self) -> bool {
+        matches!(self, Self::Result | Self::ServerResult)
+    }
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Role {
+    /// The user, and in the Messages shape the results of tools.
+    User = 0,
+    /// The model.
+    Assistant = 1,
+    /// System or developer text.
+    System = 2,
+    /// The result of a tool, where that is a message of its own.
+    Tool = 3,
+    /// A role that we do not know.
+    Other = 4,
+}
+
+/// What is notable about a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum RowFlag {
+    /// Its text is empty.
+    Empty = 1,
+    /// Its text is white space.
+    Blank = 2,
+    /// It carries a cache marker.
+    Cached = 4,
+    /// It is signed or encrypted.
+    Signed = 8,
+    /// It reports an error.
+    Error = 16,
+    /// Its text ends in white space.
+    Trailing = 32,
+    /// It is a summary in our envelope.
+    Summary = 64,
+    /// It is a result whose content has been pruned.
+    Pruned = 128,
+    /// A field that the provider requires is missing.
+    Incomplete = 256,
+}
+
+/// What is notable about a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum MessageFlag {
+    /// Its content is null or missing.
+    Null = 1,
+    /// Its content is an empty list or string.
+    Empty = 2,
+    /// It belongs with the message behind it.
+    Glued = 4,
+    /// It has a list of calls without an entry.
+    NoCalls = 8,
+    /// Its content is a bare string.
+    Plain = 16,
+}

@@ -1,0 +1,173 @@
+//! A transcript as numbers.
+//!
+//! Rows are content blocks in order; messages own consecutive rows. Decisions are made on these columns alone.
+
+pub mod builder;
+pub mod cut;
+pub mod groups;
+pub mod kind;
+pub mod strings;
+
+pub use builder::Builder;
+pub use kind::{Kind, MessageFlag, Role, RowFlag};
+pub use strings::Strings;
+
+use crate::error::Error;
+use crate::text::{Counter, Rates, Size};
+
+/// No partner.
+pub const UNPAIRED: i32 = -1;
+
+/// A transcript's columns, one entry a row or a message. Holds no text but ids and names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// The message of each row.
+    pub owner: Vec<u32>,
+    /// What each row is.
+    pub kind: Vec<Kind>,
+    /// Tokens of each row.
+    pub tokens: Vec<u32>,
+    /// The row that each row is paired with (call and result), [`UNPAIRED`] for none.
+    pub pair: Vec<i32>,
+    /// Bytes of each row's text.
+    pub bytes: Vec<u32>,
+    /// Unicode scalar values of each row's text.
+    pub chars: Vec<u32>,
+    /// UTF-16 units of each row's text.
+    pub utf16: Vec<u32>,
+    /// [`RowFlag`] bits of each row.
+    pub flags: Vec<u16>,
+    /// The call's id of each row, empty where it has none.
+    pub ids: Strings,
+    /// Tool name or block type of each row.
+    pub names: Strings,
+    /// Who speaks, for each message.
+    pub role: Vec<Role>,
+    /// [`MessageFlag`] bits of each message.
+    pub marks: Vec<u16>,
+    /// The first row of each message, and the number of rows at the end.
+    pub first: Vec<u32>,
+    /// Digest of what each message says.
+    pub digests: Vec<[u8; 16]>,
+    /// Tokens that a message costs beyond its rows.
+    pub overhead: u32,
+    /// For each cut, whether no group straddles it; one more than there are messages.
+    pub safe: Vec<bool>,
+}
+
+impl Ledger {
+    /// Number of messages.
+    #[must_use]
+    pub fn messages(&self) -> usize {
+        self.role.len()
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.owner.len()
+    }
+
+    /// The rows of message `index`.
+    #[must_use]
+    pub fn rows_of(&self, index: usize) -> std::ops::Range<usize> {
+        self.first[index] as usize..self.first[index + 1] as usize
+    }
+
+    /// Whether row `row` carries `flag`.
+    #[must_use]
+    pub fn has(&self, row: usize, flag: RowFlag) -> bool {
+        self.flags[row] & flag as u16 != 0
+    }
+
+    /// Whether message `index` carries `mark`.
+    #[must_use]
+    pub fn marked(&self, index: usize, mark: MessageFlag) -> bool {
+        self.marks[index] & mark as u16 != 0
+    }
+
+    /// Tokens of each message: its rows and what a message costs by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] for a message of more than 4,294,967,295 tokens.
+    pub fn per_message(&self) -> Result<Vec<u32>, Error> {
+        (0..self.messages())
+            .map(|m| {
+                let rows: u64 = self.rows_of(m).map(|r| u64::from(self.tokens[r])).sum();
+                u32::try_from(rows + u64::from(self.overhead)).map_err(|_| Error::Overflow("tokens"))
+            })
+            .collect()
+    }
+
+    /// Digest of the transcript: of every message's digest, in order.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 16] {
+        let mut hasher = blake3::Hasher::new();
+        self.digests.iter().for_each(|d| {
+            hasher.update(d);
+        });
+        short(&hasher.finalize())
+    }
+
+    /// Puts the messages of `tail` behind these: what was read is not read again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] where the rows pass what a column can name.
+    pub fn extend(mut self, tail: Self) -> Result<Self, Error> {
+        let rows = u32::try_from(self.rows() + tail.rows()).map_err(|_| Error::Overflow("rows"))?;
+        let (row, message) = (rows - size(tail.rows())?, size(self.messages())?);
+        self.owner.extend(tail.owner.iter().map(|m| m + message));
+        self.kind.extend(tail.kind);
+        self.tokens.extend(tail.tokens);
+        self.bytes.extend(tail.bytes);
+        self.chars.extend(tail.chars);
+        self.utf16.extend(tail.utf16);
+        self.flags.extend(tail.flags);
+        self.ids.extend(&tail.ids);
+        self.names.extend(&tail.names);
+        self.role.extend(tail.role);
+        self.marks.extend(tail.marks);
+        self.first.pop();
+        self.first.extend(tail.first.iter().map(|r| r + row));
+        self.digests.extend(tail.digests);
+        self.overhead = self.overhead.max(tail.overhead);
+        self.join();
+        Ok(self)
+    }
+
+    /// Fills what depends on all rows: pairs and safe cuts.
+    fn join(&mut self) {
+        self.pair = groups::pairs(self);
+        self.safe = groups::safe(self);
+    }
+
+    /// Writes tokens and lengths of each row, as `counter` sees them.
+    fn measure(&mut self, sizes: &[Size], media: &[u32], counter: &Counter) -> Result<(), Error> {
+        let rates = counter.rates;
+        self.overhead = rates.message;
+        for (row, (text, media)) in sizes.iter().zip(media).enumerate() {
+            let written =
+                self.role[self.owner[row] as usize] == Role::Assistant && self.kind[row] != Kind::ServerResult;
+            let rate = if written { rates.written } else { rates.given };
+            let call = if self.kind[row].is_call() { rates.call } else { 0 };
+            let tokens = Rates::scale(text.tokens, rate) + (media + call) as usize;
+            self.tokens.push(u32::try_from(tokens).map_err(|_| Error::Overflow("tokens"))?);
+            self.bytes.push(size(text.bytes)?);
+            self.chars.push(size(text.chars)?);
+            self.utf16.push(size(text.utf16)?);
+        }
+        Ok(())
+    }
+}
+
+fn size(n: usize) -> Result<u32, Error> {
+    u32::try_from(n).map_err(|_| Error::Overflow("bytes"))
+}
+
+fn short(hash: &blake3::Hash) -> [u8; 16] {
+    let mut out = [0; 16];
+    out.copy_from_slice(&hash.as_bytes()[..16]);
+    out
+}

@@ -1,0 +1,68 @@
+//! Many short strings in one buffer.
+
+/// A column of strings: one allocation for all, so that a million ids cost their bytes and four more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Strings {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Strings {
+    /// Adds one.
+    pub fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.ends.push(self.text.len());
+    }
+
+    /// Replaces the last one, if there is one.
+    pub fn set_last(&mut self, text: &str) {
+        if self.ends.pop().is_some() {
+            self.text.truncate(self.ends.last().copied().unwrap_or(0));
+            self.push(text);
+        }
+    }
+
+    /// The string at `index`; empty past the end.
+    #[must_use]
+    pub fn get(&self, index: usize) -> &str {
+        let Some(&end) = self.ends.get(index) else { return "" };
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.text[start..end]
+    }
+
+    /// Adds those of another column.
+    pub fn extend(&mut self, other: &Self) {
+        let base = self.text.len();
+        self.text.push_str(&other.text);
+        self.ends.extend(other.ends.iter().map(|end| base + end));
+    }
+
+    /// Number of strings.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_come_back_as_they_went_in() {
+        let mut column = Strings::default();
+        ["a", "", "çé", "d"].iter().for_each(|s| column.push(s));
+        column.set_last("end");
+        let copy = column.clone();
+        column.extend(&copy);
+        let all: Vec<&str> = (0..column.len()).map(|i| column.get(i)).collect();
+        assert_eq!(all, ["a", "", "çé", "end", "a", "", "çé", "end"]);
+        assert_eq!(column.get(99), "");
+    }
+}

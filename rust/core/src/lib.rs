@@ -1,0 +1,15 @@
+//! The core of trimtab: transcripts in, numbers out.
+//!
+//! A transcript is read once, through a [`node::Node`], into a [`ledger::Ledger`]: parallel columns, one row a content
+//! block. Everything else here answers questions about those columns ([`ledger::cut`], [`validate`]) or about one text
+//! ([`text`], [`truncate`]). Nothing here knows Python, opens a file or reads a clock.
+#![forbid(unsafe_code)]
+
+pub mod error;
+pub mod ledger;
+pub mod media;
+pub mod node;
+pub mod shape;
+pub mod text;
+pub mod truncate;
+pub mod validate;

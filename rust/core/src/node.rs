@@ -1,0 +1,324 @@
+//! What a JSON-like value is to the shape readers.
+//!
+//! A reader asks a [`Node`] for its shape, its entries and its text. The binding has one view over Python objects;
+//! a second one over JSON text needs no change in a reader.
+
+use std::fmt::Write as _;
+
+use crate::error::Error;
+
+/// Nesting beyond this is refused: no real message comes near it, and a cycle ends here at once.
+pub const MAX_DEPTH: usize = 200;
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// `null`, `None`.
+    Null,
+    /// `true` or `false`.
+    Bool,
+    /// An integer or a float.
+    Number,
+    /// A string.
+    Text,
+    /// An array, a list, a tuple.
+    List,
+    /// An object, a dict.
+    Map,
+    /// Anything that JSON has no word for.
+    Other,
+}
+
+impl Shape {
+    /// The word that an error message uses.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool => "a bool",
+            Self::Number => "a number",
+            Self::Text => "a string",
+            Self::List => "a list",
+            Self::Map => "a mapping",
+            Self::Other => "an object that is not JSON",
+        }
+    }
+}
+
+macro_rules! keys {
+    ($($name:ident $text:literal),* $(,)?) => {
+        /// Every key that a shape reader looks up. Closed, so that a view can prepare its own form of each once.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Key { $(#[doc = concat!("`", $text, "`")] $name),* }
+
+        impl Key {
+            /// All keys, in the order of their discriminants.
+            pub const ALL: &'static [Key] = &[$(Key::$name),*];
+
+            /// The key as it stands in JSON.
+            #[must_use]
+            pub fn text(self) -> &'static str {
+                match self { $(Key::$name => $text),* }
+            }
+        }
+    };
+}
+
+keys! {
+    Role "role", Content "content", Type "type", Text "text", Id "id", Name "name", Input "input",
+    ToolUseId "tool_use_id", IsError "is_error", Thinking "thinking", Signature "signature", Data "data",
+    Source "source", MediaType "media_type", CacheControl "cache_control", ToolCalls "tool_calls",
+    ToolCallId "tool_call_id", Function "function", FunctionCall "function_call", Custom "custom",
+    Arguments "arguments", Refusal "refusal", ImageUrl "image_url", Url "url", CallId "call_id", Output "output",
+    Summary "summary", EncryptedContent "encrypted_content", ReasoningContent "reasoning_content",
+    ApprovalRequestId "approval_request_id", Action "action", Status "status",
+}
+
+/// A JSON-like value that can be looked into. Cheap to clone.
+pub trait Node: Clone {
+    /// How the view hands out text: borrowed where it can be.
+    type Text: AsRef<str> + Send + Sync;
+
+    /// What the value is.
+    fn shape(&self) -> Shape;
+
+    /// The entry of a map, `None` where there is none or the value is no map.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the view meets while looking.
+    fn get(&self, key: Key) -> Result<Option<Self>, Error>;
+
+    /// The string's text; `None` for any other shape.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the view meets while transcoding.
+    fn text(&self) -> Result<Option<Self::Text>, Error>;
+
+    /// Calls `visit` for each item of a list, in order; does nothing for any other shape.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `visit`.
+    fn items(&self, visit: &mut dyn FnMut(Self) -> Result<(), Error>) -> Result<(), Error>;
+
+    /// Calls `visit` for each entry of a map, in order; does nothing for any other shape.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `visit`.
+    fn entries(&self, visit: &mut dyn FnMut(&str, Self) -> Result<(), Error>) -> Result<(), Error>;
+
+    /// A null, bool or number as JSON writes it; empty for any other shape.
+    fn literal(&self) -> String;
+
+    /// Whether the value is `true`.
+    fn is_true(&self) -> bool {
+        self.shape() == Shape::Bool && self.literal() == "true"
+    }
+
+    /// Number of items of a list, 0 for any other shape.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the view meets while counting.
+    fn len(&self) -> Result<usize, Error> {
+        let mut n = 0;
+        self.items(&mut |_| {
+            n += 1;
+            Ok(())
+        })?;
+        Ok(n)
+    }
+
+    /// Whether a list has no items; true for any other shape.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the view meets while counting.
+    fn is_empty(&self) -> Result<bool, Error> {
+        Ok(self.len()? == 0)
+    }
+}
+
+/// Writes `node` as compact JSON: what a provider is sent for a tool's input or an unknown block.
+///
+/// # Errors
+///
+/// [`Error::Argument`] for nesting over [`MAX_DEPTH`] (a cycle too) and for values that JSON has no word for.
+pub fn write_json<N: Node>(node: &N, out: &mut String) -> Result<(), Error> {
+    write_at(node, out, 0)
+}
+
+fn write_at<N: Node>(node: &N, out: &mut String, depth: usize) -> Result<(), Error> {
+    if depth > MAX_DEPTH {
+        return Err(Error::Argument(format!("is nested deeper than {MAX_DEPTH} levels, or contains itself")));
+    }
+    match node.shape() {
+        Shape::Text => {
+            if let Some(text) = node.text()? {
+                quote(text.as_ref(), out);
+            }
+        }
+        Shape::List => {
+            out.push('[');
+            let mut first = true;
+            node.items(&mut |item| {
+                separate(&mut first, out);
+                write_at(&item, out, depth + 1)
+            })?;
+            out.push(']');
+        }
+        Shape::Map => {
+            out.push('{');
+            let mut first = true;
+            node.entries(&mut |key, value| {
+                separate(&mut first, out);
+                quote(key, out);
+                out.push(':');
+                write_at(&value, out, depth + 1)
+            })?;
+            out.push('}');
+        }
+        Shape::Null | Shape::Bool | Shape::Number => out.push_str(&node.literal()),
+        Shape::Other => return Err(Error::Argument(format!("holds {}", Shape::Other.name()))),
+    }
+    Ok(())
+}
+
+fn separate(first: &mut bool, out: &mut String) {
+    if !std::mem::take(first) {
+        out.push(',');
+    }
+}
+
+fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c < ' ' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c)); // writing to a String cannot fail
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+#[allow(missing_docs)]
+pub mod tests {
+    use super::*;
+
+    /// A view over a value written in Rust, for the tests of the readers.
+    #[derive(Clone, Debug)]
+    pub enum Value {
+        Null,
+        Bool(bool),
+        Number(i64),
+        Text(String),
+        List(Vec<Value>),
+        Map(Vec<(String, Value)>),
+    }
+
+    impl From<&str> for Value {
+        fn from(text: &str) -> Self {
+            Self::Text(text.to_owned())
+        }
+    }
+
+    #[macro_export]
+    #[doc(hidden)]
+    macro_rules! value {
+        ({ $($k:literal : $v:tt),* $(,)? }) => { $crate::node::tests::Value::Map(vec![$(($k.to_owned(), $crate::value!($v))),*]) };
+        ([ $($v:tt),* $(,)? ]) => { $crate::node::tests::Value::List(vec![$($crate::value!($v)),*]) };
+        (null) => { $crate::node::tests::Value::Null };
+        (true) => { $crate::node::tests::Value::Bool(true) };
+        (false) => { $crate::node::tests::Value::Bool(false) };
+        ($n:literal) => { $crate::node::tests::literal($n) };
+    }
+
+    /// What a literal in [`value!`] stands for.
+    pub trait Literal {
+        fn value(self) -> Value;
+    }
+    impl Literal for &str {
+        fn value(self) -> Value {
+            Value::from(self)
+        }
+    }
+    impl Literal for i64 {
+        fn value(self) -> Value {
+            Value::Number(self)
+        }
+    }
+    pub fn literal(literal: impl Literal) -> Value {
+        literal.value()
+    }
+
+    impl Node for Value {
+        type Text = String;
+
+        fn shape(&self) -> Shape {
+            match self {
+                Self::Null => Shape::Null,
+                Self::Bool(_) => Shape::Bool,
+                Self::Number(_) => Shape::Number,
+                Self::Text(_) => Shape::Text,
+                Self::List(_) => Shape::List,
+                Self::Map(_) => Shape::Map,
+            }
+        }
+
+        fn get(&self, key: Key) -> Result<Option<Self>, Error> {
+            let Self::Map(entries) = self else { return Ok(None) };
+            Ok(entries.iter().find(|(k, _)| k == key.text()).map(|(_, v)| v.clone()))
+        }
+
+        fn text(&self) -> Result<Option<String>, Error> {
+            Ok(if let Self::Text(text) = self { Some(text.clone()) } else { None })
+        }
+
+        fn items(&self, visit: &mut dyn FnMut(Self) -> Result<(), Error>) -> Result<(), Error> {
+            if let Self::List(items) = self { items.iter().try_for_each(|item| visit(item.clone())) } else { Ok(()) }
+        }
+
+        fn entries(&self, visit: &mut dyn FnMut(&str, Self) -> Result<(), Error>) -> Result<(), Error> {
+            if let Self::Map(entries) = self {
+                entries.iter().try_for_each(|(k, v)| visit(k, v.clone()))
+            } else {
+                Ok(())
+            }
+        }
+
+        fn literal(&self) -> String {
+            match self {
+                Self::Null => "null".to_owned(),
+                Self::Bool(b) => b.to_string(),
+                Self::Number(n) => n.to_string(),
+                _ => String::new(),
+            }
+        }
+    }
+
+    #[test]
+    fn json_is_compact_and_escaped() {
+        let node = value!({"a": [1, null, true], "b": "x\"\\\n\u{1}é"});
+        let mut out = String::new();
+        write_json(&node, &mut out).unwrap();
+        assert_eq!(out, r#"{"a":[1,null,true],"b":"x\"\\\n\u0001é"}"#);
+    }
+
+    #[test]
+    fn nesting_is_refused_beyond_the_limit() {
+        let nested = |n| (0..n).fold(Value::Null, |inner, _| Value::List(vec![inner]));
+        assert!(write_json(&nested(MAX_DEPTH), &mut String::new()).is_ok());
+        assert!(write_json(&nested(MAX_DEPTH + 1), &mut String::new()).is_err());
+    }
+}

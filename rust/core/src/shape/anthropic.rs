@@ -1,0 +1,224 @@
+//! Anthropic Messages.
+
+use super::{call, identify, opaque, picture, returned, say, text_of, write};
+use crate::error::Error;
+use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
+use crate::media;
+use crate::node::{Key, Node, Shape};
+
+/// Reads one message.
+pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let role = text_of(message, Key::Role)?;
+    builder.message(match role.as_ref().map(AsRef::as_ref) {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("system") => Role::System,
+        _ => Role::Other,
+    });
+    if role.is_none() {
+        return Err(builder.bad(
+            "role",
+            "is missing or no string",
+            "give each message a role: \"user\" or \"assistant\"",
+        ));
+    }
+    let content = message.get(Key::Content)?;
+    match content.as_ref().map_or(Shape::Null, Node::shape) {
+        Shape::Null => builder.mark(MessageFlag::Null),
+        Shape::Text => {
+            builder.mark(MessageFlag::Plain);
+            builder.row(Kind::Text, "text");
+            say(message, Key::Content, builder)?;
+        }
+        Shape::List => blocks(content.as_ref(), builder)?,
+        other => {
+            let what = format!("is {}, expected a string or a list of blocks", other.name());
+            return Err(builder.bad(
+                "content",
+                &what,
+                "write text as a string, anything else as blocks with a \"type\"",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn blocks<N: Node>(content: Option<&N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let (mut index, mut last) = (0, Kind::Text);
+    if let Some(content) = content {
+        content.items(&mut |item| {
+            builder.at(index);
+            index += 1;
+            last = block(&item, builder)?;
+            Ok(())
+        })?;
+    }
+    if index == 0 {
+        builder.mark(MessageFlag::Empty);
+    }
+    if last == Kind::Thinking {
+        builder.mark(MessageFlag::Glued); // what was thought belongs to what was said or called next
+    }
+    Ok(())
+}
+
+fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Error> {
+    if block.shape() != Shape::Map {
+        let what = format!("is {}, expected a block", block.shape().name());
+        return Err(builder.bad(
+            "",
+            &what,
+            "a block is a dict with a \"type\", such as {\"type\": \"text\", \"text\": \"...\"}",
+        ));
+    }
+    let Some(name) = text_of(block, Key::Type)? else {
+        return Err(builder.bad("type", "is missing or no string", "each block names its type, such as \"text\""));
+    };
+    let name = name.as_ref();
+    let kind = kind(name);
+    if kind == Kind::Opaque {
+        opaque(block, name, builder)?;
+    } else {
+        builder.row(kind, name);
+        fields(kind, name, block, builder)?;
+    }
+    if block.get(Key::CacheControl)?.is_some_and(|c| c.shape() != Shape::Null) {
+        builder.flag(RowFlag::Cached);
+    }
+    Ok(kind)
+}
+
+fn kind(name: &str) -> Kind {
+    match name {
+        "text" => Kind::Text,
+        "tool_use" => Kind::Call,
+        "tool_result" => Kind::Result,
+        "thinking" | "redacted_thinking" => Kind::Thinking,
+        "image" => Kind::Image,
+        "document" => Kind::Document,
+        "server_tool_use" | "mcp_tool_use" => Kind::ServerCall,
+        "compaction" => Kind::Compaction,
+        other if other.ends_with("_tool_result") => Kind::ServerResult,
+        _ => Kind::Opaque,
+    }
+}
+
+fn fields<N: Node>(kind: Kind, name: &str, block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    match kind {
+        Kind::Text => say(block, Key::Text, builder),
+        Kind::Call | Kind::ServerCall => {
+            identify(block, Key::Id, builder)?;
+            call(block, Key::Input, builder)
+        }
+        Kind::Result => {
+            identify(block, Key::ToolUseId, builder)?;
+            if block.get(Key::IsError)?.is_some_and(|e| e.is_true()) {
+                builder.flag(RowFlag::Error);
+            }
+            block.get(Key::Content)?.map_or(Ok(()), |content| returned(&content, builder))
+        }
+        Kind::ServerResult => {
+            identify(block, Key::ToolUseId, builder)?;
+            write(block, Key::Content, builder)
+        }
+        Kind::Thinking => thinking(name, block, builder),
+        Kind::Image => picture(block, builder),
+        Kind::Document => document(block, builder),
+        Kind::Compaction => block.get(Key::Content)?.map_or(Ok(()), |content| returned(&content, builder)),
+        Kind::Opaque => Ok(()),
+    }
+}
+
+fn thinking<N: Node>(name: &str, block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    if name == "redacted_thinking" {
+        builder.flag(RowFlag::Signed);
+        return say(block, Key::Data, builder);
+    }
+    say(block, Key::Thinking, builder)?;
+    if let Some(signature) = text_of(block, Key::Signature)?
+        && !signature.as_ref().is_empty()
+    {
+        builder.flag(RowFlag::Signed);
+        builder.data(signature);
+    }
+    Ok(())
+}
+
+/// A document's text where it is text, an estimate by size where it is a file.
+fn document<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let Some(source) = block.get(Key::Source)? else {
+        builder.flag(RowFlag::Incomplete);
+        return Ok(());
+    };
+    if let Some(content) = source.get(Key::Content)? {
+        return returned(&content, builder);
+    }
+    let is_text = text_of(&source, Key::Type)?.is_some_and(|t| t.as_ref() == "text");
+    match text_of(&source, Key::Data)? {
+        Some(data) if is_text => builder.text(data),
+        Some(data) => {
+            builder.media(media::document_tokens(data.as_ref()));
+            builder.data(data);
+        }
+        None => builder.media(media::document_tokens("")),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{Ledger, UNPAIRED};
+    use crate::node::tests::Value;
+    use crate::text::{Counter, Encoding};
+    use crate::value;
+
+    fn scan(messages: &[Value]) -> Result<Ledger, Error> {
+        let mut builder = Builder::default();
+        messages.iter().try_for_each(|m| read(m, &mut builder))?;
+        builder.finish(&Counter::exact(Encoding::O200k))
+    }
+
+    #[test]
+    fn parallel_calls_pair_with_their_results_and_hold_together() {
+        let ledger = scan(&[
+            value!({"role": "user", "content": "go"}),
+            value!({"role": "assistant", "content": [
+                {"type": "text", "text": "two at once"},
+                {"type": "tool_use", "id": "a", "name": "Read", "input": {"path": "x"}},
+                {"type": "tool_use", "id": "b", "name": "Read", "input": {"path": "y"}}]}),
+            value!({"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "b", "content": "2"},
+                {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "1"}], "is_error": true}]}),
+            value!({"role": "assistant", "content": "done"}),
+        ])
+        .unwrap();
+        assert_eq!(ledger.pair, [UNPAIRED, UNPAIRED, 5, 4, 3, 2, UNPAIRED]);
+        assert_eq!(ledger.safe, [true, true, false, true, true]);
+        assert!(ledger.has(5, RowFlag::Error) && !ledger.has(4, RowFlag::Error));
+    }
+
+    #[test]
+    fn an_open_call_keeps_the_end_shut() {
+        let call =
+            value!({"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]});
+        let ledger = scan(&[value!({"role": "user", "content": "go"}), call]).unwrap();
+        assert_eq!(ledger.safe, [true, true, false]);
+    }
+
+    #[test]
+    fn unknown_blocks_are_counted_by_their_json() {
+        let ledger = scan(&[value!({"role": "user", "content": [{"type": "hologram", "depth": [1, 2, 3]}]})]).unwrap();
+        assert_eq!(ledger.kind, [Kind::Opaque]);
+        assert_eq!(ledger.bytes[0] as usize, r#"{"type":"hologram","depth":[1,2,3]}"#.len());
+    }
+
+    #[test]
+    fn bad_content_is_named_by_its_path() {
+        let error =
+            scan(&[value!({"role": "user", "content": "ok"}), value!({"role": "user", "content": 7})]).unwrap_err();
+        assert_eq!(error.to_string(), "messages[1].content: is a number, expected a string or a list of blocks");
+        let error = scan(&[value!({"role": "user", "content": ["text"]})]).unwrap_err();
+        assert_eq!(error.to_string(), "messages[0].content[0]: is a string, expected a block");
+    }
+}

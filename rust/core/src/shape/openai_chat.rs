@@ -1,0 +1,186 @@
+//! `OpenAI` Chat Completions.
+
+use super::{call, identify, opaque, picture_url, returned, say, text_of};
+use crate::error::Error;
+use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
+use crate::node::{Key, Node, Shape};
+
+/// Reads one message.
+pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let role = text_of(message, Key::Role)?;
+    builder.message(match role.as_ref().map(AsRef::as_ref) {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("system" | "developer") => Role::System,
+        Some("tool" | "function") => Role::Tool,
+        _ => Role::Other,
+    });
+    let Some(role) = role else {
+        let hint = "give each message a role: \"system\", \"user\", \"assistant\" or \"tool\"";
+        return Err(builder.bad("role", "is missing or no string", hint));
+    };
+    match role.as_ref() {
+        "tool" => result(message, Key::ToolCallId, builder),
+        "function" => legacy_result(message, builder),
+        _ => {
+            if text_of(message, Key::ReasoningContent)?.is_some() {
+                builder.row(Kind::Thinking, "reasoning_content");
+                say(message, Key::ReasoningContent, builder)?;
+            }
+            content(message, builder)?;
+            calls(message, builder)
+        }
+    }
+}
+
+fn result<N: Node>(message: &N, id: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    builder.row(Kind::Result, "tool");
+    identify(message, id, builder)?;
+    match message.get(Key::Content)? {
+        Some(content) if matches!(content.shape(), Shape::Text | Shape::List) => returned(&content, builder),
+        None => null(builder),
+        Some(content) if content.shape() == Shape::Null => null(builder),
+        Some(content) => Err(wrong(content.shape(), builder)),
+    }
+}
+
+/// The form before `tool_calls`: pairs by the function's name.
+fn legacy_result<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    result(message, Key::Name, builder)?;
+    if let Some(name) = text_of(message, Key::Name)? {
+        builder.id(&legacy_id(name.as_ref()));
+    }
+    Ok(())
+}
+
+fn legacy_id(name: &str) -> String {
+    format!("function_call:{name}")
+}
+
+fn content<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    match message.get(Key::Content)? {
+        None => null(builder),
+        Some(content) => match content.shape() {
+            Shape::Null => null(builder),
+            Shape::Text => {
+                builder.mark(MessageFlag::Plain);
+                builder.row(Kind::Text, "text");
+                say(message, Key::Content, builder)
+            }
+            Shape::List => {
+                let mut index = 0;
+                content.items(&mut |item| {
+                    builder.at(index);
+                    index += 1;
+                    part(&item, builder)
+                })?;
+                if index == 0 {
+                    builder.mark(MessageFlag::Empty);
+                }
+                Ok(())
+            }
+            other => Err(wrong(other, builder)),
+        },
+    }
+}
+
+fn null<T: AsRef<str> + Send + Sync>(builder: &mut Builder<T>) -> Result<(), Error> {
+    builder.mark(MessageFlag::Null);
+    Ok(())
+}
+
+fn wrong<T: AsRef<str> + Send + Sync>(shape: Shape, builder: &Builder<T>) -> Error {
+    let what = format!("is {}, expected a string, a list of parts or null", shape.name());
+    builder.bad("content", &what, "write text as a string, anything else as parts with a \"type\"")
+}
+
+fn part<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    if part.shape() != Shape::Map {
+        let what = format!("is {}, expected a part", part.shape().name());
+        return Err(builder.bad(
+            "",
+            &what,
+            "a part is a dict with a \"type\", such as {\"type\": \"text\", \"text\": \"...\"}",
+        ));
+    }
+    let Some(name) = text_of(part, Key::Type)? else {
+        return Err(builder.bad("type", "is missing or no string", "each part names its type, such as \"text\""));
+    };
+    match name.as_ref() {
+        "text" => {
+            builder.row(Kind::Text, "text");
+            say(part, Key::Text, builder)?;
+        }
+        "refusal" => {
+            builder.row(Kind::Text, "refusal");
+            say(part, Key::Refusal, builder)?;
+        }
+        "image_url" => {
+            builder.row(Kind::Image, "image_url");
+            picture_url(part, builder)?;
+        }
+        other => opaque(part, other, builder)?,
+    }
+    if part.get(Key::CacheControl)?.is_some_and(|c| c.shape() != Shape::Null) {
+        builder.flag(RowFlag::Cached);
+    }
+    Ok(())
+}
+
+fn calls<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    if let Some(calls) = message.get(Key::ToolCalls)?
+        && calls.shape() == Shape::List
+    {
+        let mut any = false;
+        calls.items(&mut |item| {
+            any = true;
+            builder.row(Kind::Call, "function");
+            identify(&item, Key::Id, builder)?;
+            match (item.get(Key::Function)?, item.get(Key::Custom)?) {
+                (Some(function), _) => call(&function, Key::Arguments, builder),
+                (None, Some(custom)) => call(&custom, Key::Input, builder),
+                (None, None) => builder.json(&item),
+            }
+        })?;
+        if !any {
+            builder.mark(MessageFlag::NoCalls);
+        }
+    }
+    if let Some(function) = message.get(Key::FunctionCall)?
+        && function.shape() == Shape::Map
+    {
+        builder.row(Kind::Call, "function_call");
+        if let Some(name) = text_of(&function, Key::Name)? {
+            builder.id(&legacy_id(name.as_ref()));
+        }
+        call(&function, Key::Arguments, builder)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{Counter, Encoding};
+    use crate::value;
+
+    #[test]
+    fn calls_and_tool_messages_are_one_group() {
+        let mut builder = Builder::default();
+        for message in [
+            value!({"role": "system", "content": "rules"}),
+            value!({"role": "assistant", "content": null, "tool_calls": [
+                {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+                {"id": "2", "type": "function", "function": {"name": "g", "arguments": "{}"}}]}),
+            value!({"role": "tool", "tool_call_id": "2", "content": "b"}),
+            value!({"role": "tool", "tool_call_id": "1", "content": "a"}),
+        ] {
+            read(&message, &mut builder).unwrap();
+        }
+        let ledger = builder.finish(&Counter::exact(Encoding::O200k)).unwrap();
+        assert_eq!(ledger.pair, [-1, 4, 3, 2, 1]);
+        assert_eq!(ledger.safe, [true, true, false, false, true]);
+        assert!(ledger.marked(1, MessageFlag::Null));
+        assert_eq!(ledger.names.get(2), "g");
+    }
+}

@@ -1,0 +1,179 @@
+//! Counting: one text, many texts, the pieces of a transcript.
+
+use rayon::prelude::*;
+
+use super::pool;
+use super::{Chars, Encoding, estimate};
+use crate::error::Error;
+
+/// Bytes from which a batch is worth a second thread: counting this much takes about 5 ms, waking a thread 50 us.
+const PARALLEL: usize = 64 * 1024;
+
+/// How a text becomes a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Engine {
+    Exact(Encoding),
+    Length(Chars),
+}
+
+/// What a model's prompt adds to the tokens of its texts: factors in thousandths, the rest in tokens.
+///
+/// [`Rates::PLAIN`] adds nothing: the tokens of an encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rates {
+    /// Text of users, system text and tool results.
+    pub given: u32,
+    /// Text, calls and thinking of the assistant.
+    pub written: u32,
+    /// A call with its result.
+    pub call: u32,
+    /// A message.
+    pub message: u32,
+}
+
+impl Rates {
+    /// The tokens of the texts, nothing added.
+    pub const PLAIN: Self = Self { given: 1000, written: 1000, call: 0, message: 0 };
+
+    /// `tokens` times a factor in thousandths, rounded half up.
+    #[must_use]
+    pub fn scale(tokens: usize, factor: u32) -> usize {
+        (tokens * factor as usize + 500) / 1000
+    }
+}
+
+/// Length of a text in every unit that a policy may ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Tokens, before a model's rates.
+    pub tokens: usize,
+    /// Bytes of UTF-8.
+    pub bytes: usize,
+    /// Unicode scalar values.
+    pub chars: usize,
+    /// UTF-16 units.
+    pub utf16: usize,
+}
+
+impl std::ops::AddAssign for Size {
+    fn add_assign(&mut self, other: Self) {
+        self.tokens += other.tokens;
+        self.bytes += other.bytes;
+        self.chars += other.chars;
+        self.utf16 += other.utf16;
+    }
+}
+
+/// Text to tokens, for an encoding or a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    engine: Engine,
+    /// What the model's prompt adds; [`Rates::PLAIN`] for an encoding.
+    pub rates: Rates,
+}
+
+impl Counter {
+    /// Counts in `encoding`, exactly.
+    #[must_use]
+    pub fn exact(encoding: Encoding) -> Self {
+        Self { engine: Engine::Exact(encoding), rates: Rates::PLAIN }
+    }
+
+    /// Estimates by length.
+    #[must_use]
+    pub fn length(chars: Chars) -> Self {
+        Self { engine: Engine::Length(chars), rates: Rates::PLAIN }
+    }
+
+    /// Adds what a model's prompt adds.
+    #[must_use]
+    pub fn with_rates(self, rates: Rates) -> Self {
+        Self { rates, ..self }
+    }
+
+    /// What does the counting: `bpe-openai o200k_base`, or `chars/4`.
+    #[must_use]
+    pub fn engine(&self) -> String {
+        match self.engine {
+            Engine::Exact(encoding) => format!("bpe-openai {}", encoding.name()),
+            Engine::Length(c) => format!("{:?}/4 rounded {:?}", c.unit, c.round).to_lowercase(),
+        }
+    }
+
+    /// Tokens of `text`, without a model's rates. Linear in its length.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use trimtab_core::text::{Counter, Encoding};
+    ///
+    /// assert_eq!(Counter::exact(Encoding::Cl100k).count("hello world"), 2);
+    /// ```
+    #[must_use]
+    pub fn count(&self, text: &str) -> usize {
+        match self.engine {
+            Engine::Exact(encoding) => encoding.count(text),
+            Engine::Length(chars) => chars.count(text),
+        }
+    }
+
+    /// Whether `text` has more than `limit` tokens, found without counting the rest.
+    #[must_use]
+    pub fn exceeds(&self, text: &str, limit: usize) -> bool {
+        match self.engine {
+            Engine::Exact(encoding) => encoding.exceeds(text, limit),
+            Engine::Length(chars) => chars.count(text) > limit,
+        }
+    }
+
+    /// All lengths of `text`.
+    #[must_use]
+    pub fn size(&self, text: &str) -> Size {
+        let (chars, utf16) = (estimate::chars(text), estimate::utf16(text));
+        Size { tokens: self.count(text), bytes: text.len(), chars, utf16 }
+    }
+
+    /// Tokens of each text, in parallel where the batch is large enough to gain by it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] for a text of more than 4,294,967,295 tokens.
+    pub fn count_many<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vec<u32>, Error> {
+        self.map_many(texts, |text| u32::try_from(self.count(text.as_ref())).map_err(|_| Error::Overflow("tokens")))
+            .into_iter()
+            .collect()
+    }
+
+    /// `measure` of each text, in parallel where the batch is large enough to gain by it.
+    pub(crate) fn map_many<T: AsRef<str> + Sync, R: Send>(
+        &self,
+        texts: &[T],
+        measure: impl Fn(&T) -> R + Sync + Send,
+    ) -> Vec<R> {
+        let bytes: usize = texts.iter().map(|t| t.as_ref().len()).sum();
+        if texts.len() < 2 || bytes < PARALLEL {
+            return texts.iter().map(measure).collect();
+        }
+        // Tasks of about 16 KB each, so that scheduling is noise beside counting.
+        let each = (texts.len() * 16 * 1024 / bytes).max(1);
+        pool::run(|| texts.par_iter().with_min_len(each).map(measure).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_texts_count_as_each_alone() {
+        let texts: Vec<String> = (0..5_000).map(|i| format!("line {i}: {}", "word ".repeat(i % 17))).collect();
+        let counter = Counter::exact(Encoding::O200k);
+        let alone: Vec<u32> = texts.iter().map(|t| u32::try_from(counter.count(t)).unwrap()).collect();
+        assert_eq!(counter.count_many(&texts).unwrap(), alone);
+    }
+
+    #[test]
+    fn rates_round_half_up() {
+        assert_eq!([0, 1, 10, 1001].map(|n| Rates::scale(n, 1145)), [0, 1, 11, 1146]);
+    }
+}

@@ -1,0 +1,101 @@
+//! Exact encodings, with their vocabularies inside.
+
+use bpe_openai::Tokenizer;
+
+use crate::error::Error;
+
+/// A byte-pair encoding whose counts equal tiktoken's `encode_ordinary`: text that looks like a special token is text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// GPT-4o and later.
+    O200k,
+    /// GPT-4, GPT-3.5.
+    Cl100k,
+}
+
+impl Encoding {
+    /// The encodings by name.
+    pub const NAMES: [(&'static str, Self); 2] = [("o200k_base", Self::O200k), ("cl100k_base", Self::Cl100k)];
+
+    /// The encoding of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] names those that there are.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        Self::NAMES.iter().find(|(n, _)| *n == name).map(|(_, e)| *e).ok_or_else(|| {
+            let known = Self::NAMES.map(|(n, _)| n).join(", ");
+            Error::Argument(format!("unknown encoding {name:?}, known are {known}"))
+        })
+    }
+
+    /// The name of the encoding.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::O200k => "o200k_base",
+            Self::Cl100k => "cl100k_base",
+        }
+    }
+
+    fn tokenizer(self) -> &'static Tokenizer {
+        match self {
+            Self::O200k => bpe_openai::o200k_base(),
+            Self::Cl100k => bpe_openai::cl100k_base(),
+        }
+    }
+
+    /// Tokens of `text`. Time is linear in its length, whatever it holds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use trimtab_core::text::Encoding;
+    ///
+    /// assert_eq!(Encoding::O200k.count("hello world"), 2);
+    /// assert_eq!(Encoding::O200k.count("<|endoftext|>"), 7); // text, not a special token
+    /// ```
+    #[must_use]
+    pub fn count(self, text: &str) -> usize {
+        self.tokenizer().count(text)
+    }
+
+    /// Whether `text` has more than `limit` tokens; stops counting there.
+    #[must_use]
+    pub fn exceeds(self, text: &str, limit: usize) -> bool {
+        text.len() > limit && {
+            let tokenizer = self.tokenizer();
+            tokenizer.count_till_limit(&tokenizer.normalize(text), limit).is_none()
+        }
+    }
+
+    /// The bytes of each token, by rank: how the vocabulary is checked against the published one.
+    #[must_use]
+    pub fn vocabulary(self) -> Vec<Vec<u8>> {
+        let bpe = &self.tokenizer().bpe;
+        (0..u32::try_from(bpe.num_tokens()).unwrap_or(u32::MAX)).map(|id| bpe.token_bytes(id).to_vec()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_runs_of_one_character_are_counted() {
+        for c in [' ', 'a', '\n', '^', '中', '0'] {
+            let text = c.to_string().repeat(1_000_000);
+            for (_, encoding) in Encoding::NAMES {
+                let tokens = encoding.count(&text);
+                assert!((7_000..=1_000_000).contains(&tokens), "{c:?} {encoding:?} {tokens}");
+                assert!(encoding.exceeds(&text, tokens - 1) && !encoding.exceeds(&text, tokens));
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let message = Encoding::named("gpt2").unwrap_err().to_string();
+        assert!(message.contains("o200k_base, cl100k_base"), "{message}");
+    }
+}

@@ -1,0 +1,330 @@
+//! Anthropic Messages: rules A1 to A20 as far as a list alone can break them.
+//!
+//! The provider merges neighbours of one role, so pairs and order are judged on turns: runs of messages of one role.
+
+use super::{Findings, Options, partner, repeated, running};
+use crate::ledger::{Kind, Ledger, MessageFlag, Role, RowFlag};
+
+/// A run of messages of one role: first and behind last.
+#[derive(Clone, Copy)]
+struct Turn {
+    role: Role,
+    start: usize,
+    stop: usize,
+}
+
+pub fn check(found: &mut Findings<'_>, options: Options) {
+    let ledger = found.ledger;
+    if ledger.messages() == 0 {
+        found.message(
+            0,
+            "empty_messages",
+            "messages: at least one message is required",
+            "send at least one user message",
+        );
+        return;
+    }
+    let turns = turns(ledger);
+    roles(found);
+    contents(found);
+    results(found, &turns);
+    calls(found, &turns, options);
+    servers(found, &turns, options);
+    thinking(found, &turns, options);
+    end(found, options);
+    markers(found);
+}
+
+fn turns(ledger: &Ledger) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
+    for (index, &role) in ledger.role.iter().enumerate() {
+        match turns.last_mut() {
+            Some(turn) if turn.role == role => turn.stop = index + 1,
+            _ => turns.push(Turn { role, start: index, stop: index + 1 }),
+        }
+    }
+    turns
+}
+
+fn rows(ledger: &Ledger, turn: Turn) -> std::ops::Range<usize> {
+    ledger.first[turn.start] as usize..ledger.first[turn.stop] as usize
+}
+
+/// A4, A6, A8: who may speak, and first.
+fn roles(found: &mut Findings<'_>) {
+    let ledger = found.ledger;
+    for (index, role) in ledger.role.iter().enumerate() {
+        match role {
+            Role::System => found.message(
+                index,
+                "system_role",
+                "messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, not \"system\" as an input message role.",
+                "pass the text as the top-level `system`",
+            ),
+            Role::Other | Role::Tool => found.message(
+                index,
+                "unknown_role",
+                "messages: role: Input should be 'user' or 'assistant'",
+                "use \"user\" or \"assistant\"",
+            ),
+            Role::User | Role::Assistant => {}
+        }
+    }
+    let leads = ledger.kind.first() == Some(&Kind::Compaction);
+    if ledger.role[0] == Role::Assistant && !leads {
+        found.message(
+            0,
+            "first_message_role",
+            "messages: first message must use the \"user\" role",
+            "put a user message in front",
+        );
+    }
+    for row in repeated(ledger, |row| ledger.kind[row] == Kind::Call) {
+        found.row(row, "duplicate_tool_use_id", "`tool_use` ids must be unique", "give each call an id of its own");
+    }
+}
+
+/// A9: nothing empty, and nothing missing.
+fn contents(found: &mut Findings<'_>) {
+    let ledger = found.ledger;
+    let last = ledger.messages() - 1;
+    for index in 0..=last {
+        let optional = index == last && ledger.role[index] == Role::Assistant;
+        let mut rows = ledger.rows_of(index);
+        let empty = rows.is_empty()
+            || (ledger.marked(index, MessageFlag::Plain) && rows.all(|row| ledger.has(row, RowFlag::Empty)));
+        if empty && !optional {
+            let words =
+                "messages: all messages must have non-empty content except for the optional final assistant message";
+            found.message(index, "empty_content", words, "leave the message out, or say something");
+            continue;
+        }
+        for row in ledger.rows_of(index).filter(|_| !empty) {
+            block(found, row);
+        }
+    }
+}
+
+fn block(found: &mut Findings<'_>, row: usize) {
+    let ledger = found.ledger;
+    if ledger.has(row, RowFlag::Incomplete) {
+        let message = format!("{}: a required field is missing or of the wrong type", ledger.names.get(row));
+        found.row(row, "field_required", message, "give the block all fields that its type asks for");
+    } else if ledger.kind[row] == Kind::Text && ledger.has(row, RowFlag::Empty) {
+        found.row(row, "empty_text_block", "messages: text content blocks must be non-empty", "leave the block out");
+    } else if ledger.kind[row] == Kind::Text && ledger.has(row, RowFlag::Blank) {
+        let words = "messages: text content blocks must contain non-whitespace text";
+        found.row(row, "blank_text_block", words, "leave the block out");
+    }
+}
+
+/// A2, A3, A5: results answer the turn before, once each, and come first.
+fn results(found: &mut Findings<'_>, turns: &[Turn]) {
+    let ledger = found.ledger;
+    for (n, &turn) in turns.iter().enumerate() {
+        let asked = if n > 0 && turns[n - 1].role == Role::Assistant { rows(ledger, turns[n - 1]) } else { 0..0 };
+        let mut other = false;
+        let mut answered: std::collections::HashSet<&str> = std::collections::HashSet::new();
+        for row in rows(ledger, turn) {
+            if ledger.kind[row] != Kind::Result {
+                other = true;
+                continue;
+            }
+            let id = ledger.ids.get(row);
+            let owed = partner(ledger, row).is_some_and(|call| asked.contains(&call));
+            if turn.role != Role::User {
+                let words = "messages: `tool_result` blocks can only be in `user` messages";
+                found.row(row, "tool_result_role", words, "move the result into a user message");
+            } else if !answered.insert(id) {
+                let words = format!(
+                    "each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id}"
+                );
+                found.row(row, "duplicate_tool_result", words, "keep one result for each call");
+            } else if !owed {
+                let words = format!(
+                    "unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+                );
+                found.row(row, "unexpected_tool_use_id", words, "drop the result, or put its call directly before it");
+            } else if other {
+                let words =
+                    format!("{} Each `tool_result` block must come before any other content.", unanswered(&[id]));
+                found.row(row, "tool_result_not_first", words, "put results before text in a user message");
+            }
+        }
+    }
+}
+
+fn unanswered(ids: &[&str]) -> String {
+    format!(
+        "`tool_use` ids were found without `tool_result` blocks immediately after: {}. Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
+        ids.join(", ")
+    )
+}
+
+/// A1: each call is answered in the next turn.
+fn calls(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
+    let ledger = found.ledger;
+    let running = running(ledger);
+    for (n, &turn) in turns.iter().enumerate().filter(|(_, t)| t.role == Role::Assistant) {
+        let answers = turns.get(n + 1).map_or(0..0, |next| rows(ledger, *next));
+        // While tools run, the results that are there may be fewer than the calls, but nothing else may follow.
+        let open = options.in_flight
+            && turn.stop > running
+            && n + 2 >= turns.len()
+            && answers.clone().all(|row| ledger.kind[row] == Kind::Result);
+        let missing: Vec<usize> = rows(ledger, turn)
+            .filter(|&row| ledger.kind[row] == Kind::Call && !open)
+            .filter(|&row| partner(ledger, row).is_none_or(|result| !answers.contains(&result)))
+            .collect();
+        if let Some(&first) = missing.first() {
+            let ids: Vec<&str> = missing.iter().map(|&row| ledger.ids.get(row)).collect();
+            found.row(
+                first,
+                "tool_use_without_result",
+                unanswered(&ids),
+                "add a result for each call, or drop the call",
+            );
+        }
+    }
+}
+
+/// A16, A18: calls that the provider runs have their result in the same turn.
+fn servers(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
+    let ledger = found.ledger;
+    for (n, &turn) in turns.iter().enumerate() {
+        let span = rows(ledger, turn);
+        for row in span.clone() {
+            let paired = partner(ledger, row).is_some_and(|other| span.contains(&other));
+            if ledger.kind[row] == Kind::ServerResult && !paired && turn.role == Role::Assistant {
+                let words = format!(
+                    "Each `{}` block must have a corresponding `server_tool_use` block before it.",
+                    ledger.names.get(row)
+                );
+                found.row(row, "server_result_without_use", words, "drop the result, or keep it with its call");
+            } else if ledger.kind[row] == Kind::ServerCall && !paired {
+                unresolved(found, row, turns.get(n + 1).copied(), options);
+            }
+        }
+    }
+}
+
+/// A17: a paused turn may leave a server call open, if only results of client tools follow.
+fn unresolved(found: &mut Findings<'_>, row: usize, next: Option<Turn>, options: Options) {
+    let ledger = found.ledger;
+    let mixed = |turn| rows(ledger, turn).any(|r| ledger.kind[r] == Kind::Result);
+    match next {
+        None if options.in_flight => {}
+        Some(turn) if mixed(turn) => {
+            if rows(ledger, turn).any(|r| ledger.kind[r] != Kind::Result) {
+                let words =
+                    "While a server tool use is unresolved, the next user message can only hold `tool_result` blocks.";
+                found.message(
+                    turn.start,
+                    "only_tool_results_allowed",
+                    words,
+                    "send the results alone, the text afterwards",
+                );
+            }
+        }
+        _ => {
+            let (name, id) = (ledger.names.get(row), ledger.ids.get(row));
+            let words = format!(
+                "`{name}` tool use with id `{id}` was found without a corresponding `{name}_tool_result` block"
+            );
+            found.row(row, "server_tool_without_result", words, "drop the call, or keep it with its result");
+        }
+    }
+}
+
+/// A12 to A14: where thinking stands.
+fn thinking(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
+    let ledger = found.ledger;
+    let thinks = |row: usize| ledger.kind[row] == Kind::Thinking;
+    for &turn in turns.iter().filter(|t| t.role == Role::Assistant) {
+        if let Some(row) = rows(ledger, turn).last().filter(|&row| thinks(row)) {
+            let words = "messages: The final block in an assistant message cannot be `thinking`.";
+            found.row(row, "thinking_last", words, "drop the thinking, or keep what came behind it");
+        }
+    }
+    for index in (0..ledger.messages()).filter(|_| options.thinking == Some(true)) {
+        let rows = ledger.rows_of(index);
+        if let Some(row) = rows.clone().find(|&row| thinks(row)).filter(|&row| row != rows.start) {
+            let words = format!(
+                "If an assistant message contains any thinking blocks, the first block must be `thinking` or `redacted_thinking`. Found `{}`.",
+                name(ledger, rows.start)
+            );
+            found.row(row, "thinking_not_first", words, "put the thinking first");
+        }
+        for row in rows.filter(|&row| thinks(row) && !ledger.has(row, RowFlag::Signed)) {
+            let words = "thinking: signature: Field required";
+            found.row(row, "thinking_signature_missing", words, "send thinking as it came, or leave it out");
+        }
+    }
+    let last = turns.len() - 1;
+    let looping = last > 0 && rows(ledger, turns[last]).any(|row| ledger.kind[row] == Kind::Result);
+    if options.thinking == Some(true) && looping {
+        let first = rows(ledger, turns[last - 1]).start;
+        if !thinks(first) {
+            let words = format!(
+                "Expected `thinking` or `redacted_thinking`, but found `{}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).",
+                name(ledger, first)
+            );
+            found.row(
+                first,
+                "thinking_expected",
+                words,
+                "keep the thinking of the turn whose tools run, or switch thinking off",
+            );
+        }
+    }
+    if options.thinking == Some(false) && turns[last].role == Role::Assistant {
+        for row in rows(ledger, turns[last]).filter(|&row| thinks(row)) {
+            let words =
+                "When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`";
+            found.row(row, "thinking_disabled_final", words, "drop the thinking");
+        }
+    }
+}
+
+/// The block's type, as the provider calls it.
+fn name(ledger: &Ledger, row: usize) -> &str {
+    match ledger.kind[row] {
+        Kind::Call => "tool_use",
+        Kind::ServerCall => "server_tool_use",
+        _ => ledger.names.get(row),
+    }
+}
+
+/// A10: how the list may end.
+fn end(found: &mut Findings<'_>, options: Options) {
+    let ledger = found.ledger;
+    let last = ledger.messages() - 1;
+    let calls = ledger.rows_of(last).any(|row| ledger.kind[row].is_call());
+    if ledger.role[last] != Role::Assistant || calls {
+        return;
+    }
+    if !options.prefill {
+        let words =
+            "This model does not support assistant message prefill. The conversation must end with a user message.";
+        found.message(last, "prefill_unsupported", words, "end with a user message");
+    }
+    if let Some(row) = ledger.rows_of(last).last()
+        && ledger.kind[row] == Kind::Text
+        && ledger.has(row, RowFlag::Trailing)
+        && !ledger.has(row, RowFlag::Blank)
+    {
+        let words = "messages: final assistant content cannot end with trailing whitespace";
+        found.row(row, "final_assistant_whitespace", words, "strip the white space at the end");
+    }
+}
+
+/// A20: four cache markers at most.
+fn markers(found: &mut Findings<'_>) {
+    const MOST: usize = 4;
+    let ledger = found.ledger;
+    let marked: Vec<usize> = (0..ledger.rows()).filter(|&row| ledger.has(row, RowFlag::Cached)).collect();
+    if let Some(&row) = marked.get(MOST) {
+        let words = format!("A maximum of {MOST} blocks with cache_control may be provided. Found {}.", marked.len());
+        found.row(row, "too_many_cache_control", words, "remove the oldest markers");
+    }
+}

@@ -1,0 +1,71 @@
+//! `OpenAI` Responses: rules P1 to P3.
+
+use super::{Findings, Options, partner, repeated};
+use crate::ledger::{Kind, MessageFlag, Role, RowFlag};
+
+pub fn check(found: &mut Findings<'_>, options: Options) {
+    let ledger = found.ledger;
+    if ledger.messages() == 0 {
+        found.message(0, "empty_messages", "[] is too short - 'input'", "send at least one item");
+        return;
+    }
+    // While tools run, calls may be open if only calls, outputs and reasoning stand behind them.
+    let spoken = ledger.kind.iter().rposition(|k| matches!(k, Kind::Text | Kind::Image));
+    let running = if options.in_flight { spoken.map_or(0, |row| row + 1) } else { ledger.rows() };
+    let twice = repeated(ledger, |row| ledger.kind[row] == Kind::Result);
+    for row in 0..ledger.rows() {
+        item(found, row, running, twice.binary_search(&row).is_ok());
+    }
+    for index in 0..ledger.messages() {
+        message(found, index, options);
+    }
+    for row in repeated(ledger, |row| ledger.kind[row] == Kind::Call) {
+        let words = format!("Duplicate function call with call_id {}.", ledger.ids.get(row));
+        found.row(row, "duplicate_call_id", words, "give each call an id of its own");
+    }
+    for row in twice {
+        let words = format!("Duplicate function call output with call_id {}.", ledger.ids.get(row));
+        found.row(row, "duplicate_output", words, "keep one output for each call");
+    }
+}
+
+/// P1, P2: calls and outputs come in pairs, the call first.
+fn item(found: &mut Findings<'_>, row: usize, running: usize, twice: bool) {
+    let ledger = found.ledger;
+    let id = ledger.ids.get(row);
+    if ledger.has(row, RowFlag::Incomplete) {
+        let words = format!("Missing required parameter in an item of type '{}'", ledger.names.get(row));
+        found.row(row, "field_required", words, "give calls and outputs their call_id, text its text");
+        return;
+    }
+    let paired = partner(ledger, row).is_some();
+    if ledger.kind[row].is_call() && !paired && row < running {
+        let words = format!("No tool output found for function call {id}.");
+        found.row(row, "call_without_output", words, "add the call's output, or drop the call");
+    }
+    if ledger.kind[row].is_result() && !paired && !twice {
+        let words = format!("No tool call found for function call output with call_id {id}.");
+        found.row(row, "output_without_call", words, "drop the output, or put its call before it");
+    }
+}
+
+/// P3: reasoning is followed by what it led to. And no message is empty or of an unknown role.
+fn message(found: &mut Findings<'_>, index: usize, options: Options) {
+    let ledger = found.ledger;
+    if ledger.role[index] == Role::Other {
+        let words = "Invalid value: role. Supported values are: 'assistant', 'system', 'developer', and 'user'.";
+        found.message(index, "unknown_role", words, "use one of the roles named");
+    }
+    if ledger.marked(index, MessageFlag::Null) || ledger.marked(index, MessageFlag::Empty) {
+        let words = format!("Invalid value for 'input[{index}].content': expected a string or a non-empty list.");
+        found.message(index, "empty_content", words, "give content a string or at least one part");
+    }
+    let reasons = ledger.rows_of(index).next().is_some_and(|row| ledger.kind[row] == Kind::Thinking);
+    let last = index + 1 == ledger.messages();
+    let followed = !last && ledger.role[index + 1] == Role::Assistant;
+    if reasons && !followed && !(last && options.in_flight) {
+        let id = ledger.rows_of(index).next().map_or("", |row| ledger.ids.get(row));
+        let words = format!("Item '{id}' of type 'reasoning' was provided without its required following item.");
+        found.message(index, "reasoning_without_item", words, "drop the reasoning, or keep the item behind it");
+    }
+}

@@ -1,0 +1,89 @@
+//! Counting.
+
+use numpy::{PyArray1, ToPyArray};
+use pyo3::prelude::*;
+use trimtab_core::text::{self, Chars, Encoding, Rates, Round, Unit};
+
+use crate::convert::{released, to_py};
+use crate::ledger::{provider_of, scan};
+use crate::text::Text;
+
+/// Text to tokens, for an encoding.
+#[pyclass(frozen, subclass, module = "trimtab._core")]
+pub struct Counter(pub text::Counter);
+
+#[pymethods]
+impl Counter {
+    #[new]
+    #[pyo3(signature = (encoding, *, given=1000, written=1000, call=0, message=0))]
+    fn new(encoding: &str, given: u32, written: u32, call: u32, message: u32) -> PyResult<Self> {
+        let counter = if let Some(name) = encoding.strip_prefix("chars/4 ") {
+            text::Counter::length(length(name)?)
+        } else {
+            text::Counter::exact(Encoding::named(encoding).map_err(to_py)?)
+        };
+        Ok(Self(counter.with_rates(Rates { given, written, call, message })))
+    }
+
+    #[getter]
+    fn engine(&self) -> String {
+        self.0.engine()
+    }
+
+    fn count(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<usize> {
+        // Releasing the interpreter costs about as much as counting a short text.
+        const SHORT: usize = 2_000;
+        let text = Text::of_either(text)?;
+        if text.as_ref().len() < SHORT {
+            return Ok(self.0.count(text.as_ref()));
+        }
+        released(py, || Ok(self.0.count(text.as_ref())))
+    }
+
+    fn count_many<'py>(&self, py: Python<'py>, texts: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let texts = texts.try_iter()?.map(|text| Text::of_either(&text?)).collect::<PyResult<Vec<_>>>()?;
+        Ok(released(py, || self.0.count_many(&texts))?.to_pyarray(py))
+    }
+
+    fn exceeds(&self, py: Python<'_>, text: &Bound<'_, PyAny>, n: usize) -> PyResult<bool> {
+        let text = Text::of_either(text)?;
+        released(py, || Ok(self.0.exceeds(text.as_ref(), n)))
+    }
+
+    #[pyo3(signature = (messages, *, provider=None))]
+    fn per_message<'py>(
+        &self,
+        py: Python<'py>,
+        messages: &Bound<'py, PyAny>,
+        provider: Option<&str>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let provider = provider_of(messages, provider)?;
+        let ledger = scan(messages, provider, &self.0)?;
+        Ok(ledger.per_message().map_err(to_py)?.to_pyarray(py))
+    }
+
+    fn vocabulary<'py>(&self, py: Python<'py>, encoding: &str) -> PyResult<Vec<Bound<'py, pyo3::types::PyBytes>>> {
+        let tokens = Encoding::named(encoding).map_err(to_py)?.vocabulary();
+        Ok(tokens.iter().map(|token| pyo3::types::PyBytes::new(py, token)).collect())
+    }
+}
+
+/// `unit` and `round`, as in "chars floor".
+fn length(name: &str) -> PyResult<Chars> {
+    let wrong = || pyo3::exceptions::PyValueError::new_err(format!("unknown unit or rounding: {name:?}"));
+    let (unit, round) = name.split_once(' ').ok_or_else(wrong)?;
+    Ok(Chars {
+        unit: match unit {
+            "chars" => Unit::Chars,
+            "bytes" => Unit::Bytes,
+            "utf16" => Unit::Utf16,
+            _ => return Err(wrong()),
+        },
+        round: match round {
+            "floor" => Round::Floor,
+            "ceil" => Round::Ceil,
+            "half_up" => Round::HalfUp,
+            _ => return Err(wrong()),
+        },
+    })
+}

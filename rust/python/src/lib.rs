@@ -1,0 +1,30 @@
+//! The border: conversions and signatures. One call in, one call out; the interpreter is released around all work.
+
+mod answer;
+mod convert;
+mod counter;
+mod ledger;
+mod text;
+mod view;
+
+use pyo3::prelude::*;
+
+/// The compiled core; private, reached through `trimtab`.
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use super::answer::{split, truncate, validate};
+    #[pymodule_export]
+    use super::counter::Counter;
+    #[pymodule_export]
+    use super::ledger::{Ledger, detect};
+
+    #[pymodule_init]
+    fn init(m: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::types::PyModuleMethods;
+        m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        m.add("ENVELOPE", trimtab_core::ledger::builder::ENVELOPE)?;
+        m.add("PRUNED", trimtab_core::ledger::builder::PRUNED)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,52 @@
+//! Python strings as UTF-8.
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyBytes, PyString};
+
+/// A Python string's text.
+///
+/// ASCII is borrowed. Anything else is transcoded: to ask a `str` for its UTF-8 would leave a second copy in it for as
+/// long as it lives.
+pub enum Text {
+    Borrowed(PyBackedStr),
+    Copied(String),
+}
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        match self {
+            Self::Borrowed(text) => text,
+            Self::Copied(text) => text,
+        }
+    }
+}
+
+impl Text {
+    /// The text of `string`; lone surrogates become U+FFFD and pairs of them one character, as in tiktoken.
+    pub fn of(string: &Bound<'_, PyString>) -> PyResult<Self> {
+        let py = string.py();
+        if string.call_method0(pyo3::intern!(py, "isascii"))?.is_truthy()? {
+            return Ok(Self::Borrowed(PyBackedStr::try_from(string.clone())?));
+        }
+        if let Ok(bytes) = string.encode_utf8() {
+            return Ok(Self::Copied(String::from_utf8_lossy(bytes.as_bytes()).into_owned()));
+        }
+        let arguments = (pyo3::intern!(py, "utf-16-le"), pyo3::intern!(py, "surrogatepass"));
+        let bytes = string.call_method1(pyo3::intern!(py, "encode"), arguments)?;
+        let units = bytes.cast::<PyBytes>()?.as_bytes().chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]));
+        Ok(Self::Copied(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()))
+    }
+
+    /// The text of a `str`, or of `bytes` with what is not UTF-8 replaced.
+    pub fn of_either(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(string) = value.cast::<PyString>() {
+            return Self::of(string);
+        }
+        if let Ok(bytes) = value.cast::<PyBytes>() {
+            return Ok(Self::Copied(String::from_utf8_lossy(bytes.as_bytes()).into_owned()));
+        }
+        let kind = value.get_type().name()?;
+        Err(pyo3::exceptions::PyTypeError::new_err(format!("expected str or bytes, got {kind}")))
+    }
+}
