@@ -19,6 +19,9 @@ Provider = Literal["anthropic", "openai_chat", "openai_responses", "bedrock", "g
 class Charged:
     """What a provider charged for one call that a session file records.
 
+    Only calls whose prompt was the beginning of the transcript have one: where compacted messages stand before their
+    summary (``whole=True``), the calls behind the summary have none.
+
     Attributes:
         before: number of messages of the transcript that the call's prompt held: ``messages[:before]``.
         prompt: input tokens, with those read from and written to a cache.
@@ -50,9 +53,19 @@ class Repaired:
     """A change that makes what a file holds sendable.
 
     Attributes:
-        index: position in ``messages`` of the message that was changed or added.
-        code: what was done: ``interrupted_result`` (an open call got one), ``orphan_result`` (a result without its
-            call became text), ``duplicate_call``, ``duplicate_result`` or ``first_role``.
+        index: position in ``messages`` of the message that was changed or added; of one that was removed, the position
+            where it would stand.
+        code: what was done.
+
+            - ``interrupted_result``: an open call got a result that says so; a call of the computer tool went.
+            - ``orphan_result``: a result without its call became text.
+            - ``duplicate_call``, ``duplicate_result``: a second one became text, an exact copy went.
+            - ``result_order``: results moved before the text of their turn.
+            - ``first_role``: a user message was put before an assistant's.
+            - ``blank_text``: text of white space went, with its message if there was nothing else.
+            - ``bare_thinking``, ``bare_reasoning``: thinking went that led to nothing.
+            - ``server_half``: a server's call without its result went, or the other way round.
+            - ``trailing_space``: white space behind the assistant's last word went.
         id: the call's id, empty if there is none.
     """
 
@@ -75,7 +88,7 @@ class Transcript:
         usage: what calls were charged, oldest first.
         skipped: lines that could not be read.
         repaired: changes made so that a provider accepts the list.
-        lines: number of lines (or list entries) seen, blank ones not counted.
+        lines: number of lines, or list entries, that hold something; a value that spans lines counts once.
     """
 
     messages: list[dict[str, Any]]

@@ -43,7 +43,7 @@ pub fn validate(
     Ok(problems.into_iter().map(|p| (p.index, p.block, p.code, p.message, p.fix)).collect())
 }
 
-/// Head and tail of `text` within `max_tokens`, with a notice of what was left out.
+/// Head and tail of a tool's `text` within `max_tokens` of the counter's prompt, with a notice of what was left out.
 #[pyfunction]
 #[pyo3(signature = (text, *, max_tokens, counter))]
 pub fn truncate(
@@ -53,5 +53,6 @@ pub fn truncate(
     counter: &Bound<'_, Counter>,
 ) -> PyResult<String> {
     let (text, counter) = (Text::of_either(text)?, counter.get().0);
-    released(py, || Ok(cutting::head_tail(text.as_ref(), max_tokens, &counter)))
+    let plain = max_tokens * 1000 / counter.rates.given.max(1) as usize; // the model's rate, back to the encoding's tokens
+    released(py, || Ok(cutting::head_tail(text.as_ref(), plain, &counter)))
 }

@@ -1,5 +1,7 @@
 //! Scanning messages, and the columns that come of it.
 
+use std::collections::HashSet;
+
 use numpy::{PyArray1, ToPyArray};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -184,6 +186,12 @@ impl Ledger {
         let digest =
             self.columns.digests.get(index).ok_or_else(|| out_of(index, self.columns.messages(), "messages"))?;
         Ok(hex(digest))
+    }
+
+    fn find(&self, digests: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+        let wanted = digests.try_iter()?.map(|d| d?.extract()).collect::<PyResult<HashSet<String>>>()?;
+        let found = |(index, digest): (usize, &[u8; 16])| wanted.contains(&hex(digest)).then_some(index);
+        Ok(self.columns.digests.iter().enumerate().filter_map(found).collect())
     }
 
     fn id_of(&self, row: usize) -> PyResult<&str> {

@@ -1,0 +1,82 @@
+"""Keeps an LLM agent's transcript inside its model's context window: counted, planned, cut safely, archived."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from ._core import __version__
+
+if TYPE_CHECKING:
+    from ._budget import Budget
+    from ._compactor import Compactor
+    from ._counter import Counter, count
+    from ._errors import ArchiveError, Error, InternalError, MessageError, PlanError, SummaryError
+    from ._flow import Compaction
+    from ._ledger import Ledger
+    from ._messages import Message, Provider, Transcript
+    from ._models import Model
+    from ._plan import Plan
+    from ._policy import Policy
+    from ._validate import Problem, validate
+    from .formats import read
+    from .summarize import Ask
+
+__all__ = [
+    "ArchiveError",
+    "Ask",
+    "Budget",
+    "Compaction",
+    "Compactor",
+    "Counter",
+    "Error",
+    "InternalError",
+    "Ledger",
+    "Message",
+    "MessageError",
+    "Model",
+    "Plan",
+    "PlanError",
+    "Policy",
+    "Problem",
+    "Provider",
+    "SummaryError",
+    "Transcript",
+    "__version__",
+    "count",
+    "read",
+    "validate",
+]
+
+# Names are loaded when they are first used: an agent that only counts does not pay for archives and formats.
+_HOMES = {
+    "_budget": ("Budget",),
+    "_compactor": ("Compactor",),
+    "_counter": ("Counter", "count"),
+    "_errors": ("ArchiveError", "Error", "InternalError", "MessageError", "PlanError", "SummaryError"),
+    "_flow": ("Compaction",),
+    "_ledger": ("Ledger",),
+    "_messages": ("Message", "Provider", "Transcript"),
+    "_models": ("Model",),
+    "_plan": ("Plan",),
+    "_policy": ("Policy",),
+    "_validate": ("Problem", "validate"),
+    "formats": ("read",),
+    "summarize": ("Ask",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """A public name, from the module that has it."""
+    if name not in _HOME:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value: object = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted(__all__)

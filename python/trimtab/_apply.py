@@ -1,0 +1,139 @@
+"""A plan done to messages: new ones where an edit says so, the same objects everywhere else."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from . import _core
+from ._errors import PlanError
+from ._plan import Drop, Prune, StripThinking, Summarize, Truncate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ._counter import Counter
+    from ._ledger import Ledger
+    from ._messages import Message, Provider
+    from ._plan import Plan
+
+ACKNOWLEDGED = "Understood. I continue from there."
+"""What the assistant says to a summary, where a user message follows it: roles alternate."""
+
+
+def apply(
+    plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter, placed: str | None
+) -> list[Message]:
+    """The list that ``plan`` makes of ``messages``.
+
+    Args:
+        plan: made for just these messages.
+        messages: the original transcript; none of it is changed.
+        ledger: the transcript's.
+        counter: measures what a truncated result may keep.
+        placed: the text that stands where messages left: a summary in its envelope, or a notice.
+
+    Raises:
+        PlanError: the plan is of another transcript.
+    """
+    if plan.digest != ledger.digest or plan.messages != len(messages):
+        raise PlanError("the plan was made for another transcript; make a new one for these messages")
+    edited = _edit_rows(plan, messages, ledger, counter)
+    zone = plan.zone()
+    out: list[Message] = []
+    for index, original in enumerate(messages):
+        if zone and index == zone.start:
+            behind = _first_behind(zone, ledger)
+            out.extend(_placed(placed or "", cast("Provider", plan.provider), answered=behind))
+        if zone and zone.start <= index < zone.stop and index not in zone.keep:
+            continue
+        message = edited.get(index, original)
+        if message is not None:
+            out.append(message)
+    return out
+
+
+def _first_behind(zone: Summarize | Drop, ledger: Ledger) -> bool:
+    """Whether a user message follows what is placed, so that the assistant has to speak in between."""
+    following = zone.keep[0] if zone.keep else zone.stop
+    return following < len(ledger) and int(ledger.role[following]) == 0
+
+
+def _placed(text: str, provider: Provider, *, answered: bool) -> list[Message]:
+    user: Message
+    assistant: Message
+    if provider == "openai_responses":
+        user = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+        said = [{"type": "output_text", "text": ACKNOWLEDGED}]
+        assistant = {"type": "message", "role": "assistant", "content": said}
+    else:
+        user = {"role": "user", "content": text}
+        assistant = {"role": "assistant", "content": ACKNOWLEDGED}
+    return [user, assistant] if answered else [user]
+
+
+def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter) -> dict[int, Message | None]:
+    """The messages that an edit changes inside, by position; None for one that is left empty."""
+    owner, first, tokens = ledger.owner, ledger.first, ledger.tokens
+    edited: dict[int, Message | None] = {}
+
+    def change(row: int, content: Callable[[Any], Any]) -> None:
+        index = int(owner[row])
+        message = edited.get(index, messages[index])
+        if message is not None:
+            edited[index] = _with_result(message, row - int(first[index]), content)
+
+    for edit in plan.edits:
+        match edit:
+            case Prune(rows):
+                for row in rows:
+                    change(row, partial(_like, text=f"{_core.PRUNED}{int(tokens[row]):,} tokens]"))
+            case Truncate(rows, most):
+                for row in rows:
+                    change(row, partial(_shortened, most=most, counter=counter))
+            case StripThinking(rows):
+                for index in {int(owner[row]) for row in rows}:
+                    blocks = {row - int(first[index]) for row in rows if int(owner[row]) == index}
+                    edited[index] = _without(edited.get(index, messages[index]), blocks)
+            case _:
+                pass
+    return edited
+
+
+def _with_result(message: Message, block: int, content: Callable[[Any], Any]) -> Message:
+    """The message with the content of one result changed: a tool message, an output item, or one of its blocks."""
+    if message.get("role") == "tool" or message.get("role") == "function":
+        return {**message, "content": content(message.get("content"))}
+    if "output" in message:
+        return {**message, "output": content(message["output"])}
+    blocks = list(message["content"])
+    blocks[block] = {**blocks[block], "content": content(blocks[block].get("content"))}
+    return {**message, "content": blocks}
+
+
+def _like(old: object, text: str) -> Any:
+    """A text in the form that the old content had: a string, or blocks of the same kind."""
+    if isinstance(old, list) and old and isinstance(old[0], dict):
+        kind = next((b["type"] for b in old if b.get("type") in {"text", "input_text", "output_text"}), None)
+        anthropic = kind == "text" or old[0].get("type") == "image"
+        return [{"type": kind or ("text" if anthropic else "input_text"), "text": text}]
+    return text
+
+
+def _shortened(old: object, most: int, counter: Counter) -> Any:
+    """The content with its text cut to ``most`` tokens; pictures go, they cannot be cut."""
+    if isinstance(old, list):
+        text = "\n".join(part["text"] for part in old if isinstance(part, dict) and isinstance(part.get("text"), str))
+        return _like(old, _core.truncate(text, max_tokens=most, counter=counter))
+    return _core.truncate(old if isinstance(old, str) else str(old), max_tokens=most, counter=counter)
+
+
+def _without(message: Message | None, blocks: set[int]) -> Message | None:
+    """The message without some of its blocks; None if nothing is left, or the message is one of them itself."""
+    if message is None or message.get("type") == "reasoning":
+        return None
+    if "reasoning_content" in message:
+        message = {key: value for key, value in message.items() if key != "reasoning_content"}
+        return message if message.get("content") or message.get("tool_calls") else None
+    left = [block for n, block in enumerate(message["content"]) if n not in blocks]
+    return {**message, "content": left} if left else None

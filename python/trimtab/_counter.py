@@ -1,0 +1,128 @@
+"""Text to tokens, and messages to tokens."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from . import _core
+from ._errors import MessageError
+from ._models import FAMILIES, Family, Model
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ._messages import Message, Provider
+
+
+def message_error(error: ValueError) -> ValueError:
+    """The core's error about a message as a ``MessageError``; any other as it is."""
+    match error.args:
+        case (str(what), str(path), int(index), str(hint)):
+            return MessageError(what, path=path, index=index, hint=hint)
+        case _:
+            return error
+
+
+class Counter(_core.Counter):
+    """Counts tokens, offline and in time linear in the text.
+
+    ``Counter("o200k_base")`` and ``Counter("cl100k_base")`` equal tiktoken's ``encode_ordinary``: text that looks like
+    a special token is text, lone surrogates count as U+FFFD.
+
+    Example:
+        >>> Counter("o200k_base").count("hello world")
+        2
+    """
+
+    family: Family | None = None
+    """How the model's prompts are counted; None for a plain encoding."""
+
+    def explain(self) -> str:
+        """What counts, and how wrong it may be."""
+        family = self.family
+        exact = "an estimate by length" if "/4" in self.engine else "exact"
+        return f"{self.engine}: {family.error if family else exact}"
+
+    @classmethod
+    def for_model(cls, model: str | Model) -> Self:
+        """The counter of a model: ``per_message`` gives what each message adds to its prompt.
+
+        Args:
+            model: an id, or a ``Model`` of your own.
+        """
+        family = FAMILIES[(Model.named(model) if isinstance(model, str) else model).family]
+        rates = {"given": family.given, "written": family.written, "call": family.call, "message": family.message}
+        counter = cls(family.encoding, **rates)
+        counter.family = family
+        return counter
+
+    @classmethod
+    def chars(
+        cls,
+        unit: Literal["chars", "bytes", "utf16"] = "chars",
+        round: Literal["floor", "ceil", "half_up"] = "ceil",
+    ) -> Self:
+        """A quarter of a text's length: what four of the five seed systems do.
+
+        Args:
+            unit: Unicode scalar values, UTF-8 bytes or UTF-16 units.
+            round: what happens to the fraction.
+        """
+        return cls(f"chars/4 {unit} {round}")
+
+
+def scan(messages: Sequence[Message], counter: _core.Counter, provider: str | None = None) -> _core.Ledger:
+    """Reads messages once into a ledger.
+
+    Raises:
+        MessageError: a message cannot be read; says where, why and what to do.
+    """
+    try:
+        return _core.Ledger.of(messages, counter=counter, provider=provider)
+    except ValueError as error:
+        raise message_error(error) from None
+
+
+def overhead(counter: Counter, *, system: object = None, tools: object = None) -> int:
+    """Tokens of what is sent beside the messages: system text and tool definitions, as compact JSON."""
+    texts = [_text(part) for part in (system, tools) if part]
+    rate = counter.family.given if counter.family else 1000
+    return sum((counter.count(text) * rate + 500) // 1000 for text in texts)
+
+
+def _text(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    return json.dumps(part, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def count(
+    messages: str | Sequence[Message],
+    *,
+    model: str | Model,
+    system: object = None,
+    tools: object = None,
+    provider: Provider | None = None,
+) -> int:
+    """Tokens of a text, or of a whole request, for a model.
+
+    Args:
+        messages: a text, or messages in any provider's shape.
+        model: an id, or a ``Model`` of your own.
+        system: the system prompt, where it is sent beside the messages.
+        tools: tool definitions.
+        provider: the messages' shape, where it cannot be seen from them.
+
+    Raises:
+        MessageError: a message cannot be read.
+
+    Example:
+        >>> count("hello world", model="gpt-5.5")
+        2
+    """
+    counter = Counter.for_model(model)
+    if isinstance(messages, str):
+        return counter.count(messages)
+    total: Any = scan(messages, counter, provider).total
+    return int(total) + overhead(counter, system=system, tools=tools)

@@ -1,0 +1,58 @@
+"""Names for the numbers in a ledger's columns; they are the core's (``rust/core/src/ledger/kind.rs``)."""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+from ._core import Ledger
+
+__all__ = ["Kind", "Ledger", "Mark", "Role", "RowFlag"]
+
+
+class Kind(IntEnum):
+    """What a row is."""
+
+    TEXT = 0
+    CALL = 1
+    RESULT = 2
+    THINKING = 3
+    IMAGE = 4
+    DOCUMENT = 5
+    SERVER_CALL = 6
+    SERVER_RESULT = 7
+    COMPACTION = 8
+    OPAQUE = 9
+
+
+class Role(IntEnum):
+    """Who speaks in a message."""
+
+    USER = 0
+    ASSISTANT = 1
+    SYSTEM = 2
+    TOOL = 3
+    OTHER = 4
+
+
+class RowFlag(IntFlag):
+    """What is notable about a row."""
+
+    EMPTY = 1
+    BLANK = 2
+    CACHED = 4
+    SIGNED = 8
+    ERROR = 16
+    TRAILING = 32
+    SUMMARY = 64
+    PRUNED = 128
+    INCOMPLETE = 256
+
+
+class Mark(IntFlag):
+    """What is notable about a message."""
+
+    NULL = 1
+    EMPTY = 2
+    GLUED = 4
+    NO_CALLS = 8
+    PLAIN = 16

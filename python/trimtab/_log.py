@@ -1,0 +1,6 @@
+"""The library's logger: silent unless the application says otherwise."""
+
+import logging
+
+log = logging.getLogger("trimtab")
+log.addHandler(logging.NullHandler())

@@ -1,0 +1,189 @@
+"""What is to be done to a transcript, as a value: printed, saved, compared, refused, applied."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from ._errors import PlanError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+VERSION = 1
+"""Of the JSON form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """Replaces the content of tool results by a placeholder; block, ids and order stay.
+
+    Attributes:
+        rows: positions of result blocks in the transcript, ascending.
+    """
+
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """Keeps head and tail of tool results.
+
+    Attributes:
+        rows: positions of result blocks, ascending.
+        max_tokens: most tokens that each may keep.
+    """
+
+    rows: tuple[int, ...]
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summarize:
+    """Replaces messages by a summary of them.
+
+    Attributes:
+        start: first message of the zone.
+        stop: first message behind it.
+        max_tokens: most tokens of the summary.
+        keep: messages of the zone that stay, verbatim, behind the summary; ascending.
+    """
+
+    start: int
+    stop: int
+    max_tokens: int
+    keep: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Replaces messages by a notice.
+
+    Attributes:
+        start: first message of the zone.
+        stop: first message behind it.
+        notice: what stands in their place.
+        keep: messages of the zone that stay, verbatim, behind the notice; ascending.
+    """
+
+    start: int
+    stop: int
+    notice: str
+    keep: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StripThinking:
+    """Removes thinking that the provider binds to what stood before it; a message left empty goes too.
+
+    Attributes:
+        rows: positions of thinking blocks, ascending.
+    """
+
+    rows: tuple[int, ...]
+
+
+Edit: TypeAlias = Prune | Truncate | Summarize | Drop | StripThinking
+_EDITS = {edit.__name__: edit for edit in (Prune, Truncate, Summarize, Drop, StripThinking)}
+
+
+NOTICE = "[trimtab: {count} earlier messages were left out here to save room; they are archived]"
+"""What stands where messages were dropped."""
+
+
+def dropped(zone: Summarize) -> Drop:
+    """The same zone without a summary: what a failed summarizer leaves."""
+    count = zone.stop - zone.start - len(zone.keep)
+    return Drop(zone.start, zone.stop, NOTICE.format(count=count), zone.keep)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Edits of one transcript, by position in it.
+
+    Attributes:
+        edits: what to do, in no particular order: positions are never renumbered.
+        tokens_before: tokens of the messages now.
+        tokens_after: tokens expected, a summary counted at its limit.
+        target: tokens that were aimed at.
+        reason: why these edits, or why none; names the floor where the target cannot be reached.
+        messages: number of messages in the transcript.
+        digest: the transcript's; a plan fits no other.
+        provider: the messages' shape.
+        policy: name of the policy that decided.
+    """
+
+    version: ClassVar[int] = VERSION
+
+    edits: tuple[Edit, ...]
+    tokens_before: int
+    tokens_after: int
+    target: int
+    reason: str
+    messages: int
+    digest: str
+    provider: str
+    policy: str
+
+    def zone(self) -> Summarize | Drop | None:
+        """The edit that takes messages out, if there is one."""
+        return next((edit for edit in self.edits if isinstance(edit, Summarize | Drop)), None)
+
+    def to_json(self) -> str:
+        """The plan as one line of JSON, with its version."""
+        body = asdict(self) | {"version": self.version}
+        body["edits"] = [{"edit": type(edit).__name__, **asdict(edit)} for edit in self.edits]
+        return json.dumps(body, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The plan that ``to_json`` wrote.
+
+        Raises:
+            PlanError: the text is no plan, or one of another version.
+        """
+        try:
+            body: dict[str, Any] = json.loads(text)
+            version = body.pop("version")
+            if version != VERSION:
+                raise PlanError(f"the plan has version {version}, this trimtab reads version {VERSION}")
+            body["edits"] = tuple(_edit(dict(edit)) for edit in body["edits"])
+            if unknown := body.keys() - {field.name for field in fields(cls)}:
+                raise PlanError(f"not a plan: unknown keys {sorted(unknown)}")
+            return cls(**body)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise PlanError(f"not a plan: {error}") from error
+
+    def __str__(self) -> str:
+        """The plan as a person reads it."""
+        tokens = f"{self.tokens_before:,} tokens -> {self.tokens_after:,} (target {self.target:,})"
+        head = f"{self.messages:,} messages, {tokens}"
+        return "\n".join([f"plan by {self.policy}: {head}", f"  {self.reason}", *(f"  {_line(e)}" for e in self.edits)])
+
+
+def _edit(body: dict[str, Any]) -> Edit:
+    kind: Callable[..., Edit] = _EDITS[body.pop("edit")]
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in body.items()})
+
+
+def _line(edit: Edit) -> str:
+    match edit:
+        case Prune(rows):
+            return f"prune      {len(rows):,} tool results ({_rows(rows)})"
+        case Truncate(rows, max_tokens):
+            return f"truncate   {len(rows):,} tool results to {max_tokens:,} tokens each ({_rows(rows)})"
+        case Summarize(start, stop, max_tokens, keep):
+            return f"summarize  messages {start} to {stop - 1} in at most {max_tokens:,} tokens{_kept(keep)}"
+        case Drop(start, stop, _, keep):
+            return f"drop       messages {start} to {stop - 1}, with a notice{_kept(keep)}"
+        case StripThinking(rows):
+            return f"strip      {len(rows):,} thinking blocks that the edit would break"
+
+
+def _rows(rows: tuple[int, ...]) -> str:
+    return f"rows {rows[0]} to {rows[-1]}" if len(rows) > 1 else f"row {rows[0]}"
+
+
+def _kept(keep: tuple[int, ...]) -> str:
+    return f", keeping {', '.join(map(str, keep))} verbatim" if keep else ""

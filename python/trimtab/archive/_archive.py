@@ -1,0 +1,86 @@
+"""What an archive is asked to do, and the form in which messages lie in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .._errors import ArchiveError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One compaction, as it is remembered.
+
+    Attributes:
+        ref: names it.
+        digests: of the original messages, in order.
+        tokens_before: tokens of the messages as they were.
+        tokens_after: tokens of the messages as they are.
+        plan: the plan's JSON.
+        summary: the summary's text, None if there is none.
+        summarizer: who wrote it.
+    """
+
+    ref: str
+    digests: tuple[str, ...]
+    tokens_before: int
+    tokens_after: int
+    plan: str
+    summary: str | None = None
+    summarizer: str | None = None
+
+
+class Archive(Protocol):
+    """Keeps originals by content, and what was done to them. Each call is a transaction of its own.
+
+    Every method raises ArchiveError where it cannot do what it says.
+    """
+
+    def store(self, messages: Sequence[Message]) -> tuple[str, ...]:
+        """Keeps each message once; gives their digests."""
+        ...
+
+    def commit(self, record: Record) -> None:
+        """Remembers a compaction whose originals are stored; the same ref twice is remembered once."""
+        ...
+
+    def load(self, ref: str) -> list[dict[str, Any]]:
+        """The original list of a compaction."""
+        ...
+
+    def pin(self, kind: str, value: str) -> None:
+        """Remembers a pin: ``message`` by digest, or ``text``."""
+        ...
+
+    def pins(self) -> tuple[tuple[str, str], ...]:
+        """All pins: kind and value."""
+        ...
+
+
+def dump(message: Message) -> str:
+    """A message as the JSON that comes back: loading and dumping it again gives the same text.
+
+    Raises:
+        ArchiveError: JSON cannot say it.
+    """
+    try:
+        text = json.dumps(message)
+        same = json.loads(text) == message
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ArchiveError(f"a message cannot be archived as JSON: {error}") from error
+    if not same and "NaN" not in text:
+        raise ArchiveError("a message would not come back as it is: use str keys, lists and plain values")
+    return text
+
+
+def digest_of(text: str) -> str:
+    """The address of a message's JSON: SHA-256."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,116 @@
+"""Session files in, a transcript that can be sent out.
+
+One file a format; which one it is, is decided by what a file holds, never by its name.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from trimtab._errors import MessageError
+from trimtab._messages import Charged, Skipped, Transcript
+from trimtab.formats import claude_code, codex, json_list
+from trimtab.formats._close import close
+from trimtab.formats._records import Record, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["FORMATS", "read"]
+
+FORMATS = ("claude_code", "codex", *json_list.PROVIDERS)
+"""Names that `read` takes as ``format`` and gives as ``Transcript.format``."""
+
+
+def read(source: str | os.PathLike[str] | bytes, *, format: str | None = None, whole: bool = False) -> Transcript:
+    """The messages of a session file, as the agent would send them next.
+
+    Calls that the file leaves open get a result that says so, results without a call become text; each such change is
+    in ``repaired``, each line that could not be read in ``skipped``. The file is only read.
+
+    Args:
+        source: a path, or the file's bytes.
+        format: one of `FORMATS`; None finds it from the content.
+        whole: everything from the session's start; otherwise only from the last compaction on, which is what the
+            model still sees.
+
+    Raises:
+        MessageError: there is no such file, or no messages in it that could be sent.
+        ValueError: `format` is unknown.
+    """
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"unknown format {format!r}, need one of {', '.join(FORMATS)}")
+    records, skipped = parse(source if isinstance(source, bytes) else _load(source))
+    if not records:
+        what = "no JSON in it" if skipped else "it is empty"
+        raise MessageError(what, hint=f"need a session file or a list of messages ({', '.join(FORMATS)})")
+    seen = len({record.line for record in records} | {skip.line for skip in skipped})
+    records, seen = _flat(records, seen)
+    kind = format or _detect(records)
+    if kind == "claude_code":
+        draft = claude_code.read(records, whole=whole)
+    elif kind == "codex":
+        draft = codex.read(records, whole=whole)
+    else:
+        draft = json_list.read(records, format)
+    if not draft.messages:
+        raise MessageError("no messages in it", hint="the file holds only lines that are never sent")
+    skipped = sorted([*skipped, *draft.skipped], key=lambda skip: skip.offset)
+    return _closed(draft, skipped, seen)
+
+
+def _load(source: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file; what keeps them from us is told in one kind of error."""
+    name = os.fsdecode(os.fspath(source))
+    try:
+        with open(name, "rb") as file:  # noqa: PTH123 - a str keeps a trailing slash and says so in the error
+            return file.read()
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        what, hint = "no such file", "check the path"
+        if name.lstrip().startswith(("{", "[")):
+            hint = "this looks like JSON: to read content pass bytes, text.encode()"
+        elif isinstance(error, IsADirectoryError):
+            what, hint = "a directory", "name one session file in it"
+        elif isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+            what, hint = f"cannot be read ({error.strerror})", "check that it may be read"
+        raise MessageError(what, path=_shown(name), hint=hint) from error
+
+
+def _shown(name: str) -> str:
+    """A path short enough for one line: whole files have been passed as one."""
+    return name if len(name) <= 200 else f"{name[:200]}..."
+
+
+def _flat(records: list[Record], seen: int) -> tuple[list[Record], int]:
+    """Lists become their entries, each with the place of its list; `seen` counts them instead of the list."""
+    if not any(isinstance(record.value, list) for record in records):
+        return records, seen
+    flat: list[Record] = []
+    for record in records:
+        values = record.value if isinstance(record.value, list) else [record.value]
+        flat += (Record(record.line, record.offset, value) for value in values)
+    if not flat:
+        raise MessageError("an empty list", hint="need at least one message")
+    return flat, seen + len(flat) - len(records)
+
+
+def _detect(records: Sequence[Record]) -> str:
+    """The format of the first record that only one format has; without one it is messages as they are."""
+    for record in records:
+        if isinstance(record.value, dict):
+            if claude_code.recognizes(record.value):
+                return "claude_code"
+            if codex.recognizes(record.value):
+                return "codex"
+    return "json_list"
+
+
+def _closed(draft: Transcript, skipped: list[Skipped], seen: int) -> Transcript:
+    """The transcript, repaired, with the numbers of its usage moved to where the messages now stand."""
+    closed = close(draft.messages, draft.provider)
+    if not closed.messages:
+        raise MessageError("no messages in it", hint="nothing but blank text and results without calls")
+    usage = [Charged(closed.where[charged.before], charged.prompt, charged.output) for charged in draft.usage]
+    return replace(draft, messages=closed.messages, usage=usage, skipped=skipped, repaired=closed.repaired, lines=seen)

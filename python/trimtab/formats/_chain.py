@@ -1,0 +1,179 @@
+"""The tree that a Claude Code session's lines make, and the one way through it that is the prompt."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trimtab._messages import Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from trimtab.formats._records import Record
+
+ROLES = ("user", "assistant")
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """A line with a place in the tree.
+
+    Attributes:
+        at: position in the file.
+        key: its uuid, or a name made up for it.
+        role: empty if it only links others: a line that is never sent.
+        parent: the line it follows, None for a root.
+        value: the line itself.
+    """
+
+    at: int
+    key: str
+    role: str
+    parent: str | None
+    value: dict[str, Any]
+
+    @property
+    def content(self) -> Any:
+        """What is sent of it."""
+        return self.value["message"]["content"]
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether a compaction begins the prompt anew with this line."""
+        return bool(self.role and self.value.get("isCompactSummary"))
+
+    @property
+    def response(self) -> str:
+        """The id that the lines of one response share."""
+        return _text(self.value["message"].get("id")) or self.key
+
+    def ids(self, name: str) -> list[str]:
+        """The ids that its blocks have under this name."""
+        if not isinstance(self.content, list):
+            return []
+        return [block[name] for block in self.content if isinstance(block.get(name), str)]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A session's lines in file order.
+
+    Attributes:
+        nodes: all of them, by key.
+        sent: those that take part in the main prompt.
+        first: where each response was seen first; copies of it may stand further down.
+    """
+
+    nodes: dict[str, Line]
+    sent: list[Line]
+    first: dict[str, int]
+
+    def chain(self, *, whole: bool) -> list[Line]:
+        """The lines from the root, or from the last compaction, to the last line."""
+        taken: dict[str, Line] = {}
+        line = self.sent[-1] if self.sent else None
+        while line:
+            taken[line.key] = line
+            if line.is_summary and not whole:
+                break
+            line = self._before(line, taken)
+        return [line for line in reversed(taken.values()) if line.role]
+
+    def _before(self, line: Line, taken: dict[str, Line]) -> Line | None:
+        """The line's parent; where the chain breaks, the nearest line before it in the file that is sent.
+
+        It breaks at a parent that is not in the file (a session cut in two) and at a circle. A root that a compaction
+        made goes on with what was compacted; any other root is the start.
+        """
+        parent = line.parent
+        if parent is None:
+            parent = _text(line.value.get("logicalParentUuid"))
+            if not parent and not line.is_summary:
+                return None
+        known = self.nodes.get(parent)
+        if known and known.key not in taken:
+            return known
+        i = bisect_left(self.sent, line.at, key=lambda other: other.at)
+        while i and self.sent[i - 1].key in taken:
+            i -= 1
+        return self.sent[i - 1] if i else None
+
+
+def grow(records: Sequence[Record]) -> tuple[Tree, list[Skipped]]:
+    """Reads the lines into a tree; names those that should have been messages and are none."""
+    nodes: dict[str, Line] = {}
+    first: dict[str, int] = {}
+    skipped: list[Skipped] = []
+    for at, record in enumerate(records):
+        role, reason = _role(record.value)
+        if reason:
+            skipped.append(Skipped(record.line, record.offset, reason))
+            continue
+        line = _line(at, role, record.value)
+        if role == "assistant":
+            first.setdefault(line.response, at)
+        if line.key in nodes:
+            # A resumed session repeats lines. One that hangs elsewhere now is a message kept behind a summary.
+            if nodes[line.key].parent == line.parent:
+                continue
+            del nodes[line.key]
+        nodes[line.key] = line
+    _relink(nodes)
+    sent = [line for line in nodes.values() if line.role]
+    main = [line for line in sent if not line.value.get("isSidechain")]
+    for line in sent if main else ():
+        line.role = "" if line.value.get("isSidechain") else line.role
+    return Tree(nodes, main or sent, first), skipped
+
+
+def _line(at: int, role: str, value: dict[str, Any]) -> Line:
+    """A line; without a parent field it hangs on one that does not exist, so that file order holds."""
+    parent = value.get("parentUuid", "")
+    return Line(at, _text(value.get("uuid")) or f"line {at}", role, None if parent is None else _text(parent), value)
+
+
+def _text(value: object) -> str:
+    """A name that can be looked up; a file may hold anything in its place."""
+    return value if isinstance(value, str) else ""
+
+
+def _role(value: Any) -> tuple[str, str]:
+    """A line's role, empty if it is never sent; and what is wrong with it, empty if nothing is."""
+    if not isinstance(value, dict):
+        return "", "a bare value, no object"
+    message = value.get("message")
+    if value.get("type") not in ROLES:
+        return "", ""
+    if not isinstance(message, dict):
+        return "", "no message in it"
+    content = message.get("content")
+    if not isinstance(content, (str, list)):
+        return "", "a message without content"
+    blocks = content if isinstance(content, list) else []
+    if not all(isinstance(block, dict) and isinstance(block.get("type"), str) for block in blocks):
+        return "", "content that is no block"
+    unsent = value.get("isApiErrorMessage") or message.get("model") == "<synthetic>"
+    if unsent or (value.get("isVisibleInTranscriptOnly") and not value.get("isCompactSummary")):
+        return "", ""
+    role = message.get("role")
+    return (role if role in ROLES else value["type"]), ""
+
+
+def _relink(nodes: dict[str, Line]) -> None:
+    """Hangs what a compaction kept behind its summary, as Claude Code does when it loads a session.
+
+    The kept lines stay where they are in the file; the boundary names their ends and the line they follow.
+    """
+    for line in list(nodes.values()):
+        metadata = line.value.get("compactMetadata")
+        kept = metadata.get("preservedSegment") if isinstance(metadata, dict) else None
+        if not isinstance(kept, dict):
+            continue
+        head, anchor, tail = (nodes.get(_text(kept.get(f"{end}Uuid"))) for end in ("head", "anchor", "tail"))
+        if head and anchor and tail:
+            for other in nodes.values():
+                if other.parent == anchor.key and other is not head:
+                    other.parent = tail.key
+            head.parent = anchor.key

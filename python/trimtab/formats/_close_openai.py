@@ -1,0 +1,192 @@
+"""Repairs of OpenAI's two shapes, Chat Completions and Responses."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from trimtab.formats._entries import INTERRUPTED, ORPHAN, Entry, Notes, name
+
+_ANSWERS = {
+    "function_call": ("function_call_output",),
+    "custom_tool_call": ("custom_tool_call_output",),
+    "local_shell_call": ("local_shell_call_output", "function_call_output"),  # the second as Codex writes it
+    "computer_call": ("computer_call_output",),
+    "tool_search_call": ("tool_search_output",),
+}
+_OUTPUTS = {output for outputs in _ANSWERS.values() for output in outputs}
+_MODEL = {*_ANSWERS, "reasoning", "item_reference", "web_search_call", "file_search_call", "code_interpreter_call"}
+_MODEL |= {"image_generation_call", "mcp_call", "mcp_list_tools", "mcp_approval_request"}
+
+
+def chat(entries: list[Entry], notes: Notes) -> list[Entry]:
+    """Every call has one tool message in the run right behind its message, every tool message its call."""
+    closed: list[Entry] = []
+    late: list[Entry] = []  # what becomes of results without a call; between results it would end their run
+    given: dict[str, Entry | None] = {}
+    for entry in entries:
+        ref = name(entry.message, "tool_call_id")
+        if entry.message["role"] != "tool":
+            _finish(closed, given, late, notes)
+            given, late = dict.fromkeys(_chat_calls(entry, notes)), []
+            closed.append(entry)
+        elif ref in given and given[ref] is None:
+            given[ref] = entry
+            closed.append(entry)
+        else:
+            first = given.get(ref)
+            notes.add(entry, "duplicate_result" if first else "orphan_result", ref)
+            if not first or first.message.get("content") != entry.message.get("content"):
+                entry.message = {"role": "user", "content": _told(entry.message.get("content"), "text")}
+                late.append(entry)
+    _finish(closed, given, late, notes)
+    return closed
+
+
+def _finish(closed: list[Entry], given: dict[str, Entry | None], late: list[Entry], notes: Notes) -> None:
+    """Ends a run of tool messages: first those that are missing, then what cannot stand among them."""
+    for ref in [ref for ref, entry in given.items() if entry is None]:
+        message = {"role": "tool", "tool_call_id": ref, "content": INTERRUPTED}
+        closed.append(notes.added(closed[-1].origin, message, "interrupted_result", ref))
+    _put_behind(closed, late)
+
+
+def _put_behind(closed: list[Entry], entries: list[Entry]) -> None:
+    """Appends entries that moved back; their origin follows, so that origins rise and can be searched."""
+    for entry in entries:
+        entry.origin = max(entry.origin, closed[-1].origin if closed else 0)
+        closed.append(entry)
+
+
+def _chat_calls(entry: Entry, notes: Notes) -> list[str]:
+    """The ids of a message's calls; a second call with the same id goes, or becomes text if it is another one."""
+    calls = entry.message.get("tool_calls")
+    made: dict[str, Any] = {}
+    kept, told = [], []
+    for call in calls if isinstance(calls, list) else ():
+        ref = name(call, "id") if isinstance(call, dict) else ""
+        if ref and ref in made:
+            notes.add(entry, "duplicate_call", ref)
+            told += [] if call == made[ref] else [f"[call: {json.dumps(call.get('function') or call)}]"]
+        else:
+            kept.append(call)
+            made |= {ref: call} if ref else {}
+    if isinstance(calls, list) and len(kept) < len(calls):
+        content = entry.message.get("content")
+        if told and isinstance(content, list):
+            content = [*content, *({"type": "text", "text": text} for text in told)]
+        elif told:
+            content = "\n\n".join(([content] if content else []) + told)
+        entry.set(content=content, tool_calls=kept)
+    return list(made)
+
+
+def responses(entries: list[Entry], notes: Notes) -> list[Entry]:
+    """Every call has one output behind it, every output its call, reasoning the item that it led to."""
+    answers = _answers(entries)
+    closed: list[Entry] = []
+    missing: list[Entry] = []
+    seen: dict[str, Entry] = {}
+    for entry in entries:
+        kind, ref = entry.message.get("type"), _call_id(entry.message)
+        if not _is_model(entry.message):  # behind all calls of a response, so that parallel ones stay together
+            _put_behind(closed, missing)
+            missing = []
+        if ref and kind in _ANSWERS:
+            if ref in seen:
+                closed += _second_call(entry, seen[ref], notes)
+                continue
+            seen[ref] = entry
+            output = _interrupted(entry.message, ref)
+            if ref not in answers and output is None:
+                notes.add(entry, "interrupted_result", ref)
+                continue  # nothing can stand for the picture of a screen, so the call goes
+            if ref not in answers and output:
+                missing.append(notes.added(entry.origin, output, "interrupted_result", ref))
+        elif ref and kind in _OUTPUTS and answers.get(ref) is not entry:
+            closed += _stray_output(entry, answers.get(ref), notes)
+            continue
+        closed.append(entry)
+    _put_behind(closed, missing)
+    return _without_bare_reasoning(closed, notes)
+
+
+def _answers(entries: list[Entry]) -> dict[str, Entry]:
+    """The output of each call: the first of the right kind behind it."""
+    calls: dict[str, Any] = {}
+    answers: dict[str, Entry] = {}
+    for entry in entries:
+        kind, ref = entry.message.get("type"), _call_id(entry.message)
+        if kind in _ANSWERS:
+            calls.setdefault(ref, kind)
+        elif kind in _ANSWERS.get(calls.get(ref, ""), ()):
+            answers.setdefault(ref, entry)
+    return answers
+
+
+def _call_id(item: dict[str, Any]) -> str:
+    is_local = str(item.get("type")).startswith("local_shell_call")
+    return name(item, "call_id") or (name(item, "id") if is_local else "")
+
+
+def _is_model(item: dict[str, Any]) -> bool:
+    """Whether the model wrote an item, or its server did within the same response."""
+    is_server_search = item.get("type") == "tool_search_output" and not _call_id(item)
+    return item.get("role") == "assistant" or item.get("type") in _MODEL or is_server_search
+
+
+def _interrupted(call: dict[str, Any], ref: str) -> dict[str, Any] | None:
+    """An output that says that there is none, in the shape that this call takes; None if it takes no words."""
+    kind = call["type"]
+    if kind == "computer_call":
+        return None
+    if kind == "tool_search_call":
+        return {
+            "type": "tool_search_output",
+            "call_id": ref,
+            "execution": "client",
+            "status": "incomplete",
+            "tools": [],
+        }
+    return {"type": _ANSWERS[kind][-1], "call_id": ref, "output": INTERRUPTED}
+
+
+def _second_call(entry: Entry, first: Entry, notes: Notes) -> list[Entry]:
+    """A call whose id is taken: nothing if it is a copy, text if it is another."""
+    call = entry.message
+    notes.add(entry, "duplicate_call", _call_id(call))
+    if call == first.message:
+        return []
+    text = f"[call of {call.get('name')}: {call.get('arguments', call.get('input'))}]"
+    entry.message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+    return [entry]
+
+
+def _stray_output(entry: Entry, first: Entry | None, notes: Notes) -> list[Entry]:
+    """An output that answers nothing, as a user message; nothing if it repeats the first or has no words."""
+    output = entry.message.get("output")
+    notes.add(entry, "duplicate_result" if first else "orphan_result", _call_id(entry.message))
+    if not isinstance(output, (str, list)) or (first and first.message.get("output") == output):
+        return []
+    entry.message = {"type": "message", "role": "user", "content": _told(output, "input_text")}
+    return [entry]
+
+
+def _told(content: Any, kind: str) -> list[dict[str, Any]]:
+    """A result's content as parts of a user message."""
+    parts = content if isinstance(content, list) else [{"type": kind, "text": str(content or "")}]
+    return [{"type": kind, "text": ORPHAN}, *parts]
+
+
+def _without_bare_reasoning(entries: list[Entry], notes: Notes) -> list[Entry]:
+    """Without reasoning that leads nowhere, as an aborted response leaves it: the server asks for what follows."""
+    kept: list[Entry] = []
+    leads = False
+    for entry in reversed(entries):
+        if entry.message.get("type") != "reasoning":
+            leads = _is_model(entry.message)
+        elif not leads:
+            notes.add(entry, "bare_reasoning")
+            continue
+        kept.append(entry)
+    return kept[::-1]

@@ -1,0 +1,167 @@
+"""Codex rollouts: ``~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl``.
+
+A ``response_item`` is an item of the Responses API as it was sent or received; a ``compacted`` line replaces all items
+before it; ``event_msg`` lines are for the screen, but one kind of them holds what a call was charged.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from trimtab._messages import Charged, Skipped, Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from trimtab.formats._records import Record
+
+_LINES = ("session_meta", "turn_context", "response_item", "compacted", "event_msg")
+_LOCAL = ("ghost_snapshot", "other")  # kept for Codex itself, never sent
+_SETTING = ("<", "# AGENTS.md instructions")  # how the user messages begin that Codex writes
+
+
+def recognizes(value: dict[str, Any]) -> bool:
+    """Whether only a Codex rollout has such a line."""
+    return value.get("type") in _LINES and isinstance(value.get("payload"), dict)
+
+
+def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+    """The items of the prompt; `whole` keeps those that a compaction replaced."""
+    rollout = _Rollout(whole)
+    skipped: list[Skipped] = []
+    for record in records:
+        value = record.value
+        if isinstance(value, dict) and isinstance(value.get("payload"), dict):
+            rollout.add(value.get("type"), value["payload"])
+        else:
+            skipped.append(Skipped(record.line, record.offset, "no payload"))
+    return Transcript(
+        rollout.items,
+        "openai_responses",
+        "codex",
+        model=rollout.model,
+        system=rollout.system,
+        usage=rollout.usage,
+        skipped=skipped,
+    )
+
+
+@dataclass(slots=True)
+class _Rollout:
+    """The session so far.
+
+    Attributes:
+        whole: compacted items stay.
+        mark: number of items when the last call was charged; the next response begins behind it.
+        is_prompt: the items are what a call would send; not so with compacted ones among them.
+        total: the session's running total, to tell a new charge from one that is only shown again.
+    """
+
+    whole: bool
+    items: list[dict[str, Any]] = field(default_factory=list)
+    usage: list[Charged] = field(default_factory=list)
+    model: str | None = None
+    system: str | None = None
+    mark: int = 0
+    is_prompt: bool = True
+    total: Any = None
+
+    def add(self, kind: Any, payload: dict[str, Any]) -> None:
+        """Takes a line's payload."""
+        if kind == "response_item" and _is_sent(payload):
+            self.items.append(payload)
+        elif kind == "compacted":
+            self._compact(payload)
+        elif kind == "event_msg" and payload.get("type") == "token_count":
+            self._charge(payload.get("info") or {})
+        elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
+            self._roll_back(payload.get("num_turns"))
+        elif kind == "turn_context":
+            self.model = payload.get("model") or self.model
+        elif kind == "session_meta" and self.system is None:  # a fork repeats its parent's behind its own
+            given = payload.get("base_instructions") or payload.get("instructions")
+            text = given.get("text") if isinstance(given, dict) else given
+            self.system = text if isinstance(text, str) and text else None
+
+    def _compact(self, payload: dict[str, Any]) -> None:
+        """Replaces the items, or with `whole` adds those that are new: the summary, mostly encrypted."""
+        fresh = payload.get("replacement_history")
+        if isinstance(fresh, list):
+            fresh = [item for item in fresh if isinstance(item, dict) and _is_sent(item)]
+        else:  # older versions: what the user said, then the summary
+            said = [item for item in self.items if item.get("role") in ("user", "developer")]
+            text = {"type": "input_text", "text": str(payload.get("message") or "")}
+            fresh = [*said, *([{"type": "message", "role": "user", "content": [text]}] if text["text"] else [])]
+        if self.whole:
+            known = {_identity(item) for item in self.items}
+            self.is_prompt = self.is_prompt and not known
+            fresh = [*self.items, *(item for item in fresh if _identity(item) not in known)]
+        else:
+            self.usage = []
+        self.items, self.mark = fresh, len(fresh)
+
+    def _charge(self, info: dict[str, Any]) -> None:
+        """Notes what the last response cost, for the items that its prompt held."""
+        last, total = info.get("last_token_usage"), info.get("total_token_usage")
+        if not isinstance(last, dict) or (total is not None and total == self.total):
+            return
+        self.total = total
+        before = self._response()
+        prompt, output = last.get("input_tokens") or 0, last.get("output_tokens") or 0
+        if before is not None and prompt and self.is_prompt:
+            self.usage.append(Charged(before, prompt, output))
+        self.mark = len(self.items)
+
+    def _response(self) -> int | None:
+        """Where the response begins that has just been charged; None if no item came from it.
+
+        The charge comes behind the results of its calls. Before the response may stand one that was aborted and not
+        charged, with the user's next message in between: hence backwards, to the nearest item that no model wrote.
+        """
+        end = len(self.items)
+        while end > self.mark and _is_output(self.items[end - 1]):
+            end -= 1
+        start = end
+        while start > self.mark and not _is_output(item := self.items[start - 1]):
+            if item.get("role") not in (None, "assistant"):
+                break
+            start -= 1
+        return start if start < end else None
+
+    def _roll_back(self, turns: Any) -> None:
+        """Takes back the last turns, as Codex does when it resumes: from the user's message on."""
+        starts = [i for i, item in enumerate(self.items) if _is_turn(item)]
+        if isinstance(turns, int) and turns > 0 and starts:
+            del self.items[starts[max(0, len(starts) - turns)] :]
+            self.usage = [charged for charged in self.usage if charged.before <= len(self.items)]
+            self.mark = len(self.items)
+
+
+def _is_sent(item: dict[str, Any]) -> bool:
+    """Whether an item has an effect on the prompt: an empty one, or reasoning that carries nothing, has none."""
+    kind = item.get("type")
+    if kind == "reasoning":
+        return any(item.get(name) for name in ("id", "encrypted_content", "summary", "content"))
+    if kind == "message":
+        return bool(item.get("content"))
+    return isinstance(kind, str) and kind not in _LOCAL
+
+
+def _is_output(item: dict[str, Any]) -> bool:
+    """Whether an item answers a call."""
+    return str(item.get("type")).endswith("_output")
+
+
+def _is_turn(item: dict[str, Any]) -> bool:
+    """Whether an item is a message that the user wrote."""
+    content = item.get("content") if item.get("role") == "user" else None
+    parts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    return bool(parts) and not str(parts[0] or "").startswith(_SETTING)
+
+
+def _identity(item: dict[str, Any]) -> str:
+    """The same for an item and its repetition in a replacement, which may lack ids and metadata."""
+    said = [item["role"], item.get("content")] if item.get("role") else item
+    return json.dumps(said, sort_keys=True)

@@ -1,0 +1,143 @@
+"""Lists of messages as they are sent: a JSON array, JSONL with a message a line, or a whole request.
+
+Three providers' shapes look alike where only text is said; what tells them apart is looked for in the whole list.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from trimtab._errors import MessageError
+from trimtab._messages import Provider, Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from trimtab.formats._records import Record
+
+PROVIDERS = ("anthropic", "openai_chat", "openai_responses")
+
+_HINT = "need a list of Anthropic, OpenAI Chat or OpenAI Responses messages"
+_ITEM_ENDS = ("_call", "_output", "_list_tools", "_request", "_response")
+_ITEMS = ("message", "reasoning", "item_reference", "compaction")
+_RESPONSES_PARTS = ("input_text", "output_text", "input_image", "input_file")
+_ANTHROPIC_PARTS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "search_result")
+_CHAT_PARTS = ("image_url", "input_audio", "file", "refusal")
+_CHAT_ROLES = ("tool", "function", "system", "developer")
+_CHAT_FIELDS = ("tool_calls", "function_call", "tool_call_id", "reasoning_content")
+
+
+def read(records: Sequence[Record], provider: str | None) -> Transcript:
+    """The messages as they are; `provider` None is found from what they hold.
+
+    Raises:
+        MessageError: an entry is no message; its path says which.
+    """
+    values = [record.value for record in records]
+    requests = [value for value in values if isinstance(value, dict) and _key(value)]
+    if not requests:
+        _check(values, "messages")
+        return _transcript(values, {}, provider or _provider(values, {}))
+    if len(values) > 1:
+        raise MessageError(f"{len(requests)} requests in one file", hint="read one request at a time")
+    request = requests[0]
+    key = _key(request)
+    messages = request[key]
+    if isinstance(messages, str):
+        messages = [{"type": "message", "role": "user", "content": messages}]
+    if not messages:
+        raise MessageError("an empty list", path=key, hint="need at least one message")
+    _check(messages, key)
+    return _transcript(messages, request, provider or _provider(messages, request))
+
+
+def _key(value: dict[str, Any]) -> str:
+    """Where a request has its messages; empty if it is no request."""
+    if "role" in value or "type" in value:
+        return ""
+    if isinstance(value.get("messages"), list):
+        return "messages"
+    return "input" if isinstance(value.get("input"), (list, str)) else ""
+
+
+def _transcript(messages: list[dict[str, Any]], request: dict[str, Any], provider: str) -> Transcript:
+    """The messages with what the request says besides."""
+    system = request.get("system") or request.get("instructions")
+    if provider == "anthropic" and not system:
+        messages, system = _lifted(messages)
+    model, tools = request.get("model"), request.get("tools")
+    return Transcript(
+        messages,
+        cast("Provider", provider),
+        provider,
+        model=model if isinstance(model, str) else None,
+        system=system if isinstance(system, (str, list)) and system else None,
+        tools=tools if isinstance(tools, list) and tools else None,
+    )
+
+
+def _lifted(messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], Any]:
+    """Takes a leading system message out: the shape has no such role, and callers put it there all the same."""
+    if len(messages) > 1 and messages[0].get("role") in ("system", "developer"):
+        return messages[1:], messages[0]["content"]
+    return messages, None
+
+
+def _check(messages: list[Any], name: str) -> None:
+    """Refuses what is no list of messages, at the first entry that is none."""
+    for i, message in enumerate(messages):
+        path = f"{name}[{i}]"
+        if not isinstance(message, dict):
+            raise MessageError(f"a message is an object, got {_named(message)}", path=path, index=i, hint=_HINT)
+        role, kind = message.get("role"), message.get("type")
+        if not isinstance(role, str):
+            if isinstance(kind, str) and kind != "message" and (kind in _ITEMS or kind.endswith(_ITEM_ENDS)):
+                continue
+            what = f"type is {kind!r:.40}" if kind not in (None, "message") else "no role"
+            what += " and no type" if kind is None else ""
+            raise MessageError(f"not a message: {what}", path=path, index=i, hint=_HINT)
+        content = message.get("content")
+        if not isinstance(content, (str, list)) and not (content is None and role == "assistant"):
+            raise MessageError(
+                f"content is a string or a list, got {_named(content)}", path=f"{path}.content", index=i, hint=_HINT
+            )
+        for j, block in enumerate(content if isinstance(content, list) else ()):
+            if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+                raise MessageError(
+                    f"a content block is an object with a type, got {_named(block)}",
+                    path=f"{path}.content[{j}]",
+                    index=i,
+                    hint=_HINT,
+                )
+
+
+def _named(value: object) -> str:
+    """A value's type in JSON's words; never the value, it may be a secret."""
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "nothing"}
+    return names.get(type(value), "a number")
+
+
+def _provider(messages: list[dict[str, Any]], request: dict[str, Any]) -> str:
+    """The provider whose shape this is.
+
+    An item of the Responses API is sure; then a block of Anthropic's, even with a system message in front, which many
+    put there by mistake; then what only Chat has. Plain text could be all of them: there the request decides.
+    """
+    parts = {block["type"] for message in messages for block in _parts(message)}
+    if "input" in request or any("role" not in message or message.get("type") == "message" for message in messages):
+        return "openai_responses"
+    if not parts.isdisjoint(_RESPONSES_PARTS):
+        return "openai_responses"
+    if not parts.isdisjoint(_ANTHROPIC_PARTS) or any(part.endswith(("_tool_use", "_tool_result")) for part in parts):
+        return "anthropic"
+    roles = {message["role"] for message in messages}
+    fields = {name for message in messages for name in _CHAT_FIELDS if message.get(name) is not None}
+    if fields or not parts.isdisjoint(_CHAT_PARTS) or not roles.isdisjoint(_CHAT_ROLES):
+        return "openai_chat"
+    is_claude = str(request.get("model")).startswith("claude")
+    return "anthropic" if is_claude or "system" in request else "openai_chat"
+
+
+def _parts(message: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    content = message.get("content")
+    return content if isinstance(content, list) else ()

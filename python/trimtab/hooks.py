@@ -1,0 +1,44 @@
+"""Who is asked before something happens, and may change it or refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from ._plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The question: may this compaction be?
+
+    Asked twice: before anything is decided, and with the plan, before anything is done.
+
+    Attributes:
+        trigger: ``manual`` or ``auto``.
+        instructions: what the summary is to stress.
+        plan: None the first time.
+    """
+
+    trigger: str
+    instructions: str | None
+    plan: Plan | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A hook's answer; None says go on.
+
+    Attributes:
+        refuse: why not; None lets it be.
+        instructions: replaces the instructions; None leaves them.
+    """
+
+    refuse: str | None = None
+    instructions: str | None = None
+
+
+PreCompact: TypeAlias = Callable[[Review], Verdict | Awaitable[Verdict | None] | None]
+"""A hook: plain, or a coroutine function where the asynchronous methods are used. One that raises refuses."""

@@ -1,0 +1,160 @@
+"""A transcript's costs while stages decide: the ledger's columns, and what edits would take off them.
+
+The one module of the deciding floor that needs numpy; it is imported with the first plan, not with the package.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._ledger import Kind, Role, RowFlag
+from ._sizes import PLACEHOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from .._ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Columns of a ledger, as signed numbers that can be subtracted.
+
+    Attributes:
+        ledger: where they come from.
+        pins: messages that the caller pinned.
+        binds_thinking: whether an edit costs all thinking.
+    """
+
+    ledger: Ledger
+    pins: tuple[int, ...] = ()
+    binds_thinking: bool = False
+
+    @cached_property
+    def owner(self) -> NDArray[np.int64]:
+        """The message of each row."""
+        return self.ledger.owner.astype(np.int64)
+
+    @cached_property
+    def kind(self) -> NDArray[np.uint8]:
+        """What each row is."""
+        return self.ledger.kind
+
+    @cached_property
+    def flags(self) -> NDArray[np.uint16]:
+        """What is notable about each row."""
+        return self.ledger.flags
+
+    @cached_property
+    def role(self) -> NDArray[np.uint8]:
+        """Who speaks in each message."""
+        return self.ledger.role
+
+    @cached_property
+    def tokens(self) -> NDArray[np.int64]:
+        """Tokens of each row; thinking costs nothing where an edit removes it."""
+        tokens = self.ledger.tokens.astype(np.int64)
+        if self.binds_thinking:
+            tokens[self.thinking] = 0
+        return tokens
+
+    @cached_property
+    def thinking(self) -> NDArray[np.int64]:
+        """Rows of thinking, if an edit has to remove them."""
+        rows = np.flatnonzero(self.kind == Kind.THINKING)
+        return rows if self.binds_thinking else rows[:0]
+
+    @cached_property
+    def cost(self) -> NDArray[np.int64]:
+        """Tokens of each message."""
+        cost = self.ledger.per_message.astype(np.int64)
+        if self.binds_thinking:
+            np.subtract.at(cost, self.owner[self.thinking], self.ledger.tokens[self.thinking].astype(np.int64))
+        return cost
+
+    @cached_property
+    def messages(self) -> int:
+        """Number of messages."""
+        return len(self.role)
+
+    @cached_property
+    def total(self) -> int:
+        """Tokens of all messages."""
+        return int(self.cost.sum())
+
+    @cached_property
+    def head(self) -> int:
+        """Messages at the start that never leave: system text, and a provider's own compaction."""
+        first = self.ledger.first[:-1]
+        compaction = np.zeros(self.messages, dtype=bool)
+        if len(self.kind):
+            compaction = self.kind[np.minimum(first, len(self.kind) - 1)] == Kind.COMPACTION
+        leads = (self.role == Role.SYSTEM) | compaction
+        others = np.flatnonzero(~leads)
+        return int(others[0]) if len(others) else self.messages
+
+    @cached_property
+    def safe(self) -> NDArray[np.bool_]:
+        """Cuts that part no group and lie behind the head."""
+        safe = self.ledger.safe
+        safe[: self.head] = False
+        return safe
+
+    @cached_property
+    def cuts(self) -> NDArray[np.int64]:
+        """The safe cuts, ascending."""
+        return np.flatnonzero(self.safe)
+
+    @cached_property
+    def last_group(self) -> int:
+        """Where the last group starts: the last safe cut with something behind it."""
+        before = self.cuts[self.cuts < self.messages]
+        return int(before[-1]) if len(before) else self.head
+
+    def group(self, message: int) -> range:
+        """The messages that cannot be parted from ``message``."""
+        start = int(self.cuts[np.searchsorted(self.cuts, message, side="right") - 1])
+        behind = int(np.searchsorted(self.cuts, message + 1))
+        return range(start, int(self.cuts[behind]) if behind < len(self.cuts) else self.messages)
+
+    def closed(self, messages: Iterable[int]) -> tuple[int, ...]:
+        """The messages with their whole groups, ascending; those of the head left out."""
+        groups = (self.group(m) for m in messages if m >= self.head)
+        return tuple(sorted({member for group in groups for member in group}))
+
+    def requests(self) -> NDArray[np.int64]:
+        """Messages in which the user says something, ascending: no results, no summary of ours."""
+        spoken = np.isin(self.kind, (Kind.TEXT, Kind.IMAGE, Kind.DOCUMENT))
+        empty = (self.flags & (RowFlag.BLANK | RowFlag.SUMMARY)) != 0
+        silent = (self.kind == Kind.TEXT) & empty
+        return np.unique(self.owner[spoken & ~silent & (self.role[self.owner] == Role.USER)])
+
+    def instructions(self) -> NDArray[np.int64]:
+        """System messages behind the head."""
+        found = np.flatnonzero(self.role == Role.SYSTEM)
+        return found[found >= self.head]
+
+    def results(self, start: int, stop: int, *, at_least: int, without: Iterable[int] = ()) -> NDArray[np.int64]:
+        """Rows of unpruned results in messages ``start`` to ``stop`` with more than ``at_least`` tokens."""
+        fits = (self.kind == Kind.RESULT) & (self.tokens > at_least) & ((self.flags & RowFlag.PRUNED) == 0)
+        fits &= (self.owner >= start) & (self.owner < stop)
+        if without := tuple(without):
+            fits &= ~np.isin(self.owner, without)
+        return np.flatnonzero(fits)
+
+    def inside(self, rows: NDArray[np.int64], cut: int, also: Iterable[int]) -> NDArray[np.int64]:
+        """Those of ``rows`` that stand behind ``cut`` or in the messages ``also``."""
+        owner = self.owner[rows]
+        return rows[(owner >= cut) | np.isin(owner, list(also))]
+
+    def cost_without(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Tokens of each message once ``rows`` are pruned."""
+        cost = self.cost.copy()
+        np.subtract.at(cost, self.owner[rows], self.tokens[rows] - PLACEHOLDER)
+        return cost

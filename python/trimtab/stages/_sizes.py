@@ -1,0 +1,7 @@
+"""Sizes of what an edit puts in a message's place, in tokens."""
+
+PLACEHOLDER = 24
+"""Most tokens of a pruned result's placeholder, in any family."""
+
+FRAME = 120
+"""Most tokens of a summary's envelope, its note and the acknowledgement behind it."""

@@ -1,0 +1,106 @@
+"""The oldest messages leave; a summary stands in their place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .. import _core
+from .._plan import Prune, Summarize, Truncate
+from ._sizes import FRAME, PLACEHOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .._plan import Edit
+    from ._draft import Draft
+
+SMALLEST = 48
+"""A truncated result keeps at least this: less would not hold the notice and a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummarizeZone:
+    """Cuts where the tail, its old results pruned, just fits; then gives back what room is left.
+
+    Attributes:
+        share: of the target, for the summary.
+        min_tokens: least limit of a summary.
+        max_tokens: most of one, but for room that nothing else can use.
+        spare: share of the target that may be left over before older groups are let in.
+    """
+
+    share: float
+    min_tokens: int
+    max_tokens: int
+    spare: float = 0.05
+
+    def limit(self, target: int) -> int:
+        """Most tokens of the summary; never more than a third of the target."""
+        return min(max(int(self.share * target), self.min_tokens), self.max_tokens, target // 3)
+
+    def edits(
+        self, draft: Draft, target: int, *, verbatim: tuple[int, ...], prunable: NDArray[np.int64]
+    ) -> Iterator[Edit]:
+        """Summary, pruned and truncated results that bring the transcript to ``target``, or as near as can be."""
+        limit = self.limit(target)
+        cost = draft.cost_without(prunable)
+        fixed = int(draft.cost[: draft.head].sum() + draft.cost[list(verbatim)].sum())
+        cost[: draft.head] = 0
+        cost[list(verbatim)] = 0
+        room = target - limit - FRAME - fixed
+        cut = _core.split(cost.astype("uint32"), draft.safe, keep=max(room, 0))
+        cut = draft.last_group if cut is None else min(cut, draft.last_group)
+        left = room - int(cost[cut:].sum())
+        if left < 0:
+            yield from self._squeeze(draft, cut, -left, verbatim)
+            left = 0
+        also, left = self._also(draft, cost, cut, left, target)
+        staying = tuple(sorted({*(m for m in verbatim if m < cut), *also}))
+        pruned = draft.inside(prunable, cut, also)
+        returned, part, left = _give_back(draft, pruned, left)
+        if part:
+            yield Truncate((int(pruned[-returned - 1]),), part)
+        if rows := tuple(int(row) for row in pruned[: len(pruned) - returned - bool(part)]):
+            yield Prune(rows)
+        if cut > draft.head:
+            yield Summarize(draft.head, cut, limit + left, staying)
+
+    def _also(self, draft: Draft, cost: NDArray[np.int64], cut: int, left: int, target: int) -> tuple[list[int], int]:
+        """Older groups for which there is room where a large one in front of the tail left much of it unused."""
+        also: list[int] = []
+        before = draft.cuts[draft.cuts <= cut]
+        for start, stop in zip(before[-2::-1], before[:0:-1], strict=False):
+            if left <= target * self.spare:
+                break
+            group = int(cost[start:stop].sum())
+            if 0 < group <= left:
+                also.extend(range(int(start), int(stop)))
+                left -= group
+        return also, left
+
+    def _squeeze(self, draft: Draft, cut: int, over: int, verbatim: tuple[int, ...]) -> Iterator[Edit]:
+        """Truncates the tail's largest results alike until ``over`` tokens are gone."""
+        rows = draft.results(cut, draft.messages, at_least=SMALLEST, without=verbatim)
+        sizes = draft.tokens[rows]
+        wanted = int(sizes.sum()) - over
+        low, high = SMALLEST, int(sizes.max()) if len(sizes) else SMALLEST
+        while low < high:  # the largest cap whose sum fits
+            cap = (low + high + 1) // 2
+            low, high = (cap, high) if int(sizes.clip(max=cap).sum()) <= wanted else (low, cap - 1)
+        if large := tuple(int(row) for row in rows[sizes > low]):
+            yield Truncate(large, low)
+
+
+def _give_back(draft: Draft, pruned: NDArray[np.int64], left: int) -> tuple[int, int, int]:
+    """How many of the newest pruned rows fit whole, what part of the next one does, and what is left then."""
+    gains = (draft.tokens[pruned[::-1]] - PLACEHOLDER).cumsum()
+    returned = int(gains.searchsorted(left, side="right"))
+    if returned:
+        left -= int(gains[returned - 1])
+    if returned < len(pruned) and left > 2 * SMALLEST:
+        return returned, left + PLACEHOLDER, 0
+    return returned, 0, left
