@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ._messages import Message, Provider
     from ._plan import Plan
 
+GAP = "[trimtab: messages were left out here]"
+"""What the user says between two turns of the assistant that now are neighbours."""
+
 ACKNOWLEDGED = "Understood. I continue from there."
 """What the assistant says to a summary, where a user message follows it: roles alternate."""
 
@@ -49,8 +52,20 @@ def apply(
             continue
         message = edited.get(index, original)
         if message is not None:
+            if zone and plan.provider == "anthropic" and _torn(index, out, message, messages):
+                out.append({"role": "user", "content": GAP})
             out.append(message)
     return out
+
+
+def _torn(index: int, out: list[Message], message: Message, messages: Sequence[Message]) -> bool:
+    """Whether two turns of the assistant would become one, because what stood between them is gone.
+
+    The provider merges neighbours of one role, and refuses thinking in the middle of a turn.
+    """
+    if not out or not message.get("role") == out[-1].get("role") == "assistant":
+        return False
+    return index == 0 or messages[index - 1].get("role") != "assistant"
 
 
 def _first_behind(zone: Summarize | Drop, ledger: Ledger) -> bool:

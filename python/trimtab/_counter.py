@@ -12,7 +12,7 @@ from ._models import FAMILIES, Family, Model
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ._messages import Message, Provider
+    from ._messages import Message, Provider, Transcript
 
 
 def message_error(error: ValueError) -> ValueError:
@@ -89,6 +89,18 @@ def overhead(counter: Counter, *, system: object = None, tools: object = None) -
     texts = [_text(part) for part in (system, tools) if part]
     rate = counter.family.given if counter.family else 1000
     return sum((counter.count(text) * rate + 500) // 1000 for text in texts)
+
+
+def unseen(transcript: Transcript, counter: Counter) -> int:
+    """Tokens of what a session file does not hold: system text, tool definitions, reminders.
+
+    What the first recorded call was charged beyond the messages of its prompt; 0 where no call is recorded.
+    """
+    if not transcript.usage:
+        return 0
+    first = transcript.usage[0]
+    messages: int = scan(transcript.messages[: first.before], counter, transcript.provider).total
+    return max(first.prompt - messages, 0)
 
 
 def _text(part: object) -> str:

@@ -120,6 +120,6 @@ def _floor(draft: Draft, policy: Policy, target: int) -> str:
     verbatim = policy.keep.verbatim(draft, target) if draft.messages > draft.head else ()
     kept = int(draft.cost[list(verbatim)].sum())
     last = int(draft.cost[draft.last_group :].sum())
-    parts = [(head, "system messages"), (kept, "pinned messages and the last request"), (last, "the last group")]
+    parts = [(head, "the system messages"), (kept, "pins and the last request"), (last, "the last messages")]
     tokens, name = max(parts)
-    return f"{name} alone take {tokens:,} tokens of the {target:,}"
+    return f"{name}, which stay, have {tokens:,} tokens"

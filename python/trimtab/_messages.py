@@ -63,8 +63,9 @@ class Repaired:
             - ``result_order``: results moved before the text of their turn.
             - ``first_role``: a user message was put before an assistant's.
             - ``blank_text``: text of white space went, with its message if there was nothing else.
-            - ``bare_thinking``, ``bare_reasoning``: thinking went that led to nothing.
+            - ``bare_thinking``, ``bare_reasoning``: thinking went that led to nothing, or whose turn begins without it.
             - ``server_half``: a server's call without its result went, or the other way round.
+            - ``empty_field``: an empty list of calls went, or missing content became an empty string.
             - ``trailing_space``: white space behind the assistant's last word went.
         id: the call's id, empty if there is none.
     """

@@ -16,36 +16,50 @@ _USER_BLOCKS = ("text", "image", "document", "search_result")
 
 
 def repaired(entries: list[Entry], notes: Notes) -> list[Entry]:
-    """The entries, so that the server takes them: what it refuses is noted here and changed."""
-    closed: list[Entry] = []
+    """The entries, so that the server takes them: what it refuses is noted here and changed.
+
+    Client calls come first, because what the server's own calls may leave open depends on their results; thinking
+    comes last, because everything that went can have bared it.
+    """
+    entries = list(_spoken(entries, notes))
     seen: set[str] = set()
     calls: list[str] = []
-    for role, group in groupby(_spoken(entries, notes), key=lambda entry: entry.message["role"]):
-        turn = list(group)
+    for role, turn in _turns(entries):
         if role == "assistant":
-            _drop_halves(turn, notes)
-            _drop_bare_thinking(turn, notes)
             calls += _calls(turn, seen, notes)
         elif role == "user":
             _answer(turn, calls, notes)
             calls = []
-        closed += (entry for entry in turn if entry.message["content"] or not entry.is_new)
+    entries = _filled(entries)
+    _drop_halves(entries, notes)
+    entries = _filled(entries)
+    for role, turn in _turns(entries):
+        if role == "assistant":
+            _drop_bare_thinking(turn, notes)
+    entries = _filled(entries)
     if calls:
-        message = {"role": "user", "content": [_interrupted(ref) for ref in calls]}
-        closed.append(Entry(closed[-1].origin, message, is_new=True))
-        for ref in calls:
-            notes.add(closed[-1], "interrupted_result", ref)
-    _unspace(closed, notes)
-    begins_well = not closed or closed[0].message["role"] != "assistant"
-    if begins_well or [block["type"] for block in _blocks(closed[0])[:1]] == ["compaction"]:
-        return closed
-    return [notes.added(-1, {"role": "user", "content": BEGINNING}, "first_role"), *closed]
+        if not entries[-1].message["content"]:
+            notes.add(entries.pop(), "blank_text")
+        entries.append(_results(entries[-1].origin, calls, notes))
+    _unspace(entries, notes)
+    begins_well = not entries or entries[0].message["role"] != "assistant"
+    if begins_well or [block["type"] for block in _blocks(entries[0])[:1]] == ["compaction"]:
+        return entries
+    return [notes.added(-1, {"role": "user", "content": BEGINNING}, "first_role"), *entries]
+
+
+def _turns(entries: list[Entry]) -> list[tuple[str, list[Entry]]]:
+    return [(role, list(turn)) for role, turn in groupby(entries, key=lambda entry: entry.message["role"])]
+
+
+def _filled(entries: list[Entry]) -> list[Entry]:
+    return [entry for entry in entries if entry.message["content"] or not entry.is_new]
 
 
 def _blocks(entry: Entry) -> list[dict[str, Any]]:
     """The content as a list of its own, whichever way it is written."""
     content = entry.message["content"]
-    return [_text(content)] if isinstance(content, str) else list(content)
+    return [_text(content)] if isinstance(content, str) and content else list(content)
 
 
 def _text(text: str) -> dict[str, Any]:
@@ -71,36 +85,58 @@ def _spoken(entries: list[Entry], notes: Notes) -> Iterable[Entry]:
             yield entry
 
 
-def _drop_halves(turn: list[Entry], notes: Notes) -> None:
-    """Drops the server's own calls without a result in their turn, and such results without their call."""
-    blocks = [block for entry in turn for block in _blocks(entry)]
-    made = {name(block, "id") for block in blocks if block["type"] in _SERVER_CALLS}
-    answered = {name(block, "tool_use_id") for block in blocks if block["type"].endswith("_tool_result")}
-    if any(block["type"] == "tool_use" for block in blocks):
-        answered |= made  # the server goes on with them once it has the client's results
-    for entry in turn:
-        kept = []
+def _drop_halves(entries: list[Entry], notes: Notes) -> None:
+    """Drops the server's own calls without a result in their turn, and such results without a call before them.
+
+    A turn that calls the client as well may leave the server's calls open: the server goes on with them when the next
+    turn brings the client's results, and nothing else.
+    """
+    halves: list[dict[str, Any]] = []
+    opened: dict[str, dict[str, Any]] = {}
+    seen: set[str] = set()
+    turns = _turns(entries)
+    for i, (role, turn) in enumerate(turns):
+        blocks = [block for entry in turn if role == "assistant" for block in _blocks(entry)]
+        for block in blocks:
+            ref = name(block, "id")
+            if block["type"] in _SERVER_CALLS:
+                halves += [block] if ref in seen else []
+                opened |= {} if ref in seen else {ref: block}
+                seen.add(ref)
+            elif block["type"].endswith("_tool_result") and not opened.pop(name(block, "tool_use_id"), None):
+                halves.append(block)
+        behind = {block["type"] for _, after in turns[i + 1 : i + 2] for entry in after for block in _blocks(entry)}
+        waits = behind == {"tool_result"} and any(block["type"] == "tool_use" for block in blocks)
+        if role == "assistant" and not waits:
+            halves += opened.values()
+            opened = {}
+    gone = {id(block) for block in halves}
+    for entry in entries if gone else ():
+        kept = [block for block in _blocks(entry) if id(block) not in gone]
         for block in _blocks(entry):
-            is_open = block["type"] in _SERVER_CALLS and name(block, "id") not in answered
-            if is_open or (block["type"].endswith("_tool_result") and name(block, "tool_use_id") not in made):
+            if id(block) in gone:
                 notes.add(entry, "server_half", name(block, "id") or name(block, "tool_use_id"))
-            else:
-                kept.append(block)
         if len(kept) < len(_blocks(entry)):
             entry.set(content=kept)
 
 
 def _drop_bare_thinking(turn: list[Entry], notes: Notes) -> None:
-    """Drops the thinking that an interruption left as the end of a turn: what it was to lead to never came."""
-    for entry in reversed(turn):
-        kept = _blocks(entry)
-        while kept and kept[-1]["type"] in _THINKING:
-            kept.pop()
+    """Drops thinking that ends a turn, as an interruption leaves it, and thinking in a turn that begins without."""
+    kinds = [block["type"] for entry in turn for block in _blocks(entry) if block["type"] != "compaction"]
+    end = len(kinds)
+    while end and kinds[end - 1] in _THINKING:
+        end -= 1
+    led = end if kinds[:1] and kinds[0] in _THINKING else 0  # thinking before this place is in order
+    place = 0
+    for entry in turn:
+        kept = []
+        for block in _blocks(entry):
+            if block["type"] not in _THINKING or place < led:
+                kept.append(block)
+            place += block["type"] != "compaction"
         if len(kept) < len(_blocks(entry)):
             notes.add(entry, "bare_thinking")
             entry.set(content=kept)
-        if kept:
-            return
 
 
 def _calls(turn: list[Entry], seen: set[str], notes: Notes) -> list[str]:
@@ -159,6 +195,14 @@ def _matched(entry: Entry, calls: list[str], given: dict[str, dict[str, Any]], n
     return blocks
 
 
+def _results(origin: int, calls: list[str], notes: Notes) -> Entry:
+    """A message of its own for the calls that the list ends with."""
+    entry = Entry(origin, {"role": "user", "content": [_interrupted(ref) for ref in calls]}, is_new=True)
+    for ref in calls:
+        notes.add(entry, "interrupted_result", ref)
+    return entry
+
+
 def _interrupted(ref: str) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": ref, "content": INTERRUPTED, "is_error": True}
 
@@ -173,12 +217,13 @@ def _as_text(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _unspace(entries: list[Entry], notes: Notes) -> None:
     """Cuts white space behind an assistant's last word: the server takes that for the start of its answer."""
-    if not entries or entries[-1].message["role"] != "assistant":
+    last = next((entry for entry in reversed(entries) if entry.message["content"]), None)
+    if last is None or last.message["role"] != "assistant":
         return
-    content = entries[-1].message["content"]
-    last = _blocks(entries[-1])[-1] if content else {"type": ""}
-    text = last["text"] if last["type"] == "text" else ""
+    block = _blocks(last)[-1]
+    text = name(block, "text") if block["type"] == "text" else ""
     if text[-1:].isspace():
-        notes.add(entries[-1], "trailing_space")
-        cut = {**last, "text": text.rstrip()}
-        entries[-1].set(content=text.rstrip() if isinstance(content, str) else [*content[:-1], cut])
+        notes.add(last, "trailing_space")
+        content = last.message["content"]
+        cut = {**block, "text": text.rstrip()}
+        last.set(content=text.rstrip() if isinstance(content, str) else [*content[:-1], cut])

@@ -27,6 +27,7 @@ def chat(entries: list[Entry], notes: Notes) -> list[Entry]:
     for entry in entries:
         ref = name(entry.message, "tool_call_id")
         if entry.message["role"] != "tool":
+            _fill(entry, notes)
             _finish(closed, given, late, notes)
             given, late = dict.fromkeys(_chat_calls(entry, notes)), []
             closed.append(entry)
@@ -41,6 +42,17 @@ def chat(entries: list[Entry], notes: Notes) -> list[Entry]:
                 late.append(entry)
     _finish(closed, given, late, notes)
     return closed
+
+
+def _fill(entry: Entry, notes: Notes) -> None:
+    """Takes away an empty list of calls; content may be null only where there are calls."""
+    fields = {key: value for key, value in entry.message.items() if key != "tool_calls" or value != []}
+    has_calls = fields.get("tool_calls") or fields.get("function_call")
+    if fields["role"] == "assistant" and fields.get("content") is None and not has_calls:
+        fields["content"] = ""
+    if fields != entry.message:
+        entry.message = fields
+        notes.add(entry, "empty_field")
 
 
 def _finish(closed: list[Entry], given: dict[str, Entry | None], late: list[Entry], notes: Notes) -> None:

@@ -131,7 +131,8 @@ class _Prompt:
             parts = sorted(self.parts[line.response], key=lambda part: part.at)
             if is_prompt and tree.first[line.response] > since:
                 usage += _charged(parts, len(messages))
-            model = line.value["message"].get("model") or model
+            named = line.value["message"].get("model")
+            model = named if isinstance(named, str) else model
             messages.append({"role": "assistant", "content": _joined(parts)})
             if results := sorted(self.results.get(line.response, ()), key=lambda part: part.at):
                 messages.append({"role": "user", "content": _results_first(_joined(results), len(results))})

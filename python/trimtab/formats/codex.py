@@ -75,11 +75,12 @@ class _Rollout:
         elif kind == "compacted":
             self._compact(payload)
         elif kind == "event_msg" and payload.get("type") == "token_count":
-            self._charge(payload.get("info") or {})
+            self._charge(payload.get("info"))
         elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
             self._roll_back(payload.get("num_turns"))
         elif kind == "turn_context":
-            self.model = payload.get("model") or self.model
+            model = payload.get("model")
+            self.model = model if isinstance(model, str) else self.model
         elif kind == "session_meta" and self.system is None:  # a fork repeats its parent's behind its own
             given = payload.get("base_instructions") or payload.get("instructions")
             text = given.get("text") if isinstance(given, dict) else given
@@ -102,14 +103,18 @@ class _Rollout:
             self.usage = []
         self.items, self.mark = fresh, len(fresh)
 
-    def _charge(self, info: dict[str, Any]) -> None:
+    def _charge(self, info: Any) -> None:
         """Notes what the last response cost, for the items that its prompt held."""
-        last, total = info.get("last_token_usage"), info.get("total_token_usage")
+        last, total = (
+            info.get(f"{name}_token_usage") if isinstance(info, dict) else None for name in ("last", "total")
+        )
         if not isinstance(last, dict) or (total is not None and total == self.total):
             return
         self.total = total
         before = self._response()
-        prompt, output = last.get("input_tokens") or 0, last.get("output_tokens") or 0
+        prompt, output = (
+            last[name] if isinstance(last.get(name), int) else 0 for name in ("input_tokens", "output_tokens")
+        )
         if before is not None and prompt and self.is_prompt:
             self.usage.append(Charged(before, prompt, output))
         self.mark = len(self.items)

@@ -36,8 +36,7 @@ def read(records: Sequence[Record], provider: str | None) -> Transcript:
     values = [record.value for record in records]
     requests = [value for value in values if isinstance(value, dict) and _key(value)]
     if not requests:
-        _check(values, "messages")
-        return _transcript(values, {}, provider or _provider(values, {}))
+        return _transcript(values, "messages", {}, provider)
     if len(values) > 1:
         raise MessageError(f"{len(requests)} requests in one file", hint="read one request at a time")
     request = requests[0]
@@ -47,8 +46,7 @@ def read(records: Sequence[Record], provider: str | None) -> Transcript:
         messages = [{"type": "message", "role": "user", "content": messages}]
     if not messages:
         raise MessageError("an empty list", path=key, hint="need at least one message")
-    _check(messages, key)
-    return _transcript(messages, request, provider or _provider(messages, request))
+    return _transcript(messages, key, request, provider)
 
 
 def _key(value: dict[str, Any]) -> str:
@@ -60,8 +58,11 @@ def _key(value: dict[str, Any]) -> str:
     return "input" if isinstance(value.get("input"), (list, str)) else ""
 
 
-def _transcript(messages: list[dict[str, Any]], request: dict[str, Any], provider: str) -> Transcript:
+def _transcript(messages: list[dict[str, Any]], name: str, request: dict[str, Any], provider: str | None) -> Transcript:
     """The messages with what the request says besides."""
+    _check(messages, name)
+    provider = provider or _provider(messages, request)
+    _check_shape(messages, name, provider)
     system = request.get("system") or request.get("instructions")
     if provider == "anthropic" and not system:
         messages, system = _lifted(messages)
@@ -109,6 +110,17 @@ def _check(messages: list[Any], name: str) -> None:
                     index=i,
                     hint=_HINT,
                 )
+
+
+def _check_shape(messages: list[dict[str, Any]], name: str, provider: str) -> None:
+    """Refuses what is a message, but none of this provider's."""
+    for i, message in enumerate(messages):
+        if provider != "openai_responses" and "role" not in message:
+            what = f"an item of the Responses API, not of {provider}"
+            raise MessageError(what, path=f"{name}[{i}]", index=i, hint="leave format away to have it found")
+        if provider == "anthropic" and message.get("content") is None:
+            what = "content is a string or a list, got nothing"
+            raise MessageError(what, path=f"{name}[{i}].content", index=i, hint=_HINT)
 
 
 def _named(value: object) -> str:

@@ -153,6 +153,11 @@ class Draft:
         owner = self.owner[rows]
         return rows[(owner >= cut) | np.isin(owner, list(also))]
 
+    def may_follow(self, stop: int, start: int) -> bool:
+        """Whether message ``start`` can stand behind message ``stop - 1``: two turns of the assistant become one."""
+        both = start < self.messages and self.role[stop - 1] == Role.ASSISTANT == self.role[start]
+        return stop == start or not both
+
     def cost_without(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Tokens of each message once ``rows`` are pruned."""
         cost = self.cost.copy()

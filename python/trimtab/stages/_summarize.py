@@ -73,13 +73,15 @@ class SummarizeZone:
         """Older groups for which there is room where a large one in front of the tail left much of it unused."""
         also: list[int] = []
         before = draft.cuts[draft.cuts <= cut]
+        follows = cut
         for start, stop in zip(before[-2::-1], before[:0:-1], strict=False):
             if left <= target * self.spare:
                 break
             group = int(cost[start:stop].sum())
-            if 0 < group <= left:
+            if 0 < group <= left and draft.may_follow(int(stop), follows):
                 also.extend(range(int(start), int(stop)))
                 left -= group
+                follows = int(start)
         return also, left
 
     def _squeeze(self, draft: Draft, cut: int, over: int, verbatim: tuple[int, ...]) -> Iterator[Edit]:

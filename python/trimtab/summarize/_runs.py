@@ -34,6 +34,7 @@ _LOOKS = re.compile(
     r"\s*(?:bash -l?c ['\"]|[A-Z_]+=\S*\(?|cd|true|sort|uniq|cut|tr|xargs|awk|jq|nl|cat|ls|sed -n|head|tail"
     r"|rg|grep|find|wc|pwd|which|echo|tree|file|stat|git (?:diff|show|log|status|blame))\b"
 )
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _CHANGES = re.compile(
     r"\b(?:test|build|lint|check|fmt|install|run|make|cargo|pytest|npm|pnpm|yarn|bun|go|docker|deploy|migrate|commit|push|merge"
     r"|rebase|checkout|switch|branch|tag|release|curl|gh)\b"
@@ -53,7 +54,7 @@ def command(part: Part) -> str:
 
 def looks(text: str) -> bool:
     """Whether a command only shows what is there."""
-    return all(_LOOKS.match(one) for one in re.split(r"&&|\|\|?|;|\n", text[:2_000]) if one.strip())
+    return all(_LOOKS.match(one) for one in re.split(r"&&|\|\|?|;|\n", _QUOTED.sub("''", text[:2_000])) if one.strip())
 
 
 def commands(parts: Sequence[Part], results: Mapping[str, Part], size: int) -> Iterator[Line]:

@@ -74,7 +74,7 @@ def _gathered(ask: Ask, known: list[Part], after: list[Part], before: Earlier) -
 
 def _lines(known: list[Part], after: list[Part], size: int) -> Iterator[Line]:
     calls = {part.id: part for part in known if part.kind == "call"}
-    results = {part.id: part for part in known if part.kind == "result"}
+    results = {part.id: part for part in [*known, *after] if part.kind == "result"}
     yield from requests(known, after, size)
     yield from decisions(known, size)
     yield from commands(known, results, size)

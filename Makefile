@@ -1,0 +1,52 @@
+# Each target makes its own environment: Python 3.11, a Rust toolchain, make and a C compiler are enough.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
+
+.PHONY: help demo test lint sessions summaries startup clean
+
+help:            ## the targets
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1 - /'
+
+.venv/tools: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check "maturin>=1.10,<2" "numpy>=1.26,<3"
+	@touch $@
+
+# The release wheel, installed: what is shown and tested is what users get.
+.venv/wheel: .venv/tools $(SOURCES)
+	rm -rf dist
+	$(BIN)/maturin build --release --quiet --out dist
+	$(BIN)/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
+	@touch $@
+
+.venv/dev: .venv/wheel pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[dev]"
+	@touch $@
+
+demo: .venv/wheel ## compact a recorded session and show what happened
+	@$(BIN)/python examples/demo.py
+
+test: lint ## format, lints, types, Rust tests, Python tests
+	cargo test --workspace --quiet
+	$(BIN)/python -m pytest
+
+lint: .venv/dev
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy --strict python/trimtab tests/typing
+	$(BIN)/python -m mypy.stubtest trimtab._core --concise
+
+sessions: .venv/dev ## every shared session, compacted and judged
+	@$(BIN)/python benches/sessions.py
+
+summaries: .venv/dev ## what the offline summarizer keeps, beside simpler extracts
+	@$(BIN)/python benches/summaries.py
+
+startup: .venv/dev ## what an import and the first calls cost
+	@$(BIN)/python benches/startup.py
+
+clean:           ## everything that was built
+	rm -rf .venv dist target

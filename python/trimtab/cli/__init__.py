@@ -1,0 +1,90 @@
+"""The command line: a file a verb, data on stdout, notes on stderr.
+
+Exit codes: 0 done; 1 the answer is no; 64 wrong usage; 65 the input cannot be used; 74 a file or the archive cannot be
+read or written; 130 interrupted. Never 2: hosts of agents take 2 as a veto.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Never
+
+from .. import __version__
+from .._errors import ArchiveError, Error
+from . import compact, count, plan, restore, validate
+from ._say import warn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OK, NO, USAGE, DATA, IO, INTERRUPTED = 0, 1, 64, 65, 74, 130
+
+EXAMPLES = """examples:
+  trimtab count session.jsonl
+  trimtab plan session.jsonl --target 0.5
+  trimtab compact session.jsonl -o smaller.json --target 0.5
+  trimtab validate smaller.json
+  trimtab restore REF -o original.json
+
+exit codes: 0 done, 1 the answer is no, 64 usage, 65 bad input, 74 file or archive, 130 interrupted
+nothing leaves this machine: there is no telemetry, and the default summarizer uses no model"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but a usage error exits with 64."""
+
+    def error(self, message: str) -> Never:
+        """Says what is wrong and where the help is."""
+        self.exit(USAGE, f"{self.prog}: {message}\n  see {self.prog} --help\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all verbs."""
+    top = Parser(
+        prog="trimtab",
+        description="Keeps an agent's session inside its model's context window.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"trimtab {__version__}")
+    top.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
+    for verb in (count, plan, compact, validate, restore):
+        verb.add(verbs)
+    return top
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs one command; gives its exit code."""
+    try:
+        options = parser().parse_args(arguments)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else USAGE
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has left, as `head` does: no error. Python would complain once more while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        if options.debug:
+            raise
+        return _failed(error)
+    return code
+
+
+def _failed(error: Exception) -> int:
+    warn(f"trimtab: {error}" if str(error) else f"trimtab: {type(error).__name__}")
+    if isinstance(error, ArchiveError | OSError):
+        return IO
+    if isinstance(error, Error):
+        return DATA
+    if isinstance(error, ValueError | TypeError):
+        return USAGE
+    warn("  this is a defect of trimtab; --debug shows where")
+    return DATA

@@ -1,0 +1,59 @@
+"""Files that are written, and where the archive is."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def archive_url() -> str:
+    """The archive of the command line: in ``TRIMTAB_HOME``, else in the XDG data folder."""
+    if home := os.environ.get("TRIMTAB_HOME"):
+        folder = Path(home)
+    else:
+        folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "trimtab"
+    return f"sqlite:///{folder / 'archive.db'}"
+
+
+def to_text(messages: Sequence[Any], name: str) -> str:
+    """The messages as JSON: a line each, in a list unless the file's name ends in ``.jsonl``."""
+    lines = [json.dumps(message, ensure_ascii=True) for message in messages]
+    if name.endswith(".jsonl"):
+        return "".join(f"{line}\n" for line in lines)
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def write(name: str, text: str) -> None:
+    """Writes all of it or nothing: beside the file first, then over it.
+
+    Raises:
+        OSError: it cannot be written; what was there is as it was.
+    """
+    if name == "-":
+        sys.stdout.write(text)
+        return
+    path = Path(name)
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot write {name}: it is a directory")
+    if path.exists() and not path.is_file():  # a pipe or a device: nothing to replace
+        path.write_text(text, encoding="utf-8")
+        return
+    path = path.resolve()
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor, not a path
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(beside).chmod(path.stat().st_mode if path.exists() else 0o600)
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,124 @@
+"""``trimtab compact``: a smaller session that the provider takes, and a way back."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ._files import archive_url, to_text, write
+from ._input import add_file, model_of, sendable, target
+from ._say import answer, say, warn
+
+if TYPE_CHECKING:
+    import argparse
+
+    from .._flow import Compaction
+
+
+def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The verb's options."""
+    parser = verbs.add_parser("compact", help="write a smaller session", description=__doc__)
+    add_file(parser)
+    parser.add_argument("-o", "--output", metavar="OUT", default="-", help="where to; stdout otherwise")
+    parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
+    parser.add_argument("--target", type=target, help="tokens (20k) or share (0.5, 50%%); the policy's otherwise")
+    parser.add_argument("--summarizer", default="offline", help="who writes the summary; default: %(default)s")
+    parser.add_argument("--instructions", metavar="TEXT", help="what the summary is to stress")
+    parser.add_argument("--pin", metavar="TEXT", action="append", default=[], help="keep messages that hold TEXT")
+    parser.add_argument("--archive", metavar="URL", help="sqlite:///PATH or memory; default: in the data folder")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compacts, writes, and says what was done and how to undo it."""
+    from .._compactor import Compactor
+    from ..archive import MemoryArchive
+
+    found = sendable(options)
+    url = options.archive or archive_url()
+    cm = Compactor(
+        model_of(options, found),
+        provider=found.provider,
+        window=options.window,
+        policy=options.policy,
+        summarizer=options.summarizer,
+        archive=url,
+    )
+    for text in options.pin:
+        cm.pin(text)
+    done = cm.compact(
+        found.messages,
+        system=found.system,
+        tools=found.tools,
+        target=options.target,
+        instructions=options.instructions,
+    )
+    write(options.output, to_text(done.messages, options.output))
+    keep = "" if url != "memory" else MemoryArchive.__name__
+    report = _report(done, url, keep)
+    if options.json and options.output != "-":
+        answer(report)
+    else:
+        _print(report, options.output)
+    return 0
+
+
+def _report(done: Compaction, url: str, forgotten: str) -> dict[str, Any]:
+    from .._plan import Drop, Prune, StripThinking, Summarize, Truncate
+
+    plan, zone = done.plan, done.plan.zone()
+    left = zone.stop - zone.start - len(zone.keep) if zone else 0
+
+    def rows(kind: type[Prune | Truncate | StripThinking]) -> int:
+        return sum(len(edit.rows) for edit in plan.edits if isinstance(edit, kind))
+
+    return {
+        "tokens_before": done.tokens_before,
+        "tokens_after": done.tokens_after,
+        "target": plan.target,
+        "messages_before": plan.messages,
+        "messages_after": len(done.messages),
+        "pruned": rows(Prune),
+        "truncated": rows(Truncate),
+        "stripped": rows(StripThinking),
+        "summarized": left if isinstance(zone, Summarize) else 0,
+        "dropped": left if isinstance(zone, Drop) else 0,
+        "summarizer": done.summarizer,
+        "reason": done.reason,
+        "ref": done.ref,
+        "archive": None if forgotten else url.removeprefix("sqlite:///"),
+    }
+
+
+def _print(report: dict[str, Any], output: str) -> None:
+    line = say if output != "-" else warn
+    before, after = report["tokens_before"], report["tokens_after"]
+    if report["ref"] is None:
+        line(f"unchanged: {report['reason']} ({before:,} tokens, target {report['target']:,})")
+        return
+    share = 100 * (before - after) / before
+    line(f"{before:,} -> {after:,} tokens (-{share:.0f} %), target {report['target']:,}")
+    line(f"  messages    {report['messages_before']:,} -> {report['messages_after']:,}")
+    for name, what in (
+        ("pruned", "tool results"),
+        ("truncated", "tool results"),
+        ("stripped", "thinking blocks"),
+        ("dropped", "messages"),
+    ):
+        if report[name]:
+            line(f"  {name:11} {report[name]:,} {what}")
+    if report["summarized"]:
+        line(f"  summarized  {report['summarized']:,} messages, by {report['summarizer']}")
+    line(f"  because     {report['reason']}")
+    if report["archive"]:
+        line(f"  archive     {report['archive']}")
+        place = "" if report["archive"] == archive_url().removeprefix("sqlite:///") else f" --archive {_url(report)}"
+        line(f"  undo        trimtab restore {report['ref']}{place}")
+    else:
+        line("  archive     in memory: gone now, there is no way back")
+
+
+def _url(report: dict[str, Any]) -> str:
+    return "sqlite:///" + os.fspath(report["archive"])
+
+

@@ -1,0 +1,79 @@
+"""``trimtab count``: what a session costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._input import add_file, load, model_of
+from ._say import answer, say
+
+if TYPE_CHECKING:
+    import argparse
+
+    from .._ledger import Ledger
+
+NAMES = {
+    "results": ("RESULT", "SERVER_RESULT"),
+    "calls": ("CALL", "SERVER_CALL"),
+    "thinking": ("THINKING",),
+    "pictures": ("IMAGE", "DOCUMENT"),
+    "other": ("COMPACTION", "OPAQUE"),
+}
+
+
+def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The verb's options."""
+    parser = verbs.add_parser("count", help="tokens of a session, by kind", description=__doc__)
+    add_file(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Counts, and says how full the window is."""
+    from .._compactor import Compactor
+    from .._counter import Counter, overhead, scan
+
+    found = load(options)
+    model = model_of(options, found)
+    counter = Counter.for_model(model)
+    ledger = scan(found.messages, counter, found.provider)
+    fixed = overhead(counter, system=found.system, tools=found.tools)
+    budget = Compactor(model, window=options.window).budget(system=found.system, tools=found.tools)
+    kinds = by_kind(ledger) | {"system, tools": fixed}
+    if options.json:
+        answer(
+            {
+                "format": found.format,
+                "provider": found.provider,
+                "model": model,
+                "messages": len(ledger),
+                "tokens": ledger.total,
+                "kinds": kinds,
+                "counter": counter.explain(),
+                "window": budget.window,
+                "trigger": budget.trigger,
+            }
+        )
+        return 0
+    say(f"{len(ledger):,} messages   {ledger.total:,} tokens   ({counter.explain()})")
+    say("  " + " · ".join(f"{name} {value:,}" for name, value in kinds.items() if value))
+    state = "over" if ledger.total > budget.trigger else "below"
+    used = 100 * (ledger.total + fixed) / budget.window
+    say(f"  {model}: window {budget.window:,}, used {used:.1f} %, {state} the trigger of {budget.trigger:,}")
+    return 0
+
+
+def by_kind(ledger: Ledger) -> dict[str, int]:
+    """Tokens by what they are: text by who speaks, the rest by kind."""
+    from .._ledger import Kind, Role
+
+    kind, tokens = ledger.kind, ledger.tokens.astype("int64")
+    role = ledger.role[ledger.owner]
+    text = kind == Kind.TEXT
+    counts = {
+        name: int(tokens[text & (role == value)].sum())
+        for name, value in (("user", Role.USER), ("assistant", Role.ASSISTANT), ("system", Role.SYSTEM))
+    }
+    for name, kinds in NAMES.items():
+        counts[name] = sum(int(tokens[kind == Kind[k]].sum()) for k in kinds)
+    return counts | {"framing": ledger.total - sum(counts.values())}

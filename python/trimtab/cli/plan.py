@@ -1,0 +1,38 @@
+"""``trimtab plan``: what compaction would do, before it does it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._input import add_file, model_of, sendable, target
+from ._say import say
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The verb's options."""
+    parser = verbs.add_parser("plan", help="what compaction would do", description=__doc__)
+    add_file(parser)
+    parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
+    parser.add_argument("--target", type=target, help="tokens (20k) or share (0.5, 50%%); the policy's otherwise")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if the session is over the trigger")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plans, and prints the plan and the budget that it rests on."""
+    from .._compactor import Compactor
+
+    found = sendable(options)
+    outer = {"system": found.system, "tools": found.tools}
+    cm = Compactor(model_of(options, found), provider=found.provider, window=options.window, policy=options.policy)
+    plan = cm.plan(found.messages, **outer, target=options.target)
+    if options.json:
+        print(plan.to_json())
+    else:
+        say(str(plan))
+        say(cm.explain(found.messages, **outer))
+    over = plan.tokens_before > cm.budget(**outer).trigger
+    return int(over and options.check)

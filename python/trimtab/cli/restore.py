@@ -1,0 +1,34 @@
+"""``trimtab restore``: the original list of a compaction, as it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._files import archive_url, to_text, write
+from ._say import answer, warn
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The verb's options."""
+    parser = verbs.add_parser("restore", help="the originals of a compaction", description=__doc__)
+    parser.add_argument("ref", metavar="REF", help="as trimtab compact printed it")
+    parser.add_argument("-o", "--output", metavar="OUT", default="-", help="where to; stdout otherwise")
+    parser.add_argument("--archive", metavar="URL", help="sqlite:///PATH; default: in the data folder")
+    parser.add_argument("--json", action="store_true", help="what was done as JSON; needs -o")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the originals."""
+    from ..archive import open_archive
+
+    messages = open_archive(options.archive or archive_url()).load(options.ref)
+    write(options.output, to_text(messages, options.output))
+    if options.json and options.output != "-":
+        answer({"ref": options.ref, "messages": len(messages), "output": options.output})
+    elif options.output != "-":
+        warn(f"restored {len(messages):,} messages to {options.output}")
+    return 0

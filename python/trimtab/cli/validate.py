@@ -1,0 +1,38 @@
+"""``trimtab validate``: what the provider would refuse, and how to mend it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from ._input import LOGS, add_file, load
+from ._say import answer, say
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The verb's options."""
+    parser = verbs.add_parser("validate", help="what the provider would refuse", description=__doc__)
+    add_file(parser)
+    parser.add_argument("--in-flight", action="store_true", help="calls at the end may still be running")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Validates: a log as it would be sent, a list of messages as it stands."""
+    from .._validate import validate
+
+    found = load(options, repair=False)
+    if found.format in LOGS:
+        found = load(options)
+    problems = validate(found.messages, provider=found.provider, in_flight=options.in_flight)
+    if options.json:
+        answer([asdict(problem) for problem in problems])
+    else:
+        for problem in problems:
+            say(str(problem))
+        what = f"{len(found.messages):,} messages, {found.provider}"
+        say(f"refused: {len(problems):,} problems in {what}" if problems else f"ok: {what}")
+    return int(bool(problems))
