@@ -19,7 +19,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import checker  # noqa: E402 - beside the tests, not in the package
-
 import trimtab  # noqa: E402
 from trimtab._counter import scan, unseen  # noqa: E402
 from trimtab._plan import Drop, Prune, Summarize, Truncate  # noqa: E402
@@ -118,7 +117,9 @@ def sessions() -> list[tuple[str, trimtab.Transcript]]:
 
 
 def table(rows: list[Row]) -> None:
-    print(f"{'file':46} {'msgs':>5} {'before':>8} {'after':>8} {'land':>5} {'prun':>5} {'drop':>5} {'summ':>5} {'kept':>5} {'ms':>5}")
+    print(
+        f"{'file':46} {'msgs':>5} {'before':>8} {'after':>8} {'land':>5} {'prun':>5} {'drop':>5} {'summ':>5} {'kept':>5} {'ms':>5}"
+    )
     for row in rows:
         cells = " ".join(f"{100 * row.shares[n]:4.0f}%" for n in ("pruned", "dropped", "summarized", "kept"))
         note = "" if row.large else f"  small: {row.reason}"
@@ -139,7 +140,9 @@ def charged(found: list[tuple[str, trimtab.Transcript]]) -> list[float]:
     print(f"{'file':46} {'messages':>9} {'unseen':>8} {'sum':>9} {'recorded':>9} {'error':>7}")
     errors = []
     for name, transcript in found:
-        if transcript.format not in {"claude_code", "codex"} or len(transcript.usage) < 2:  # the first call is the anchor
+        if (
+            transcript.format not in {"claude_code", "codex"} or len(transcript.usage) < 2
+        ):  # the first call is the anchor
             continue
         counter, last = trimtab.Counter.for_model(transcript.model or MODEL), transcript.usage[-1]
         messages = scan(transcript.messages[: last.before], counter, transcript.provider).total
@@ -165,7 +168,9 @@ def main() -> int:
         return 0
     start = time.process_time()
     found = sessions()
-    counts = [trimtab.Counter.for_model(t.model or MODEL).per_message(t.messages, provider=t.provider) for _, t in found]
+    counts = [
+        trimtab.Counter.for_model(t.model or MODEL).per_message(t.messages, provider=t.provider) for _, t in found
+    ]
     reading = time.process_time() - start
     rows = [judged(transcript, name) for name, transcript in found]
     table(rows)
@@ -175,9 +180,13 @@ def main() -> int:
     faults = [row for row in rows if row.faults]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in files())).hexdigest()[:12]
     before, after = sum(r.before for r in large), sum(r.after for r in large)
-    print(f"\n{len(rows)} files, {sum(int(c.sum()) for c in counts):,} tokens; trimtab {trimtab.__version__}, input {digest}")
-    print(f"{len(large)} large enough: {before:,} -> {after:,} tokens, landing "
-          f"{min(r.landing for r in large):.2f} to {max(r.landing for r in large):.2f} of the target")
+    print(
+        f"\n{len(rows)} files, {sum(int(c.sum()) for c in counts):,} tokens; trimtab {trimtab.__version__}, input {digest}"
+    )
+    print(
+        f"{len(large)} large enough: {before:,} -> {after:,} tokens, landing "
+        f"{min(r.landing for r in large):.2f} to {max(r.landing for r in large):.2f} of the target"
+    )
     print(f"recorded prompts: median error {100 * statistics.median(map(abs, errors)):.1f} % over {len(errors)} files")
     print(f"read and counted in {reading:.1f} s of one core; compacted in {sum(r.seconds for r in rows):.1f} s")
     print(f"faults: {len(faults)}")

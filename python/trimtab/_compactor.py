@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -193,7 +194,7 @@ class Compactor:
             raise TypeError(msg)
         if isinstance(target, float) and 0 < target < 1:
             return max(int(ledger.total * target), 1)
-        if target < 1 or target != int(target):
+        if not (math.isfinite(target) and target >= 1 and target == int(target)):
             msg = f"target must be tokens (1 and more) or a share between 0 and 1, got {target}"
             raise ValueError(msg)
         return int(target)

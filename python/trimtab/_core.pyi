@@ -5,11 +5,25 @@ from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
+
+__all__ = [
+    "ENVELOPE",
+    "PRUNED",
+    "Counter",
+    "Ledger",
+    "__version__",
+    "detect",
+    "split",
+    "truncate",
+    "validate",
+]
 
 __version__: str
 ENVELOPE: str
 PRUNED: str
 
+@disjoint_base
 class Counter:
     def __new__(
         cls, encoding: str, *, given: int = 1000, written: int = 1000, call: int = 0, message: int = 0
@@ -20,7 +34,8 @@ class Counter:
     def count_many(self, texts: Iterable[str | bytes]) -> NDArray[np.uint32]: ...
     def exceeds(self, text: str | bytes, n: int) -> bool: ...
     def per_message(self, messages: Sequence[Any], *, provider: str | None = None) -> NDArray[np.uint32]: ...
-    def vocabulary(self, encoding: str) -> list[bytes]: ...
+    @staticmethod
+    def vocabulary(encoding: str) -> list[bytes]: ...
 
 @final
 class Ledger:

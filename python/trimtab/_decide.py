@@ -45,7 +45,8 @@ def decide(
         edits = (*edits, StripThinking(tuple(int(row) for row in draft.thinking)))
     plan = _plan(draft, policy, target, edits, "")
     if plan.tokens_after >= plan.tokens_before:
-        return _plan(draft, policy, target, (), "compaction would not make it smaller")
+        floor = _floor(draft, policy, target)
+        return _plan(draft, policy, target, (), f"compaction would not make it smaller: {floor}")
     reached = plan.tokens_after <= target
     reason = _words(plan) if reached else f"{_words(plan)}; not to the target: {_floor(draft, policy, target)}"
     return _plan(draft, policy, target, edits, reason)

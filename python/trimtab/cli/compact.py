@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from ._files import archive_url, to_text, write
@@ -119,6 +118,4 @@ def _print(report: dict[str, Any], output: str) -> None:
 
 
 def _url(report: dict[str, Any]) -> str:
-    return "sqlite:///" + os.fspath(report["archive"])
-
-
+    return f"sqlite:///{report['archive']}"

@@ -24,7 +24,9 @@ FORMATS = ("claude_code", "codex", *json_list.PROVIDERS)
 """Names that `read` takes as ``format`` and gives as ``Transcript.format``."""
 
 
-def read(source: str | os.PathLike[str] | bytes, *, format: str | None = None, whole: bool = False) -> Transcript:
+def read(
+    source: str | os.PathLike[str] | bytes, *, format: str | None = None, whole: bool = False, repair: bool = True
+) -> Transcript:
     """The messages of a session file, as the agent would send them next.
 
     Calls that the file leaves open get a result that says so, results without a call become text; each such change is
@@ -35,6 +37,7 @@ def read(source: str | os.PathLike[str] | bytes, *, format: str | None = None, w
         format: one of `FORMATS`; None finds it from the content.
         whole: everything from the session's start; otherwise only from the last compaction on, which is what the
             model still sees.
+        repair: False leaves what a provider would refuse as the file has it.
 
     Raises:
         MessageError: there is no such file, or no messages in it that could be sent.
@@ -58,6 +61,8 @@ def read(source: str | os.PathLike[str] | bytes, *, format: str | None = None, w
     if not draft.messages:
         raise MessageError("no messages in it", hint="the file holds only lines that are never sent")
     skipped = sorted([*skipped, *draft.skipped], key=lambda skip: skip.offset)
+    if not repair:
+        return replace(draft, skipped=skipped, lines=seen)
     return _closed(draft, skipped, seen)
 
 

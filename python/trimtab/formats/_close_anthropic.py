@@ -91,33 +91,33 @@ def _drop_halves(entries: list[Entry], notes: Notes) -> None:
     A turn that calls the client as well may leave the server's calls open: the server goes on with them when the next
     turn brings the client's results, and nothing else.
     """
-    halves: list[dict[str, Any]] = []
-    opened: dict[str, dict[str, Any]] = {}
+    halves: set[tuple[Entry, int]] = set()
+    opened: dict[str, tuple[Entry, int]] = {}
     seen: set[str] = set()
     turns = _turns(entries)
     for i, (role, turn) in enumerate(turns):
-        blocks = [block for entry in turn if role == "assistant" for block in _blocks(entry)]
-        for block in blocks:
-            ref = name(block, "id")
-            if block["type"] in _SERVER_CALLS:
-                halves += [block] if ref in seen else []
-                opened |= {} if ref in seen else {ref: block}
+        blocks = [((entry, j), block) for entry in turn for j, block in enumerate(_blocks(entry))]
+        for place, block in blocks if role == "assistant" else ():
+            ref, is_call = name(block, "id"), block["type"] in _SERVER_CALLS
+            is_answer = block["type"].endswith("_tool_result")
+            if is_call and ref not in seen:
                 seen.add(ref)
-            elif block["type"].endswith("_tool_result") and not opened.pop(name(block, "tool_use_id"), None):
-                halves.append(block)
+                opened[ref] = place
+            elif is_call or (is_answer and not opened.pop(name(block, "tool_use_id"), None)):
+                halves.add(place)
         behind = {block["type"] for _, after in turns[i + 1 : i + 2] for entry in after for block in _blocks(entry)}
-        waits = behind == {"tool_result"} and any(block["type"] == "tool_use" for block in blocks)
+        waits = behind == {"tool_result"} and any(block["type"] == "tool_use" for _, block in blocks)
         if role == "assistant" and not waits:
-            halves += opened.values()
+            halves |= set(opened.values())
             opened = {}
-    gone = {id(block) for block in halves}
-    for entry in entries if gone else ():
-        kept = [block for block in _blocks(entry) if id(block) not in gone]
-        for block in _blocks(entry):
-            if id(block) in gone:
+    for entry in {entry: None for entry, _ in halves}:
+        kept = []
+        for j, block in enumerate(_blocks(entry)):
+            if (entry, j) in halves:
                 notes.add(entry, "server_half", name(block, "id") or name(block, "tool_use_id"))
-        if len(kept) < len(_blocks(entry)):
-            entry.set(content=kept)
+            else:
+                kept.append(block)
+        entry.set(content=kept)
 
 
 def _drop_bare_thinking(turn: list[Entry], notes: Notes) -> None:

@@ -62,7 +62,8 @@ impl Counter {
         Ok(ledger.per_message().map_err(to_py)?.to_pyarray(py))
     }
 
-    fn vocabulary<'py>(&self, py: Python<'py>, encoding: &str) -> PyResult<Vec<Bound<'py, pyo3::types::PyBytes>>> {
+    #[staticmethod]
+    fn vocabulary<'py>(py: Python<'py>, encoding: &str) -> PyResult<Vec<Bound<'py, pyo3::types::PyBytes>>> {
         let tokens = Encoding::named(encoding).map_err(to_py)?.vocabulary();
         Ok(tokens.iter().map(|token| pyo3::types::PyBytes::new(py, token)).collect())
     }

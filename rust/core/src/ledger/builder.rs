@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{Kind, Ledger, MessageFlag, Role, RowFlag};
 use crate::error::Error;
 use crate::node::{Node, write_json};
+use crate::text::count::map_many;
 use crate::text::{Counter, Size};
 
 /// How a summary in our envelope begins; the binding writes it (`trimtab.place`), the scan knows it again.
@@ -159,20 +160,20 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         let rows = u32::try_from(self.spans.len()).map_err(|_| Error::Overflow("rows"))?;
         let mut ledger = self.ledger.clone();
         ledger.first.push(rows);
-        let measured = counter.map_many(&self.pieces, |piece| Measured::of(piece, counter));
+        let measured = map_many(&self.pieces, |piece| Measured::of(piece, counter));
         let (mut sizes, mut hashes) = (Vec::with_capacity(self.spans.len()), Vec::with_capacity(self.spans.len()));
         for (row, span) in self.spans.iter().enumerate() {
             let mut size = Size::default();
-            let mut hasher = blake3::Hasher::new();
-            let mut traits = Traits { empty: true, blank: true, ..Traits::default() };
+            let mut state = blake3::Hasher::new();
+            let mut traits = RowFlag::Empty as u16 | RowFlag::Blank as u16;
             for (n, piece) in measured[span.clone()].iter().enumerate() {
                 size += piece.size;
-                hasher.update(&piece.digest);
-                traits.join(piece.traits, n == 0);
+                state.update(&piece.digest);
+                traits = joined(traits, piece.traits, n == 0);
             }
-            ledger.flags[row] |= traits.flags(ledger.kind[row]);
+            ledger.flags[row] |= traits & allowed(ledger.kind[row]);
             sizes.push(size);
-            hashes.push(hasher.finalize());
+            hashes.push(state.finalize());
         }
         ledger.measure(&sizes, &self.media, counter)?;
         ledger.digests = (0..ledger.messages()).map(|m| digest_message(&ledger, m, &hashes, &self.media)).collect();
@@ -181,10 +182,10 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     }
 }
 
-/// What there is to know of a piece.
+/// What there is to know of a piece: its lengths, its [`RowFlag`] bits and its digest.
 struct Measured {
     size: Size,
-    traits: Traits,
+    traits: u16,
     digest: [u8; 32],
 }
 
@@ -193,51 +194,36 @@ impl Measured {
         let text = piece.as_ref();
         let digest = *blake3::hash(text.as_bytes()).as_bytes();
         match piece {
-            Piece::Data(_) => {
-                Self { size: Size::default(), traits: Traits { empty: true, blank: true, ..Traits::default() }, digest }
-            }
-            _ => Self { size: counter.size(text), traits: Traits::of(text), digest },
+            Piece::Data(_) => Self { size: Size::default(), traits: traits(""), digest },
+            _ => Self { size: counter.size(text), traits: traits(text), digest },
         }
     }
 }
 
-/// What a text is like.
-#[derive(Clone, Copy, Default)]
-struct Traits {
-    empty: bool,
-    blank: bool,
-    trailing: bool,
-    summary: bool,
-    pruned: bool,
+fn traits(text: &str) -> u16 {
+    let pick = |on: bool, flag: RowFlag| if on { flag as u16 } else { 0 };
+    pick(text.is_empty(), RowFlag::Empty)
+        | pick(text.trim().is_empty(), RowFlag::Blank)
+        | pick(text.ends_with(char::is_whitespace), RowFlag::Trailing)
+        | pick(text.starts_with(ENVELOPE), RowFlag::Summary)
+        | pick(text.starts_with(PRUNED), RowFlag::Pruned)
 }
 
-impl Traits {
-    fn of(text: &str) -> Self {
-        Self {
-            empty: text.is_empty(),
-            blank: text.trim().is_empty(),
-            trailing: text.ends_with(char::is_whitespace),
-            summary: text.starts_with(ENVELOPE),
-            pruned: text.starts_with(PRUNED),
-        }
-    }
+/// The traits of a row that goes on with a piece: empty if all are, trailing as the last is, marked as the first is.
+fn joined(row: u16, next: u16, first: bool) -> u16 {
+    let all = RowFlag::Empty as u16 | RowFlag::Blank as u16;
+    let marks = RowFlag::Summary as u16 | RowFlag::Pruned as u16;
+    (row & next & all) | (next & RowFlag::Trailing as u16) | (if first { next } else { row } & marks)
+}
 
-    fn join(&mut self, next: Self, first: bool) {
-        self.empty &= next.empty;
-        self.blank &= next.blank;
-        self.trailing = next.trailing;
-        self.summary |= first && next.summary;
-        self.pruned |= first && next.pruned;
-    }
-
-    fn flags(self, kind: Kind) -> u16 {
-        let pick = |on: bool, flag: RowFlag| if on { flag as u16 } else { 0 };
-        pick(self.empty, RowFlag::Empty)
-            | pick(self.blank, RowFlag::Blank)
-            | pick(self.trailing, RowFlag::Trailing)
-            | pick(self.summary && kind == Kind::Text, RowFlag::Summary)
-            | pick(self.pruned && kind == Kind::Result, RowFlag::Pruned)
-    }
+/// The traits that mean something in a row of `kind`.
+fn allowed(kind: Kind) -> u16 {
+    let marks = match kind {
+        Kind::Text => RowFlag::Summary as u16,
+        Kind::Result => RowFlag::Pruned as u16,
+        _ => 0,
+    };
+    RowFlag::Empty as u16 | RowFlag::Blank as u16 | RowFlag::Trailing as u16 | marks
 }
 
 /// What a message says, as sixteen bytes: role, marks and for each row its kind, id, name, media and text.

@@ -57,7 +57,9 @@ mod tests {
     #[test]
     fn strings_come_back_as_they_went_in() {
         let mut column = Strings::default();
-        ["a", "", "çé", "d"].iter().for_each(|s| column.push(s));
+        for s in ["a", "", "çé", "d"] {
+            column.push(s);
+        }
         column.set_last("end");
         let copy = column.clone();
         column.extend(&copy);

@@ -14,7 +14,7 @@ use crate::node::{Key, Node, Shape};
 pub enum Provider {
     /// Anthropic Messages.
     Anthropic,
-    /// OpenAI Chat Completions, and those who speak it.
+    /// `OpenAI` Chat Completions, and those who speak it.
     OpenAiChat,
     /// `OpenAI` Responses.
     OpenAiResponses,

@@ -38,8 +38,14 @@ fn result<N: Node>(message: &N, id: Key, builder: &mut Builder<N::Text>) -> Resu
     identify(message, id, builder)?;
     match message.get(Key::Content)? {
         Some(content) if matches!(content.shape(), Shape::Text | Shape::List) => returned(&content, builder),
-        None => null(builder),
-        Some(content) if content.shape() == Shape::Null => null(builder),
+        None => {
+            builder.mark(MessageFlag::Null);
+            Ok(())
+        }
+        Some(content) if content.shape() == Shape::Null => {
+            builder.mark(MessageFlag::Null);
+            Ok(())
+        }
         Some(content) => Err(wrong(content.shape(), builder)),
     }
 }
@@ -59,9 +65,15 @@ fn legacy_id(name: &str) -> String {
 
 fn content<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     match message.get(Key::Content)? {
-        None => null(builder),
+        None => {
+            builder.mark(MessageFlag::Null);
+            Ok(())
+        }
         Some(content) => match content.shape() {
-            Shape::Null => null(builder),
+            Shape::Null => {
+                builder.mark(MessageFlag::Null);
+                Ok(())
+            }
             Shape::Text => {
                 builder.mark(MessageFlag::Plain);
                 builder.row(Kind::Text, "text");
@@ -82,11 +94,6 @@ fn content<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), E
             other => Err(wrong(other, builder)),
         },
     }
-}
-
-fn null<T: AsRef<str> + Send + Sync>(builder: &mut Builder<T>) -> Result<(), Error> {
-    builder.mark(MessageFlag::Null);
-    Ok(())
 }
 
 fn wrong<T: AsRef<str> + Send + Sync>(shape: Shape, builder: &Builder<T>) -> Error {

@@ -41,18 +41,19 @@ fn message<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Erro
             say(item, Key::Content, builder)
         }
         Some(content) if content.shape() == Shape::List => parts(&content, builder),
-        None => null(builder),
-        Some(content) if content.shape() == Shape::Null => null(builder),
+        None => {
+            builder.mark(MessageFlag::Null);
+            Ok(())
+        }
+        Some(content) if content.shape() == Shape::Null => {
+            builder.mark(MessageFlag::Null);
+            Ok(())
+        }
         Some(content) => {
             let what = format!("is {}, expected a string or a list of parts", content.shape().name());
             Err(builder.bad("content", &what, "write text as a string, anything else as parts with a \"type\""))
         }
     }
-}
-
-fn null<T: AsRef<str> + Send + Sync>(builder: &mut Builder<T>) -> Result<(), Error> {
-    builder.mark(MessageFlag::Null);
-    Ok(())
 }
 
 fn parts<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {

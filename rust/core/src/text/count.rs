@@ -139,25 +139,21 @@ impl Counter {
     ///
     /// [`Error::Overflow`] for a text of more than 4,294,967,295 tokens.
     pub fn count_many<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vec<u32>, Error> {
-        self.map_many(texts, |text| u32::try_from(self.count(text.as_ref())).map_err(|_| Error::Overflow("tokens")))
+        map_many(texts, |text| u32::try_from(self.count(text.as_ref())).map_err(|_| Error::Overflow("tokens")))
             .into_iter()
             .collect()
     }
+}
 
-    /// `measure` of each text, in parallel where the batch is large enough to gain by it.
-    pub(crate) fn map_many<T: AsRef<str> + Sync, R: Send>(
-        &self,
-        texts: &[T],
-        measure: impl Fn(&T) -> R + Sync + Send,
-    ) -> Vec<R> {
-        let bytes: usize = texts.iter().map(|t| t.as_ref().len()).sum();
-        if texts.len() < 2 || bytes < PARALLEL {
-            return texts.iter().map(measure).collect();
-        }
-        // Tasks of about 16 KB each, so that scheduling is noise beside counting.
-        let each = (texts.len() * 16 * 1024 / bytes).max(1);
-        pool::run(|| texts.par_iter().with_min_len(each).map(measure).collect())
+/// `measure` of each text, in parallel where the batch is large enough to gain by it.
+pub(crate) fn map_many<T: AsRef<str> + Sync, R: Send>(texts: &[T], measure: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
+    let bytes: usize = texts.iter().map(|t| t.as_ref().len()).sum();
+    if texts.len() < 2 || bytes < PARALLEL {
+        return texts.iter().map(measure).collect();
     }
+    // Tasks of about 16 KB each, so that scheduling is noise beside counting.
+    let each = (texts.len() * 16 * 1024 / bytes).max(1);
+    pool::run(|| texts.par_iter().with_min_len(each).map(measure).collect())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ mod anthropic;
 mod openai_chat;
 mod openai_responses;
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use crate::ledger::{Ledger, Role};
 use crate::shape::Provider;
@@ -86,10 +86,10 @@ fn running(ledger: &Ledger) -> usize {
 
 /// Rows whose id stood before, among those that `pick` picks.
 fn repeated(ledger: &Ledger, pick: impl Fn(usize) -> bool) -> Vec<usize> {
-    let mut seen: HashMap<&str, ()> = HashMap::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     (0..ledger.rows())
         .filter(|&row| pick(row) && !ledger.ids.get(row).is_empty())
-        .filter(|&row| seen.insert(ledger.ids.get(row), ()).is_some())
+        .filter(|&row| !seen.insert(ledger.ids.get(row)))
         .collect()
 }
 
@@ -103,7 +103,9 @@ mod tests {
 
     fn codes(provider: Provider, messages: &[Value], options: Options) -> Vec<&'static str> {
         let mut builder = Builder::default();
-        messages.iter().for_each(|m| provider.read(m, &mut builder).unwrap());
+        for message in messages {
+            provider.read(message, &mut builder).unwrap();
+        }
         let ledger = builder.finish(&Counter::exact(Encoding::O200k)).unwrap();
         validate(&ledger, provider, options).iter().map(|p| p.code).collect()
     }

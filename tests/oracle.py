@@ -1,0 +1,241 @@
+"""Slow and obvious versions of what the core does: they are its meaning. They read messages, not columns."""
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+
+TEXT, CALL, RESULT, THINKING, IMAGE, DOCUMENT, SERVER_CALL, SERVER_RESULT, COMPACTION, OPAQUE = range(10)
+USER, ASSISTANT, SYSTEM, TOOL, OTHER = range(5)
+ROLES = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM, "developer": SYSTEM, "tool": TOOL}
+UNKNOWN_IMAGE = 1_560
+
+
+@dataclass
+class Row:
+    """A block as the ledger sees it.
+
+    `pieces` are its texts, counted one by one: a call's name apart from its arguments. `media` are the tokens of what
+    is no text.
+    """
+
+    owner: int
+    kind: int
+    role: int
+    id: str = ""
+    name: str = ""
+    pieces: list = field(default_factory=list)
+    media: int = 0
+
+
+def compact(value):
+    """What a provider is sent for a value that is no text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def rows(messages, provider):
+    """All rows of a transcript, in order."""
+    read = {"anthropic": _anthropic, "openai_chat": _chat, "openai_responses": _responses}[provider]
+    found = []
+    for owner, message in enumerate(messages):
+        role, blocks = read(message)
+        found += [Row(owner, role=role, **block) for block in blocks]
+    return found
+
+
+def _anthropic(message):
+    content = message["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return ROLES[message["role"]], [_block(block) for block in blocks]
+
+
+def _block(block):
+    kind = block["type"]
+    match kind:
+        case "text":
+            return {"kind": TEXT, "name": kind, "pieces": [block["text"]]}
+        case "thinking":
+            return {"kind": THINKING, "name": kind, "pieces": [block["thinking"]]}
+        case "tool_use" | "server_tool_use":
+            pieces = [block["name"], compact(block["input"])]
+            row = CALL if kind == "tool_use" else SERVER_CALL
+            return {"kind": row, "id": block["id"], "name": block["name"], "pieces": pieces}
+        case "tool_result":
+            return {"kind": RESULT, "id": block["tool_use_id"], "name": kind, **_returned(block.get("content", ""))}
+        case "web_search_tool_result":
+            pieces = [compact(block["content"])]
+            return {"kind": SERVER_RESULT, "id": block["tool_use_id"], "name": kind, "pieces": pieces}
+        case "image":
+            return {"kind": IMAGE, "name": kind, "media": image(block["source"].get("data", ""))}
+        case _:
+            return {"kind": OPAQUE, "name": kind, "pieces": [compact(block)]}
+
+
+def _returned(content):
+    """What a tool gave back, as pieces and tokens of images."""
+    if isinstance(content, str):
+        return {"pieces": [content]}
+    pieces, media = [], 0
+    for part in content:
+        if part["type"] == "image":
+            media += image(part["source"].get("data", ""))
+        elif part["type"] in {"text", "input_text", "output_text"}:
+            pieces.append(part["text"])
+        else:
+            pieces.append(compact(part))
+    return {"pieces": pieces, "media": media}
+
+
+def _chat(message):
+    role, content = ROLES[message["role"]], message["content"]
+    if role == TOOL:
+        return role, [{"kind": RESULT, "id": message["tool_call_id"], "name": "tool", **_returned(content)}]
+    blocks = []
+    if "reasoning_content" in message:
+        blocks.append({"kind": THINKING, "name": "reasoning_content", "pieces": [message["reasoning_content"]]})
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+    for part in parts:
+        if part["type"] == "image_url":
+            media = _url(part["image_url"]["url"])
+            blocks.append({"kind": IMAGE, "name": "image_url", "media": media})
+        else:
+            blocks.append(_block(part))
+    for call in message.get("tool_calls", []):
+        function = call["function"]
+        pieces = [function["name"], function["arguments"]]
+        blocks.append({"kind": CALL, "id": call["id"], "name": function["name"], "pieces": pieces})
+    return role, blocks
+
+
+def _responses(item):
+    kind = item.get("type", "message")
+    match kind:
+        case "message":
+            content = item["content"]
+            parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            return ROLES[item["role"]], [_said(part) for part in parts]
+        case "reasoning":
+            media = len(item["encrypted_content"]) // 8
+            row = {"kind": THINKING, "id": item["id"], "name": kind, "media": media}
+            return ASSISTANT, [row | {"pieces": [compact(p) for p in item["summary"]]}]
+        case "function_call":
+            pieces = [item["name"], item["arguments"]]
+            return ASSISTANT, [{"kind": CALL, "id": item["call_id"], "name": item["name"], "pieces": pieces}]
+        case "function_call_output":
+            return TOOL, [{"kind": RESULT, "id": item["call_id"], "name": kind, **_returned(item["output"])}]
+        case _:
+            return ASSISTANT, [{"kind": OPAQUE, "name": kind, "pieces": [compact(item)]}]
+
+
+def _said(part):
+    match part["type"]:
+        case "text" | "input_text" | "output_text":
+            return {"kind": TEXT, "name": part["type"], "pieces": [part["text"]]}
+        case "input_image":
+            return {"kind": IMAGE, "name": "input_image", "media": _url(part["image_url"])}
+        case _:
+            return _block(part)
+
+
+def _url(url):
+    return image(url.partition(";base64,")[2]) if url.startswith("data:") else UNKNOWN_IMAGE
+
+
+def image(data):
+    """Tokens of a base64 picture whose header we wrote ourselves: width and height are bytes 16 to 24 of a PNG."""
+    import base64
+
+    header = base64.b64decode(data[:32])
+    if header[:4] != b"\x89PNG":
+        return UNKNOWN_IMAGE
+    return patches(int.from_bytes(header[16:20]), int.from_bytes(header[20:24]))
+
+
+def patches(width, height):
+    """Patches of 28 pixels of the largest picture of that form that has at most 1,568 of them and pixels a side."""
+
+    def cost(w, h):
+        across, down = math.ceil(w / 28), math.ceil(h / 28)
+        return across * down if max(across, down) * 28 <= 1_568 and across * down <= 1_568 else None
+
+    long, short = max(width, height), min(width, height)
+    sizes = ((edge, max(1, round(short * edge / long))) for edge in range(long, 0, -1))
+    return next(tokens for tokens in (cost(*size) for size in sizes) if tokens)
+
+
+def pairs(table):
+    """For each row its partner's position, -1 for none: a result takes the latest call of its id that is not taken."""
+    pair = [-1] * len(table)
+    for at, row in enumerate(table):
+        asks = {RESULT: CALL, SERVER_RESULT: SERVER_CALL}.get(row.kind)
+        free = [c for c in range(at) if table[c].kind == asks and table[c].id == row.id and pair[c] == -1]
+        if free:
+            pair[at], pair[free[-1]] = free[-1], at
+    return pair
+
+
+def safe(messages, provider):
+    """For each cut, whether no group has messages on both sides; an open call is open to the end and beyond."""
+    table, end = rows(messages, provider), len(messages)
+    groups = []
+    for row, partner in zip(table, pairs(table), strict=True):
+        if row.kind in {CALL, SERVER_CALL}:
+            groups.append({row.owner, table[partner].owner if partner >= 0 else end})
+    for at in range(end):
+        last = [row.kind for row in table if row.owner == at][-1:]
+        if last == [THINKING] and provider != "openai_chat":
+            groups.append({at, at + 1})
+    return [not any(min(g) < cut <= max(g) for g in groups) for cut in range(end + 1)]
+
+
+def split(costs, cuts, keep):
+    """The earliest safe cut whose tail costs at most `keep`."""
+    fits = (cut for cut in range(len(costs) + 1) if cuts[cut] and sum(costs[cut:]) <= keep)
+    return next(fits, None)
+
+
+def scalars(text):
+    """The text as Rust holds it: pairs of surrogates are one character, lone ones U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def length(text, unit):
+    """Unicode scalar values, bytes of UTF-8 or UTF-16 units."""
+    text = scalars(text)
+    sizes = {"chars": len(text), "bytes": len(text.encode()), "utf16": len(text.encode("utf-16-le")) // 2}
+    return sizes[unit]
+
+
+def quarter(size, rounding):
+    """A fourth part, as a whole number."""
+    whole = {"floor": math.floor, "ceil": math.ceil, "half_up": lambda part: math.floor(part + 0.5)}
+    return whole[rounding](size / 4)
+
+
+def tokens(row, count, rates):
+    """Tokens of a row: its texts at the model's rate, its pictures, and what a call adds."""
+    written = row.role == ASSISTANT and row.kind != SERVER_RESULT
+    texts = sum(map(count, row.pieces)) * (rates.written if written else rates.given)
+    call = rates.call if row.kind in {CALL, SERVER_CALL} else 0
+    return math.floor(texts / 1000 + 0.5) + row.media + call
+
+
+NOTICE = re.compile(r"\[trimtab: (\d+) lines, (\d+) bytes left out\]\n")
+
+
+def truncation(text, cut):
+    """Whether `cut` is a head of `text`, a true notice of what is gone, and a tail of it, or is `text` itself."""
+    return cut == text or any(_truthful(text, cut, match) for match in NOTICE.finditer(cut))
+
+
+def _truthful(text, cut, notice):
+    before, tail = cut[: notice.start()], cut[notice.end() :]
+    for head in {before, before.removesuffix("\n")}:
+        gone = text[len(head) : len(text) - len(tail)]
+        if head + gone + tail == text and gone and notice.groups() == (str(_lines(gone)), str(len(gone.encode()))):
+            return head == "" or before.endswith("\n")
+    return False
+
+
+def _lines(text):
+    return text.count("\n") + (not text.endswith("\n"))

@@ -1,0 +1,212 @@
+"""The command line, run as users run it: what it prints, where, and its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import trimtab
+from checker import check
+from transcripts import transcript
+
+TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "trimtab", *words]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=60)
+
+
+def session(name: str = "s.json", messages: list | None = None) -> str:
+    Path(name).write_text(json.dumps(transcript(TALK, provider="anthropic") if messages is None else messages))
+    return name
+
+
+def test_compact_writes_a_valid_smaller_list_and_restore_brings_it_back(home: Path) -> None:
+    original = json.loads(Path(session()).read_text())
+    done = run("compact", "s.json", "-o", "out.json", "--target", "0.5")
+    assert (done.returncode, done.stderr) == (0, "")
+    smaller = json.loads(Path("out.json").read_text())
+    assert check(smaller, "anthropic") == []
+    assert "-> " in done.stdout
+    assert str(home / "home" / "archive.db") in done.stdout
+    (undo,) = [line.split("undo")[1].split() for line in done.stdout.splitlines() if "undo" in line]
+    assert undo[:2] == ["trimtab", "restore"]
+    back = run(*undo[1:], "-o", "back.json")
+    assert back.returncode == 0
+    assert json.loads(Path("back.json").read_text()) == original
+    assert run("validate", "out.json").returncode == 0
+
+
+def test_every_verb_answers_in_json(home: Path) -> None:
+    session()
+    count = json.loads(run("count", "s.json", "--json").stdout)
+    assert count["messages"] == 80
+    assert sum(count["kinds"].values()) == count["tokens"]
+    plan = trimtab.Plan.from_json(run("plan", "s.json", "--json", "--target", "50%").stdout)
+    assert plan.tokens_before == count["tokens"]
+    report = json.loads(run("compact", "s.json", "-o", "o.json", "--json", "--target", "0.5").stdout)
+    assert report["tokens_before"] == count["tokens"]
+    assert report["tokens_after"] <= report["target"]
+    assert json.loads(run("validate", "o.json", "--json").stdout) == []
+    assert json.loads(run("restore", report["ref"], "-o", "b.json", "--json").stdout)["messages"] == 80
+
+
+def test_data_goes_to_stdout_and_notes_to_stderr(home: Path) -> None:
+    piped = run("compact", "-", "--target", "0.5", stdin=Path(session()).read_text())
+    assert piped.returncode == 0
+    assert check(json.loads(piped.stdout), "anthropic") == []
+    assert "tokens (-" in piped.stderr
+
+
+def test_a_jsonl_name_gets_a_message_a_line(home: Path) -> None:
+    assert run("compact", session(), "-o", "o.jsonl", "--target", "0.5").returncode == 0
+    lines = [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()]
+    assert trimtab.read("o.jsonl").messages == lines
+
+
+def test_under_its_target_a_session_is_written_unchanged(home: Path) -> None:
+    done = run("compact", session(), "-o", "o.json")
+    assert done.returncode == 0
+    assert done.stdout.startswith("unchanged: already at or under the target")
+    assert json.loads(Path("o.json").read_text()) == json.loads(Path("s.json").read_text())
+
+
+def test_plan_check_answers_no_with_one(home: Path) -> None:
+    session()
+    assert run("plan", "s.json", "--check").returncode == 0
+    over = run("plan", "s.json", "--check", "--window", "70k", "--model", "claude-3-5-haiku")
+    assert over.returncode == 0
+    assert run("plan", "s.json", "--check", "--window", "20k", "--model", "claude-3-5-haiku").returncode == 1
+
+
+def test_pins_and_instructions_reach_the_compaction(home: Path) -> None:
+    messages = transcript(TALK, provider="anthropic")
+    messages[0] = {"role": "user", "content": "never rename the public API"}
+    done = run("compact", session(messages=messages), "-o", "o.json", "--target", "0.3", "--pin", "public API")
+    assert done.returncode == 0
+    assert messages[0] in json.loads(Path("o.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ([], 64),
+        (["explode"], 64),
+        (["count"], 64),
+        (["count", "s.json", "--colour"], 64),
+        (["plan", "s.json", "--target", "-3"], 64),
+        (["plan", "s.json", "--target", "150%"], 64),
+        (["plan", "s.json", "--policy", "boldest"], 64),
+        (["compact", "s.json", "--summarizer", "gpt"], 64),
+        (["count", "missing.json"], 65),
+        (["count", "."], 65),
+        (["restore", "nothing"], 74),
+        (["compact", "s.json", "--target", "0.5", "--archive", "sqlite:////dev/null/x.db"], 74),
+        (["compact", "s.json", "--target", "0.5", "-o", "missing/o.json"], 74),
+        (["--help"], 0),
+        (["compact", "--help"], 0),
+        (["--version"], 0),
+    ],
+)
+def test_exit_codes_are_as_documented_and_never_two(home: Path, words: list[str], code: int) -> None:
+    session()
+    done = run(*words)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert (done.stderr != "") == (code != 0)
+
+
+BAD = {
+    "not json": ("hello, world", "no JSON in it"),
+    "an empty file": ("", "empty"),
+    "an empty list": ("[]", "an empty list"),
+    "a number": ("42", "messages"),
+    "no role": ('[{"content": "x"}]', "messages[0]"),
+    "content a number": ('[{"role": "user", "content": "x"}, {"role": "user", "content": 4}]', "messages[1].content"),
+    "an orphan result": (json.dumps(transcript("u:5 a:5 u:5 r1:5", provider="anthropic")), "messages[3].content[0]"),
+    "an id twice": (json.dumps(transcript("u:5 c1 r1:5 c1 r1:5 a:5", provider="anthropic")), "messages[3].content[0]"),
+    "an orphan tool message": (json.dumps(transcript("u:5 r1:5 a:5", provider="openai_chat")), "messages[1]"),
+    "an orphan output": (json.dumps(transcript("u:5 r1:5 a:5", provider="openai_responses")), "messages[1]"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), BAD.values(), ids=BAD)
+def test_bad_input_is_named_and_nothing_is_written(home: Path, text: str, words: str) -> None:
+    Path("bad.json").write_text(text)
+    Path("out.json").write_text("before")
+    for verb in (["compact", "bad.json", "-o", "out.json", "--target", "100"], ["plan", "bad.json"]):
+        done = run(*verb)
+        assert done.returncode == 65, (done.stdout, done.stderr)
+        assert words in done.stderr
+        assert "hint: " in done.stderr
+        assert done.stdout == ""
+    assert Path("out.json").read_text() == "before"
+    assert {path.name for path in home.iterdir()} <= {"bad.json", "out.json", "home"}
+
+
+def test_validate_reports_a_list_as_it_stands(home: Path) -> None:
+    Path("bad.json").write_text(BAD["an orphan result"][0])
+    done = run("validate", "bad.json")
+    assert done.returncode == 1
+    assert "messages[3].content[0] unexpected_tool_use_id: unexpected `tool_use_id` found" in done.stdout
+    assert "fix: " in done.stdout
+    (problem,) = json.loads(run("validate", "bad.json", "--json").stdout)
+    assert (problem["index"], problem["block"], problem["code"]) == (3, 0, "unexpected_tool_use_id")
+    running = session("open.json", transcript("u:5 c1", provider="anthropic"))
+    assert run("validate", running).returncode == 1
+    assert run("validate", running, "--in-flight").returncode == 0
+
+
+def test_a_session_cannot_drive_the_terminal(home: Path) -> None:
+    evil = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "\x1b[2Jx", "content": "x"}]}]
+    done = run("validate", session(messages=evil))
+    assert "\x1b" not in done.stdout
+    assert "\\x1b[2J" in done.stdout
+
+
+def test_a_reader_that_leaves_is_no_error(home: Path) -> None:
+    session(messages=transcript(TALK, provider="anthropic") * 1)
+    command = f"{sys.executable} -m trimtab compact s.json --target 0.9 2>err | head -c 10 >/dev/null; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "0"
+    assert "Traceback" not in Path("err").read_text()
+    assert "BrokenPipe" not in Path("err").read_text()
+
+
+def test_an_interrupt_leaves_with_130_and_nothing_half(home: Path) -> None:
+    code = (
+        "import os, signal, sys, trimtab.cli.compact as c\n"
+        "from trimtab.cli import main\n"
+        "c.write = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.exit(main(['compact', 's.json', '-o', 'o.json', '--target', '0.5']))\n"
+    )
+    session()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert not Path("o.json").exists()
+    assert signal.SIGINT == 2
+
+
+def test_a_write_that_fails_leaves_what_was_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trimtab.cli import _files
+
+    Path("o.json").write_text("before")
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        _files.write("o.json", "after")
+    assert Path("o.json").read_text() == "before"
+    assert [path.name for path in home.iterdir() if path.name.startswith(".")] == []

@@ -1,0 +1,259 @@
+"""Counting: equal to tiktoken, to the last token, on any text; and cutting a text down to a count."""
+
+import os
+import select
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from transcripts import PROVIDERS, deep_hash, messages
+from trimtab import _core
+from trimtab._counter import Counter, count
+from trimtab._models import FAMILIES, Model
+
+ENCODINGS = ("o200k_base", "cl100k_base")
+O200K = Counter("o200k_base")
+SPECIAL = (
+    "<|endoftext|>",
+    "<|fim_prefix|><|fim_middle|><|fim_suffix|>",
+    "<|endofprompt|>",
+    "<|im_start|>user\nhi<|im_end|>",
+    "a <|endoftext|> b",
+    "<|endoftext|",
+)
+SURROGATES = ("\ud800", "\udc00", "a\ud83d", "\ud83d\ude00", "\ude00\ud83d", "x\ud800\ud800\udc00y", "\ufeff\ud800")
+SNIPPETS = st.sampled_from(
+    "don't I'LL we'Ve \u017fs' \r\n \n\n\n \t\t    x \u3000 123456 1\u0663 naïve ñ ΑΒΓ ǅ 日本語 한국어 \N{GRINNING FACE} "
+    "e\u0301 \u200b \ufeff </s> <|endoftext|> === //\n --- /// fooBarBAZ _x 3.14 \x00 \x7f \u2028 \U000e0001".split(" ")
+)
+ANY_CHARACTER = st.characters(exclude_categories=())
+TEXTS = st.one_of(
+    st.text(max_size=60),
+    st.text(ANY_CHARACTER, max_size=40),
+    st.lists(SNIPPETS, max_size=30).map("".join),
+    st.lists(SNIPPETS, max_size=20).map(" ".join),
+    st.lists(st.sampled_from(["a", "A", "'s", " ", "\n", "\r", "1", "é", "/", "中", "\ud83d"]), max_size=60).map(
+        "".join
+    ),
+)
+LARGE = [f"def f{n}(x):\n    return 'naïve {n}'\n" * 30 for n in range(400)]  # 500 kB: past where the threads begin
+
+
+@pytest.fixture(scope="module")
+def tiktoken_counts(tiktoken_encoding):
+    """For each encoding, what tiktoken counts."""
+    encodings = {name: tiktoken_encoding(name) for name in ENCODINGS}
+    return {name: lambda text, e=e: len(e.encode_ordinary(text)) for name, e in encodings.items()}
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_special_tokens_surrogates_and_nothing_count_as_in_tiktoken(name, tiktoken_counts):
+    texts = ["", *SPECIAL, *SURROGATES]
+    assert [Counter(name).count(text) for text in texts] == [tiktoken_counts[name](text) for text in texts]
+
+
+@settings(max_examples=2_000)
+@given(TEXTS)
+@example("\u017f's" * 3)
+@example(" " * 700 + "x")
+@example("\r\n\r \n\t")
+def test_any_text_counts_as_in_tiktoken(tiktoken_counts, text):
+    ours = {name: Counter(name).count(text) for name in ENCODINGS}
+    assert ours == {name: of(text) for name, of in tiktoken_counts.items()}
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("character", ["a", "é", "\n", "0", "^", "中"])
+def test_a_long_run_of_a_character_counts_as_in_tiktoken(name, character, tiktoken_counts):
+    text = character * (1_000_000 if character == "a" else 50_000)
+    assert Counter(name).count(text) == tiktoken_counts[name](text)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_a_million_spaces_count_as_in_tiktoken(name, tiktoken_counts):
+    """tiktoken panics on a million spaces in o200k_base. But 128 spaces are its longest token: so many more spaces are
+    one token more, on lengths that it survives, and a million is no exception."""
+    counter, of = Counter(name), tiktoken_counts[name]
+    for spaces in (9_999, 50_000, 99_904):
+        assert of(" " * (spaces + 128)) == of(" " * spaces) + 1
+    assert counter.count(" " * 99_904) == of(" " * 99_904)
+    assert counter.count(" " * 1_000_000) == of(" " * 99_904) + (1_000_000 - 99_904) // 128
+
+
+@given(st.one_of(st.binary(max_size=80), TEXTS.map(lambda text: text.encode(errors="surrogatepass"))))
+def test_bytes_count_as_their_text_with_what_is_no_utf8_replaced(data):
+    assert O200K.count(data) == O200K.count(data.decode(errors="replace"))
+
+
+@given(st.lists(TEXTS, max_size=20))
+def test_many_texts_count_as_each_alone(texts):
+    counts = O200K.count_many(texts)
+    assert counts.dtype == np.uint32
+    assert counts.flags.c_contiguous
+    assert counts.tolist() == [O200K.count(text) for text in texts] == O200K.count_many(iter(texts)).tolist()
+
+
+def test_a_large_batch_counts_as_each_text_alone():
+    assert O200K.count_many([*LARGE, LARGE[0].encode()]).tolist() == [O200K.count(t) for t in [*LARGE, LARGE[0]]]
+
+
+@given(TEXTS, st.integers(0, 80))
+def test_exceeds_means_more_tokens_than(text, n):
+    for counter in (O200K, Counter("cl100k_base"), Counter.chars("utf16", "half_up")):
+        assert counter.exceeds(text, n) == (counter.count(text) > n)
+
+
+@pytest.mark.parametrize("wrong", [None, 7, 1.5, ["a"], {"a": 1}, bytearray(b"a"), memoryview(b"a"), object()])
+def test_what_is_no_text_is_a_type_error(wrong):
+    for call in (O200K.count, lambda w: O200K.count_many(["a", w]), lambda w: O200K.exceeds(w, 1)):
+        with pytest.raises(TypeError, match=f"expected str or bytes, got {type(wrong).__name__}"):
+            call(wrong)
+
+
+def test_a_limit_that_is_no_count_is_refused():
+    for wrong, error in ((-1, OverflowError), (2**70, OverflowError), ("1", TypeError), (None, TypeError)):
+        with pytest.raises(error):
+            O200K.exceeds("a", wrong)
+
+
+def test_an_unknown_encoding_is_told_the_known_ones():
+    for name in ("gpt2", "", "O200K_BASE", "chars/4"):
+        with pytest.raises(ValueError, match="known are o200k_base, cl100k_base"):
+            Counter(name)
+    for arguments in (("lines",), ("chars", "down"), ("chars floor",)):
+        with pytest.raises(ValueError, match="unknown unit or rounding"):
+            Counter.chars(*arguments)
+    with pytest.raises(TypeError):
+        Counter(5)
+
+
+@given(TEXTS)
+def test_chars_is_a_quarter_of_the_length(text):
+    for unit in ("chars", "bytes", "utf16"):
+        for rounding in ("floor", "ceil", "half_up"):
+            expected = oracle.quarter(oracle.length(text, unit), rounding)
+            assert Counter.chars(unit, rounding).count(text) == expected, (unit, rounding)
+    assert Counter.chars().count(text) == oracle.quarter(oracle.length(text, "chars"), "ceil")
+
+
+def test_a_counter_says_what_it_counts_with():
+    assert [Counter(name).engine for name in ENCODINGS] == ["bpe-openai o200k_base", "bpe-openai cl100k_base"]
+    assert Counter.chars("utf16", "half_up").engine == "utf16/4 rounded halfup"
+    assert O200K.explain() == "bpe-openai o200k_base: exact"
+    assert Counter.chars().explain() == "chars/4 rounded ceil: an estimate by length"
+    assert "6 %" in Counter.for_model("claude-sonnet-4-5").explain()
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-sonnet-5-5", "gpt-5.5"])
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_per_message_is_what_each_message_adds_to_the_models_prompt(model, provider):
+    rates, counter = FAMILIES[Model.named(model).family], Counter.for_model(model)
+
+    @settings(max_examples=30)
+    @given(messages(provider))
+    def holds(transcript):
+        before = deep_hash(transcript)
+        expected = [rates.message] * len(transcript)
+        for row in oracle.rows(transcript, provider):
+            expected[row.owner] += oracle.tokens(row, O200K.count, rates)
+        got = counter.per_message(transcript, provider=provider)
+        assert (got.dtype, got.tolist()) == (np.uint32, expected)
+        assert count(transcript, model=model, provider=provider) == sum(expected)
+        assert deep_hash(transcript) == before
+
+    holds()
+
+
+def test_a_models_counter_counts_a_bare_text_without_rates():
+    texts = ["", "hello world", LARGE[0]]
+    assert [Counter.for_model("claude-sonnet-4-5").count(t) for t in texts] == [O200K.count(t) for t in texts]
+    assert [count(t, model="gpt-5.5") for t in texts] == [O200K.count(t) for t in texts]
+
+
+def test_eight_threads_count_the_same():
+    expected, got = O200K.count_many(LARGE).tolist(), {}
+    threads = [threading.Thread(target=lambda n=n: got.update({n: O200K.count_many(LARGE).tolist()})) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert got == dict.fromkeys(range(8), expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_counts_the_same():
+    expected = int(O200K.count_many(LARGE).sum())  # makes the threads that the child will not have
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:  # nothing of pytest may run in here
+        try:
+            os.write(writes, str(int(O200K.count_many(LARGE).sum())).encode())
+        finally:
+            os._exit(0)
+    try:
+        ready, _, _ = select.select([reads], [], [], 60)
+        assert ready, "the child hangs"
+        assert int(os.read(reads, 100)) == expected
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(reads)
+        os.close(writes)
+    assert int(O200K.count_many(LARGE).sum()) == expected
+
+
+def test_other_threads_go_on_while_a_long_text_is_counted():
+    """The interpreter would switch threads once in 100 s here: the other one goes on only if it is released."""
+    text, steps, stop = "hello world, naïve 日本語\n" * 100_000, [0], threading.Event()
+
+    def walk():
+        while not stop.is_set():
+            steps[0] += 1
+            time.sleep(0)
+
+    interval, thread = sys.getswitchinterval(), threading.Thread(target=walk)
+    sys.setswitchinterval(100)
+    try:
+        thread.start()
+        went_on = []
+        for _ in range(5):
+            before = steps[0]
+            O200K.count(text)
+            went_on.append(steps[0] > before)
+        assert any(went_on)
+    finally:
+        sys.setswitchinterval(interval)
+        stop.set()
+        thread.join()
+
+
+@settings(max_examples=300)
+@given(st.lists(SNIPPETS, min_size=1, max_size=120).map(" ".join), st.integers(0, 120))
+def test_a_truncated_text_is_a_head_and_a_tail_with_a_true_notice_between(text, most):
+    cut = _core.truncate(text, max_tokens=most, counter=O200K)
+    assert oracle.truncation(text, cut), cut
+    if O200K.count(text) <= most:
+        assert cut == text
+    assert O200K.count(cut) <= most or oracle.NOTICE.fullmatch(cut)
+
+
+def test_lines_are_kept_whole_where_text_has_lines():
+    text = "".join(f"line {n} of the log\n" for n in range(1_000))
+    cut = _core.truncate(text, max_tokens=200, counter=O200K)
+    assert oracle.truncation(text, cut)
+    assert set(cut.splitlines()) - set(text.splitlines()) == {line for line in cut.splitlines() if "left out" in line}
+    assert 150 <= O200K.count(cut) <= 200
+
+
+def test_any_limit_is_a_limit():
+    for most in (2**32, 2**61, 2**63, 2**64 - 1):
+        assert _core.truncate("one two three", max_tokens=most, counter=O200K) == "one two three"
+    with pytest.raises(OverflowError):
+        _core.truncate("a", max_tokens=-1, counter=O200K)

@@ -1,0 +1,106 @@
+"""Lists of messages and whole requests, of three providers."""
+
+import json
+
+import pytest
+from checker import check
+from trimtab._errors import MessageError
+from trimtab.formats import read
+
+ASK, SAY = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}
+THINKING = {"type": "thinking", "thinking": "hm", "signature": "sig"}
+
+
+def text(words):
+    return {"type": "text", "text": words}
+
+
+def use(ref, kind="tool_use"):
+    return {"type": kind, "id": ref, "name": "f", "input": {}}
+
+
+def result(ref, content="ok", kind="tool_result"):
+    return {"type": kind, "tool_use_id": ref, "content": content}
+
+
+def user(*blocks):
+    return {"role": "user", "content": list(blocks)}
+
+
+def assistant(*blocks):
+    return {"role": "assistant", "content": list(blocks)}
+
+
+def calls(*refs, **more):
+    made = [{"id": ref, "type": "function", "function": {"name": "f", "arguments": "{}"}} for ref in refs]
+    return {"role": "assistant", "content": None, "tool_calls": made, **more}
+
+
+def tool(ref, content="ok"):
+    return {"role": "tool", "tool_call_id": ref, "content": content}
+
+
+def read_list(value, **options):
+    return read(json.dumps(value).encode(), **options)
+
+
+@pytest.mark.parametrize(
+    ("value", "provider"),
+    [
+        ([ASK, SAY], "openai_chat"),
+        ([ASK, assistant(use("a")), user(result("a"))], "anthropic"),
+        ([ASK, assistant(THINKING, text("a"))], "anthropic"),
+        ([user({"type": "image", "source": {"type": "url", "url": "u"}})], "anthropic"),
+        ([{"role": "system", "content": "s"}, ASK, assistant(use("a")), user(result("a"))], "anthropic"),
+        ([ASK, assistant(use("s", "server_tool_use"), result("s", [], "web_search_tool_result"))], "anthropic"),
+        ([ASK, calls("a"), tool("a")], "openai_chat"),
+        ([{"role": "developer", "content": "s"}, ASK], "openai_chat"),
+        ([{"role": "system", "content": "s"}, ASK], "openai_chat"),
+        ([user({"type": "image_url", "image_url": {"url": "u"}})], "openai_chat"),
+        ([ASK, {"type": "function_call", "call_id": "a", "name": "f", "arguments": ""}], "openai_responses"),
+        ([user({"type": "input_text", "text": "a"})], "openai_responses"),
+        ([{"type": "message", **ASK}], "openai_responses"),
+        ([{"type": "reasoning", "id": "r", "summary": []}, SAY], "openai_responses"),
+        ({"messages": [ASK], "model": "claude-sonnet-4-5"}, "anthropic"),
+        ({"messages": [ASK], "system": "s"}, "anthropic"),
+        ({"messages": [ASK], "model": "gpt-5"}, "openai_chat"),
+        ({"messages": [ASK]}, "openai_chat"),
+        ({"input": [ASK], "instructions": "s"}, "openai_responses"),
+        ({"input": "hi"}, "openai_responses"),
+        (ASK, "openai_chat"),
+    ],
+)
+def test_the_content_tells_the_provider(value, provider):
+    found = read_list(value)
+    assert (found.provider, found.format) == (provider, provider)
+    assert check(found.messages, provider) == []
+
+
+def test_a_format_that_the_messages_do_not_have_is_refused():
+    for messages, name, path in [
+        ([ASK, {"type": "reasoning", "id": "r", "summary": []}], "openai_chat", "messages[1]"),
+        ([ASK, calls("a"), tool("a")], "anthropic", "messages[1].content"),
+    ]:
+        with pytest.raises(MessageError) as caught:
+            read_list(messages, format=name)
+        assert (caught.value.path, caught.value.index) == (path, 1)
+
+
+def test_a_line_a_message_reads_as_a_list():
+    messages = [ASK, calls("a"), tool("a"), SAY]
+    raw = "\n".join(map(json.dumps, messages)).encode()
+    assert read(raw).messages == read_list(messages).messages == messages
+    assert (read(raw).lines, read_list(messages).lines) == (4, 4)
+
+
+def test_a_request_gives_its_model_system_and_tools():
+    tools = [{"name": "f", "input_schema": {}}]
+    found = read_list({"model": "claude-x", "system": [text("s")], "tools": tools, "messages": [ASK], "max_tokens": 1})
+    assert (found.messages, found.model, found.system, found.tools) == ([ASK], "claude-x", [text("s")], tools)
+    found = read_list({"model": "gpt-5", "instructions": "i", "input": "hi"})
+    assert (found.messages, found.system) == ([{"type": "message", **ASK}], "i")
+
+
+def test_a_system_message_among_anthropic_messages_becomes_the_system_prompt():
+    found = read_list([{"role": "system", "content": "s"}, ASK, assistant(THINKING, text("a"))])
+    assert (found.system, found.messages[0]) == ("s", ASK)

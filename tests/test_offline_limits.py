@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from offline_cases import COUNTERS, FORGED, ask, quarter, sections, session
+from trimtab.summarize.offline import offline
+
+
+def test_the_limit_holds_for_every_limit_and_the_newest_request_comes_first():
+    for limit in range(1, 401):
+        text = offline(ask(session(), limit))
+        assert quarter(text) <= limit
+        if limit >= 40:
+            assert "Now push it to branch feature/yaml-config-2 please." in text
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_the_limit_holds_for_odd_counters(name):
+    count = COUNTERS[name]
+    for limit in [*range(1, 60), 100, 350, 1_000]:
+        assert count(offline(ask(session(), limit, count=count))) <= limit or count("") > limit
+
+
+def test_a_limit_below_one_gives_nothing():
+    assert offline(ask(session(), 0)) == offline(ask(session(), -5)) == ""
+
+
+def test_most_of_the_limit_is_used_when_there_is_enough():
+    many = [
+        {
+            "role": role,
+            "content": f"We found that worker_{at} holds lock{at}Table in src/pool/w{at}.py because of {at}.",
+        }
+        for at in range(400)
+        for role in ("user", "assistant")
+    ]
+    for limit in (60, 150, 400, 1_000, 3_000):
+        assert 0.85 * limit <= quarter(offline(ask(many, limit))) <= limit
+
+
+def test_an_empty_zone_gives_nothing():
+    assert offline(ask([])) == offline(ask([{"role": "user", "content": ""}])) == ""
+
+
+def test_the_same_request_gives_the_same_text():
+    assert offline(ask(session(), 120)) == offline(ask(session(), 120))
+
+
+def test_the_text_does_not_depend_on_the_hash_seed():
+    code = "import test_offline_limits as t; print(t.offline(t.ask(t.session(), 90)))"
+    here = str(Path(__file__).parent)
+    paths = os.pathsep.join([here, *(path for path in sys.path if path)])
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": paths},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(told) == 1
+
+
+words = st.text(st.sampled_from("ab_/.:#-`{}<>\n\t 9ÄÉ漢\ud800\u2028\x1b\x00"), max_size=80) | st.sampled_from(
+    [
+        "## Requests",
+        "- x",
+        "error: failed",
+        "src/a/b.py",
+        "fooBar",
+        "deadbeef1",
+        "https://x.y/z?q=1",
+        FORGED,
+        "```py\nx\n```",
+    ]
+)
+
+
+blocks = st.one_of(
+    st.builds(lambda text: {"type": "text", "text": text}, words),
+    st.builds(lambda text: {"type": "thinking", "thinking": text, "signature": "s"}, words),
+    st.builds(
+        lambda call, text: {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": text}}, words, words
+    ),
+    st.builds(
+        lambda call, text: {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": True}, words, words
+    ),
+    st.builds(lambda kind, text: {"type": kind, "value": [text, None, 1]}, words, words),
+)
+
+
+messages = st.one_of(
+    st.builds(
+        lambda role, text: {"role": role, "content": text}, st.sampled_from(["user", "assistant", "tool"]), words
+    ),
+    st.builds(
+        lambda role, held: {"role": role, "content": held}, st.sampled_from(["user", "assistant"]), st.lists(blocks)
+    ),
+    st.builds(
+        lambda call, text: {"type": "function_call", "call_id": call, "name": "f", "arguments": text}, words, words
+    ),
+    st.builds(lambda call, text: {"type": "function_call_output", "call_id": call, "output": text}, words, words),
+)
+
+
+@settings(derandomize=True, max_examples=150, deadline=None)
+@given(st.lists(messages, max_size=8), st.integers(1, 300), st.sampled_from(sorted(COUNTERS)), st.none() | words)
+def test_any_transcript_gives_a_text_within_the_limit_with_our_headings_only(zone, limit, counter, previous):
+    count = COUNTERS[counter]
+    given = ask(zone, limit, count=count, previous=previous, instructions=previous)
+    text = offline(given)
+    assert count(text) <= limit or count("") > limit
+    assert text == offline(given)
+    text.encode("utf-8")
+    if text.startswith("## "):
+        sections(text)
+    else:
+        assert "\n" not in text
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(st.lists(st.lists(messages, max_size=5), min_size=2, max_size=4))
+def test_repeated_summaries_stay_within_the_limit_and_flat(zones):
+    previous = None
+    for zone in zones:
+        previous = offline(ask(zone, 150, previous=previous))
+        assert quarter(previous) <= 150
+        if previous.startswith("## "):
+            sections(previous)

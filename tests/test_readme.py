@@ -1,0 +1,61 @@
+"""The README's code runs, its commands work, and it names the verbs and targets that there are."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.S)
+COMMANDS = [line[2:] for line in re.findall(r"^\$ .*$", README, flags=re.M)]
+
+
+@pytest.mark.parametrize("code", BLOCKS, ids=range(len(BLOCKS)))
+def test_the_readmes_code_runs(code: str, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_the_readmes_commands_work_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "home"))
+    verbs = [command.split() for command in COMMANDS if command.startswith("trimtab ")]
+    assert len(verbs) >= 4
+    for words in verbs:
+        command = [sys.executable, "-m", *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (words, done.stderr)
+
+
+def test_the_readme_names_targets_that_the_makefile_has() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.M))
+    named = set(re.findall(r"\bmake ([a-z]+)`", README)) | {c.split()[1] for c in COMMANDS if c.startswith("make ")}
+    assert {"demo", "test"} <= named <= targets
+
+
+def test_the_readme_names_the_verbs_and_exit_codes_that_there_are() -> None:
+    from trimtab import cli
+
+    verbs = {"count", "plan", "compact", "validate", "restore"}
+    (action,) = (a for a in cli.parser()._actions if a.dest == "verb")
+    assert set(action.choices) == verbs
+    assert set(re.findall(r"\btrimtab (\w+)", README)) - {"count", "the"} <= verbs
+    for code in (cli.OK, cli.NO, cli.USAGE, cli.DATA, cli.IO, cli.INTERRUPTED):
+        assert re.search(rf"\b{code}\b", README)
+    assert 2 not in (cli.OK, cli.NO, cli.USAGE, cli.DATA, cli.IO, cli.INTERRUPTED)
+
+
+def test_everything_public_has_a_docstring_and_a_home() -> None:
+    import trimtab
+
+    for name in trimtab.__all__:
+        value = getattr(trimtab, name)
+        assert name in {"Message", "Provider", "__version__"} or value.__doc__, name
+    assert set(dir(trimtab)) == set(trimtab.__all__)
