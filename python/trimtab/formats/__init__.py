@@ -9,11 +9,11 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from trimtab._errors import MessageError
-from trimtab._messages import Charged, Skipped, Transcript
-from trimtab.formats import claude_code, codex, json_list
-from trimtab.formats._close import close
-from trimtab.formats._records import Record, parse
+from .._errors import MessageError
+from .._messages import Charged, Skipped, Transcript
+from . import claude_code, codex, json_list
+from ._close import close
+from ._records import Record, parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,12 +6,12 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from trimtab._messages import Skipped
+from .._messages import Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from trimtab.formats._records import Record
+    from ._records import Record
 
 ROLES = ("user", "assistant")
 

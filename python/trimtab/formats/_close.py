@@ -11,11 +11,11 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from trimtab.formats import _close_anthropic, _close_openai
-from trimtab.formats._entries import Entry, Notes
+from . import _close_anthropic, _close_openai
+from ._entries import Entry, Notes
 
 if TYPE_CHECKING:
-    from trimtab._messages import Provider, Repaired
+    from .._messages import Provider, Repaired
 
 _REPAIRS = {
     "anthropic": _close_anthropic.repaired,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from trimtab.formats._entries import BEGINNING, INTERRUPTED, ORPHAN, Entry, Notes, name
+from ._entries import BEGINNING, INTERRUPTED, ORPHAN, Entry, Notes, name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

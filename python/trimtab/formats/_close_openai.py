@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from trimtab.formats._entries import INTERRUPTED, ORPHAN, Entry, Notes, name
+from ._entries import INTERRUPTED, ORPHAN, Entry, Notes, name
 
 _ANSWERS = {
     "function_call": ("function_call_output",),

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab._messages import Repaired
+from .._messages import Repaired
 
 INTERRUPTED = "[no result: the session was interrupted]"
 BEGINNING = "[the beginning of this session is missing]"

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab._messages import Skipped
+from .._messages import Skipped
 
 BOM = b"\xef\xbb\xbf"
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from trimtab._messages import Charged, Transcript
-from trimtab.formats._chain import ROLES, Line, Tree, grow
+from .._messages import Charged, Transcript
+from ._chain import ROLES, Line, Tree, grow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from trimtab.formats._records import Record
+    from ._records import Record
 
 
 def recognizes(value: dict[str, Any]) -> bool:

@@ -10,12 +10,12 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from trimtab._messages import Charged, Skipped, Transcript
+from .._messages import Charged, Skipped, Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from trimtab.formats._records import Record
+    from ._records import Record
 
 _LINES = ("session_meta", "turn_context", "response_item", "compacted", "event_msg")
 _LOCAL = ("ghost_snapshot", "other")  # kept for Codex itself, never sent

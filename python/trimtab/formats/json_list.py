@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from trimtab._errors import MessageError
-from trimtab._messages import Provider, Transcript
+from .._errors import MessageError
+from .._messages import Provider, Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from trimtab.formats._records import Record
+    from ._records import Record
 
 PROVIDERS = ("anthropic", "openai_chat", "openai_responses")
 

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use trimtab_core::text::{self, Chars, Encoding, Rates, Round, Unit};
 
 use crate::convert::{released, to_py};
-use crate::ledger::{provider_of, scan};
+use crate::scan::{provider_of, scan};
 use crate::text::Text;
 
 /// Text to tokens, for an encoding.

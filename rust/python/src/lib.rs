@@ -5,6 +5,7 @@ mod answer;
 mod convert;
 mod counter;
 mod ledger;
+mod scan;
 mod text;
 mod view;
 
@@ -18,7 +19,9 @@ mod _core {
     #[pymodule_export]
     use super::counter::Counter;
     #[pymodule_export]
-    use super::ledger::{Ledger, detect};
+    use super::ledger::Ledger;
+    #[pymodule_export]
+    use super::scan::detect;
 
     #[pymodule_init]
     fn init(m: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

@@ -110,7 +110,7 @@ fn reasoning<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
     Ok(())
 }
 
-/// Tokens of encrypted reasoning, by the length of its base64.
+/// Tokens of encrypted reasoning, by the length of its base64. A guess: four characters a token, half of it padding.
 fn encrypted_tokens(chars: usize) -> u32 {
     u32::try_from(chars / 8).unwrap_or(u32::MAX)
 }
