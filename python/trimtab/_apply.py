@@ -43,12 +43,13 @@ def apply(
         raise PlanError("the plan was made for another transcript; make a new one for these messages")
     edited = _edit_rows(plan, messages, ledger, counter)
     zone = plan.zone()
+    kept = frozenset(zone.keep) if zone else frozenset()
     out: list[Message] = []
     for index, original in enumerate(messages):
         if zone and index == zone.start:
             behind = _first_behind(zone, ledger)
             out.extend(_placed(placed or "", cast("Provider", plan.provider), answered=behind))
-        if zone and zone.start <= index < zone.stop and index not in zone.keep:
+        if zone and zone.start <= index < zone.stop and index not in kept:
             continue
         message = edited.get(index, original)
         if message is not None:
@@ -107,9 +108,12 @@ def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter:
                 for row in rows:
                     change(row, partial(_shortened, most=most, counter=counter))
             case StripThinking(rows):
-                for index in {int(owner[row]) for row in rows}:
-                    blocks = {row - int(first[index]) for row in rows if int(owner[row]) == index}
-                    edited[index] = _without(edited.get(index, messages[index]), blocks)
+                blocks: dict[int, set[int]] = {}
+                for row in rows:
+                    index = int(owner[row])
+                    blocks.setdefault(index, set()).add(row - int(first[index]))
+                for index, found in blocks.items():
+                    edited[index] = _without(edited.get(index, messages[index]), found)
             case _:
                 pass
     return edited

@@ -170,15 +170,19 @@ def _edit(body: dict[str, Any]) -> Edit:
 def _line(edit: Edit) -> str:
     match edit:
         case Prune(rows):
-            return f"prune      {len(rows):,} tool results ({_rows(rows)})"
+            return f"prune      {_many(rows, 'tool result')} ({_rows(rows)})"
         case Truncate(rows, max_tokens):
-            return f"truncate   {len(rows):,} tool results to {max_tokens:,} tokens each ({_rows(rows)})"
+            return f"truncate   {_many(rows, 'tool result')} to {max_tokens:,} tokens ({_rows(rows)})"
         case Summarize(start, stop, max_tokens, keep):
             return f"summarize  messages {start} to {stop - 1} in at most {max_tokens:,} tokens{_kept(keep)}"
         case Drop(start, stop, _, keep):
             return f"drop       messages {start} to {stop - 1}, with a notice{_kept(keep)}"
         case StripThinking(rows):
-            return f"strip      {len(rows):,} thinking blocks that the edit would break"
+            return f"strip      {_many(rows, 'thinking block')}, which the edit would break"
+
+
+def _many(rows: tuple[int, ...], what: str) -> str:
+    return f"{len(rows):,} {what}{'s' if len(rows) > 1 else ''}"
 
 
 def _rows(rows: tuple[int, ...]) -> str:

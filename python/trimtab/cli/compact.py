@@ -1,4 +1,4 @@
-"""``trimtab compact``: a smaller session that the provider takes, and a way back."""
+"""The verb compact: a smaller session that the provider takes, and a way back."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from .._flow import Compaction
 
 
+DESCRIPTION = "A smaller session that the provider takes, and a way back."
+
+
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The verb's options."""
-    parser = verbs.add_parser("compact", help="write a smaller session", description=__doc__)
+    parser = verbs.add_parser("compact", help="write a smaller session", description=DESCRIPTION)
     add_file(parser)
     parser.add_argument("-o", "--output", metavar="OUT", default="-", help="where to; stdout otherwise")
     parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
@@ -99,16 +102,17 @@ def _print(report: dict[str, Any], output: str) -> None:
     line(f"{before:,} -> {after:,} tokens (-{share:.0f} %), target {report['target']:,}")
     line(f"  messages    {report['messages_before']:,} -> {report['messages_after']:,}")
     for name, what in (
-        ("pruned", "tool results"),
-        ("truncated", "tool results"),
-        ("stripped", "thinking blocks"),
-        ("dropped", "messages"),
+        ("pruned", "tool result"),
+        ("truncated", "tool result"),
+        ("stripped", "thinking block"),
+        ("dropped", "message"),
+        ("summarized", "message"),
     ):
-        if report[name]:
-            line(f"  {name:11} {report[name]:,} {what}")
-    if report["summarized"]:
-        line(f"  summarized  {report['summarized']:,} messages, by {report['summarizer']}")
-    line(f"  because     {report['reason']}")
+        if count := report[name]:
+            by = f", by {report['summarizer']}" if name == "summarized" else ""
+            line(f"  {name:11} {count:,} {what}{'s' if count > 1 else ''}{by}")
+    if ";" in report["reason"]:
+        line(f"  note        {report['reason'].split(';', 1)[1].strip()}")
     if report["archive"]:
         line(f"  archive     {report['archive']}")
         place = "" if report["archive"] == archive_url().removeprefix("sqlite:///") else f" --archive {_url(report)}"

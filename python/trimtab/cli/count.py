@@ -1,4 +1,4 @@
-"""``trimtab count``: what a session costs."""
+"""The verb count: what a session costs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ NAMES = {
 }
 
 
+DESCRIPTION = "What a session costs."
+
+
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The verb's options."""
-    parser = verbs.add_parser("count", help="tokens of a session, by kind", description=__doc__)
+    parser = verbs.add_parser("count", help="tokens of a session, by kind", description=DESCRIPTION)
     add_file(parser)
     parser.set_defaults(run=run)
 
@@ -31,7 +34,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Counts, and says how full the window is."""
     from .._compactor import Compactor
-    from .._counter import Counter, overhead, scan
+    from .._counter import Counter, overhead, scan, unseen
 
     found = load(options)
     model = model_of(options, found)
@@ -60,6 +63,10 @@ def run(options: argparse.Namespace) -> int:
     state = "over" if ledger.total > budget.trigger else "below"
     used = 100 * (ledger.total + fixed) / budget.window
     say(f"  {model}: window {budget.window:,}, used {used:.1f} %, {state} the trigger of {budget.trigger:,}")
+    if found.usage:
+        beyond = unseen(found, counter)
+        say(f"  the last recorded call was charged {found.usage[-1].prompt:,} tokens")
+        say(f"  about {beyond:,} of them are not in the file: system text and tools, by the first call's charge")
     return 0
 
 

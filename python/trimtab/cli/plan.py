@@ -1,4 +1,4 @@
-"""``trimtab plan``: what compaction would do, before it does it."""
+"""The verb plan: what compaction would do, before it does it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     import argparse
 
 
+DESCRIPTION = "What compaction would do, before it does it."
+
+
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The verb's options."""
-    parser = verbs.add_parser("plan", help="what compaction would do", description=__doc__)
+    parser = verbs.add_parser("plan", help="what compaction would do", description=DESCRIPTION)
     add_file(parser)
     parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
     parser.add_argument("--target", type=target, help="tokens (20k) or share (0.5, 50%%); the policy's otherwise")

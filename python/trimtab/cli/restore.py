@@ -1,4 +1,4 @@
-"""``trimtab restore``: the original list of a compaction, as it was."""
+"""The verb restore: the original list of a compaction, as it was."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     import argparse
 
 
+DESCRIPTION = "The original list of a compaction, as it was."
+
+
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The verb's options."""
-    parser = verbs.add_parser("restore", help="the originals of a compaction", description=__doc__)
+    parser = verbs.add_parser("restore", help="the originals of a compaction", description=DESCRIPTION)
     parser.add_argument("ref", metavar="REF", help="as trimtab compact printed it")
     parser.add_argument("-o", "--output", metavar="OUT", default="-", help="where to; stdout otherwise")
     parser.add_argument("--archive", metavar="URL", help="sqlite:///PATH; default: in the data folder")

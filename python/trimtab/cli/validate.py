@@ -1,4 +1,4 @@
-"""``trimtab validate``: what the provider would refuse, and how to mend it."""
+"""The verb validate: what the provider would refuse, and how to mend it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     import argparse
 
 
+DESCRIPTION = "What the provider would refuse, and how to mend it."
+
+
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The verb's options."""
-    parser = verbs.add_parser("validate", help="what the provider would refuse", description=__doc__)
+    parser = verbs.add_parser("validate", help="what the provider would refuse", description=DESCRIPTION)
     add_file(parser)
     parser.add_argument("--in-flight", action="store_true", help="calls at the end may still be running")
     parser.set_defaults(run=run)
