@@ -54,6 +54,7 @@ def tiktoken_encoding(tmp_path_factory):
     """tiktoken's encoding of a name, read from our own vocabulary; that it is the published one is asserted here."""
     import tiktoken
     import tiktoken_ext.openai_public
+
     from trimtab._core import Counter
 
     folder = tmp_path_factory.mktemp("tiktoken")

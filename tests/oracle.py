@@ -117,6 +117,7 @@ def _responses(item):
         case "reasoning":
             media = len(item["encrypted_content"]) // 8
             row = {"kind": THINKING, "id": item["id"], "name": kind, "media": media}
+            # Its text should be enough: test_a_summary_of_reasoning_is_its_text waits for that.
             return ASSISTANT, [row | {"pieces": [compact(p) for p in item["summary"]]}]
         case "function_call":
             pieces = [item["name"], item["arguments"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -316,6 +317,20 @@ def test_bad_messages_are_named_with_what_to_do(messages: list, path: str, words
     assert caught.value.path == path
     assert words in str(caught.value)
     assert caught.value.hint
+
+
+def test_a_compactor_closes_its_archive(tmp_path: Path) -> None:
+    with trimtab.Compactor(MODEL, archive=f"sqlite:///{tmp_path / 'a.db'}") as cm:
+        ref = cm.compact(talk(), target=0.5).ref
+    with pytest.raises(trimtab.ArchiveError):
+        cm.restore(ref)
+    with trimtab.Compactor(MODEL, archive=f"sqlite:///{tmp_path / 'a.db'}") as again:
+        assert again.restore(ref) == talk()
+
+
+def test_a_plan_is_refused_for_what_compact_would_refuse() -> None:
+    with pytest.raises(trimtab.MessageError, match="unexpected_tool_use_id"):
+        trimtab.Compactor(MODEL).plan(transcript("u:5 r1:500 a:5", provider="anthropic"), target=10)
 
 
 def test_explain_shows_every_term_and_whether_it_is_over() -> None:

@@ -2,15 +2,17 @@
 
 import collections
 import copy
+import enum
 import json
 import time
 import types
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import oracle
 from transcripts import PROVIDERS, deep_hash, messages, png, specs, transcript
 from trimtab import _core
 from trimtab._counter import Counter, scan
@@ -54,6 +56,10 @@ def call(value):
     return {"role": "assistant", "content": [block]}
 
 
+def item(kind, **fields):
+    return {"type": kind, "call_id": "a", **fields}
+
+
 def result(content):
     return user({"type": "tool_result", "tool_use_id": "a", "content": content})
 
@@ -94,7 +100,7 @@ def test_a_cut_is_safe_if_no_group_stands_on_both_sides(provider):
 @pytest.mark.parametrize(
     ("spec", "provider", "safe"),
     [
-        ("u c1 r1 a", "anthropic", "1101 1"),
+        ("u c1 r1 a", "anthropic", "11011"),
         ("u c1+c2 r1 r2 a", "anthropic", "110011"),
         ("u c1 r1 c2", "anthropic", "11010"),
         ("u c1+c2 r1", "anthropic", "1100"),
@@ -102,14 +108,14 @@ def test_a_cut_is_safe_if_no_group_stands_on_both_sides(provider):
         ("u t", "anthropic", "110"),
         ("u t c1 r1 a", "openai_responses", "110011"),
         ("u t a", "openai_responses", "1101"),
-        ("u c1+c2 r2 r1 u", "openai_responses", "1100011"[:6] + "1"),
+        ("u c1+c2 r2 r1 u", "openai_responses", "1100011"),
         ("u t c1 r1 a", "openai_chat", "11011"),
         ("u r1 c1 u", "openai_chat", "11100"),
     ],
 )
 def test_the_safe_cuts_of_small_transcripts(spec, provider, safe):
     ledger = scan(transcript(spec, provider), O200K, provider)
-    assert "".join("01"[cut] for cut in ledger.safe.tolist()) == safe.replace(" ", "")
+    assert "".join("01"[cut] for cut in ledger.safe.tolist()) == safe
 
 
 @generated
@@ -394,13 +400,19 @@ def test_tuples_and_mappings_read_like_lists_and_dicts(provider, mapping, sequen
 
 def test_a_subclass_of_str_reads_like_its_text():
     plain = {"role": Text("user"), "content": [{"type": Text("text"), "text": Text("naïve")}]}
-    assert whole(scan([plain], O200K)) == whole(scan(user({"type": "text", "text": "naïve"}) and [plain], O200K))
-    assert digest(plain) == digest(user({"type": "text", "text": "naïve"}))
+    assert whole(scan([plain], O200K)) == whole(scan([user({"type": "text", "text": "naïve"})], O200K))
 
 
 @pytest.mark.parametrize(
     ("spec", "provider"),
-    [*((spec, provider) for provider, spec in EVERYTHING.items()), ("u c1 r1", "openai_chat"), ("u", "openai_responses")],
+    [
+        (EVERYTHING["anthropic"], "anthropic"),
+        (EVERYTHING["openai_chat"], "openai_chat"),
+        (EVERYTHING["openai_responses"].removeprefix("s:3 "), "openai_responses"),
+        ("c1 r1", "anthropic"),
+        ("u c1 r1", "openai_chat"),
+        ("u", "openai_responses"),
+    ],
 )
 def test_the_shape_is_seen_from_the_messages(spec, provider):
     assert _core.detect(transcript(spec, provider)) == provider
@@ -415,7 +427,7 @@ def test_where_several_shapes_fit_none_is_seen_and_chat_is_taken():
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\b\f"), max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("aé\"\\\n😀", max_size=3), inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('aé"\\\n😀', max_size=3), inner, max_size=3),
     max_leaves=12,
 )  # fmt: skip
 
@@ -542,7 +554,6 @@ BAD = {
     "bytes": (b"hi", ""),
     "a set": ({"role"}, ""),
     "an SDK's message": (Sdk(role="user", content="hi"), ""),
-    "a mapping that raises": (Broken(ASK), ""),
     "no role": ({"content": "hi"}, ".role"),
     "null for a role": ({"role": None, "content": "hi"}, ".role"),
     "a number for a role": ({"role": 3, "content": "hi"}, ".role"),
@@ -559,7 +570,6 @@ BAD = {
     "a set in a block": (user({"type": "hologram", "a": {1}}), ".content[0]"),
     "bytes in a block": (user({"type": "hologram", "a": b"1"}), ".content[0]"),
     "an SDK's part in a block": (user({"type": "hologram", "a": Sdk(b=1)}), ".content[0]"),
-    "a million lists, one in the other": (lambda: user({"type": "hologram", "a": nested(10**6, as_list)}), ".content[0]"),
     "dicts 100,000 deep": (lambda: user({"type": "hologram", "a": nested(10**5, as_dict)}), ".content[0]"),
     "lists 1,000 deep": (lambda: user({"type": "hologram", "a": nested(1_000, as_list)}), ".content[0]"),
     "dicts one too deep": (lambda: user({"type": "hologram", "a": nested(200, as_dict)}), ".content[0]"),
@@ -572,6 +582,7 @@ BAD_FOR_ONE = {
         "a set for an input": (call({"a": {1}}), ".content[0]"),
         "an SDK's input": (call(Sdk(a=1)), ".content[0]"),
         "a cycle for an input": (call(cycle(as_dict)), ".content[0]"),
+        "a million lists, one in the other": (lambda: call(nested(10**6, as_list)), ".content[0]"),
         "a deep input": (lambda: call(nested(100_000, as_dict)), ".content[0]"),
         "a set for a result": (result({"ok"}), ".content[0]"),
         "a cycle for a result": (result(cycle(as_list)), ".content[0]"),
@@ -582,7 +593,6 @@ BAD_FOR_ONE = {
         "a string for a part": (user("hi"), ".content[0]"),
     },
     "openai_responses": {
-        "a string for a part": (user("hi"), ".content[0]"),
         "neither role nor type": ({}, ".role"),
         "a set in an item": ({"type": "hologram", "a": {1}}, ""),
         "a deep item": (lambda: {"type": "hologram", "a": nested(100_000, as_list)}, ""),
@@ -642,3 +652,137 @@ def test_an_unknown_provider_is_told_the_known_ones():
 def test_what_an_object_raises_is_said_and_goes_no_further():
     with pytest.raises(MessageError, match=r"messages\[0\]: cannot be read: RuntimeError: out of order"):
         scan([Broken(ASK)], O200K, "anthropic")
+
+
+# Known defects: each test says what should hold, and fails as soon as it does
+
+defect = pytest.mark.xfail(strict=True, reason="a defect of the library: when it is mended, strike the mark")
+PHOTO = png(300, 200) + "A" * 40_000
+PDF = {"type": "base64", "media_type": "application/pdf", "data": "A" * 40_000}
+
+
+def base64_url(kind="application/pdf"):
+    return f"data:{kind};base64,{PHOTO}"
+
+
+@defect
+@pytest.mark.parametrize(
+    ("message", "provider"),
+    [
+        (result([{"type": "document", "source": PDF}]), "anthropic"),
+        (item("computer_call_output", output={"image_url": base64_url("image/png")}), "openai_responses"),
+        ({"type": "image_generation_call", "id": "a", "result": PHOTO}, "openai_responses"),
+        (user({"type": "input_file", "file_data": base64_url()}), "openai_responses"),
+        (user({"type": "file", "file": {"file_data": base64_url()}}), "openai_chat"),
+        (user({"type": "input_audio", "input_audio": {"data": PHOTO, "format": "wav"}}), "openai_chat"),
+    ],
+    ids=["document in a result", "screenshot", "generated image", "input_file", "file", "input_audio"],
+)
+def test_media_never_cost_their_base64(message, provider):
+    assert scan([message], O200K, provider).total < 3_000
+
+
+@defect
+@pytest.mark.parametrize(
+    ("message", "provider"),
+    [
+        (item("apply_patch_call", operation={"diff": "one two three"}), "openai_responses"),
+        (item("tool_search_output", tools=[{"name": "one two three"}]), "openai_responses"),
+        ({"role": "assistant", "content": None, "refusal": "one two three"}, "openai_chat"),
+        (user({"type": "document", "title": "one two three", "source": {"type": "url", "url": "a"}}), "anthropic"),
+    ],
+    ids=["patch", "found tools", "refusal", "title"],
+)
+def test_what_is_sent_costs_something(message, provider):
+    less = json.loads(json.dumps(message).replace("one two three", ""))
+    assert scan([message], O200K, provider).total >= scan([less], O200K, provider).total + 3
+
+
+@defect
+@pytest.mark.parametrize(
+    ("message", "provider"),
+    [
+        (user({"type": "image", "source": {"type": "url", "url": "other"}}), "anthropic"),
+        (user({"type": "image", "source": {"type": "file", "file_id": "other"}}), "anthropic"),
+        (user({"type": "document", "source": {"type": "url", "url": "other"}}), "anthropic"),
+        (user({"type": "document", "title": "other", "source": PDF}), "anthropic"),
+        (user({"type": "mcp_tool_use", "id": "a", "name": "f", "input": {}, "server_name": "other"}), "anthropic"),
+        ({"role": "user", "name": "other", "content": "x"}, "openai_chat"),
+        ({"role": "assistant", "content": None, "refusal": "other"}, "openai_chat"),
+        (user({"type": "input_image", "file_id": "other"}), "openai_responses"),
+        (item("apply_patch_call", operation={"diff": "other"}), "openai_responses"),
+        (item("function_call", id="other", name="f", arguments="{}"), "openai_responses"),
+    ],
+    ids=["image url", "image file", "document url", "title", "server", "name", "refusal", "input_image", "patch", "id"],
+)
+def test_a_digest_sees_all_that_a_message_says(message, provider):
+    changed = json.loads(json.dumps(message).replace("other", "another"))
+    assert digest(changed, provider) != digest(message, provider)
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+@defect
+@pytest.mark.parametrize("value", [Level.HIGH, np.float64(1.5), {True: 1}, {None: 1}, "\b\f"], ids=str)
+def test_json_is_written_as_python_writes_it(value):
+    block = {"type": "hologram", "value": value}
+    sent = json.loads(oracle.compact(block))
+    assert digest(user(block)) == digest(user(sent))
+    assert scan([user(block)], O200K, "anthropic").bytes.tolist() == [len(oracle.compact(sent).encode())]
+
+
+@defect
+def test_numbers_too_long_to_print_are_refused_or_told_apart():
+    """Python does not print an integer of more than 4,300 digits: ours are read as nothing."""
+    assert digest(call({"n": 10**5_000})) != digest(call({"n": 10**5_001}))
+
+
+@defect
+def test_a_summary_of_reasoning_is_its_text():
+    reasoning = {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "one two"}]}
+    assert scan([reasoning], O200K, "openai_responses").tokens.tolist() == [O200K.count("one two")]
+
+
+@defect
+def test_the_message_that_raises_is_the_one_named():
+    with pytest.raises(MessageError) as caught:
+        scan([user({"type": "text", "text": "hi"}), Broken(ASK)], O200K, "anthropic")
+    assert (caught.value.path, caught.value.index) == ("messages[1]", 1)
+
+
+@defect
+def test_a_string_for_a_part_is_called_a_string():
+    with pytest.raises(MessageError, match="is a string, expected a part"):
+        scan([user("hi")], O200K, "openai_responses")
+
+
+class Growing:
+    """A key that adds to its dict while it is written."""
+
+    def __init__(self, of):
+        self.of = of
+
+    def __str__(self):
+        self.of[len(self.of)] = None
+        return "key"
+
+
+@defect
+def test_a_dict_that_changes_while_it_is_read_is_an_error_not_a_panic():
+    """PanicException is no Exception: it would pass every handler of an agent."""
+    growing = {}
+    growing.update({Growing(growing): 1, "b": 2})
+    caught = None
+    try:
+        scan([call(growing)], O200K, "anthropic")
+    except BaseException as error:  # noqa: BLE001 - that is the point
+        caught = error
+    assert isinstance(caught, Exception)
+
+
+@defect
+@pytest.mark.parametrize("spec", ["s u c1 r1", "s t a", "s c1 r1"])
+def test_items_without_a_role_give_the_shape_away_behind_system_text_too(spec):
+    assert _core.detect(transcript(spec, "openai_responses")) == "openai_responses"

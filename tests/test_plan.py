@@ -171,6 +171,8 @@ def test_deciding_twice_gives_the_same_plan() -> None:
         ("{}", "not a plan"),
         ('{"version": 99}', "version 99, this trimtab reads version 1"),
         ('{"version": 1, "edits": [{"edit": "Explode"}]}', "not a plan"),
+        ('{"version": 1, "edits": [{"edit": "Prune", "rows": ["x", 6]}]}', "rows of Prune is ['x', 6]"),
+        ('{"version": 1, "edits": [{"edit": "Prune", "rows": [-1]}]}', "rows of Prune is [-1]"),
         ('{"version": 1, "edits": [], "colour": "red"}', "unknown keys ['colour']"),
     ],
 )

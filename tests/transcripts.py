@@ -149,8 +149,9 @@ def _blocks(e):
 
 def _runs(elements):
     """What a user says together stays together; anything else stands alone."""
-    for said, run in itertools.groupby(elements, lambda e: e.kind in "uix"):
-        yield from ([list(run)] if said else ([e] for e in run))
+    for said, group in itertools.groupby(elements, lambda e: e.kind in "uix"):
+        run = [*group]
+        yield from [run] if said else ([e] for e in run)
 
 
 def _chat(elements):
@@ -244,7 +245,7 @@ def specs(draw, provider="anthropic", *, unknown=False):
     words = [f"u:{draw(size)}{draw(st.sampled_from(more))}"]
     if provider != "anthropic" and draw(st.booleans()):
         words.insert(0, f"s:{draw(size)}")
-    for step in draw(st.lists(st.sampled_from(steps), max_size=8)):
+    for step in draw(st.lists(st.sampled_from(steps), max_size=6)):
         words += draw(_step(step, refs, size, thinks=words[-1][0] in "ur"))
     if draw(st.integers(0, 3)) == 0:
         *said, calls, results = draw(_step("call", refs, size, thinks=words[-1][0] in "ur"))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ._counter import Counter, count
     from ._errors import ArchiveError, Error, InternalError, MessageError, PlanError, SummaryError
     from ._flow import Compaction
-    from ._ledger import Ledger
+    from ._ledger import Kind, Ledger, Role
     from ._messages import Message, Provider, Transcript
     from ._models import Model
     from ._plan import Plan
@@ -31,6 +31,7 @@ __all__ = [
     "Counter",
     "Error",
     "InternalError",
+    "Kind",
     "Ledger",
     "Message",
     "MessageError",
@@ -40,6 +41,7 @@ __all__ = [
     "Policy",
     "Problem",
     "Provider",
+    "Role",
     "SummaryError",
     "Transcript",
     "__version__",
@@ -55,7 +57,7 @@ _HOMES = {
     "_counter": ("Counter", "count"),
     "_errors": ("ArchiveError", "Error", "InternalError", "MessageError", "PlanError", "SummaryError"),
     "_flow": ("Compaction",),
-    "_ledger": ("Ledger",),
+    "_ledger": ("Kind", "Ledger", "Role"),
     "_messages": ("Message", "Provider", "Transcript"),
     "_models": ("Model",),
     "_plan": ("Plan",),

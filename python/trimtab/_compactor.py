@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from . import _core
 from ._budget import Budget
 from ._counter import Counter, overhead, scan
-from ._flow import Commit, Compaction, Job, Store, Write, arun, compaction, run
+from ._flow import Commit, Compaction, Job, Store, Write, arun, check, compaction, run
 from ._log import log
 from ._models import Model
 from ._policy import Policy
@@ -94,7 +94,7 @@ class Compactor:
     def explain(self, messages: Sequence[Message] | None = None, *, system: object = None, tools: object = None) -> str:
         """Every term of the budget, a line each, and how the messages stand to it."""
         tokens = self._scan(messages).total if messages is not None else None
-        lines = [f"model          {self.model} ({self._counter.explain()})"]
+        lines = [f"model          {self.model}", f"counted by     {self._counter.explain()}"]
         return "\n".join([*lines, self.budget(system=system, tools=tools).explain(tokens)])
 
     def plan(
@@ -114,9 +114,10 @@ class Compactor:
             target: tokens of messages (int), or a share of theirs now (float below 1); the policy's where None.
 
         Raises:
-            MessageError: a message cannot be read.
+            MessageError: the list is not one that its provider takes; says where, why and what to do.
         """
         ledger = self._scan(messages)
+        check(ledger)
         return self._decide(ledger, messages, self._target(target, ledger, system, tools))
 
     def compact(
@@ -181,6 +182,16 @@ class Compactor:
         else:
             msg = "an empty text is in every message: pin a text of at least one word"
             raise ValueError(msg)
+
+    def close(self) -> None:
+        """Closes the archive; nothing else is held open."""
+        self._archive.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _scan(self, messages: Sequence[Message]) -> Ledger:
         provider = self._provider or _core.detect(messages) or self._model.provider

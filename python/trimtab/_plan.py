@@ -164,6 +164,10 @@ class Plan:
 
 def _edit(body: dict[str, Any]) -> Edit:
     kind: Callable[..., Edit] = _EDITS[body.pop("edit")]
+    for key, value in body.items():
+        numbers = value if isinstance(value, list) else [value]
+        if key != "notice" and not all(type(number) is int and number >= 0 for number in numbers):
+            raise PlanError(f"not a plan: {key} of {kind.__name__} is {value!r}")
     return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in body.items()})
 
 

@@ -64,6 +64,10 @@ class Archive(Protocol):
         """All pins: kind and value."""
         ...
 
+    def close(self) -> None:
+        """Lets go of what is held open."""
+        ...
+
 
 def dump(message: Message) -> str:
     """A message as the JSON that comes back: loading and dumping it again gives the same text.

@@ -49,3 +49,6 @@ class MemoryArchive:
     def pins(self) -> tuple[tuple[str, str], ...]:
         """All pins."""
         return tuple(self._pins)
+
+    def close(self) -> None:
+        """Nothing is held open; what was archived stays until the object goes."""

@@ -90,6 +90,9 @@ class SqliteArchive:
         with self._lock:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error as error:  # locked for too long, or closed
+                raise ArchiveError(f"archive {self.path}: {error}") from error
+            try:
                 yield self._db
                 self._db.execute("COMMIT")
             except sqlite3.Error as error:
