@@ -63,8 +63,8 @@ def _block(block):
         case "tool_result":
             return {"kind": RESULT, "id": block["tool_use_id"], "name": kind, **_returned(block.get("content", ""))}
         case "web_search_tool_result":
-            pieces = [compact(block["content"])]
-            return {"kind": SERVER_RESULT, "id": block["tool_use_id"], "name": kind, "pieces": pieces}
+            given = _returned(block["content"])
+            return {"kind": SERVER_RESULT, "id": block["tool_use_id"], "name": kind, **given}
         case "image":
             return {"kind": IMAGE, "name": kind, "media": image(block["source"].get("data", ""))}
         case _:
@@ -79,7 +79,7 @@ def _returned(content):
     for part in content:
         if part["type"] == "image":
             media += image(part["source"].get("data", ""))
-        elif part["type"] in {"text", "input_text", "output_text"}:
+        elif part["type"] in {"text", "input_text", "output_text", "summary_text"}:
             pieces.append(part["text"])
         else:
             pieces.append(compact(part))
@@ -117,8 +117,7 @@ def _responses(item):
         case "reasoning":
             media = len(item["encrypted_content"]) // 8
             row = {"kind": THINKING, "id": item["id"], "name": kind, "media": media}
-            # Its text should be enough: test_a_summary_of_reasoning_is_its_text waits for that.
-            return ASSISTANT, [row | {"pieces": [compact(p) for p in item["summary"]]}]
+            return ASSISTANT, [row | {"pieces": [part["text"] for part in item["summary"]]}]
         case "function_call":
             pieces = [item["name"], item["arguments"]]
             return ASSISTANT, [{"kind": CALL, "id": item["call_id"], "name": item["name"], "pieces": pieces}]

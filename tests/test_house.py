@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,19 @@ def test_names_of_ledger_numbers_are_the_cores() -> None:
         variants = {name: int(number) for name, number in re.findall(r"^\s+(\w+) = (\d+),", body[1], flags=re.M)}
         named = {re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper(): number for name, number in variants.items()}
         assert {member.name: int(member) for member in getattr(_ledger, ours)} == named
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = "import sys; before = set(sys.modules); import trimtab; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "trimtab._core" in loaded
+    heavy = {"numpy", "asyncio", "sqlite3", "logging", "dataclasses", "argparse", "hashlib"}
+    assert not heavy & {name.split(".")[0] for name in loaded}
+    assert [name for name in loaded if name.startswith("trimtab.")] == ["trimtab._core"]
+
+
+def test_counting_needs_no_numpy() -> None:
+    code = "import sys, trimtab; trimtab.Counter('o200k_base').count('x'); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

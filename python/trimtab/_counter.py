@@ -87,8 +87,7 @@ def scan(messages: Sequence[Message], counter: _core.Counter, provider: str | No
 def overhead(counter: Counter, *, system: object = None, tools: object = None) -> int:
     """Tokens of what is sent beside the messages: system text and tool definitions, as compact JSON."""
     texts = [_text(part) for part in (system, tools) if part]
-    rate = counter.family.given if counter.family else 1000
-    return sum((counter.count(text) * rate + 500) // 1000 for text in texts)
+    return sum(counter.count(text) for text in texts)
 
 
 def unseen(transcript: Transcript, counter: Counter) -> int:

@@ -211,12 +211,11 @@ def _ask(job: Job, zone: Summarize) -> Ask:
     kept = set(zone.keep)
     leaving = [job.messages[index] for index in range(zone.start, zone.stop) if index not in kept]
     earlier = [found for message in leaving if (found := summary_in(message))]
-    rate = job.counter.family.given if job.counter.family else 1000
     return Ask(
         messages=tuple(message for message in leaving if not summary_in(message)),
         provider=_provider(job.ledger.provider),
         max_tokens=zone.max_tokens,
-        count=lambda text: -(-job.counter.count(text) * rate // 1000),
+        count=job.counter.count,
         instructions=job.instructions,
         previous="\n".join(earlier) or None,
         after=tuple(job.messages[zone.stop :]),

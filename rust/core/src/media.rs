@@ -85,6 +85,12 @@ pub fn document_tokens(base64: &str) -> u32 {
     pages.max(1).saturating_mul(PDF_PAGE)
 }
 
+/// Tokens of an encoded file that may be a picture: by its header, else by its size.
+#[must_use]
+pub fn tokens(base64: &str) -> u32 {
+    image_size(base64).map_or_else(|| document_tokens(base64), |(w, h)| patches(w, h))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

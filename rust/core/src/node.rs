@@ -71,7 +71,7 @@ keys! {
     ToolCallId "tool_call_id", Function "function", FunctionCall "function_call", Custom "custom",
     Arguments "arguments", Refusal "refusal", ImageUrl "image_url", Url "url", CallId "call_id", Output "output",
     Summary "summary", EncryptedContent "encrypted_content", ReasoningContent "reasoning_content",
-    ApprovalRequestId "approval_request_id", Action "action", Status "status",
+    ApprovalRequestId "approval_request_id", FileId "file_id", Title "title", ServerName "server_name",
 }
 
 /// A JSON-like value that can be looked into. Cheap to clone.
@@ -144,21 +144,47 @@ pub trait Node: Clone {
 
 /// Writes `node` as compact JSON: what a provider is sent for a tool's input or an unknown block.
 ///
+/// Where `apart` is given, encoded files (see [`encoded`]) are put there and left out of the JSON: they are no text.
+///
 /// # Errors
 ///
 /// [`Error::Argument`] for nesting over [`MAX_DEPTH`] (a cycle too) and for values that JSON has no word for.
-pub fn write_json<N: Node>(node: &N, out: &mut String) -> Result<(), Error> {
-    write_at(node, out, 0)
+pub fn write_json<N: Node>(node: &N, out: &mut String, apart: Option<&mut Vec<N::Text>>) -> Result<(), Error> {
+    let mut unwanted = Vec::new();
+    let take = apart.is_some();
+    write_at(node, out, &mut Apart { files: apart.unwrap_or(&mut unwanted), take }, 0)
 }
 
-fn write_at<N: Node>(node: &N, out: &mut String, depth: usize) -> Result<(), Error> {
+/// The base64 of a string that is an encoded file: a data URL, or a long run of base64 and nothing else.
+#[must_use]
+pub fn encoded(text: &str) -> Option<&str> {
+    const SHORT: usize = 1_024; // a hash, a key or an id is shorter; a picture's data longer
+    if let Some((head, data)) = text.split_once(";base64,") {
+        return head.starts_with("data:").then_some(data);
+    }
+    let base64 = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_');
+    (text.len() >= SHORT && text.bytes().all(base64)).then_some(text)
+}
+
+/// Where encoded files go, and whether they do.
+struct Apart<'a, T> {
+    files: &'a mut Vec<T>,
+    take: bool,
+}
+
+fn write_at<N: Node>(node: &N, out: &mut String, apart: &mut Apart<'_, N::Text>, depth: usize) -> Result<(), Error> {
     if depth > MAX_DEPTH {
         return Err(Error::Argument(format!("is nested deeper than {MAX_DEPTH} levels, or contains itself")));
     }
     match node.shape() {
         Shape::Text => {
             if let Some(text) = node.text()? {
-                quote(text.as_ref(), out);
+                if apart.take && encoded(text.as_ref()).is_some() {
+                    apart.files.push(text);
+                    quote("", out);
+                } else {
+                    quote(text.as_ref(), out);
+                }
             }
         }
         Shape::List => {
@@ -166,7 +192,7 @@ fn write_at<N: Node>(node: &N, out: &mut String, depth: usize) -> Result<(), Err
             let mut first = true;
             node.items(&mut |item| {
                 separate(&mut first, out);
-                write_at(&item, out, depth + 1)
+                write_at(&item, out, apart, depth + 1)
             })?;
             out.push(']');
         }
@@ -177,7 +203,7 @@ fn write_at<N: Node>(node: &N, out: &mut String, depth: usize) -> Result<(), Err
                 separate(&mut first, out);
                 quote(key, out);
                 out.push(':');
-                write_at(&value, out, depth + 1)
+                write_at(&value, out, apart, depth + 1)
             })?;
             out.push('}');
         }
@@ -202,6 +228,8 @@ fn quote(text: &str, out: &mut String) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
             c if c < ' ' => {
                 let _ = write!(out, "\\u{:04x}", u32::from(c)); // writing to a String cannot fail
             }
@@ -311,14 +339,25 @@ pub mod tests {
     fn json_is_compact_and_escaped() {
         let node = value!({"a": [1, null, true], "b": "x\"\\\n\u{1}é"});
         let mut out = String::new();
-        write_json(&node, &mut out).unwrap();
+        write_json(&node, &mut out, None).unwrap();
         assert_eq!(out, r#"{"a":[1,null,true],"b":"x\"\\\n\u0001é"}"#);
+    }
+
+    #[test]
+    fn encoded_files_are_put_apart_where_that_is_asked() {
+        let data = "QUJD".repeat(300);
+        let node = Value::Map(vec![("data".to_owned(), Value::Text(data.clone())), ("n".to_owned(), Value::Number(1))]);
+        let (mut out, mut files) = (String::new(), Vec::new());
+        write_json(&node, &mut out, Some(&mut files)).unwrap();
+        assert_eq!((out.as_str(), files), (r#"{"data":"","n":1}"#, vec![data]));
+        assert_eq!(encoded("data:image/png;base64,QUJD"), Some("QUJD"));
+        assert_eq!(encoded(&"two words ".repeat(200)), None);
     }
 
     #[test]
     fn nesting_is_refused_beyond_the_limit() {
         let nested = |n| (0..n).fold(Value::Null, |inner, _| Value::List(vec![inner]));
-        assert!(write_json(&nested(MAX_DEPTH), &mut String::new()).is_ok());
-        assert!(write_json(&nested(MAX_DEPTH + 1), &mut String::new()).is_err());
+        assert!(write_json(&nested(MAX_DEPTH), &mut String::new(), None).is_ok());
+        assert!(write_json(&nested(MAX_DEPTH + 1), &mut String::new(), None).is_err());
     }
 }

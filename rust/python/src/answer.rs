@@ -53,6 +53,5 @@ pub fn truncate(
     counter: &Bound<'_, Counter>,
 ) -> PyResult<String> {
     let (text, counter) = (Text::of_either(text)?, counter.get().0);
-    let plain = max_tokens * 1000 / counter.rates.given.max(1) as usize; // the model's rate, back to the encoding's tokens
-    released(py, || Ok(cutting::head_tail(text.as_ref(), plain, &counter)))
+    released(py, || Ok(cutting::head_tail(text.as_ref(), max_tokens, &counter)))
 }

@@ -22,6 +22,11 @@ pub fn to_py(error: Error) -> PyErr {
 /// never takes the process along.
 pub fn released<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Error> + Send) -> PyResult<T> {
     py.detach(|| catch_unwind(AssertUnwindSafe(work)))
-        .map_err(|_| PyRuntimeError::new_err("the core met a defect; the transcript is unchanged"))?
+        .map_err(|_| defect("the core met a defect; the transcript is unchanged"))?
         .map_err(to_py)
+}
+
+/// An error that is ours, not the caller's.
+pub fn defect(what: &'static str) -> PyErr {
+    PyRuntimeError::new_err(what)
 }

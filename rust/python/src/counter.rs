@@ -1,7 +1,9 @@
 //! Counting.
 
 use numpy::{PyArray1, ToPyArray};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
 use trimtab_core::text::{self, Chars, Encoding, Rates, Round, Unit};
 
 use crate::convert::{released, to_py};
@@ -41,6 +43,9 @@ impl Counter {
     }
 
     fn count_many<'py>(&self, py: Python<'py>, texts: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
+            return Err(PyTypeError::new_err("texts must be a sequence of texts, got a single one"));
+        }
         let texts = texts.try_iter()?.map(|text| Text::of_either(&text?)).collect::<PyResult<Vec<_>>>()?;
         Ok(released(py, || self.0.count_many(&texts))?.to_pyarray(py))
     }
@@ -63,15 +68,18 @@ impl Counter {
     }
 
     #[staticmethod]
-    fn vocabulary<'py>(py: Python<'py>, encoding: &str) -> PyResult<Vec<Bound<'py, pyo3::types::PyBytes>>> {
+    fn vocabulary<'py>(py: Python<'py>, encoding: &str) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let tokens = Encoding::named(encoding).map_err(to_py)?.vocabulary();
-        Ok(tokens.iter().map(|token| pyo3::types::PyBytes::new(py, token)).collect())
+        Ok(tokens.iter().map(|token| PyBytes::new(py, token)).collect())
     }
 }
 
 /// `unit` and `round`, as in "chars floor".
 fn length(name: &str) -> PyResult<Chars> {
-    let wrong = || pyo3::exceptions::PyValueError::new_err(format!("unknown unit or rounding: {name:?}"));
+    let wrong = || {
+        let known = "units are chars, bytes, utf16; roundings floor, ceil, half_up";
+        PyValueError::new_err(format!("unknown unit or rounding {name:?}: {known}"))
+    };
     let (unit, round) = name.split_once(' ').ok_or_else(wrong)?;
     Ok(Chars {
         unit: match unit {

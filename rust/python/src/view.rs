@@ -1,5 +1,8 @@
 //! Python objects as nodes.
 
+use std::cell::Cell;
+
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
@@ -20,9 +23,47 @@ fn key(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
         .bind(py)
 }
 
-/// What Python raised while an object was looked into, as the core's error.
-fn foreign(error: &PyErr) -> Error {
-    Error::Argument(format!("cannot be read: {error}"))
+thread_local! {
+    /// What Python raised while an object was looked into: the core's errors have no room for it.
+    static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+/// What Python raised, as the core's error; [`raised`] gives the original back.
+fn foreign(error: PyErr) -> Error {
+    let what = format!("cannot be read: {error}");
+    RAISED.set(Some(error));
+    Error::Argument(what)
+}
+
+/// What Python raised last while an object was looked into on this thread, once.
+pub fn raised() -> Option<PyErr> {
+    RAISED.take()
+}
+
+/// A key or a number as JSON writes it: an `IntEnum` is its number, whatever it calls itself.
+fn plain(object: &Bound<'_, PyAny>) -> PyResult<String> {
+    let py = object.py();
+    if object.is_none() {
+        return Ok("null".to_owned());
+    }
+    if let Ok(b) = object.cast::<PyBool>() {
+        return Ok(if b.is_true() { "true" } else { "false" }.to_owned());
+    }
+    if object.is_instance_of::<PyFloat>() {
+        let text = py.get_type::<PyFloat>().call_method1(intern!(py, "__repr__"), (object,))?.to_string();
+        return Ok(match text.as_str() {
+            "nan" => "NaN".to_owned(),
+            "inf" => "Infinity".to_owned(),
+            "-inf" => "-Infinity".to_owned(),
+            _ => text,
+        });
+    }
+    let number = py.get_type::<PyInt>();
+    // Python refuses to write very long integers in decimal; in hexadecimal it does, and two still differ.
+    let text = number
+        .call_method1(intern!(py, "__repr__"), (object,))
+        .or_else(|_| number.call_method1(intern!(py, "__format__"), (object, intern!(py, "#x"))))?;
+    Ok(text.to_string())
 }
 
 impl<'py> Node for View<'py> {
@@ -52,11 +93,11 @@ impl<'py> Node for View<'py> {
     fn get(&self, name: Key) -> Result<Option<Self>, Error> {
         let name = key(self.0.py(), name);
         if let Ok(dict) = self.0.cast::<PyDict>() {
-            return dict.get_item(name).map(|value| value.map(View)).map_err(|e| foreign(&e));
+            return dict.get_item(name).map(|value| value.map(View)).map_err(foreign);
         }
         match self.0.cast::<PyMapping>() {
-            Ok(mapping) if mapping.contains(name).map_err(|e| foreign(&e))? => {
-                mapping.get_item(name).map(|value| Some(View(value))).map_err(|e| foreign(&e))
+            Ok(mapping) if mapping.contains(name).map_err(foreign)? => {
+                mapping.get_item(name).map(|value| Some(View(value))).map_err(foreign)
             }
             _ => Ok(None),
         }
@@ -64,7 +105,7 @@ impl<'py> Node for View<'py> {
 
     fn text(&self) -> Result<Option<Text>, Error> {
         match self.0.cast::<PyString>() {
-            Ok(string) => Text::of(string).map(Some).map_err(|e| foreign(&e)),
+            Ok(string) => Text::of(string).map(Some).map_err(foreign),
             Err(_) => Ok(None),
         }
     }
@@ -81,28 +122,23 @@ impl<'py> Node for View<'py> {
 
     fn entries(&self, visit: &mut dyn FnMut(&str, Self) -> Result<(), Error>) -> Result<(), Error> {
         let mut entry = |name: &Bound<'py, PyAny>, value: Bound<'py, PyAny>| {
-            let name = name.str().and_then(|name| Text::of(&name)).map_err(|e| foreign(&e))?;
-            visit(name.as_ref(), View(value))
+            let Ok(text) = name.cast::<PyString>() else {
+                return visit(&plain(name).map_err(foreign)?, View(value));
+            };
+            visit(Text::of(text).map_err(foreign)?.as_ref(), View(value))
         };
         if let Ok(dict) = self.0.cast::<PyDict>() {
             return dict.iter().try_for_each(|(name, value)| entry(&name, value));
         }
         let Ok(mapping) = self.0.cast::<PyMapping>() else { return Ok(()) };
-        let names = mapping.keys().map_err(|e| foreign(&e))?;
+        let names = mapping.keys().map_err(foreign)?;
         names.iter().try_for_each(|name| {
-            let value = mapping.get_item(&name).map_err(|e| foreign(&e))?;
+            let value = mapping.get_item(&name).map_err(foreign)?;
             entry(&name, value)
         })
     }
 
     fn literal(&self) -> String {
-        let object = &self.0;
-        if object.is_none() {
-            "null".to_owned()
-        } else if let Ok(b) = object.cast::<PyBool>() {
-            if b.is_true() { "true" } else { "false" }.to_owned()
-        } else {
-            object.repr().map(|text| text.to_string()).unwrap_or_default()
-        }
+        plain(&self.0).unwrap_or_default()
     }
 }

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::{Kind, Ledger, MessageFlag, Role, RowFlag};
 use crate::error::Error;
-use crate::node::{Node, write_json};
+use crate::media;
+use crate::node::{Node, encoded, write_json};
 use crate::text::count::map_many;
 use crate::text::{Counter, Size};
 
@@ -74,6 +75,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         self.ledger.owner.push(u32::try_from(self.ledger.role.len() - 1).unwrap_or(u32::MAX));
         self.ledger.kind.push(kind);
         self.ledger.flags.push(0);
+        self.ledger.markers.push(0);
         self.ledger.ids.push("");
         self.ledger.names.push(name);
         self.spans.push(self.pieces.len()..self.pieces.len());
@@ -97,6 +99,20 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         }
     }
 
+    /// Counts a cache marker in the row.
+    pub fn cached(&mut self) {
+        self.flag(RowFlag::Cached);
+        if let Some(markers) = self.ledger.markers.last_mut() {
+            *markers = markers.saturating_add(1);
+        }
+    }
+
+    /// Number of messages begun.
+    #[must_use]
+    pub fn messages(&self) -> usize {
+        self.ledger.role.len()
+    }
+
     /// Adds text to the row.
     pub fn text(&mut self, text: T) {
         self.piece(Piece::Given(text));
@@ -107,14 +123,35 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         self.piece(Piece::Made(text));
     }
 
-    /// Adds `node` to the row, as compact JSON.
+    /// Adds `node` to the row, as compact JSON: all of it is text to the model.
     ///
     /// # Errors
     ///
     /// [`Error::Message`] if it cannot be written as JSON.
-    pub fn json<N: Node>(&mut self, node: &N) -> Result<(), Error> {
+    pub fn json<N: Node<Text = T>>(&mut self, node: &N) -> Result<(), Error> {
         let mut out = String::new();
-        match write_json(node, &mut out) {
+        let written = write_json(node, &mut out, None);
+        self.written(written, out)
+    }
+
+    /// Adds `node` to the row, as compact JSON with its encoded files counted as media.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Message`] if it cannot be written as JSON.
+    pub fn json_with_files<N: Node<Text = T>>(&mut self, node: &N) -> Result<(), Error> {
+        let (mut out, mut files) = (String::new(), Vec::new());
+        let written = write_json(node, &mut out, Some(&mut files));
+        self.written(written, out)?;
+        for file in files {
+            self.media(media::tokens(encoded(file.as_ref()).unwrap_or_default()));
+            self.data(file);
+        }
+        Ok(())
+    }
+
+    fn written(&mut self, written: Result<(), Error>, out: String) -> Result<(), Error> {
+        match written {
             Err(Error::Argument(what)) => Err(self.bad("", &what, "pass what JSON can say: dict, list, str, numbers")),
             other => other.map(|()| self.made(out)),
         }
@@ -237,7 +274,9 @@ fn digest_message(ledger: &Ledger, index: usize, texts: &[blake3::Hash], media: 
             hasher.update(&(text.len() as u64).to_le_bytes()); // the length parts an id from the name behind it
             hasher.update(text.as_bytes());
         }
-        hasher.update(&ledger.flags[row].to_le_bytes());
+        // A cache marker says where to cache, not what is said: it may move without making another message.
+        let said = ledger.flags[row] & !(RowFlag::Cached as u16);
+        hasher.update(&said.to_le_bytes());
         hasher.update(&media[row].to_le_bytes());
         hasher.update(texts[row].as_bytes());
     }

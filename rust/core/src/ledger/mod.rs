@@ -37,6 +37,8 @@ pub struct Ledger {
     pub utf16: Vec<u32>,
     /// [`RowFlag`] bits of each row.
     pub flags: Vec<u16>,
+    /// Cache markers in each row, those inside a result counted with it.
+    pub markers: Vec<u8>,
     /// The call's id of each row, empty where it has none.
     pub ids: Strings,
     /// Tool name or block type of each row.
@@ -125,6 +127,7 @@ impl Ledger {
         self.chars.extend(tail.chars);
         self.utf16.extend(tail.utf16);
         self.flags.extend(tail.flags);
+        self.markers.extend(tail.markers);
         self.ids.extend(&tail.ids);
         self.names.extend(&tail.names);
         self.role.extend(tail.role);

@@ -1,9 +1,8 @@
 //! Anthropic Messages.
 
-use super::{call, identify, opaque, picture, returned, say, text_of, write};
+use super::parts::{cached, call, document, identify, opaque, picture, returned, say, stamp, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
-use crate::media;
 use crate::node::{Key, Node, Shape};
 
 /// Reads one message.
@@ -82,9 +81,7 @@ fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Err
         builder.row(kind, name);
         fields(kind, name, block, builder)?;
     }
-    if block.get(Key::CacheControl)?.is_some_and(|c| c.shape() != Shape::Null) {
-        builder.flag(RowFlag::Cached);
-    }
+    cached(block, builder)?;
     Ok(kind)
 }
 
@@ -108,7 +105,8 @@ fn fields<N: Node>(kind: Kind, name: &str, block: &N, builder: &mut Builder<N::T
         Kind::Text => say(block, Key::Text, builder),
         Kind::Call | Kind::ServerCall => {
             identify(block, Key::Id, builder)?;
-            call(block, Key::Input, builder)
+            stamp(block, Key::ServerName, builder)?;
+            call(block, Key::Input, Shape::Map, builder)
         }
         Kind::Result => {
             identify(block, Key::ToolUseId, builder)?;
@@ -119,7 +117,7 @@ fn fields<N: Node>(kind: Kind, name: &str, block: &N, builder: &mut Builder<N::T
         }
         Kind::ServerResult => {
             identify(block, Key::ToolUseId, builder)?;
-            write(block, Key::Content, builder)
+            block.get(Key::Content)?.map_or(Ok(()), |content| returned(&content, builder))
         }
         Kind::Thinking => thinking(name, block, builder),
         Kind::Image => picture(block, builder),
@@ -140,27 +138,6 @@ fn thinking<N: Node>(name: &str, block: &N, builder: &mut Builder<N::Text>) -> R
     {
         builder.flag(RowFlag::Signed);
         builder.data(signature);
-    }
-    Ok(())
-}
-
-/// A document's text where it is text, an estimate by size where it is a file.
-fn document<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let Some(source) = block.get(Key::Source)? else {
-        builder.flag(RowFlag::Incomplete);
-        return Ok(());
-    };
-    if let Some(content) = source.get(Key::Content)? {
-        return returned(&content, builder);
-    }
-    let is_text = text_of(&source, Key::Type)?.is_some_and(|t| t.as_ref() == "text");
-    match text_of(&source, Key::Data)? {
-        Some(data) if is_text => builder.text(data),
-        Some(data) => {
-            builder.media(media::document_tokens(data.as_ref()));
-            builder.data(data);
-        }
-        None => builder.media(media::document_tokens("")),
     }
     Ok(())
 }

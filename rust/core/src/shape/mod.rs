@@ -3,11 +3,12 @@
 mod anthropic;
 mod openai_chat;
 mod openai_responses;
+mod parts;
 
 use crate::error::Error;
-use crate::ledger::{Builder, Kind, Role, RowFlag};
-use crate::media;
+use crate::ledger::{Builder, Role};
 use crate::node::{Key, Node, Shape};
+use parts::text_of;
 
 /// Whose messages they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +70,7 @@ impl Provider {
     }
 }
 
-/// The shape that a message gives away, `None` where several providers write it so.
+/// The shape that a message gives away, `None` where several providers write it so (system text among others).
 ///
 /// # Errors
 ///
@@ -84,7 +85,7 @@ pub fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
         return Ok(Some(Provider::OpenAiResponses));
     }
     let role = text_of(message, Key::Role)?;
-    let chat = matches!(role.as_ref().map(AsRef::as_ref), Some("system" | "developer" | "tool" | "function"))
+    let chat = matches!(role.as_ref().map(AsRef::as_ref), Some("tool" | "function"))
         || message.get(Key::ToolCalls)?.is_some()
         || message.get(Key::FunctionCall)?.is_some();
     if chat {
@@ -108,111 +109,11 @@ pub fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
     Ok(found)
 }
 
-/// The text under `key`, `None` where there is none or it is no string.
-fn text_of<N: Node>(node: &N, key: Key) -> Result<Option<N::Text>, Error> {
-    match node.get(key)? {
-        Some(value) => value.text(),
-        None => Ok(None),
-    }
-}
-
-/// Gives the row the id under `key`; a row without one is incomplete.
-fn identify<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    match text_of(node, key)? {
-        Some(id) if !id.as_ref().is_empty() => builder.id(id.as_ref()),
-        _ => builder.flag(RowFlag::Incomplete),
-    }
-    Ok(())
-}
-
-/// Adds the text under `key` to the row; a row without one is incomplete.
-fn say<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    match text_of(node, key)? {
-        Some(text) => builder.text(text),
-        None => builder.flag(RowFlag::Incomplete),
-    }
-    Ok(())
-}
-
-/// Adds the JSON under `key` to the row, if there is any.
-fn write<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    node.get(key)?.map_or(Ok(()), |value| builder.json(&value))
-}
-
-/// Adds a call's tool name and its arguments (text as it is, anything else as JSON) to the row.
-fn call<N: Node>(node: &N, arguments: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    match text_of(node, Key::Name)? {
-        Some(name) => {
-            builder.name(name.as_ref());
-            builder.text(name);
-        }
-        None => builder.flag(RowFlag::Incomplete),
-    }
-    match node.get(arguments)? {
-        Some(value) if value.shape() == Shape::Text => say(node, arguments, builder),
-        Some(value) => builder.json(&value),
-        None => Ok(()),
-    }
-}
-
-/// A block of a kind that we do not know: counted by its JSON, moved whole.
-fn opaque<N: Node>(block: &N, name: &str, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    builder.row(Kind::Opaque, name);
-    builder.json(block)
-}
-
-/// Adds what a tool gave back: text, blocks of text and pictures, or nothing.
-fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    match content.shape() {
-        Shape::Text => say_all(content, builder),
-        Shape::List => content.items(&mut |part| match text_of(&part, Key::Type)?.as_ref().map(AsRef::as_ref) {
-            Some("text" | "input_text" | "output_text") => say(&part, Key::Text, builder),
-            Some("image") => picture(&part, builder),
-            Some("image_url" | "input_image") => picture_url(&part, builder),
-            _ => builder.json(&part),
-        }),
-        Shape::Null => Ok(()),
-        _ => builder.json(content),
-    }
-}
-
-fn say_all<N: Node>(node: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    if let Some(text) = node.text()? {
-        builder.text(text);
-    }
-    Ok(())
-}
-
-/// Adds the tokens of an Anthropic image block.
-fn picture<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let data = match block.get(Key::Source)? {
-        Some(source) => text_of(&source, Key::Data)?,
-        None => None,
-    };
-    match data {
-        Some(data) => {
-            builder.media(media::image_tokens(data.as_ref()));
-            builder.data(data);
-        }
-        None => builder.media(media::UNKNOWN_IMAGE),
-    }
-    Ok(())
-}
-
-/// Adds the tokens of an `OpenAI` image part: `image_url` is a string, or a map with `url`.
-fn picture_url<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let url = match part.get(Key::ImageUrl)? {
-        Some(value) if value.shape() == Shape::Map => text_of(&value, Key::Url)?,
-        Some(value) => value.text()?,
-        None => None,
-    };
-    match url {
-        Some(url) => {
-            let data = url.as_ref().split_once(";base64,").filter(|(head, _)| head.starts_with("data:"));
-            builder.media(data.map_or(media::UNKNOWN_IMAGE, |(_, data)| media::image_tokens(data)));
-            builder.data(url);
-        }
-        None => builder.media(media::UNKNOWN_IMAGE),
-    }
-    Ok(())
+/// Whether a message is system text: where nothing else tells, a list with one is `OpenAI` Chat.
+///
+/// # Errors
+///
+/// Whatever the view meets while looking.
+pub fn is_system<N: Node>(message: &N) -> Result<bool, Error> {
+    Ok(text_of(message, Key::Role)?.is_some_and(|role| matches!(role.as_ref(), "system" | "developer")))
 }

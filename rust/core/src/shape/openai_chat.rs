@@ -1,6 +1,6 @@
 //! `OpenAI` Chat Completions.
 
-use super::{call, identify, opaque, picture_url, returned, say, text_of};
+use super::parts::{cached, call, identify, opaque, picture_url, returned, say, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
 use crate::node::{Key, Node, Shape};
@@ -28,7 +28,11 @@ pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), 
                 say(message, Key::ReasoningContent, builder)?;
             }
             content(message, builder)?;
-            calls(message, builder)
+            if text_of(message, Key::Refusal)?.is_some() {
+                builder.row(Kind::Text, "refusal");
+                say(message, Key::Refusal, builder)?;
+            }
+            if role.as_ref() == "assistant" { calls(message, builder) } else { beside(message, builder) }
         }
     }
 }
@@ -37,7 +41,12 @@ fn result<N: Node>(message: &N, id: Key, builder: &mut Builder<N::Text>) -> Resu
     builder.row(Kind::Result, "tool");
     identify(message, id, builder)?;
     match message.get(Key::Content)? {
-        Some(content) if matches!(content.shape(), Shape::Text | Shape::List) => returned(&content, builder),
+        Some(content) if matches!(content.shape(), Shape::Text | Shape::List) => {
+            if content.shape() == Shape::List && content.is_empty()? {
+                builder.mark(MessageFlag::Empty);
+            }
+            returned(&content, builder)
+        }
         None => {
             builder.mark(MessageFlag::Null);
             Ok(())
@@ -128,24 +137,42 @@ fn part<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> 
         }
         other => opaque(part, other, builder)?,
     }
-    if part.get(Key::CacheControl)?.is_some_and(|c| c.shape() != Shape::Null) {
-        builder.flag(RowFlag::Cached);
+    cached(part, builder)
+}
+
+/// What others say beside their content: a name; and calls, which are the assistant's to make: carried, not paired.
+fn beside<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    if let Some(calls) = message.get(Key::ToolCalls)?
+        && calls.shape() != Shape::Null
+    {
+        opaque(&calls, "tool_calls", builder)?;
+    }
+    if let Some(name) = text_of(message, Key::Name)? {
+        builder.row(Kind::Text, "name");
+        builder.text(name);
     }
     Ok(())
 }
 
 fn calls<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     if let Some(calls) = message.get(Key::ToolCalls)?
-        && calls.shape() == Shape::List
+        && calls.shape() != Shape::Null
     {
+        if calls.shape() != Shape::List {
+            let what = format!("is {}, expected a list of calls", calls.shape().name());
+            return Err(builder.bad("tool_calls", &what, "each call is a dict with id, type and function"));
+        }
         let mut any = false;
         calls.items(&mut |item| {
             any = true;
             builder.row(Kind::Call, "function");
             identify(&item, Key::Id, builder)?;
+            if text_of(&item, Key::Type)?.is_none() {
+                builder.flag(RowFlag::Incomplete);
+            }
             match (item.get(Key::Function)?, item.get(Key::Custom)?) {
-                (Some(function), _) => call(&function, Key::Arguments, builder),
-                (None, Some(custom)) => call(&custom, Key::Input, builder),
+                (Some(function), _) => call(&function, Key::Arguments, Shape::Text, builder),
+                (None, Some(custom)) => call(&custom, Key::Input, Shape::Text, builder),
                 (None, None) => builder.json(&item),
             }
         })?;
@@ -160,7 +187,7 @@ fn calls<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
         if let Some(name) = text_of(&function, Key::Name)? {
             builder.id(&legacy_id(name.as_ref()));
         }
-        call(&function, Key::Arguments, builder)?;
+        call(&function, Key::Arguments, Shape::Text, builder)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `OpenAI` Responses: a list of items, each a message of its own.
 
-use super::{call, identify, opaque, picture_url, returned, say, text_of, write};
+use super::parts::{call, identify, opaque, picture_url, returned, say, stamp, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
 use crate::node::{Key, Node, Shape};
@@ -14,8 +14,7 @@ pub fn read<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
         Some("compaction" | "compaction_summary") => {
             builder.message(Role::Assistant);
             builder.row(Kind::Compaction, "compaction");
-            builder.flag(RowFlag::Signed);
-            write(item, Key::EncryptedContent, builder)
+            encrypted(item, builder)
         }
         Some(name) => action(name, item, builder),
     }
@@ -61,6 +60,11 @@ fn parts<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
     content.items(&mut |part| {
         builder.at(index);
         index += 1;
+        if part.shape() != Shape::Map {
+            let what = format!("is {}, expected a part", part.shape().name());
+            let hint = "a part is a dict with a \"type\", such as {\"type\": \"input_text\", \"text\": \"...\"}";
+            return Err(builder.bad("", &what, hint));
+        }
         let name = text_of(&part, Key::Type)?;
         match name.as_ref().map(AsRef::as_ref) {
             Some(name @ ("input_text" | "output_text" | "text" | "summary_text")) => {
@@ -92,13 +96,7 @@ fn reasoning<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
     builder.message(Role::Assistant);
     builder.mark(MessageFlag::Glued);
     builder.row(Kind::Thinking, "reasoning");
-    if let Some(encrypted) = text_of(item, Key::EncryptedContent)?
-        && !encrypted.as_ref().is_empty()
-    {
-        builder.flag(RowFlag::Signed);
-        builder.media(encrypted_tokens(encrypted.as_ref().len()));
-        builder.data(encrypted);
-    }
+    encrypted(item, builder)?;
     if let Some(id) = text_of(item, Key::Id)? {
         builder.id(id.as_ref());
     }
@@ -110,46 +108,70 @@ fn reasoning<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
     Ok(())
 }
 
-/// Tokens of encrypted reasoning, by the length of its base64. A guess: four characters a token, half of it padding.
-fn encrypted_tokens(chars: usize) -> u32 {
-    u32::try_from(chars / 8).unwrap_or(u32::MAX)
+/// Adds what the provider encrypted, if there is any. Its tokens are a guess by the length of the base64: four
+/// characters a token, half of it padding.
+fn encrypted<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    if let Some(text) = text_of(item, Key::EncryptedContent)?
+        && !text.as_ref().is_empty()
+    {
+        builder.flag(RowFlag::Signed);
+        builder.media(u32::try_from(text.as_ref().len() / 8).unwrap_or(u32::MAX));
+        builder.data(text);
+    }
+    Ok(())
 }
 
 /// Calls and their outputs, of every tool that there is: `*_call` and `*_output` pair by their id.
 fn action<N: Node>(name: &str, item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let function = matches!(name, "function_call" | "custom_tool_call");
+    let answer = matches!(name, "function_call_output" | "custom_tool_call_output");
     let called = text_of(item, Key::CallId)?.is_some_and(|id| !id.as_ref().is_empty());
-    if name == "mcp_approval_request" {
-        builder.message(Role::Assistant);
-        builder.row(Kind::ServerCall, name);
-        identify(item, Key::Id, builder)?;
-        return call(item, Key::Arguments, builder);
-    }
-    if name == "mcp_approval_response" {
-        builder.message(Role::User);
-        builder.row(Kind::ServerResult, name);
-        return identify(item, Key::ApprovalRequestId, builder);
-    }
-    if name.ends_with("_output") && (called || name == "function_call_output" || name == "custom_tool_call_output") {
-        builder.message(Role::Tool);
-        builder.row(Kind::Result, name);
-        identify(item, Key::CallId, builder)?;
-        return item.get(Key::Output)?.map_or(Ok(()), |output| returned(&output, builder));
-    }
-    if name.ends_with("_call") && (called || name == "function_call" || name == "custom_tool_call") {
-        builder.message(Role::Assistant);
-        builder.row(Kind::Call, name);
-        identify(item, Key::CallId, builder)?;
-        return match name {
-            "function_call" => call(item, Key::Arguments, builder),
-            "custom_tool_call" => call(item, Key::Input, builder),
-            _ => {
-                write(item, Key::Arguments, builder)?;
-                write(item, Key::Action, builder)
+    match name {
+        "mcp_approval_request" => {
+            builder.message(Role::Assistant);
+            builder.row(Kind::ServerCall, name);
+            identify(item, Key::Id, builder)?;
+            call(item, Key::Arguments, Shape::Text, builder)
+        }
+        "mcp_approval_response" => {
+            builder.message(Role::User);
+            builder.row(Kind::ServerResult, name);
+            identify(item, Key::ApprovalRequestId, builder)
+        }
+        // Codex answers a local shell call by the call's own id.
+        "local_shell_call" if !called => requested(name, Key::Id, item, builder),
+        _ if function || (called && name.ends_with("_call")) => requested(name, Key::CallId, item, builder),
+        _ if answer || (called && name.ends_with("_output")) => {
+            builder.message(Role::Tool);
+            builder.row(Kind::Result, name);
+            identify(item, Key::CallId, builder)?;
+            match item.get(Key::Output)? {
+                Some(output) if output.shape() != Shape::Null => returned(&output, builder),
+                _ if answer => {
+                    builder.flag(RowFlag::Incomplete);
+                    Ok(())
+                }
+                _ => builder.json_with_files(item),
             }
-        };
+        }
+        _ => {
+            builder.message(if name.ends_with("_output") { Role::Tool } else { Role::Assistant });
+            opaque(item, name, builder)
+        }
     }
-    builder.message(if name.ends_with("_output") { Role::Tool } else { Role::Assistant });
-    opaque(item, name, builder)
+}
+
+/// A call that waits for its output: by `function_call` and `custom_tool_call` what is said, else the whole item.
+fn requested<N: Node>(name: &str, id: Key, item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    builder.message(Role::Assistant);
+    builder.row(Kind::Call, name);
+    identify(item, id, builder)?;
+    stamp(item, Key::Id, builder)?;
+    match name {
+        "function_call" => call(item, Key::Arguments, Shape::Text, builder),
+        "custom_tool_call" => call(item, Key::Input, Shape::Text, builder),
+        _ => builder.json_with_files(item),
+    }
 }
 
 #[cfg(test)]

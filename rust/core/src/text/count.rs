@@ -100,17 +100,24 @@ impl Counter {
         }
     }
 
-    /// Tokens of `text`, without a model's rates. Linear in its length.
+    /// Tokens of `text`, as a user or a tool would send it. Linear in its length.
     ///
     /// # Examples
     ///
     /// ```
-    /// use trimtab_core::text::{Counter, Encoding};
+    /// use trimtab_core::text::{Counter, Encoding, Rates};
     ///
-    /// assert_eq!(Counter::exact(Encoding::Cl100k).count("hello world"), 2);
+    /// let counter = Counter::exact(Encoding::Cl100k);
+    /// assert_eq!(counter.count("hello world"), 2);
+    /// assert_eq!(counter.with_rates(Rates { given: 1500, ..Rates::PLAIN }).count("hello world"), 3);
     /// ```
     #[must_use]
     pub fn count(&self, text: &str) -> usize {
+        Rates::scale(self.plain(text), self.rates.given)
+    }
+
+    /// Tokens of `text` in the encoding, without a model's rates.
+    fn plain(&self, text: &str) -> usize {
         match self.engine {
             Engine::Exact(encoding) => encoding.count(text),
             Engine::Length(chars) => chars.count(text),
@@ -120,9 +127,11 @@ impl Counter {
     /// Whether `text` has more than `limit` tokens, found without counting the rest.
     #[must_use]
     pub fn exceeds(&self, text: &str, limit: usize) -> bool {
+        // The largest plain count that scales to no more than the limit: scaling rounds half up.
+        let most = (limit.saturating_mul(1000).saturating_add(499)) / self.rates.given.max(1) as usize;
         match self.engine {
-            Engine::Exact(encoding) => encoding.exceeds(text, limit),
-            Engine::Length(chars) => chars.count(text) > limit,
+            Engine::Exact(encoding) => encoding.exceeds(text, most),
+            Engine::Length(chars) => chars.count(text) > most,
         }
     }
 
@@ -130,7 +139,7 @@ impl Counter {
     #[must_use]
     pub fn size(&self, text: &str) -> Size {
         let (chars, utf16) = (estimate::chars(text), estimate::utf16(text));
-        Size { tokens: self.count(text), bytes: text.len(), chars, utf16 }
+        Size { tokens: self.plain(text), bytes: text.len(), chars, utf16 }
     }
 
     /// Tokens of each text, in parallel where the batch is large enough to gain by it.
@@ -166,6 +175,17 @@ mod tests {
         let counter = Counter::exact(Encoding::O200k);
         let alone: Vec<u32> = texts.iter().map(|t| u32::try_from(counter.count(t)).unwrap()).collect();
         assert_eq!(counter.count_many(&texts).unwrap(), alone);
+    }
+
+    #[test]
+    fn exceeding_means_counting_more() {
+        let text = "one two three four five six seven eight nine ten ".repeat(20);
+        for given in [1, 999, 1000, 1145, 1535, 3000] {
+            let counter = Counter::exact(Encoding::O200k).with_rates(Rates { given, ..Rates::PLAIN });
+            for limit in 0..700 {
+                assert_eq!(counter.exceeds(&text, limit), counter.count(&text) > limit, "{given} {limit}");
+            }
+        }
     }
 
     #[test]

@@ -79,7 +79,7 @@ fn roles(found: &mut Findings<'_>) {
             "put a user message in front",
         );
     }
-    for row in repeated(ledger, |row| ledger.kind[row] == Kind::Call) {
+    for row in repeated(ledger, |row| ledger.kind[row].is_call()) {
         found.row(row, "duplicate_tool_use_id", "`tool_use` ids must be unique", "give each call an id of its own");
     }
 }
@@ -91,6 +91,11 @@ fn contents(found: &mut Findings<'_>) {
     for index in 0..=last {
         let optional = index == last && ledger.role[index] == Role::Assistant;
         let mut rows = ledger.rows_of(index);
+        if ledger.marked(index, MessageFlag::Null) {
+            let words = "messages: content: Input should be a valid string or list";
+            found.message(index, "null_content", words, "give content a string or at least one block");
+            continue;
+        }
         let empty = rows.is_empty()
             || (ledger.marked(index, MessageFlag::Plain) && rows.all(|row| ledger.has(row, RowFlag::Empty)));
         if empty && !optional {
@@ -107,6 +112,16 @@ fn contents(found: &mut Findings<'_>) {
 
 fn block(found: &mut Findings<'_>, row: usize) {
     let ledger = found.ledger;
+    let kind = ledger.kind[row];
+    let mine = kind.is_call() || matches!(kind, Kind::Thinking | Kind::ServerResult | Kind::Compaction);
+    if mine && ledger.role[ledger.owner[row] as usize] == Role::User {
+        let words = format!("messages: `{}` blocks can only be in `assistant` messages", name(ledger, row));
+        found.row(row, "block_role", words, "move the block into an assistant message, or drop it");
+    }
+    if kind == Kind::Thinking && ledger.has(row, RowFlag::Cached) {
+        let words = "cache_control cannot be set for thinking blocks";
+        found.row(row, "cache_control_on_thinking", words, "set the marker on another block");
+    }
     if ledger.has(row, RowFlag::Incomplete) {
         let message = format!("{}: a required field is missing or of the wrong type", ledger.names.get(row));
         found.row(row, "field_required", message, "give the block all fields that its type asks for");
@@ -188,43 +203,51 @@ fn calls(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     }
 }
 
-/// A16, A18: calls that the provider runs have their result in the same turn.
+/// A16 to A18: calls that the provider runs have their result in the same turn. One that a paused turn left open may
+/// have it in the next, where nothing but results of client tools stands between the two.
 fn servers(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     let ledger = found.ledger;
     for (n, &turn) in turns.iter().enumerate() {
-        let span = rows(ledger, turn);
-        for row in span.clone() {
-            let paired = partner(ledger, row).is_some_and(|other| span.contains(&other));
+        for row in rows(ledger, turn) {
+            let near = |other: &usize| {
+                let resumed = |from: usize, to: usize| {
+                    to < turns.len() && rows(ledger, turns[to]).contains(other) && only_results(ledger, turns[from + 1])
+                };
+                rows(ledger, turn).contains(other)
+                    || (ledger.kind[row] == Kind::ServerCall && resumed(n, n + 2))
+                    || (n >= 2 && ledger.kind[row] == Kind::ServerResult && resumed(n - 2, n - 2))
+            };
+            let paired = partner(ledger, row).is_some_and(|other| near(&other));
             if ledger.kind[row] == Kind::ServerResult && !paired && turn.role == Role::Assistant {
                 let words = format!(
                     "Each `{}` block must have a corresponding `server_tool_use` block before it.",
                     ledger.names.get(row)
                 );
                 found.row(row, "server_result_without_use", words, "drop the result, or keep it with its call");
-            } else if ledger.kind[row] == Kind::ServerCall && !paired {
-                unresolved(found, row, turns.get(n + 1).copied(), options);
+            } else if ledger.kind[row] == Kind::ServerCall && !paired && turn.role == Role::Assistant {
+                unresolved(found, row, &turns[n + 1..], options);
             }
         }
     }
 }
 
+/// Whether a turn of the user holds results of client tools and nothing else.
+fn only_results(ledger: &Ledger, turn: Turn) -> bool {
+    turn.role == Role::User && rows(ledger, turn).all(|row| ledger.kind[row] == Kind::Result)
+}
+
 /// A17: a paused turn may leave a server call open, if only results of client tools follow.
-fn unresolved(found: &mut Findings<'_>, row: usize, next: Option<Turn>, options: Options) {
+fn unresolved(found: &mut Findings<'_>, row: usize, behind: &[Turn], options: Options) {
     let ledger = found.ledger;
-    let mixed = |turn| rows(ledger, turn).any(|r| ledger.kind[r] == Kind::Result);
-    match next {
-        None if options.in_flight => {}
-        Some(turn) if mixed(turn) => {
-            if rows(ledger, turn).any(|r| ledger.kind[r] != Kind::Result) {
-                let words =
-                    "While a server tool use is unresolved, the next user message can only hold `tool_result` blocks.";
-                found.message(
-                    turn.start,
-                    "only_tool_results_allowed",
-                    words,
-                    "send the results alone, the text afterwards",
-                );
-            }
+    let mixed = |turn: Turn| rows(ledger, turn).any(|r| ledger.kind[r] == Kind::Result);
+    match behind {
+        [] if options.in_flight => {}
+        [next] if only_results(ledger, *next) => {}
+        [next, ..] if mixed(*next) && !only_results(ledger, *next) => {
+            let words =
+                "While a server tool use is unresolved, the next user message can only hold `tool_result` blocks.";
+            let fix = "send the results alone, the text afterwards";
+            found.message(next.start, "only_tool_results_allowed", words, fix);
         }
         _ => {
             let (name, id) = (ledger.names.get(row), ledger.ids.get(row));
@@ -236,49 +259,65 @@ fn unresolved(found: &mut Findings<'_>, row: usize, next: Option<Turn>, options:
     }
 }
 
-/// A12 to A14: where thinking stands.
+/// A11 to A14: where thinking stands.
 fn thinking(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     let ledger = found.ledger;
     let thinks = |row: usize| ledger.kind[row] == Kind::Thinking;
     for &turn in turns.iter().filter(|t| t.role == Role::Assistant) {
-        if let Some(row) = rows(ledger, turn).last().filter(|&row| thinks(row)) {
+        let span = rows(ledger, turn);
+        if let Some(row) = span.clone().last().filter(|&row| thinks(row)) {
             let words = "messages: The final block in an assistant message cannot be `thinking`.";
             found.row(row, "thinking_last", words, "drop the thinking, or keep what came behind it");
         }
-    }
-    for index in (0..ledger.messages()).filter(|_| options.thinking == Some(true)) {
-        let rows = ledger.rows_of(index);
-        if let Some(row) = rows.clone().find(|&row| thinks(row)).filter(|&row| row != rows.start) {
+        if let Some(row) = span.clone().find(|&row| thinks(row)).filter(|&row| row != span.start) {
             let words = format!(
                 "If an assistant message contains any thinking blocks, the first block must be `thinking` or `redacted_thinking`. Found `{}`.",
-                name(ledger, rows.start)
+                name(ledger, span.start)
             );
             found.row(row, "thinking_not_first", words, "put the thinking first");
         }
-        for row in rows.filter(|&row| thinks(row) && !ledger.has(row, RowFlag::Signed)) {
+        for row in span.filter(|&row| thinks(row) && !ledger.has(row, RowFlag::Signed)) {
             let words = "thinking: signature: Field required";
             found.row(row, "thinking_signature_missing", words, "send thinking as it came, or leave it out");
         }
     }
-    let last = turns.len() - 1;
-    let looping = last > 0 && rows(ledger, turns[last]).any(|row| ledger.kind[row] == Kind::Result);
-    if options.thinking == Some(true) && looping {
-        let first = rows(ledger, turns[last - 1]).start;
-        if !thinks(first) {
-            let words = format!(
-                "Expected `thinking` or `redacted_thinking`, but found `{}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).",
-                name(ledger, first)
-            );
-            found.row(
-                first,
-                "thinking_expected",
-                words,
-                "keep the thinking of the turn whose tools run, or switch thinking off",
-            );
-        }
+    match options.thinking {
+        Some(true) => expected(found, turns, options),
+        Some(false) => disabled(found, turns),
+        None => {}
     }
-    if options.thinking == Some(false) && turns[last].role == Role::Assistant {
-        for row in rows(ledger, turns[last]).filter(|&row| thinks(row)) {
+}
+
+/// A12: the tool loop that is open at the end starts with thinking.
+fn expected(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
+    let ledger = found.ledger;
+    let last = turns.len() - 1;
+    let runs = rows(ledger, turns[last]).any(|row| ledger.kind[row] == Kind::Call) && options.in_flight;
+    let mut end = if turns[last].role == Role::Assistant && runs { last + 1 } else { last };
+    if end == last && !only_results(ledger, turns[last]) {
+        return;
+    }
+    // Back over the loop: an assistant turn, in front of it nothing but its results, in front of these the next.
+    while end >= 3 && only_results(ledger, turns[end - 2]) {
+        end -= 2;
+    }
+    let Some(first) = end.checked_sub(1).map(|n| rows(ledger, turns[n]).start) else { return };
+    if ledger.role[ledger.owner[first] as usize] == Role::Assistant && ledger.kind[first] != Kind::Thinking {
+        let words = format!(
+            "Expected `thinking` or `redacted_thinking`, but found `{}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).",
+            name(ledger, first)
+        );
+        let fix = "keep the thinking of the turn whose tools run, or switch thinking off";
+        found.row(first, "thinking_expected", words, fix);
+    }
+}
+
+/// A14: thinking off, and thinking in the final message.
+fn disabled(found: &mut Findings<'_>, turns: &[Turn]) {
+    let ledger = found.ledger;
+    let last = turns[turns.len() - 1];
+    if last.role == Role::Assistant {
+        for row in rows(ledger, last).filter(|&row| ledger.kind[row] == Kind::Thinking) {
             let words =
                 "When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`";
             found.row(row, "thinking_disabled_final", words, "drop the thinking");
@@ -299,7 +338,8 @@ fn name(ledger: &Ledger, row: usize) -> &str {
 fn end(found: &mut Findings<'_>, options: Options) {
     let ledger = found.ledger;
     let last = ledger.messages() - 1;
-    let calls = ledger.rows_of(last).any(|row| ledger.kind[row].is_call());
+    let open = |row: usize| ledger.kind[row].is_call() && partner(ledger, row).is_none();
+    let calls = ledger.rows_of(last).any(open);
     if ledger.role[last] != Role::Assistant || calls {
         return;
     }
@@ -322,9 +362,16 @@ fn end(found: &mut Findings<'_>, options: Options) {
 fn markers(found: &mut Findings<'_>) {
     const MOST: usize = 4;
     let ledger = found.ledger;
-    let marked: Vec<usize> = (0..ledger.rows()).filter(|&row| ledger.has(row, RowFlag::Cached)).collect();
-    if let Some(&row) = marked.get(MOST) {
-        let words = format!("A maximum of {MOST} blocks with cache_control may be provided. Found {}.", marked.len());
+    let mut total = 0;
+    let mut fifth = None;
+    for row in 0..ledger.rows() {
+        total += usize::from(ledger.markers[row]);
+        if total > MOST && fifth.is_none() {
+            fifth = Some(row);
+        }
+    }
+    if let Some(row) = fifth {
+        let words = format!("A maximum of {MOST} blocks with cache_control may be provided. Found {total}.");
         found.row(row, "too_many_cache_control", words, "remove the oldest markers");
     }
 }

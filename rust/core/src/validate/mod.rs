@@ -44,7 +44,7 @@ impl Default for Options {
 /// Everything that `provider` would refuse about a transcript, in its order; empty if nothing.
 #[must_use]
 pub fn validate(ledger: &Ledger, provider: Provider, options: Options) -> Vec<Problem> {
-    let mut found = Findings { ledger, problems: Vec::new() };
+    let mut found = Findings { ledger, blocks: provider == Provider::Anthropic, problems: Vec::new() };
     match provider {
         Provider::Anthropic => anthropic::check(&mut found, options),
         Provider::OpenAiChat => openai_chat::check(&mut found, options),
@@ -57,6 +57,8 @@ pub fn validate(ledger: &Ledger, provider: Provider, options: Options) -> Vec<Pr
 /// The problems found so far, and the ledger that they are found in.
 struct Findings<'a> {
     ledger: &'a Ledger,
+    /// Whether a row is a block of its message: elsewhere calls and results stand beside the content.
+    blocks: bool,
     problems: Vec<Problem>,
 }
 
@@ -69,7 +71,7 @@ impl Findings<'_> {
     /// Records a problem of one row.
     fn row(&mut self, row: usize, code: &'static str, message: impl Into<String>, fix: &'static str) {
         let index = self.ledger.owner[row] as usize;
-        let block = Some(row - self.ledger.first[index] as usize);
+        let block = self.blocks.then(|| row - self.ledger.first[index] as usize);
         self.problems.push(Problem { index, block, code, message: message.into(), fix });
     }
 }
@@ -79,7 +81,7 @@ fn partner(ledger: &Ledger, row: usize) -> Option<usize> {
     usize::try_from(ledger.pair[row]).ok()
 }
 
-/// The message behind the last one that the model wrote: where the turn that may still be running ends.
+/// The last message that the model wrote: its calls may still be running.
 fn running(ledger: &Ledger) -> usize {
     ledger.role.iter().rposition(|r| *r == Role::Assistant).unwrap_or(0)
 }

@@ -66,6 +66,11 @@ fn answers(found: &mut Findings<'_>, index: usize, options: Options) -> usize {
         .filter(|&row| ledger.kind[row] == Kind::Call)
         .map(|row| (row, ledger.ids.get(row)))
         .collect();
+    let mut once: HashSet<&str> = HashSet::new();
+    for (row, id) in asked.iter().filter(|(_, id)| !once.insert(id)) {
+        let words = format!("Duplicate value for 'tool_calls[].id' of '{id}' in message[{index}].");
+        found.row(*row, "duplicate_tool_call_id", words, "give each call an id of its own");
+    }
     let known: HashSet<&str> = asked.iter().map(|(_, id)| *id).collect();
     let mut answered: HashSet<&str> = HashSet::new();
     let mut next = index + 1;

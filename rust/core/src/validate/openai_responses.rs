@@ -9,9 +9,9 @@ pub fn check(found: &mut Findings<'_>, options: Options) {
         found.message(0, "empty_messages", "[] is too short - 'input'", "send at least one item");
         return;
     }
-    // While tools run, calls may be open if only calls, outputs and reasoning stand behind them.
-    let spoken = ledger.kind.iter().rposition(|k| matches!(k, Kind::Text | Kind::Image));
-    let running = if options.in_flight { spoken.map_or(0, |row| row + 1) } else { ledger.rows() };
+    // While tools run, calls may be open if nobody but the model and its tools spoke behind them.
+    let spoken = ledger.role.iter().rposition(|role| matches!(role, Role::User | Role::System));
+    let running = if options.in_flight { spoken.map_or(0, |m| ledger.rows_of(m).end) } else { ledger.rows() };
     let twice = repeated(ledger, |row| ledger.kind[row] == Kind::Result);
     for row in 0..ledger.rows() {
         item(found, row, running, twice.binary_search(&row).is_ok());

@@ -1,0 +1,162 @@
+//! What the shapes have in common: text under a key, calls, what tools give back, pictures, documents.
+
+use crate::error::Error;
+use crate::ledger::{Builder, Kind, RowFlag};
+use crate::media;
+use crate::node::{Key, Node, Shape, encoded};
+
+/// The text under `key`, `None` where there is none or it is no string.
+pub fn text_of<N: Node>(node: &N, key: Key) -> Result<Option<N::Text>, Error> {
+    match node.get(key)? {
+        Some(value) => value.text(),
+        None => Ok(None),
+    }
+}
+
+/// Gives the row the id under `key`; a row without one is incomplete.
+pub fn identify<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    match text_of(node, key)? {
+        Some(id) if !id.as_ref().is_empty() => builder.id(id.as_ref()),
+        _ => builder.flag(RowFlag::Incomplete),
+    }
+    Ok(())
+}
+
+/// Adds the text under `key` to the row; a row without one is incomplete.
+pub fn say<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    match text_of(node, key)? {
+        Some(text) => builder.text(text),
+        None => builder.flag(RowFlag::Incomplete),
+    }
+    Ok(())
+}
+
+/// Lets the text under `key` change the digest, if there is any: part of what is said, but no text to the model.
+pub fn stamp<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    if let Some(text) = text_of(node, key)? {
+        builder.data(text);
+    }
+    Ok(())
+}
+
+/// Marks the row as cached, where the block says so.
+pub fn cached<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    if block.get(Key::CacheControl)?.is_some_and(|c| c.shape() != Shape::Null) {
+        builder.cached();
+    }
+    Ok(())
+}
+
+/// Adds a call's tool name and its arguments, which must have the shape `wanted`, to the row.
+pub fn call<N: Node>(node: &N, arguments: Key, wanted: Shape, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    match text_of(node, Key::Name)? {
+        Some(name) => {
+            builder.name(name.as_ref());
+            builder.text(name);
+        }
+        None => builder.flag(RowFlag::Incomplete),
+    }
+    let value = node.get(arguments)?;
+    if value.as_ref().map(Node::shape) != Some(wanted) {
+        builder.flag(RowFlag::Incomplete);
+    }
+    match value {
+        Some(value) if value.shape() == Shape::Text => say(node, arguments, builder),
+        Some(value) => builder.json(&value),
+        None => Ok(()),
+    }
+}
+
+/// A block of a kind that we do not know: counted by its JSON, moved whole.
+pub fn opaque<N: Node>(block: &N, name: &str, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    builder.row(Kind::Opaque, name);
+    builder.json_with_files(block)
+}
+
+/// Adds what a tool gave back: text, blocks of text and pictures, or nothing.
+pub fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    match content.shape() {
+        Shape::Text => {
+            if let Some(text) = content.text()? {
+                builder.text(text);
+            }
+            Ok(())
+        }
+        Shape::List => content.items(&mut |part| {
+            cached(&part, builder)?;
+            match text_of(&part, Key::Type)?.as_ref().map(AsRef::as_ref) {
+                Some("text" | "input_text" | "output_text" | "summary_text" | "reasoning_text") => {
+                    say(&part, Key::Text, builder)
+                }
+                Some("image") => picture(&part, builder),
+                Some("document") => document(&part, builder),
+                Some("image_url" | "input_image") => picture_url(&part, builder),
+                _ => builder.json_with_files(&part),
+            }
+        }),
+        Shape::Null => Ok(()),
+        _ => builder.json_with_files(content),
+    }
+}
+
+/// Adds the tokens of an Anthropic image block; one without a source is incomplete.
+pub fn picture<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let Some(source) = block.get(Key::Source)?.filter(|source| source.shape() == Shape::Map) else {
+        builder.flag(RowFlag::Incomplete);
+        return Ok(());
+    };
+    stamp(&source, Key::Url, builder)?;
+    stamp(&source, Key::FileId, builder)?;
+    match text_of(&source, Key::Data)? {
+        Some(data) => {
+            builder.media(media::image_tokens(data.as_ref()));
+            builder.data(data);
+        }
+        None => builder.media(media::UNKNOWN_IMAGE),
+    }
+    Ok(())
+}
+
+/// Adds the tokens of an `OpenAI` image part: `image_url` is a string, or a map with `url`.
+pub fn picture_url<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    stamp(part, Key::FileId, builder)?;
+    let url = match part.get(Key::ImageUrl)? {
+        Some(value) if value.shape() == Shape::Map => text_of(&value, Key::Url)?,
+        Some(value) => value.text()?,
+        None => None,
+    };
+    match url {
+        Some(url) => {
+            builder.media(encoded(url.as_ref()).map_or(media::UNKNOWN_IMAGE, media::image_tokens));
+            builder.data(url);
+        }
+        None => builder.media(media::UNKNOWN_IMAGE),
+    }
+    Ok(())
+}
+
+/// Adds a document: its text where it is text, an estimate by size where it is a file.
+pub fn document<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    if let Some(title) = text_of(block, Key::Title)? {
+        builder.text(title);
+    }
+    let Some(source) = block.get(Key::Source)? else {
+        builder.flag(RowFlag::Incomplete);
+        return Ok(());
+    };
+    if let Some(content) = source.get(Key::Content)? {
+        return returned(&content, builder);
+    }
+    stamp(&source, Key::Url, builder)?;
+    stamp(&source, Key::FileId, builder)?;
+    let is_text = text_of(&source, Key::Type)?.is_some_and(|t| t.as_ref() == "text");
+    match text_of(&source, Key::Data)? {
+        Some(data) if is_text => builder.text(data),
+        Some(data) => {
+            builder.media(media::document_tokens(data.as_ref()));
+            builder.data(data);
+        }
+        None => builder.media(media::document_tokens("")),
+    }
+    Ok(())
+}
