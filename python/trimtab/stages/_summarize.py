@@ -55,7 +55,9 @@ class SummarizeZone:
         cut = _core.split(cost.astype("uint32"), draft.safe, keep=max(room, 0))
         cut = draft.last_group if cut is None else min(cut, draft.last_group)
         left = room - int(cost[cut:].sum())
-        if left < 0:
+        if left < 0:  # the last group is large: the summary gives up to half of its room, then results lose some
+            least = max(limit // 2, min(limit, self.min_tokens))
+            limit, left = max(limit + left, least), min(left + limit - least, 0)
             yield from self._squeeze(draft, cut, -left, verbatim)
             left = 0
         also, left = self._also(draft, cost, cut, left, target)
@@ -86,6 +88,8 @@ class SummarizeZone:
 
     def _squeeze(self, draft: Draft, cut: int, over: int, verbatim: tuple[int, ...]) -> Iterator[Edit]:
         """Truncates the tail's largest results alike until ``over`` tokens are gone."""
+        if not over:
+            return
         rows = draft.results(cut, draft.messages, at_least=SMALLEST, without=verbatim)
         sizes = draft.tokens[rows]
         wanted = int(sizes.sum()) - over
