@@ -1,6 +1,6 @@
 """Compacts every shared session to half its tokens and judges what comes out; ``make sessions``.
 
-Reads the Claude Code, Codex and JSON-list files of ``../shared/data/transcripts``. Prints a row a file, then the tokens
+Reads the session files of all agents in ``../shared/data/transcripts``. Prints a row a file, then the tokens
 that ``read`` accounts for beside those that the provider charged. Exits with 1 if a session that is large enough misses
 its target, is refused by ``tests/checker.py`` (which shares no code with trimtab), is changed, or cannot be restored.
 """
@@ -24,7 +24,6 @@ from trimtab._counter import scan, unseen  # noqa: E402
 from trimtab._plan import Drop, Prune, Summarize, Truncate  # noqa: E402
 
 SESSIONS = ROOT.parent / "shared" / "data" / "transcripts"
-FORMATS = ("claude_code", "codex", "anthropic", "openai_chat", "openai_responses")
 MODEL = "claude-sonnet-4-5"  # for files that name none
 ENOUGH_TOKENS, ENOUGH_MESSAGES = 8_000, 12  # smaller sessions may be refused
 LOWEST = 0.7  # of the target: less would have thrown away what there was room for
@@ -104,21 +103,14 @@ def files() -> list[Path]:
 
 
 def sessions() -> list[tuple[str, trimtab.Transcript]]:
-    """Those files that this trimtab has a reader for."""
-    out = []
-    for path in files():
-        try:
-            found = trimtab.read(path)
-        except trimtab.Error:
-            continue  # another agent's format: a later reader's
-        if found.format in FORMATS:
-            out.append((f"{path.parent.name}/{path.name}", found))
-    return out
+    """All of them: one that cannot be read ends the run."""
+    return [(f"{path.parent.name}/{path.name}", trimtab.read(path)) for path in files()]
 
 
 def table(rows: list[Row]) -> None:
     print(
-        f"{'file':46} {'msgs':>5} {'before':>8} {'after':>8} {'land':>5} {'prun':>5} {'drop':>5} {'summ':>5} {'kept':>5} {'ms':>5}"
+        f"{'file':46} {'msgs':>5} {'before':>8} {'after':>8} {'land':>5} "
+        f"{'prun':>5} {'drop':>5} {'summ':>5} {'kept':>5} {'ms':>5}"
     )
     for row in rows:
         cells = " ".join(f"{100 * row.shares[n]:4.0f}%" for n in ("pruned", "dropped", "summarized", "kept"))
@@ -181,7 +173,8 @@ def main() -> int:
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in files())).hexdigest()[:12]
     before, after = sum(r.before for r in large), sum(r.after for r in large)
     print(
-        f"\n{len(rows)} files, {sum(int(c.sum()) for c in counts):,} tokens; trimtab {trimtab.__version__}, input {digest}"
+        f"\n{len(rows)} files, {sum(int(c.sum()) for c in counts):,} tokens; "
+        f"trimtab {trimtab.__version__}, input {digest}"
     )
     print(
         f"{len(large)} large enough: {before:,} -> {after:,} tokens, landing "

@@ -39,6 +39,10 @@ def tool(at: int, name: str, arguments: dict, result: str, *, failed: bool = Fal
     ]
 
 
+def said(role: str, text: str) -> dict:
+    return {"role": role, "content": text}
+
+
 def session() -> list[dict]:
     return [
         {"role": "user", "content": "Make parse_config in src/app/config.py accept YAML. Never touch the public API."},

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from checker import check
 
 MARK = {"cache_control": {"type": "ephemeral"}}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import oracle
 from transcripts import PROVIDERS, deep_hash, messages
-from trimtab import _core
+from trimtab import _core, read
 from trimtab._counter import Counter, count
 from trimtab._models import FAMILIES, Model
 
@@ -270,3 +270,28 @@ def test_a_limit_of_no_size_is_refused():
     for wrong, error in ((-1, OverflowError), (2**64, OverflowError), (1.5, TypeError), (None, TypeError)):
         with pytest.raises(error):
             _core.truncate("one two three", max_tokens=wrong, counter=O200K)
+
+
+@pytest.mark.shared
+def test_every_text_of_the_shared_sessions_counts_as_in_tiktoken(shared, tiktoken_encoding):
+    texts = set()
+
+    def collect(value):
+        if isinstance(value, str):
+            texts.add(value)
+        elif isinstance(value, dict):
+            for part in value.values():
+                collect(part)
+        elif isinstance(value, list):
+            for part in value:
+                collect(part)
+
+    for path in sorted((shared / "data" / "transcripts").rglob("*.jsonl")):
+        if path.relative_to(shared / "data" / "transcripts").parts[0] in {"claude-code", "codex"}:
+            collect(read(path, whole=True).messages)
+    assert len(texts) > 10_000
+    ordered = sorted(texts)
+    for name in ("o200k_base", "cl100k_base"):
+        encoding = tiktoken_encoding(name)
+        expected = [len(encoding.encode_ordinary(text)) for text in ordered]
+        assert Counter(name).count_many(ordered).tolist() == expected

@@ -7,9 +7,10 @@ import time
 from pathlib import Path
 
 import pytest
+
 from checker import check
 from trimtab._errors import MessageError
-from trimtab.formats import FORMATS, read
+from trimtab.formats import FORMATS, LOGS, read
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
 SESSIONS = sorted([*SHARED.glob("claude-code/**/*.jsonl"), *SHARED.glob("codex/**/*.jsonl")])
@@ -56,14 +57,14 @@ def test_the_content_tells_the_format_and_the_name_does_not(tmp_path):
 
 
 def test_an_unknown_format_is_told_the_known_ones():
-    with pytest.raises(ValueError, match="claude_code, codex, anthropic, openai_chat, openai_responses") as caught:
+    with pytest.raises(ValueError, match=", ".join(FORMATS)) as caught:
         read(jsonl(ASK), format="chatgpt")
     assert not isinstance(caught.value, MessageError)
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_given_format_is_taken_or_refused_and_never_guessed(name):
-    if name in ("claude_code", "codex"):
+    if name in LOGS:
         with pytest.raises(MessageError, match="no messages in it"):
             read(jsonl(ASK, SAY), format=name)
     else:

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from checker import check
 from trimtab._messages import Charged, Repaired
 from trimtab.formats import read

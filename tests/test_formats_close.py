@@ -4,6 +4,7 @@ import json
 import random
 
 import pytest
+
 from checker import check
 from trimtab._messages import Repaired
 from trimtab.formats._close import close

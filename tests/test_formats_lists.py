@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from checker import check
 from trimtab._errors import MessageError
 from trimtab.formats import read

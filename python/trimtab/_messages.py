@@ -82,7 +82,7 @@ class Transcript:
     Attributes:
         messages: the prompt's messages, in the provider's shape.
         provider: that shape.
-        format: the kind of file: ``claude_code``, ``codex``, ``anthropic``, ``openai_chat`` or ``openai_responses``.
+        format: the kind of file, one of ``trimtab.formats.FORMATS``: an agent's log, or a list in a provider's shape.
         model: the model that was used last, None if the file does not say.
         system: the system prompt, where the file has it apart from the messages.
         tools: tool definitions, where the file has them.

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "claude-sonnet-4-5"
 """Whose window and counts are taken where neither the file nor the user names a model."""
 
-LOGS = ("claude_code", "codex")
+
+LOGS = formats.LOGS
 """Formats that an agent writes as it goes, so that they may end in the middle of anything."""
 
 

@@ -7,20 +7,59 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .._errors import MessageError
 from .._messages import Charged, Skipped, Transcript
-from . import claude_code, codex, json_list
+from . import (
+    atif,
+    claude_code,
+    codex,
+    copilot_cli,
+    gemini_cli,
+    json_list,
+    mini_swe_agent,
+    opencode,
+    openhands,
+    pi,
+    swe_agent,
+)
 from ._close import close
 from ._records import Record, parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FORMATS", "read"]
+__all__ = ["FORMATS", "LOGS", "read"]
 
-FORMATS = ("claude_code", "codex", *json_list.PROVIDERS)
+
+class _Reader(Protocol):
+    """A module that reads one agent's files."""
+
+    def recognizes(self, value: dict[str, Any], /) -> bool:
+        """Whether no other format has such an object; looks at names and types, not through the whole."""
+
+    def read(self, records: Sequence[Record], /, *, whole: bool) -> Transcript:
+        """What is sent of them, repairs not yet made; no messages if the records are another format's."""
+
+
+_READERS: dict[str, _Reader] = {
+    "claude_code": claude_code,
+    "codex": codex,
+    "pi": pi,
+    "copilot_cli": copilot_cli,
+    "gemini_cli": gemini_cli,
+    "opencode": opencode,
+    "atif": atif,
+    "swe_agent": swe_agent,
+    "mini_swe_agent": mini_swe_agent,
+    "openhands": openhands,
+}
+
+LOGS = tuple(_READERS)
+"""Formats that an agent writes as it goes, so that they may end in the middle of anything."""
+
+FORMATS = (*LOGS, *json_list.PROVIDERS)
 """Names that `read` takes as ``format`` and gives as ``Transcript.format``."""
 
 
@@ -51,13 +90,8 @@ def read(
         raise MessageError(what, hint=f"need a session file or a list of messages ({', '.join(FORMATS)})")
     seen = len({record.line for record in records} | {skip.line for skip in skipped})
     records, seen = _flat(records, seen)
-    kind = format or _detect(records)
-    if kind == "claude_code":
-        draft = claude_code.read(records, whole=whole)
-    elif kind == "codex":
-        draft = codex.read(records, whole=whole)
-    else:
-        draft = json_list.read(records, format)
+    reader = _READERS.get(format or _detect(records))
+    draft = reader.read(records, whole=whole) if reader else json_list.read(records, format)
     if not draft.messages:
         raise MessageError("no messages in it", hint="the file holds only lines that are never sent")
     skipped = sorted([*skipped, *draft.skipped], key=lambda skip: skip.offset)
@@ -102,14 +136,14 @@ def _flat(records: list[Record], seen: int) -> tuple[list[Record], int]:
 
 
 def _detect(records: Sequence[Record]) -> str:
-    """The format of the first record that only one format has; without one it is messages as they are."""
+    """The format of the first record that only one format has; empty if it is messages as they are."""
     for record in records:
-        if isinstance(record.value, dict):
-            if claude_code.recognizes(record.value):
-                return "claude_code"
-            if codex.recognizes(record.value):
-                return "codex"
-    return "json_list"
+        value = record.value
+        if isinstance(value, dict) and "role" not in value:  # a message as it is sent, which no agent's line is
+            for name, reader in _READERS.items():
+                if reader.recognizes(value):
+                    return name
+    return ""
 
 
 def _closed(draft: Transcript, skipped: list[Skipped], seen: int) -> Transcript:

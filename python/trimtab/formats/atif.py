@@ -1,0 +1,151 @@
+"""ATIF trajectories, versions 1.2 to 1.8: Harbor's and others' ``trajectory.json``.
+
+A step is what one side did: a message, and of an agent its calls together with their results. Mapped: messages of all
+three sources, reasoning, calls, results, the agent's tool definitions, and what each step was charged. A result without
+``source_call_id`` belongs to the step's calls in order, and one result of several calls to the last of them, because
+a terminal shows what all commands led to; a step without calls has its results told by the user. Media stand in files
+of their own: their place is told, not their content.
+
+A compaction is a system step with ``extra.compaction``, whose message is the summary, or one whose subagents summarized
+(terminus-2): then the steps up to the first answer stay, and the next user step hands over. Left out: embedded
+trajectories of subagents, token ids, the file that ``continued_trajectory_ref`` names, and charges of several calls
+together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._chat import Chat, call, dict_of, list_of, single, summary, text_of, text_part, told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._messages import Transcript
+    from ._records import Record
+
+_SHARED = "[the result of all calls of this step stands with the last one]"
+
+
+def recognizes(value: dict[str, Any]) -> bool:
+    """Whether this is a trajectory."""
+    return text_of(value.get("schema_version")).startswith("ATIF") and isinstance(value.get("steps"), list)
+
+
+def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+    """The steps as messages; `whole` keeps those that a compaction replaced.
+
+    Raises:
+        MessageError: the file holds several trajectories.
+    """
+    found, others = single(records, recognizes)
+    chat = Chat(whole, skipped=others)
+    tools = None
+    for record in found:
+        agent = dict_of(record.value.get("agent"))
+        chat.model = text_of(agent.get("model_name")) or None
+        tools = agent.get("tool_definitions")
+        steps = record.value["steps"]
+        for i, step in enumerate(steps):
+            if isinstance(step, dict) and step.get("source") in ("system", "user", "agent"):
+                _add(chat, step, i, is_last=i + 1 == len(steps))
+            else:
+                chat.skip(record, f"steps[{i}]: no step of the system, the user or the agent")
+    return chat.transcript("atif", tools=tools)
+
+
+def _add(chat: Chat, step: dict[str, Any], at: int, *, is_last: bool) -> None:
+    """Takes a step; one that hands over at the end changes nothing here, because another file goes on."""
+    results = list_of(dict_of(step.get("observation")).get("results"))
+    if step["source"] == "agent":
+        _answer(chat, step, at, results)
+        return
+    content = _content(step.get("message"))
+    if step["source"] == "system" and dict_of(step.get("extra")).get("compaction"):
+        chat.compact([*_opening(chat, ("system",)), summary(_words(content))])
+    elif step["source"] == "system" and _hands_over(results):
+        if is_last:
+            return
+        # What the next model asks, and its questions, are in the subagents' files: no later prompt is known.
+        chat.compact(_opening(chat, ("system", "user")))
+        chat.is_prompt = False
+    else:
+        chat.say(step["source"], content)
+        _tell(chat, results)
+
+
+def _opening(chat: Chat, roles: Sequence[str]) -> list[dict[str, Any]]:
+    """What stands before the first message of another role, or before the first summary."""
+    opening: list[dict[str, Any]] = []
+    for message in chat.messages:
+        if message["role"] not in roles:
+            break
+        opening.append(message)
+    return opening
+
+
+def _hands_over(results: Sequence[dict[str, Any]]) -> bool:
+    """Whether the subagents that a system step names have summarized the session."""
+    refs = [ref for result in results for ref in list_of(result.get("subagent_trajectory_ref"))]
+    names = [text_of(ref.get(key)) for ref in refs for key in ("session_id", "trajectory_id", "trajectory_path")]
+    return any("summarization" in name for name in names)
+
+
+def _answer(chat: Chat, step: dict[str, Any], at: int, results: list[dict[str, Any]]) -> None:
+    """Takes an agent's step: what it said, its calls, then what they gave."""
+    metrics = dict_of(step.get("metrics")) if step.get("llm_call_count") in (None, 1) else {}
+    chat.model = text_of(step.get("model_name")) or chat.model
+    made = list_of(step.get("tool_calls"))
+    refs = [text_of(each.get("tool_call_id")) or f"step_{at}_call_{n}" for n, each in enumerate(made)]
+    calls = [
+        call(ref, text_of(each.get("function_name")), each.get("arguments"))
+        for ref, each in zip(refs, made, strict=True)
+    ]
+    charged = metrics.get("prompt_tokens"), metrics.get("completion_tokens")
+    chat.answer(_words(_content(step.get("message"))), calls, text_of(step.get("reasoning_content")), charged=charged)
+    named = [result for result in results if text_of(result.get("source_call_id"))]
+    rest = [result for result in results if not text_of(result.get("source_call_id")) and _content(_said(result))]
+    for result in named:
+        chat.result(result["source_call_id"], _content(_said(result)))
+    open_refs = [ref for ref in refs if ref not in {result["source_call_id"] for result in named}]
+    if len(rest) == 1 and len(open_refs) > 1:
+        for ref in open_refs[:-1]:
+            chat.result(ref, _SHARED)
+        open_refs = open_refs[-1:]
+    for ref, result in zip(open_refs, rest, strict=False):
+        chat.result(ref, _content(_said(result)))
+    _tell(chat, rest[len(open_refs) :])
+
+
+def _tell(chat: Chat, results: Sequence[dict[str, Any]]) -> None:
+    """What came of no call, as the user's words."""
+    for result in results:
+        chat.say("user", _content(_said(result)))
+
+
+def _said(result: dict[str, Any]) -> Any:
+    """A result's content, or of a subagent whose result is not told, where it stands."""
+    refs = list_of(result.get("subagent_trajectory_ref"))
+    places = [text_of(ref.get("trajectory_path")) or text_of(ref.get("trajectory_id")) for ref in refs]
+    return result.get("content") or "\n".join(f"[trajectory of a subagent: {place}]" for place in places if place)
+
+
+def _content(value: Any) -> str | list[dict[str, Any]]:
+    """A message or a result's content; media that no address leads to become a word of their place."""
+    if isinstance(value, str):
+        return value
+    parts = []
+    for part in list_of(value):
+        place = text_of(dict_of(part.get("source")).get("path"))
+        if part.get("type") == "text":
+            parts.append(text_part(text_of(part.get("text"))))
+        elif part.get("type") == "image" and place.startswith(("https://", "http://", "data:")):
+            parts.append({"type": "image_url", "image_url": {"url": place}})
+        else:
+            parts.append(text_part(f"[{text_of(part.get('type')) or 'part'}: {place}]"))
+    return told(parts)
+
+
+def _words(content: str | list[dict[str, Any]]) -> str:
+    """The words of a content: a model's message holds nothing else."""
+    return content if isinstance(content, str) else "\n".join(p["text"] for p in content if p["type"] == "text")

@@ -1,0 +1,104 @@
+"""Copilot CLI sessions: ``~/.copilot/session-state/<session>/events.jsonl``.
+
+Mapped: what the user said as it was sent (with the date and reminders around it), notices of the system, the model's
+answers with their reasoning and calls, the results, pictures among them, and the last system prompt. Left out: hooks,
+permissions, what subagents did, texts of skills, tool definitions (not in the file), reasoning that only its provider
+can read. The file does not say what a single call's prompt was charged, so there is no usage.
+
+A compaction runs beside the conversation: its summary stands for what was there when it began.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ._chat import Chat, call, dict_of, list_of, picture, summary, text_of, text_part, told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._messages import Transcript
+    from ._records import Record
+
+_AREAS = ("session", "user", "assistant", "tool", "system", "hook", "subagent", "skill", "permission")
+
+
+def recognizes(value: dict[str, Any]) -> bool:
+    """Whether only a Copilot CLI session has such a line."""
+    area, dot, _ = text_of(value.get("type")).partition(".")
+    return bool(dot) and area in _AREAS and isinstance(value.get("data"), dict)
+
+
+def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+    """The events that make the prompt; `whole` keeps what a compaction replaced."""
+    session = _Session(Chat(whole))
+    for record in records:
+        value = record.value
+        if not isinstance(value, dict) or not isinstance(value.get("data"), dict):
+            session.chat.skip(record, "no event")
+        elif not value.get("agentId") and not value["data"].get("parentToolCallId"):
+            session.add(text_of(value.get("type")), value["data"])
+    return session.chat.transcript("copilot_cli", system=session.system)
+
+
+@dataclass(slots=True)
+class _Session:
+    """The session so far.
+
+    Attributes:
+        chat: its messages.
+        system: the system prompt; each turn tells it again.
+        mark: number of messages when the compaction began that is under way.
+    """
+
+    chat: Chat
+    system: str | None = None
+    mark: int | None = None
+
+    def add(self, kind: str, data: dict[str, Any]) -> None:
+        """Takes an event's data."""
+        content = text_of(data.get("content"))
+        if kind == "user.message":
+            self.chat.say("user", text_of(data.get("transformedContent")) or content)
+        elif kind == "system.notification":
+            self.chat.say("user", content)
+        elif kind == "system.message":
+            self.system = content or self.system
+        elif kind == "assistant.message":
+            self._answer(data, content)
+        elif kind == "tool.execution_complete":
+            self.chat.result(text_of(data.get("toolCallId")), _content(data))
+        elif kind == "session.compaction_start":
+            self.mark = len(self.chat.messages)
+        elif kind == "session.compaction_complete":
+            self._compact(data)
+        elif kind in ("session.start", "session.model_change"):
+            self.chat.model = text_of(data.get("newModel") or data.get("selectedModel")) or self.chat.model
+
+    def _answer(self, data: dict[str, Any], content: str) -> None:
+        """Takes what the model said and asked for."""
+        calls = [
+            call(text_of(made.get("toolCallId")), text_of(made.get("name")), made.get("arguments"))
+            for made in list_of(data.get("toolRequests"))
+        ]
+        self.chat.model = text_of(data.get("model")) or self.chat.model
+        self.chat.answer(content, calls, text_of(data.get("reasoningText")))
+
+    def _compact(self, data: dict[str, Any]) -> None:
+        """Replaces what was there when the compaction began; one that failed replaces nothing."""
+        text = text_of(data.get("summaryContent"))
+        mark, self.mark = self.mark, None
+        if data.get("success") and text:
+            self.chat.compact([summary(text)], self.chat.messages[mark:] if mark is not None else ())
+
+
+def _content(data: dict[str, Any]) -> str | list[dict[str, Any]]:
+    """What the model was told of a call: its result, or the error; details are for the screen."""
+    result, error = dict_of(data.get("result")), dict_of(data.get("error"))
+    pictures = [
+        picture(text_of(binary.get("mimeType")), text_of(binary.get("data")))
+        for binary in list_of(result.get("binaryResultsForLlm"))
+        if text_of(binary.get("mimeType")).startswith("image/") and text_of(binary.get("data"))
+    ]
+    return told([text_part(text_of(result.get("content")) or text_of(error.get("message"))), *pictures])

@@ -1,0 +1,185 @@
+"""Gemini CLI sessions: ``~/.gemini/tmp/<project>/chats/session-*.json`` and, since 2026, ``.jsonl``.
+
+The older file is one object with ``messages``; the newer one has a line a change, in which a message stands as often
+as it changed, ``$rewindTo`` takes messages back and ``$set`` replaces all of them, as a compression does. Mapped: what
+the user and the model said, calls with their results, pictures, and what each answer was charged (thoughts count as
+output). Left out: thoughts, which are never sent again; notices and errors of the program; the system prompt and the
+tools, which are not in the file. A compression of the older version leaves no trace.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ._chat import Chat, call, dict_of, list_of, picture, sum_of, text_of, text_part, told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._messages import Transcript
+    from ._records import Record
+
+_UNSENT = ("info", "error", "warning")
+
+
+def recognizes(value: dict[str, Any]) -> bool:
+    """Whether only a Gemini CLI session has such an object or line."""
+    is_head = isinstance(value.get("sessionId"), str) and isinstance(value.get("projectHash"), str)
+    return is_head or (value.get("type") == "gemini" and "content" in value)
+
+
+def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+    """The messages as they stand at the end; `whole` keeps those that a compression replaced."""
+    chat = Chat(whole)
+    log = _Log(whole)
+    for record in records:
+        if not isinstance(record.value, dict) or not log.add(record.value):
+            chat.skip(record, "no message and no change of one")
+    session = _Session(chat, log.replaced)
+    for ref, message in log.messages.items():
+        session.add(ref, message)
+    return chat.transcript("gemini_cli")
+
+
+@dataclass(slots=True)
+class _Log:
+    """The messages by id, while the changes are applied.
+
+    Attributes:
+        whole: replaced messages stay.
+        messages: those of the session, in order.
+        replaced: ids of the messages that were there at the last change: with `whole`, no later prompt is the
+            beginning of the list; otherwise, those that were kept were charged for others before them.
+    """
+
+    whole: bool
+    messages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    replaced: set[str] = field(default_factory=set)
+
+    def add(self, value: dict[str, Any]) -> bool:
+        """Takes an object or line; False if it is none of a session."""
+        if isinstance(value.get("$rewindTo"), str):
+            keys = list(self.messages)
+            for key in keys[keys.index(value["$rewindTo"]) if value["$rewindTo"] in keys else 0 :]:
+                del self.messages[key]
+        elif isinstance(value.get("$set"), dict):
+            if isinstance(value["$set"].get("messages"), list):
+                self._replace(list_of(value["$set"]["messages"]))
+        elif isinstance(value.get("messages"), list):
+            self._put(list_of(value["messages"]))
+        elif isinstance(value.get("type"), str) and "content" in value:
+            self._put([value])
+        else:
+            return recognizes(value)
+        return True
+
+    def _put(self, messages: Sequence[dict[str, Any]]) -> None:
+        """Adds messages; one that is known changes in its place."""
+        for message in messages:
+            self.messages[text_of(message.get("id")) or f"message {len(self.messages)}"] = message
+
+    def _replace(self, messages: Sequence[dict[str, Any]]) -> None:
+        """Takes other messages for those so far: some are gone, or say less, or stand between others."""
+        before, self.messages = self.messages, {}
+        self._put(messages)
+        stays = {key for key in before if before[key].get("content") == self.messages.get(key, {}).get("content")}
+        if before.keys() != stays:
+            self.replaced = set(before)
+        if self.whole:
+            new = {key: before.get(key, message) for key, message in self.messages.items()}
+            self.messages = new if before.keys() <= new.keys() else before | new
+
+
+@dataclass(slots=True)
+class _Session:
+    """The messages as they are sent.
+
+    Attributes:
+        chat: what was said so far.
+        replaced: see `_Log`.
+        answered: ids of the calls that have their result.
+        waiting: calls without a result, oldest first, by the function's name: not all results have an id.
+    """
+
+    chat: Chat
+    replaced: set[str]
+    answered: set[str] = field(default_factory=set)
+    waiting: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, key: str, message: dict[str, Any]) -> None:
+        """Takes a message."""
+        parts = _parts(message.get("content"))
+        if message.get("type") == "gemini":
+            self._answer(key, message, parts)
+        elif message.get("type") not in _UNSENT:
+            for part in parts:
+                if response := dict_of(part.get("functionResponse")):
+                    self._result(response)
+            self.chat.say("user", told(_said([part for part in parts if "functionResponse" not in part])))
+
+    def _answer(self, key: str, message: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+        """Takes what the model said, its calls, and their results where they stand with them."""
+        tokens = dict_of(message.get("tokens"))
+        if self.replaced and self.chat.whole:
+            self.chat.is_prompt = self.chat.is_prompt and key in self.replaced
+        is_of_list = self.chat.whole or key not in self.replaced
+        charged = sum_of(tokens, "input") if is_of_list else 0, sum_of(tokens, "output", "thoughts")
+        self.chat.model = text_of(message.get("model")) or self.chat.model
+        made = list_of(message.get("toolCalls"))
+        if not made:
+            made = [function for part in parts if (function := dict_of(part.get("functionCall")))]
+        refs = [text_of(each.get("id")) or f"{key}_{n}" for n, each in enumerate(made)]
+        names = [text_of(each.get("name")) for each in made]
+        words = "\n".join(part["text"] for part in _said(parts) if part["type"] == "text" and part["text"])
+        calls = [call(ref, name, each.get("args")) for ref, name, each in zip(refs, names, made, strict=True)]
+        self.chat.answer(words, calls, charged=charged)
+        for ref, name, each in zip(refs, names, made, strict=True):
+            self.waiting.setdefault(name, []).append(ref)
+            result = _parts(each.get("result"))
+            if result:
+                self._close(ref, name, told(_said(result)))
+
+    def _result(self, response: dict[str, Any]) -> None:
+        """Takes a result that the user's turn brings, unless it stands with its call as well."""
+        name = text_of(response.get("name"))
+        ref = text_of(response.get("id")) or next(iter(self.waiting.get(name, [])), "")
+        if ref and ref not in self.answered:
+            self._close(ref, name, _output(response))
+
+    def _close(self, ref: str, name: str, content: str | list[dict[str, Any]]) -> None:
+        self.answered.add(ref)
+        if ref in self.waiting.get(name, []):
+            self.waiting[name].remove(ref)
+        self.chat.result(ref, content)
+
+
+def _parts(content: Any) -> list[dict[str, Any]]:
+    """A content as parts: it may be a text, a part, or a list of both."""
+    entries = content if isinstance(content, list) else [content]
+    return [text_part(e) if isinstance(e, str) else e for e in entries if isinstance(e, (str, dict))]
+
+
+def _said(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Texts, pictures, and what a result among them says; a file becomes a word of its place."""
+    said = []
+    for part in parts:
+        blob, file = dict_of(part.get("inlineData")), dict_of(part.get("fileData"))
+        if isinstance(part.get("text"), str) and not part.get("thought"):
+            said.append(text_part(part["text"]))
+        elif text_of(blob.get("mimeType")).startswith("image/"):
+            said.append(picture(blob["mimeType"], text_of(blob.get("data"))))
+        elif blob or file:
+            said.append(text_part(f"[{text_of((blob or file).get('mimeType'))}: {text_of(file.get('fileUri'))}]"))
+        elif "functionResponse" in part:
+            said.append(text_part(_output(dict_of(part["functionResponse"]))))
+    return said
+
+
+def _output(response: dict[str, Any]) -> str:
+    """What a function gave, as text."""
+    given = response.get("response")
+    if isinstance(given, dict) and len(given) == 1 and isinstance(text := next(iter(given.values())), str):
+        return text
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)

@@ -1,0 +1,98 @@
+"""mini-swe-agent trajectories: ``<instance>.traj.json``, versions 1 and 2.
+
+``messages`` are those of the prompt, in the shape of OpenAI Chat; with a model of the Responses API its responses and
+their outputs stand there instead, and are kept in that shape. Mapped: all of them without ``extra``, which is never
+sent, and what each response was charged. Left out: the closing message of role ``exit``, and fields that are null.
+There are no compactions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._messages import Charged, Skipped, Transcript
+from ._chat import dict_of, list_of, parts_of, single, sum_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ._records import Record
+
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+
+
+def recognizes(value: dict[str, Any]) -> bool:
+    """Whether this is a trajectory of mini-swe-agent; the first versions do not name their format."""
+    info = value.get("info")
+    is_named = text_of(value.get("trajectory_format")).startswith("mini-swe-agent")
+    return isinstance(value.get("messages"), list) and (is_named or (isinstance(info, dict) and "mini_version" in info))
+
+
+def read(records: Sequence[Record], *, whole: bool) -> Transcript:  # noqa: ARG001 - there are no compactions
+    """The messages as they were sent; `whole` makes no difference.
+
+    Raises:
+        MessageError: the file holds several trajectories.
+    """
+    found, skipped = single(records, recognizes)
+    items: list[dict[str, Any]] = []
+    usage: list[Charged] = []
+    model, has_items = None, False
+    for record in found:
+        config = dict_of(dict_of(record.value.get("info")).get("config"))
+        model = text_of(dict_of(config.get("model")).get("model_name")) or None
+        for i, message in enumerate(record.value["messages"]):
+            sent = _sent(message)
+            if sent is None:
+                skipped.append(Skipped(record.line, record.offset, f"messages[{i}]: no message"))
+                continue
+            usage += _charged(message, len(items)) if sent else ()
+            has_items = has_items or message.get("object") == "response" or "call_id" in message
+            items += sent
+    return Transcript(
+        items,
+        "openai_responses" if has_items else "openai_chat",
+        "mini_swe_agent",
+        model=model,
+        usage=usage,
+        skipped=skipped,
+    )
+
+
+def _sent(message: Any) -> list[dict[str, Any]] | None:
+    """What of a message is sent: of a response its items; None if it is none."""
+    if not isinstance(message, dict):
+        return None
+    if message.get("object") == "response":
+        return [_plain(item) for item in list_of(message.get("output")) if isinstance(item.get("type"), str)]
+    if message.get("role") == "exit":
+        return []
+    is_output = isinstance(message.get("type"), str) and isinstance(message.get("call_id"), str)
+    if not is_output and (message.get("role") not in _ROLES or not _has_content(message)):
+        return None
+    return [_plain(message)]
+
+
+def _has_content(message: dict[str, Any]) -> bool:
+    """Whether a message says something, if only by a call."""
+    content = message.get("content")
+    if isinstance(content, list):
+        return len(parts_of(content)) == len(content)
+    return isinstance(content, str) or (content is None and message.get("role") == "assistant")
+
+
+def _plain(message: dict[str, Any]) -> dict[str, Any]:
+    """A message without what is never sent; null stays where the shape wants a content."""
+    kept = {name: value for name, value in message.items() if name != "extra" and value is not None}
+    return kept if "content" in kept or message.get("role") != "assistant" else {**kept, "content": None}
+
+
+def _charged(message: dict[str, Any], before: int) -> Iterable[Charged]:
+    """What the call of a response was charged."""
+    is_response = message.get("object") == "response"
+    response = message if is_response else dict_of(dict_of(message.get("extra")).get("response"))
+    usage = dict_of(response.get("usage"))
+    prompt = sum_of(usage, "input_tokens" if is_response else "prompt_tokens")
+    output = sum_of(usage, "output_tokens" if is_response else "completion_tokens")
+    if prompt > 0 and (is_response or message.get("role") == "assistant"):
+        yield Charged(before, prompt, output)

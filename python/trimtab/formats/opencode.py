@@ -1,0 +1,199 @@
+"""opencode sessions, as ``opencode export`` writes them: ``{info, messages: [{info, parts}]}``, or such a list alone.
+
+A tool part holds a call and its result; a response is told in steps, and the calls of a step are answered before the
+next one begins. Mapped: texts, reasoning, calls with their results, pictures, and what each step was charged. Results
+that opencode has pruned say so, as the model was told (with ``whole`` they are there). Left out: snapshots, patches,
+answers that ended in an error, what the user has reverted, texts of attached files other than those that opencode
+wrote into the message, the system prompt and the tools, which are not in the file.
+
+A compaction is a user message with a ``compaction`` part and the answer with ``summary`` to it; messages from
+``tail_start_id`` on were kept behind it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ._chat import Chat, call, dict_of, list_of, single, sum_of, text_of, text_part, told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .._messages import Transcript
+    from ._records import Record
+
+_MARKER = "What did we do so far?"
+_PRUNED = "[Old tool result content cleared]"
+_SUBTASK = "[a tool was run by the user]"
+_UNTOLD = ("text/plain", "application/x-directory")  # their text stands in parts of its own
+
+
+def recognizes(value: dict[str, Any]) -> bool:
+    """Whether this is an export of opencode, or one of its messages."""
+    return _is_message(value) or any(_is_message(message) for message in list_of(value.get("messages"))[:1])
+
+
+def _is_message(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("info"), dict) and isinstance(value.get("parts"), list)
+
+
+def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+    """The messages that make the prompt; `whole` keeps what compactions replaced and pruning cleared.
+
+    Raises:
+        MessageError: the file holds several exports.
+    """
+    chat = Chat(whole)
+    messages: list[dict[str, Any]] = []
+    if any(isinstance(record.value, dict) and _is_message(record.value) for record in records):
+        found, revert = [(record, record.value) for record in records], {}
+    else:
+        exports, chat.skipped = single(records, recognizes)
+        found = [(record, message) for record in exports for message in record.value["messages"]]
+        revert = dict_of(dict_of(exports[0].value.get("info")).get("revert")) if exports else {}
+    for i, (record, message) in enumerate(found):
+        if isinstance(message, dict) and _is_message(message):
+            messages.append(message)
+        else:
+            chat.skip(record, f"messages[{i}]: no message")
+    session = _Session(chat, *_pruning(messages))
+    for message, is_prompt in _visible(_kept(messages, revert), whole=whole):
+        chat.is_prompt = is_prompt
+        session.add(message)
+    return chat.transcript("opencode")
+
+
+def _kept(messages: list[dict[str, Any]], revert: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages up to where the user has gone back to."""
+    for i, message in enumerate(messages):
+        if revert and message["info"].get("id") == revert.get("messageID"):
+            ids = [part.get("id") for part in list_of(message["parts"])]
+            if revert.get("partID") not in ids:
+                return messages[:i]
+            parts = list_of(message["parts"])[: ids.index(revert["partID"])]
+            return [*messages[:i], {**message, "parts": parts}]
+    return messages
+
+
+def _visible(messages: list[dict[str, Any]], *, whole: bool) -> Iterable[tuple[dict[str, Any], bool]]:
+    """What the model still sees, in its order, and whether an answer there was charged for what stands before it."""
+    markers = {
+        text_of(message["info"].get("id")): i
+        for i, message in enumerate(messages)
+        if message["info"].get("role") == "user" and _compactions(message)
+    }
+    ends = [i for i, message in enumerate(messages) if _is_summary(message) and message["info"]["parentID"] in markers]
+    if not ends or whole:
+        first = ends[0] if ends else len(messages)
+        return [(message, i < first) for i, message in enumerate(messages)]
+    end = ends[-1]
+    start = markers[messages[end]["info"]["parentID"]]
+    tail_id = _compactions(messages[start])[-1].get("tail_start_id")
+    tail = [i for i in range(start) if tail_id and messages[i]["info"].get("id") == tail_id]
+    head = [(messages[i], False) for i in (start, end)]
+    kept = [(message, False) for message in (messages[tail[0] : start] if tail else [])]
+    return [*head, *kept, *((message, True) for message in messages[end + 1 :])]
+
+
+def _compactions(message: dict[str, Any]) -> list[dict[str, Any]]:
+    return [part for part in list_of(message["parts"]) if part.get("type") == "compaction"]
+
+
+def _is_summary(message: dict[str, Any]) -> bool:
+    info = message["info"]
+    is_done = info.get("finish") and not info.get("error") and isinstance(info.get("parentID"), str)
+    return bool(info.get("role") == "assistant" and info.get("summary") and is_done)
+
+
+def _pruning(messages: list[dict[str, Any]]) -> tuple[int, int]:
+    """When results were pruned first and last; far away if none was."""
+    parts = [part for message in messages for part in list_of(message["parts"]) if part.get("type") == "tool"]
+    times = [dict_of(dict_of(part.get("state")).get("time")).get("compacted") for part in parts]
+    stamps = [time for time in times if isinstance(time, int)]
+    return (min(stamps), max(stamps)) if stamps else (2**63, -1)
+
+
+@dataclass(slots=True)
+class _Session:
+    """The messages as they are sent.
+
+    Attributes:
+        chat: what was said so far.
+        first: when results were pruned first; charges after it are not for a list that has them.
+        last: when results were pruned last; charges before it are not for a list without them.
+    """
+
+    chat: Chat
+    first: int
+    last: int
+
+    def add(self, message: dict[str, Any]) -> None:
+        """Takes a message with its parts."""
+        info, parts = message["info"], list_of(message["parts"])
+        if info.get("role") == "user":
+            self.chat.say("user", told(_asked(parts)))
+            return
+        names = {text_of(part.get("type")) for part in parts} - {"step-start", "step-finish", "reasoning"}
+        error = dict_of(info.get("error"))
+        if info.get("role") != "assistant" or (error and not (error.get("name") == "MessageAbortedError" and names)):
+            return
+        self.chat.model = text_of(info.get("modelID")) or self.chat.model
+        created = dict_of(info.get("time")).get("created")
+        is_of_list = not isinstance(created, int) or (created < self.first if self.chat.whole else created > self.last)
+        step: list[dict[str, Any]] = []
+        for part in parts:
+            if part.get("type") == "step-start" and step:
+                self._step(step, is_of_list=is_of_list)
+                step = []
+            step.append(part)
+        self._step(step, is_of_list=is_of_list)
+
+    def _step(self, parts: list[dict[str, Any]], *, is_of_list: bool) -> None:
+        """Takes what one call of the model gave, with the results of its calls."""
+        tokens = dict_of(next((part.get("tokens") for part in parts if part.get("type") == "step-finish"), None))
+        prompt = sum_of(tokens, "input") + sum_of(dict_of(tokens.get("cache")), "read", "write")
+        charged = prompt if is_of_list else 0, sum_of(tokens, "output", "reasoning")
+        texts, thoughts = (
+            "\n".join(text_of(part.get("text")) for part in parts if part.get("type") == kind)
+            for kind in ("text", "reasoning")
+        )
+        tools = [part for part in parts if part.get("type") == "tool"]
+        calls = [
+            call(text_of(tool.get("callID")), text_of(tool.get("tool")), dict_of(tool.get("state")).get("input"))
+            for tool in tools
+        ]
+        self.chat.answer(texts, calls, thoughts, charged=charged)
+        for tool in tools:
+            self._result(text_of(tool.get("callID")), dict_of(tool.get("state")))
+
+    def _result(self, ref: str, state: dict[str, Any]) -> None:
+        """Takes what a call gave; one that still runs stays open."""
+        if state.get("status") == "completed":
+            if dict_of(state.get("time")).get("compacted") and not self.chat.whole:
+                self.chat.result(ref, _PRUNED)
+            else:
+                self.chat.result(
+                    ref, told([text_part(text_of(state.get("output"))), *_asked(state.get("attachments"))])
+                )
+        elif state.get("status") == "error":
+            output = dict_of(state.get("metadata")).get("output")
+            self.chat.result(ref, text_of(output) or text_of(state.get("error")))
+
+
+def _asked(parts: Any) -> list[dict[str, Any]]:
+    """What a user's message says: texts, pictures, and a word for other files and for what leads to a compaction."""
+    said = []
+    for part in list_of(parts):
+        kind, mime, url = part.get("type"), text_of(part.get("mime")), text_of(part.get("url"))
+        if kind == "text" and not part.get("ignored"):
+            said.append(text_part(text_of(part.get("text"))))
+        elif kind == "file" and mime.startswith("image/") and url.startswith(("data:", "https://", "http://")):
+            said.append({"type": "image_url", "image_url": {"url": url}})
+        elif kind == "file" and mime not in _UNTOLD:
+            said.append(text_part(f"[attached {mime}: {text_of(part.get('filename'))}]"))
+        elif kind == "compaction":
+            said.append(text_part(_MARKER))
+        elif kind == "subtask":
+            said.append(text_part(_SUBTASK))
+    return said

@@ -1,0 +1,162 @@
+"""pi sessions: ``~/.pi/agent/sessions/<folder>/<time>_<id>.jsonl``, versions 1 to 3.
+
+Entries make a tree; the last one is where the session stands, and the way to it from the root is the prompt. Mapped:
+messages of user, agent and tools, thinking, commands that the user ran, messages of extensions, summaries of branches
+that were left, pictures, and what each answer was charged. Left out: entries beside that way, settings, labels, states
+of extensions, answers that failed or were aborted (pi does not send them again), commands run with ``!!``, signatures
+of thinking, the system prompt and the tools, which are not in the file.
+
+A compaction entry has a summary, and names the first of the entries that were kept behind it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ._chat import Chat, call, dict_of, list_of, picture, sum_of, summary, text_of, text_part, told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._messages import Transcript
+    from ._records import Record
+
+
+def recognizes(value: dict[str, Any]) -> bool:
+    """Whether only a pi session has such a line."""
+    if value.get("type") == "session":
+        return isinstance(value.get("id"), str) and "cwd" in value
+    return value.get("type") == "message" and isinstance(dict_of(value.get("message")).get("role"), str)
+
+
+def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+    """The messages on the way to the last entry; `whole` keeps those that a compaction replaced."""
+    session = _Session(Chat(whole))
+    path = _path(records, session.chat)
+    ends = [i for i, entry in enumerate(path) if entry.get("type") == "compaction"]
+    if not ends or whole:
+        for entry in path:
+            session.add(entry)
+        return session.chat.transcript("pi")
+    entry = path[ends[-1]]
+    kept = [i for i in range(ends[-1]) if _is_first(path[i], entry)]
+    session.chat.say("user", _compacted(entry))
+    session.chat.is_prompt = False  # what is kept was answered to with more before it
+    for other in path[kept[0] : ends[-1]] if kept else []:
+        if other.get("type") != "compaction":
+            session.add(other)
+    session.chat.is_prompt = True
+    for other in path[ends[-1] + 1 :]:
+        session.add(other)
+    return session.chat.transcript("pi")
+
+
+def _is_first(entry: dict[str, Any], compaction: dict[str, Any]) -> bool:
+    """Whether a compaction kept the entries from this one on; version 1 counts lines, the header among them."""
+    if isinstance(compaction.get("firstKeptEntryIndex"), int):
+        return bool(entry["at"] == compaction["firstKeptEntryIndex"])
+    return bool(entry["id"] == compaction.get("firstKeptEntryId"))
+
+
+def _path(records: Sequence[Record], chat: Chat) -> list[dict[str, Any]]:
+    """The entries from the root to the last one; entries of version 1 have no ids and follow each other."""
+    entries: dict[str, dict[str, Any]] = {}
+    last = None
+    for at, record in enumerate(records):
+        value = record.value
+        if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+            chat.skip(record, "no entry")
+        elif value["type"] == "message" and not _is_message(value.get("message")):
+            chat.skip(record, "no message in it")
+        elif value["type"] != "session":
+            key = text_of(value.get("id")) or f"entry {at}"
+            entries[key] = {**value, "id": key, "parentId": value.get("parentId", last), "at": at}
+            last = key
+    path: dict[str, dict[str, Any]] = {}
+    while last in entries and last not in path:
+        path[last] = entries[last]
+        last = text_of(entries[last]["parentId"])
+    return list(path.values())[::-1]
+
+
+def _is_message(message: Any) -> bool:
+    return isinstance(message, dict) and isinstance(message.get("role"), str)
+
+
+@dataclass(slots=True)
+class _Session:
+    """The messages as they are sent."""
+
+    chat: Chat
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Takes an entry."""
+        kind = entry["type"]
+        if kind == "message":
+            self._say(entry["message"])
+        elif kind == "custom_message":
+            self.chat.say("user", told(_parts(entry.get("content"))))
+        elif kind == "branch_summary" and text_of(entry.get("summary")):
+            self.chat.say("user", summary(entry["summary"])["content"])
+        elif kind == "compaction":
+            self.chat.compact([summary(text)] if (text := text_of(entry.get("summary"))) else [])
+        elif kind == "model_change":
+            self.chat.model = text_of(entry.get("modelId")) or self.chat.model
+
+    def _say(self, message: dict[str, Any]) -> None:
+        """Takes a message by its role."""
+        role, content = message["role"], message.get("content")
+        if role == "assistant":
+            self._answer(message, list_of(content))
+        elif role == "toolResult":
+            self.chat.result(text_of(message.get("toolCallId")), told(_parts(content)))
+        elif role == "bashExecution":
+            if not message.get("excludeFromContext"):
+                self.chat.say("user", _ran(message))
+        elif role in ("branchSummary", "compactionSummary"):
+            self.chat.say("user", summary(text_of(message.get("summary")))["content"])
+        else:  # of the user, or of an extension in their name
+            self.chat.say("user", told(_parts(content)))
+
+    def _answer(self, message: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+        """Takes what the model said."""
+        if message.get("stopReason") in ("error", "aborted"):
+            return
+        usage = dict_of(message.get("usage"))
+        charged = sum_of(usage, "input", "cacheRead", "cacheWrite"), usage.get("output")
+        self.chat.model = text_of(message.get("model")) or self.chat.model
+        calls = [
+            call(text_of(part.get("id")), text_of(part.get("name")), part.get("arguments"))
+            for part in parts
+            if part.get("type") == "toolCall"
+        ]
+        words, thoughts = (
+            "\n".join(text_of(part.get(kind)) for part in parts if part.get("type") == kind)
+            for kind in ("text", "thinking")
+        )
+        self.chat.answer(words, calls, thoughts, charged=charged)
+
+
+def _compacted(entry: dict[str, Any]) -> str:
+    return str(summary(text_of(entry.get("summary")))["content"])
+
+
+def _parts(content: Any) -> list[dict[str, Any]]:
+    """Texts and pictures of a content, which may be a text alone."""
+    if isinstance(content, str):
+        return [text_part(content)]
+    parts = []
+    for part in list_of(content):
+        if part.get("type") == "image":
+            parts.append(picture(text_of(part.get("mimeType")), text_of(part.get("data"))))
+        elif part.get("type") == "text":
+            parts.append(text_part(text_of(part.get("text"))))
+    return parts
+
+
+def _ran(message: dict[str, Any]) -> str:
+    """A command that the user ran, with what it gave."""
+    code = message.get("exitCode")
+    end = "cancelled" if message.get("cancelled") else f"exit code {code}" if code else ""
+    return "\n".join(filter(None, [f"$ {text_of(message.get('command'))}", text_of(message.get("output")), end]))

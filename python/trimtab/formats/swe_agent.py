@@ -1,0 +1,86 @@
+"""SWE-agent trajectories: ``<instance>.traj``.
+
+``history`` holds the prompt's messages, and its calls where the model could call functions; ``trajectory`` is the same
+told for analysis. Mapped: role, content, calls, results and thinking of the agent that the history begins with. Left
+out: messages of other agents, thoughts and actions (both stand in the content), demonstrations' marks. A history
+processor may have shown the model less than the file holds, such as the last five observations: that is not recorded.
+Nor is what a single call was charged, only totals, so there is no usage; and there are no compactions.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ._chat import Chat, call, dict_of, list_of, parts_of, single, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._messages import Transcript
+    from ._records import Record
+
+_NO_MODELS = ("human", "human_thought", "replay", "instant_empty_submit")  # who or what plays the model
+
+
+def recognizes(value: dict[str, Any]) -> bool:
+    """Whether this is a trajectory of SWE-agent."""
+    return isinstance(value.get("history"), list) and isinstance(value.get("trajectory"), list)
+
+
+def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+    """The messages of the history; `whole` makes no difference.
+
+    Raises:
+        MessageError: the file holds several trajectories.
+    """
+    found, others = single(records, recognizes)
+    chat = Chat(whole, skipped=others)
+    for record in found:
+        chat.model = _model(record.value.get("replay_config"))
+        agent = None
+        for i, entry in enumerate(record.value["history"]):
+            if not isinstance(entry, dict) or not _add(chat, entry, agent):
+                chat.skip(record, f"history[{i}]: no message")
+                continue
+            agent = agent or entry.get("agent")
+    return chat.transcript("swe_agent")
+
+
+def _add(chat: Chat, entry: dict[str, Any], agent: Any) -> bool:
+    """Takes an entry of the history, unless another agent's prompt holds it; False if it is none."""
+    role, content = entry.get("role"), entry.get("content")
+    if not isinstance(content, (str, list)) and not (role == "assistant" and content is None):
+        return False
+    if agent and entry.get("agent") not in (None, agent):
+        return True
+    content = content if isinstance(content, str) else parts_of(content)
+    if role == "assistant":
+        calls = [
+            call(text_of(each.get("id")), text_of(function.get("name")), function.get("arguments"))
+            for each in list_of(entry.get("tool_calls"))
+            if (function := dict_of(each.get("function")))
+        ]
+        thinking = [text_of(block.get("thinking")) for block in list_of(entry.get("thinking_blocks"))]
+        words = content if isinstance(content, str) else "\n".join(text_of(part.get("text")) for part in content)
+        chat.answer(words, calls, "\n".join(filter(None, thinking)))
+    elif role == "tool":
+        refs = entry.get("tool_call_ids")
+        ref = refs[0] if isinstance(refs, list) and refs else entry.get("tool_call_id")
+        chat.result(text_of(ref), content)
+    elif role in ("system", "user"):
+        chat.say(role, content)
+    else:
+        return False
+    return True
+
+
+def _model(config: Any) -> str | None:
+    """The model's name in the configuration for a replay, which is an object or its JSON."""
+    if isinstance(config, str):
+        try:
+            config = json.loads(config)
+        except (ValueError, RecursionError):
+            return None
+    name = text_of(dict_of(dict_of(dict_of(config).get("agent")).get("model")).get("name"))
+    return name if name and name not in _NO_MODELS else None

@@ -1,0 +1,98 @@
+"""All agents' formats together: which is which, and all the shared sessions."""
+
+import csv
+import hashlib
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from checker import check
+from trimtab.formats import _READERS, FORMATS, LOGS, read
+
+SHARED = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
+FILES = sorted(p for p in SHARED.rglob("*") if p.is_file() and p.name != "manifest.csv")
+shared = pytest.mark.skipif(not FILES, reason="needs ../shared/data/transcripts")
+
+ASK = {"role": "user", "content": "hi"}
+SAMPLES = {
+    "claude_code": [{"type": "user", "uuid": "a", "parentUuid": None, "message": ASK}],
+    "codex": [{"type": "response_item", "payload": {"type": "message", **ASK}}],
+    "pi": [
+        {"type": "session", "id": "s", "cwd": "/"},
+        {"type": "message", "id": "a", "parentId": None, "message": ASK},
+    ],
+    "copilot_cli": [{"type": "session.start", "data": {}}, {"type": "user.message", "data": {"content": "hi"}}],
+    "gemini_cli": [{"sessionId": "s", "projectHash": "p", "messages": [{"id": "1", "type": "user", "content": "hi"}]}],
+    "opencode": [{"info": {"role": "user"}, "parts": [{"type": "text", "text": "hi"}]}],
+    "atif": [{"schema_version": "ATIF-v1.8", "steps": [{"source": "user", "message": "hi"}]}],
+    "swe_agent": [{"trajectory": [], "history": [ASK]}],
+    "mini_swe_agent": [{"trajectory_format": "mini-swe-agent-1", "info": {}, "messages": [ASK]}],
+    "openhands": [{"id": 1, "source": "user", "action": "message", "args": {"content": "hi"}}],
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_each_format_is_recognized_by_its_own_reader_alone(name):
+    for value in SAMPLES[name]:
+        assert [other for other, reader in _READERS.items() if reader.recognizes(value)] == [name]
+    for raw in (json.dumps(SAMPLES[name]), "\n".join(map(json.dumps, SAMPLES[name]))):
+        assert read(raw.encode()).format == name
+        assert [m["role"] for m in read(raw.encode(), format=name, whole=True).messages] == ["user"]
+
+
+def test_every_format_has_one_name():
+    assert len(set(FORMATS)) == len(FORMATS)
+    assert set(SAMPLES) == set(LOGS)
+
+
+def test_a_long_list_of_messages_is_told_from_agents_files_in_no_time():
+    raw = json.dumps([ASK] * 20_000).encode()
+    read(raw)
+    start = time.perf_counter()
+    found = read(raw)
+    assert (found.format, time.perf_counter() - start < 1) == ("openai_chat", True)
+
+
+def manifest():
+    with (SHARED / "manifest.csv").open(newline="") as file:
+        return {row["raw_file"]: row for row in csv.DictReader(file)}
+
+
+def agent(row):
+    """The format that the manifest names; one file stands in another agent's folder."""
+    is_gemini = row["path"].endswith("gemini-cli-trajectory.json")
+    return "gemini_cli" if is_gemini else row["format"].replace("-", "_")
+
+
+@shared
+@pytest.mark.shared
+@pytest.mark.parametrize("whole", [False, True])
+def test_every_shared_session_of_every_agent_can_be_sent_as_it_is_read(whole):
+    rows, seen = manifest(), Counter()
+    for path in FILES:
+        row = rows[str(path.relative_to(SHARED))]
+        digest = hashlib.sha256(path.read_bytes()).digest()
+        found = read(path, whole=whole)
+        assert hashlib.sha256(path.read_bytes()).digest() == digest
+        assert check(found.messages, found.provider) == [], path
+        assert found.format == agent(row), path
+        has_compactions = row["compactions"] not in ("", "0")
+        if whole or not has_compactions:  # each call of a model left something, and something led to it
+            assert len(found.messages) >= int(row["api_calls"] or 1), path
+        seen[found.format] += 1
+    assert len(rows) == len(FILES) == seen.total()
+    assert set(LOGS) - set(seen) == {"opencode", "pi"}
+
+
+@shared
+@pytest.mark.shared
+def test_the_usage_of_every_shared_session_belongs_to_an_answer():
+    for path in FILES:
+        found = read(path)
+        places = [charged.before for charged in found.usage]
+        assert places == sorted(set(places)), path
+        for charged in found.usage if found.provider == "openai_chat" else ():
+            assert found.messages[charged.before]["role"] == "assistant", path
