@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help demo test lint sessions summaries startup clean
+.PHONY: help demo test lint sessions summaries startup record clean
 
 help:            ## the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1 - /'
@@ -44,6 +44,10 @@ sessions: .venv/dev ## every shared session, compacted and judged
 
 summaries: .venv/dev ## what the offline summarizer keeps, beside simpler extracts
 	@$(BIN)/python benches/summaries.py
+
+record: .venv/dev ## the example session, recorded anew on the repository as it is
+	@$(BIN)/python examples/record.py
+	@$(BIN)/python -m pytest -m slow tests/test_examples.py
 
 startup: .venv/dev ## what an import and the first calls cost
 	@$(BIN)/python benches/startup.py

@@ -568,7 +568,7 @@ def test_parallel_calls_keep_their_own_results():
     agent("", pytest("tests/test_preview.py", expect="..")),
     agent(
         "Both pass. But -1 is a position as well in Python: a result without a call would be told with the last row's "
-        "message. `plan` does not validate, only `compact` does, so this can get here. A test first.",
+        "message. Can such a transcript get here? A test that says how it should be told.",
         edit(
             "tests/test_preview.py",
             "def test_parallel_calls_keep_their_own_results():",
@@ -584,20 +584,21 @@ def test_parallel_calls_keep_their_own_results():
 def test_parallel_calls_keep_their_own_results():""",
         ),
     ),
-    agent("", pytest("tests/test_preview.py", expect="OverflowError: can't convert negative int", fails=True)),
+    agent("", pytest("tests/test_preview.py", expect="unexpected_tool_use_id", fails=True)),
     agent(
-        "An OverflowError about a row: true, and of no use to anybody.",
+        "It cannot: `plan` refuses it in the provider's words, before a row is looked at. My test was wrong, not the "
+        "module. It says just that now, and `preview` needs no branch for -1.",
         edit(
-            "python/trimtab/_preview.py",
-            "    call = int(ledger.pair[row])\n    owner",
-            "    call, message, before = int(ledger.pair[row]), int(ledger.owner[row]), int(ledger.tokens[row])\n"
-            '    if call < 0:\n        return Loss(message, "", "", before, after)\n    owner',
+            "tests/test_preview.py",
+            """def test_a_result_without_a_call_is_told_without_a_tool():""",
+            """def test_a_result_without_a_call_is_refused_by_the_plan():""",
         ),
         edit(
-            "python/trimtab/_preview.py",
-            'return Loss(int(ledger.owner[row]), ledger.name_of(call), _line(block["input"]), int(ledger.tokens[row]), after)',
-            'return Loss(message, ledger.name_of(call), _line(block["input"]), before, after)',
+            "tests/test_preview.py",
+            '    assert [(one.message, one.tool, one.about) for one in previewed(messages)] == [(0, "", "")]\n',
+            '    with pytest.raises(trimtab.MessageError, match="unexpected_tool_use_id"):\n        previewed(messages)\n',
         ),
+        edit("tests/test_preview.py", "import trimtab\n", "import pytest\n\nimport trimtab\n"),
     ),
     agent("", pytest("tests/test_preview.py", expect="...")),
     agent("""
@@ -605,9 +606,9 @@ All three are done.
 
 - `__all__` and the table in python/trimtab/__init__.py are as they were before; no name of the preview is public.
 - The class is `Loss`.
-- `row - 1` was wrong. With parallel calls it raised `KeyError: 'input'`, and for the first result of a group it would have named the wrong call. The call now comes from `ledger.pair`, by id. A result without a call has pair -1; it is told with an empty tool.
+- `row - 1` was wrong. With parallel calls it raised `KeyError: 'input'`, and for the first result of a group it would have named the wrong call. The call now comes from `ledger.pair`, by id. A result without a call never gets there: `plan` refuses it.
 
-Decision: `preview` does not refuse such a transcript, because `plan` does not either. tests/test_preview.py has three tests; the last two failed before their fix.
+Decision: `preview` has no check of its own, because `plan` has it. tests/test_preview.py has three tests; two of them failed before something was mended.
 """),
 ]
 
@@ -1026,7 +1027,6 @@ def test_of_a_long_path_the_end_is_told_and_of_all_else_the_beginning(argument, 
 
 def test_parallel_calls_keep_their_own_results():""",
         ),
-        edit("tests/test_preview.py", "import trimtab\nfrom", "import pytest\n\nimport trimtab\nfrom"),
     ),
     agent("", pytest("tests/test_preview.py", expect="ledger.rs", fails=True)),
     agent(
