@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from offline_cases import FORGED, ask, sections, tool
 from trimtab.summarize._parts import parts
 from trimtab.summarize.offline import offline

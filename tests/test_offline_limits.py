@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from offline_cases import COUNTERS, FORGED, ask, quarter, sections, session
 from trimtab.summarize.offline import offline
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ._earlier import SECTIONS
-from ._said import LAST
+from ._open import LAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ._said import Section
+    from ._text import Section
 
 _SHARES: dict[Section, float] = {
     "Requests": 0.35,
@@ -153,6 +153,9 @@ def _shaved(ranked: Sequence[Candidate], limit: int, count: Callable[[str], int]
             high = middle - 1
     if best or not ranked:
         return best
+    for one in ranked[:200]:
+        if count(f"- {one.text}") <= limit:
+            return f"- {one.text}"
     words = ranked[0].text.split(" ")
     while words:
         text = " ".join(["-", *words])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, get_args
 
-from ._said import LAST, Line, Section, clean, is_code, sentences, tasks
+from ._errors import SOLVED, green
+from ._open import LAST, tasks
+from ._runs import LATER_OK, plain
+from ._text import Line, Section, clean, is_code, sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ._parts import Part
 
@@ -74,6 +78,45 @@ def earlier(text: str | None) -> Earlier:
             line.rank *= 0.4
     found.names = "\n".join([*lists, *(line.text for line in found.lines)])
     return found
+
+
+_COMMAND = re.compile(r"(`[^`]*`.*?)(?: \(x\d+\))?: (ok|exit|failed|no result)\b")
+_TIMES = re.compile(r"(?: \(x\d+\))?(?: \(resolved\))?$")
+
+
+def update(before: Earlier, new: Iterable[Line], parts: Sequence[Part]) -> None:
+    """Brings an earlier summary's commands and errors up to date with what the parts ran.
+
+    What is told anew goes, a failed command that went well says so, and so does an error: where it names a file of a
+    command that went well, or where every command that had failed did. That is a guess, as an error line does not say
+    where it came from.
+    """
+    if not any(line.section in _RUN for line in before.lines):
+        return
+    endings = green(parts)
+    told = {_bare(line.text) for line in new}
+    failed, well = 0, 0
+    for line in before.lines:
+        run = _COMMAND.match(line.text) if line.section == "Commands" else None
+        if run and run[2] in {"exit", "failed"} and not line.text.endswith(LATER_OK):
+            failed += 1
+            if endings.since(plain(run[1].strip("`")), -1):
+                well += 1
+                line.text += LATER_OK
+    for line in before.lines:
+        if line.section == "Errors" and not line.text.endswith(SOLVED):
+            named = (word.split("::")[0] for word in line.text.split() if "/" in word)
+            if 0 < failed == well or any(map(endings.about, named)):
+                line.text += SOLVED
+    before.lines = [one for one in before.lines if one.section not in _RUN or _bare(one.text) not in told]
+
+
+_RUN = {"Commands", "Errors"}
+
+
+def _bare(text: str) -> str:
+    run = _COMMAND.match(text)
+    return run[1] if run else re.sub(r"\d+", "0", _TIMES.sub("", text))
 
 
 def still_open(line: Line, parts: Sequence[Part]) -> bool:

@@ -1,28 +1,22 @@
-"""What was run: files, commands and errors as lines that a summary may keep, each with its rank."""
+"""What was run: commands as lines that a summary may keep, and how each thing that was run or changed ended."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections import deque
+from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING
 
-from ._said import Line, clean, is_code
+from ._text import Line, clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ._parts import Part
 
-
-@dataclass(slots=True)
-class _Run:
-    text: str
-    at: int
-    times: int = 0
-    ending: str = ""
-    failed: bool = False
-
+EDITS = re.compile(r"edit|replace|patch|update|notebook|insert", re.IGNORECASE)
+WRITES = re.compile(r"write|create|save", re.IGNORECASE)
 
 _EXIT = re.compile(r"(?:exit(?:ed)?(?: with)?(?: code| status)?|returncode\"?)[:=]? *(-?\d+)", re.IGNORECASE)
 _TESTS = re.compile(
@@ -41,6 +35,13 @@ _CHANGES = re.compile(
 )
 
 
+_FAILING = re.compile(r"\b[1-9]\d* (?:failed|failing|errors?)\b|^test result: FAILED|^FAIL\b")
+_HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
+_SHOWS = re.compile(r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|tee|cat|less)\b[^|&;]*)")
+_VERBOSE = re.compile(r"\s(?:-[qvsx]{1,3}|--(?:quiet|verbose|no-header|tb=\w+|colou?r(?:=\w+)?))(?=\s|$)")
+_MEANS_NOTHING = re.compile(r"\s*(?:import |from \S+ import |use |#!|set -|package |$)")
+
+
 def command(part: Part) -> str:
     """The shell command of a call, empty if it is none."""
     for key in ("command", "cmd", "script", "commands"):
@@ -52,26 +53,75 @@ def command(part: Part) -> str:
     return ""
 
 
+def told(part: Part) -> str:
+    """A command as it is shown: a script by its description, else by the first line that does something."""
+    text = command(part)
+    opened = _HEREDOC.search(text)
+    if not opened and len(text) <= 160 and "\n" not in text:
+        return f"`{clean(text, 160)}`"
+    about = part.args.get("description")
+    head, _, body = text.partition("\n")
+    if isinstance(about, str) and about.strip():
+        return f"`{clean(_HEREDOC.sub('', head), 60)}` {clean(about, 100)}"
+    if opened and body:
+        lines = (one for one in body.split("\n")[:60] if not _MEANS_NOTHING.match(one) and one.strip() != opened[1])
+        return f"`{clean(_HEREDOC.sub('', head), 80)}` {clean(next(lines, ''), 100)}".rstrip()
+    return f"`{clean(text, 160)}`"
+
+
 def looks(text: str) -> bool:
     """Whether a command only shows what is there."""
     return all(_LOOKS.match(one) for one in re.split(r"&&|\|\|?|;|\n", _QUOTED.sub("''", text[:2_000])) if one.strip())
 
 
+LATER_OK = ", later ok"
+"""What follows a command that failed and went well later."""
+
+
+@dataclass(slots=True)
+class _Run:
+    text: str
+    key: str
+    at: int
+    times: int = 0
+    ending: str = ""
+    failed: bool = False
+    again: bool = False
+
+
 def commands(parts: Sequence[Part], results: Mapping[str, Part], size: int) -> Iterator[Line]:
-    """What was run, each command once with its last outcome."""
+    """What was run in the first ``size`` messages, each command once with its last outcome.
+
+    A failure that went well later says so, and a command that the messages behind run again falls in rank.
+    """
     runs: dict[str, _Run] = {}
+    endings = Endings()
     for part in parts:
         text = command(part) if part.kind == "call" else ""
         if not text or looks(text):
             continue
-        shown = clean(text.split("\n")[0] if "<<" in text else text, 160)
-        run = runs.setdefault(shown, _Run(shown, part.at))
-        run.at, run.times = part.at, run.times + 1
-        run.ending, run.failed = outcome(results.get(part.id))
+        shown, result = told(part), results.get(part.id)
+        script = not shown.endswith("`")
+        ending, failed = outcome(result)
+        if script and result and len(result.text) <= 160 and result.text.strip().count("\n") < 2 and ";" not in ending:
+            ending = f"{ending}; {clean(result.text, 100)}".rstrip("; ")
+        if result and not failed:
+            endings.well(target(part), result.at)
+        key = shown if script else target(part)
+        if part.at >= size:
+            runs.setdefault(key, _Run("", "", part.at)).again = True
+            continue
+        run = runs.setdefault(key, _Run(shown, target(part), part.at))
+        run.text, run.at, run.times, run.ending, run.failed = shown, part.at, run.times + 1, ending, failed
     for run in runs.values():
-        times = f" (x{run.times})" if run.times > 1 else ""
-        rank = 0.15 + 0.25 * bool(_CHANGES.search(run.text)) + 0.25 * run.failed + 0.3 * run.at / size
-        yield Line("Commands", f"`{run.text}`{times}: {run.ending}", rank + 0.05 * log2(run.times), run.at)
+        if run.text:
+            well = run.failed and endings.since(run.key, run.at)
+            times = f" (x{run.times})" if run.times > 1 else ""
+            rank = (
+                0.15 + 0.25 * bool(_CHANGES.search(run.text)) + 0.25 * (run.failed and not well) + 0.3 * run.at / size
+            )
+            rank = (rank + 0.05 * log2(run.times)) * (0.5 if run.again else 1)
+            yield Line("Commands", f"{run.text}{times}: {run.ending}{LATER_OK * well}", rank, run.at)
 
 
 def outcome(result: Part | None) -> tuple[str, bool]:
@@ -80,122 +130,62 @@ def outcome(result: Part | None) -> tuple[str, bool]:
         return "no result", False
     text = result.text[:2_000] + "\n" + result.text[-4_000:] if len(result.text) > 6_000 else result.text
     code = _EXIT.search(text[:400])
-    failed = result.failed or (code is not None and code[1] != "0")
-    words = (f"exit {code[1]}" if code else "failed") if failed else "ok"
     tests = _TESTS.findall(text)
+    failed = result.failed or (code is not None and code[1] != "0") or bool(tests and _FAILING.search(tests[-1]))
+    words = (f"exit {code[1]}" if code and code[1] != "0" else "failed") if failed else "ok"
     return f"{words}; {clean(tests[-1], 100)}" if tests else words, failed
 
 
-@dataclass(slots=True)
-class _Fault:
-    text: str
-    at: int
-    keys: set[str] = field(default_factory=set)
-    times: int = 0
+class Endings:
+    """When each thing that was run or changed went well for the last time."""
+
+    def __init__(self) -> None:
+        self._well: dict[str, int] = {}
+        self._files: set[str] = set()
+        self._wide: dict[str, deque[tuple[frozenset[str], int]]] = {}
+
+    def well(self, key: str, at: int) -> None:
+        """Notes that something went well."""
+        self._well[key] = at
+        head, about = _taken_apart(key)
+        self._files |= about
+        if len(about) > 1:
+            self._wide.setdefault(head, deque(maxlen=40)).append((about, at))
+
+    def about(self, file: str) -> bool:
+        """Whether a command with this file went well."""
+        return file in self._files
+
+    def ill(self, key: str) -> None:
+        """Forgets that something went well."""
+        self._well.pop(key, None)
+
+    def since(self, key: str, at: int) -> bool:
+        """Whether this went well behind a position, or the same command with this and more files did."""
+        if self._well.get(key, -1) > at:
+            return True
+        head, about = _taken_apart(key)
+        return bool(about) and any(about < wide and later > at for wide, later in self._wide.get(head, ()))
 
 
-_FAULTS = (
-    "error",
-    "fail",
-    "exception",
-    "panic",
-    "fatal",
-    "traceback",
-    "cannot",
-    "not found",
-    "denied",
-    "undefined",
-    "unable",
-)
-_FAULT = re.compile(
-    r"(?<!\b0 )(?<!\bno )\b(?:\w*error(?:\[\w+\])?|\w*exception|panic|fatal|traceback|fail(?:ed|ure)?|cannot|unable"
-    r"|denied|not found|undefined)\b",
-    re.IGNORECASE,
-)
-_LISTED = re.compile(r"\s*\d+(?:→|\t)|[+-]|\S+[:-]\d+[:-]\s|.*[{;]\s*$")
-_VIEWS = re.compile(r"read|view|cat|grep|glob|ls|search|fetch|open", re.IGNORECASE)
+def _taken_apart(key: str) -> tuple[str, frozenset[str]]:
+    """The words of a command without its files, and its files."""
+    words = key.split(" ")
+    about = frozenset(one for one in words if "/" in one or "." in one[1:])
+    return " ".join(one for one in words if one not in about), about
 
 
-def faults(text: str, *, most: int = 12) -> Iterator[str]:
-    """The error lines of a tool's result, clean."""
-    for raw in _suspects(text):
-        if 10 <= len(raw) <= 600 and _FAULT.search(" ".join(raw[:200].split()[:6])) and not _LISTED.match(raw):
-            found = clean(raw, 200)
-            if not is_code(found):
-                yield found
-                most -= 1
-        if not most:
-            return
-
-
-def _suspects(text: str) -> Iterator[str]:
-    """The lines with one of the error words in any case; quick, as most results have none."""
-    low = text.lower()
-    source = text if len(low) == len(text) else low
-    spans = set()
-    for word in _FAULTS:
-        at = low.find(word)
-        while at >= 0:
-            start, end = source.rfind("\n", 0, at) + 1, source.find("\n", at)
-            spans.add((start, end if end >= 0 else len(source)))
-            at = low.find(word, end) if end >= 0 else -1
-    for start, end in sorted(spans):
-        yield source[start:end]
-
-
-def errors(parts: Sequence[Part], calls: Mapping[str, Part], size: int) -> Iterator[Line]:
-    """What went wrong, each line once, and whether the same call went well later."""
-    found: dict[str, _Fault] = {}
-    well: dict[str, int] = {}
-    for part in parts:
-        if part.kind != "result":
-            continue
-        call = calls.get(part.id)
-        key = target(call)
-        failed = outcome(part)[1]
-        if not failed:
-            well[key] = part.at
-        if not failed and call and (_VIEWS.match(call.name) or looks(command(call))):
-            continue
-        lines = list(faults(part.text)) or ([clean(part.text, 200)] if part.failed and len(part.text) > 16 else [])
-        for text in lines:
-            fault = found.setdefault(re.sub(r"\d+", "0", text), _Fault(text, part.at))
-            fault.text, fault.at, fault.times = text, part.at, fault.times + 1
-            fault.keys.add(key)
-            if not failed:
-                well.pop(key, None)
-    for fault in found.values():
-        solved = any(well.get(key, -1) > fault.at for key in fault.keys if key)
-        times = f" (x{fault.times})" if fault.times > 1 else ""
-        rank = 0.5 + 0.4 * fault.at / size + 0.1 * min(log2(fault.times), 3) - 0.3 * solved
-        yield Line("Errors", fault.text + times + (" (resolved)" if solved else ""), rank, fault.at)
+def plain(text: str) -> str:
+    """A command without what only changes what is shown."""
+    return " ".join(_VERBOSE.sub("", _SHOWS.sub("", text[:2_000])).split()) or text[:200]
 
 
 def target(call: Part | None) -> str:
-    """What a call was about: its command or its file."""
+    """What a call was about: its command, or its file."""
     if call is None:
         return ""
-    path = next((call.args[key] for key in ("file_path", "path", "notebook_path") if key in call.args), "")
-    return command(call) or f"{call.name} {path}"
-
-
-_EDITS = re.compile(r"edit|replace|patch|update|notebook|insert", re.IGNORECASE)
-_WRITES = re.compile(r"write|create|save", re.IGNORECASE)
-_PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete|Move to)(?: File)?: (.+)$", re.MULTILINE)
-_DONE = {"Add": "created", "Update": "edited", "Delete": "deleted", "Move to": "created"}
-_REMOVED = re.compile(r"\brm (?:-\w+ )*([\w./-]+)")
-
-
-def files(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
-    """The files that calls touched, oldest first: path, and what was done to it."""
-    for part in parts:
-        if part.kind != "call":
-            continue
-        yield from ((path.strip(), _DONE[how]) for how, path in _PATCHED.findall(part.text))
-        yield from ((path, "deleted") for path in _REMOVED.findall(command(part)))
-        for key in ("file_path", "path", "notebook_path", "filePath"):
-            path = part.args.get(key)
-            if isinstance(path, str) and path:
-                verb = str(part.args.get("command", ""))
-                how = verb if verb in {"view", "create", "insert", "str_replace"} else part.name
-                yield path, "edited" if _EDITS.search(how) else "created" if _WRITES.search(how) else "read"
+    if text := command(call):
+        return plain(text)
+    path = next((str(call.args[key]) for key in ("file_path", "path", "notebook_path") if key in call.args), "")
+    changes = EDITS.search(call.name) or WRITES.search(call.name)
+    return f"{'change' if changes else call.name} {path or call.text[:200]}"

@@ -1,61 +1,21 @@
-"""What was said: requests, decisions and open items as lines that a summary may keep, each with its rank."""
+"""What was said: requests and decisions as lines that a summary may keep, each with its rank."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from ._parts import HOSTED
+from ._text import Line, is_code, sentences, split, without_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ._parts import Part
 
-Section = Literal["Requests", "Earlier", "Decisions", "Files", "Commands", "Errors", "Identifiers", "Open items"]
-
-
-@dataclass(slots=True)
-class Line:
-    """A line that may go into the summary.
-
-    Attributes:
-        section: the heading it stands under.
-        text: one clean line.
-        rank: worth of a token of it; a request is about 1.
-        at: the position of its message, negative if an earlier summary had it.
-        number: its place among the lines of the message.
-    """
-
-    section: Section
-    text: str
-    rank: float
-    at: int
-    number: int = 0
-
-
-LAST = "last said: "
-"""What stands before the assistant's last words."""
-
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
-_LONG_WORD = re.compile(r"\S{160,}")
-_BULLET = re.compile(r"^[-*+•>#|]+\s+")
-_BOLD = re.compile(r"(?<!\S)\*\*(\w[^*]{0,200})\*\*(?!\w)")
-_SENTENCE = re.compile(r"(?<=[^\d\s][.!?])[)\"'*]*\s+(?=[\"'(`*]?[A-Z0-9])|(?<=[\u3002\uff01\uff1f])")
 _MUST = re.compile(
     r"\b(?:must|never|always|don'?t|do not|only|should|shouldn'?t|instead|without|please|make sure|ensure|need"
     r"|prefer|keep|avoid)\b",
     re.IGNORECASE,
-)
-_CODE = re.compile(
-    r"[{};|→]|:=|[=!]=|=>| = |\w\(\)|^(?://|/\*|[*#] |@\w|\.\w|<\w)|^(?:return|elif|func|const|import [\"{*])"
-    r"|^(?:var|let|const|def|class|type|struct|if|else|for|while|import|from|use|pub|fn|export|async|raise|throw|switch"
-    r"|case|try|except|catch|assert|public|private|static)\b.*[(){}:=,;]"
 )
 _DECIDED = re.compile(
     r"\b(?:root cause|decided?|because|turns? out|the (?:real |actual )?(?:problem|issue|bug|fix|reason|cause)|fixed"
@@ -68,47 +28,38 @@ _FILLER = re.compile(
     r"|you'?re (?:absolutely )?right|i'm (?:going|now)|i (?:see|need to)|next,? i|looking at)\b",
     re.IGNORECASE,
 )
-_NEXT = re.compile(
-    r"\b(?:todo|fixme|next steps?|remaining|still (?:need|to|fail)|not yet|pending|follow[- ]?up|left to do|would you"
-    r" like|do you want|shall i|should i|waiting for)\b",
-    re.IGNORECASE,
+_SMALL = (
+    "no nope yes yep yeah ok okay k thanks thank thx you ty great good perfect better best nice cool sure right exactly"
+    " agreed fine well done awesome excellent wonderful lovely correct that that's thats is it it's its this was very"
+    " so much looks lgtm hello hi hey please continue go on ahead proceed again all to me now then same next and a for"
+    " the indeed cheers"
 )
+_SMALL_TALK = frozenset(_SMALL.split())
 
 
-def clean(text: str, longest: int = 300) -> str:
-    """A text as one line without characters that cannot be seen, cut to a length at a word."""
-    if len(text) > 40 * longest:
-        text = text[: 40 * longest]
-    text = " ".join(_UNSEEN.sub(" ", _ESCAPES.sub("", text)).split())
-    text = _LONG_WORD.sub(lambda word: word[0][:48] + "…", text)
-    if len(text) <= longest:
-        return text
-    cut = text.rfind(" ", longest // 2, longest)
-    return text[: cut if cut > 0 else longest] + "…"
-
-
-def sentences(text: str, longest: int = 300) -> Iterator[str]:
-    """The sentences of a text, each a clean line without list marks and bold."""
-    for raw in filter(str.strip, text.splitlines()):
-        for one in _SENTENCE.split(raw) if len(raw) > 60 else [raw]:
-            found = _BULLET.sub("", _BOLD.sub(r"\1", clean(one, longest)))
-            if any(map(str.isalnum, found)):
-                yield found
-
-
-def is_code(line: str) -> bool:
-    """Whether a line looks like source code rather than words."""
-    return bool(_CODE.search(line))
+def small_talk(sentence: str) -> bool:
+    """Whether a sentence has only words that ask and tell nothing by themselves."""
+    words = re.findall(r"\w[\w']*", sentence.lower().replace("\u2019", "'"))
+    return 0 < len(words) <= 6 and _SMALL_TALK.issuperset(words)
 
 
 def requests(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
-    """What the user said, sentence by sentence; the newest request most of all, if none comes after."""
+    """What the user said, sentence by sentence; the newest request most of all, if none comes after.
+
+    Small talk is left out unless it is all that the newest request says, or all that answers a question; the answer
+    then carries the question.
+    """
     said = [part for part in parts if part.kind == "user"]
     newer = any(part.kind == "user" for part in after)
     seen: set[str] = set()
-    for part in said:
+    question = ""
+    for part in parts:
+        if part.kind == "assistant":
+            question = part.text.rstrip()[-400:]
+        if part.kind != "user":
+            continue
         newest = 0.0 if part is not said[-1] else 0.5 if newer else 3.0
-        for number, one in enumerate(sentences(part.text, 500)):
+        for number, one in enumerate(_asked(part.text, question, last=newest > 1)):
             if one in seen or one.startswith("```"):
                 continue
             seen.add(one)
@@ -119,69 +70,33 @@ def requests(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterato
             yield Line("Requests", one, rank, part.at, number)
 
 
-def decisions(parts: Sequence[Part], size: int) -> Iterator[Line]:
-    """What the assistant concluded."""
+def _asked(text: str, question: str, *, last: bool) -> list[str]:
+    """The sentences of a user's text that say something."""
+    found = list(sentences(text, 500))
+    telling = [" ".join(one for one in split(line) if not small_talk(one)) for line in found]
+    if any(telling) or not found:
+        return [one for one in telling if one]
+    asked = list(sentences(without_code(question), 300))[-1:] if question.endswith("?") else []
+    return [f"{found[0]} (asked: {split(asked[0])[-1]})"] if asked else found if last else []
+
+
+def decisions(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
+    """What the assistant concluded; the last words that announce what comes only if nothing comes."""
+    last = max((part.at for part in parts if part.kind == "assistant"), default=-1)
+    ahead = any(part.kind in {"assistant", "call"} for part in after)
     following = [*(part.kind for part in parts[1:]), "user"][: len(parts)]
     seen: set[str] = set()
-    for part, after in zip(parts, following, strict=True):
+    for part, behind in zip(parts, following, strict=True):
         if part.kind != "assistant":
             continue
-        final = after == "user"
-        for number, one in enumerate(sentences(_without_code(part.text))):
-            if len(one.encode()) < 20 or one in seen or one.endswith(":"):
+        final = behind == "user"
+        for number, one in enumerate(sentences(without_code(part.text))):
+            if len(one.encode()) < 20 or one in seen or one.endswith(":") or small_talk(one):
                 continue
             seen.add(one)
             marks = min(len(_DECIDED.findall(one)), 2)
-            rank = 0.25 + 0.25 * marks + 0.3 * part.at / size + 0.25 * final - 0.3 * bool(_FILLER.match(one))
-            yield Line("Decisions", one, max(rank, 0.02) * 12 / (12 + number), part.at, number)
-
-
-def _without_code(text: str) -> str:
-    return "\n".join(text.split("```")[::2]) if "```" in text else text
-
-
-def open_items(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
-    """What is still to do: listed tasks, calls without a result, an unanswered request, the last words."""
-    for text, status in tasks(parts).values():
-        if status not in {"completed", "done", "deleted", "cancelled"}:
-            yield Line("Open items", f"{status.replace('_', ' ')}: {clean(text, 160)}", 1.4, size)
-    answered = {HOSTED, *(part.id for part in [*parts, *after] if part.kind == "result")}
-    for part in parts:
-        if part.kind == "call" and part.id not in answered:
-            yield Line("Open items", f"no result yet: {part.name} {clean(part.text, 120)}", 1.2, part.at)
-    spoken = [part for part in parts if part.kind in {"user", "assistant"}]
-    if not spoken:
-        return
-    last = spoken[-1]
-    ending = list(sentences(last.text, 240))
-    if last.kind == "user":
-        if ending and not any(part.kind in {"assistant", "call"} for part in [*parts[parts.index(last) :], *after]):
-            yield Line("Open items", f"not answered yet: {ending[0]}", 1.6, last.at)
-    else:
-        told = [one for one in ending if len(one) > 20 and not one.endswith(":")]
-        for number, one in enumerate(told[-1:] + told[:2]):
-            yield Line("Open items", LAST + one, 1.2 - 0.2 * number, last.at, number)
-    for part in spoken[-40:]:
-        if part.kind == "assistant":
-            found = (one for one in sentences(_without_code(part.text), 240) if _NEXT.search(one) and one[-1] != ":")
-            yield from (Line("Open items", one, 0.2 + 0.5 * part.at / size, part.at) for one in found)
-
-
-def tasks(parts: Sequence[Part]) -> dict[str, tuple[str, str]]:
-    """The task list as it stands at the end, by id: text and status."""
-    found: dict[str, tuple[str, str]] = {}
-    for part in parts:
-        if part.kind != "call":
-            continue
-        listed = part.args.get("todos", part.args.get("plan"))
-        if isinstance(listed, list):
-            found = {}
-            for at, one in enumerate(listed):
-                if isinstance(one, Mapping):
-                    text = one.get("content") or one.get("step") or one.get("text") or ""
-                    found[str(at + 1)] = (str(text), str(one.get("status") or "pending"))
-        elif isinstance(subject := part.args.get("subject"), str) and "description" in part.args:
-            found[str(len(found) + 1)] = (subject, "pending")
-        elif (task := str(part.args.get("taskId"))) in found and "status" in part.args:
-            found[task] = (found[task][0], str(part.args["status"]))
-    return found
+            rank = 0.25 + 0.25 * marks + 0.3 * part.at / size + 0.25 * final
+            filler = bool(_FILLER.match(one))
+            rank = max(rank - 0.3 * filler, 0.02) * 12 / (12 + number)
+            trust = 1.0 if marks or not filler else 0.05 if ahead and part.at == last else 0.4
+            yield Line("Decisions", one, rank, part.at, number, trust)

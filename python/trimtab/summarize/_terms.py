@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from math import exp, log2
 from typing import TYPE_CHECKING, Literal
 
+from ._files import longer, root
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 Sort = Literal["path", "name", "id", "url", "version"]
 
-USER, SAID, CALLED, FAILED, AFTER, ASKED, EARLIER = (1 << bit for bit in range(7))
-"""Where a term stood: user's words, assistant's text, arguments, an error line, behind the zone, instructions, the
-summary before."""
+USER, SAID, CALLED, WROTE, FAILED, AFTER, ASKED, EARLIER = (1 << bit for bit in range(8))
+"""Where a term stood: user's words, assistant's text, arguments, arguments of a call that writes, an error line, behind
+the zone, instructions, the summary before."""
 
 _RUN = re.compile(r"https?://[^\s\"'<>)\]}`\\,|*]+|[\w./:@~+#%-]{4,}")
 _ESCAPE = re.compile(r"\\[nrt]")
@@ -98,17 +99,34 @@ def _word(run: str) -> Iterator[tuple[str, Sort]]:
                 yield piece, "name"
 
 
+_QUOTED = re.compile(r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?:\(\))?`")
+
+
+def quoted(texts: Iterable[str]) -> frozenset[str]:
+    """The names that stand in backticks and would be taken for a word without: ``Name`` and ``one.other``."""
+    found = {name for text in texts if "`" in text for name in _QUOTED.findall(text)}
+    some = {name for name in found if 3 < len(name) < 64 and ("." in name or name[0].isupper())}
+    return frozenset(some - {"None", "True", "False"} - {name for name in some if _FILE.fullmatch(name)})
+
+
 class Terms:
     """The terms of a transcript, gathered part by part."""
 
-    def __init__(self) -> None:
+    def __init__(self, quoted: frozenset[str] = frozenset()) -> None:
         self.found: dict[str, Term] = {}
-        self._runs: dict[str, tuple[Term, ...]] = {}
         self.root = ""
+        self._quoted = quoted
+        self._runs: dict[str, tuple[Term, ...]] = {}
+        self._moved: dict[str, str] = {}
 
     def of(self, text: str) -> set[str]:
         """The names in a text."""
-        return {term.text for term in self._terms(text)}
+        return {self._now(term.text) for term in self._terms(text)}
+
+    def _now(self, text: str) -> str:
+        while text in self._moved:
+            text = self._moved[text]
+        return text
 
     def _terms(self, text: str) -> Iterator[Term]:
         runs = self._runs
@@ -117,9 +135,10 @@ class Terms:
         for run in dict.fromkeys(_RUN.findall(text)):
             known = runs.get(run)
             if known is None:
-                known = runs[run] = tuple(
-                    self.found.setdefault(name, Term(name, sort)) for name, sort in dict(names(run)).items()
-                )
+                held = dict(names(run))
+                if (bare := run.strip(".:,-+#/@%")) in self._quoted:
+                    held[bare] = "name"
+                known = runs[run] = tuple(self.found.setdefault(name, Term(name, sort)) for name, sort in held.items())
             yield from known
 
     def note(self, text: str, at: int, where: int) -> None:
@@ -135,53 +154,54 @@ class Terms:
         for term in self._terms(text):
             term.where |= where
 
-    def settle(self) -> None:
-        """Makes paths relative to the root of most absolute ones; call it once, last."""
-        self.root = root(self.found)
-        if not self.root:
+    def settle(self, told: Mapping[str, int]) -> None:
+        """Tells every path once: from one root, and a shorter one by the longer one it is the end of; call it last."""
+        paths = {text: term.seen for text, term in self.found.items() if term.sort == "path" and term.seen}
+        self.root = root(paths, told)
+        for text in paths:
+            self._move(text, _relative(text, self.root))
+        now = [text for text, term in self.found.items() if term.sort == "path" and "/" in text]
+        files = {text for text, term in self.found.items() if term.sort == "path" or _FILE.fullmatch(text)}
+        for short, path in longer(now, dict.fromkeys(files)).items():
+            self._move(short, path)
+
+    def _move(self, old: str, new: str) -> None:
+        """Gives a term another text, and its evidence to the one that has it already."""
+        new = self._now(new)
+        if old == new or not new:
             return
-        for text in [text for text in self.found if text.startswith(self.root + "/")]:
-            term = self.found.pop(text)
-            term.text = text[len(self.root) + 1 :]
-            if not term.text:
-                continue
-            other = self.found.setdefault(term.text, term)
-            if other is not term:
-                other.seen += term.seen
-                other.last = max(other.last, term.last)
-                other.where |= term.where
+        term = self.found.pop(old)
+        self._moved[old] = term.text = new
+        other = self.found.setdefault(new, term)
+        if other is not term:
+            other.seen += term.seen
+            other.last = max(other.last, term.last)
+            other.where |= term.where
+
+    def path(self, text: str) -> str:
+        """A path as the summary tells it."""
+        return self._now(_relative(text, self.root))
+
+
+def _relative(path: str, root: str) -> str:
+    if root and path.startswith(root + "/"):
+        return path[len(root) + 1 :]
+    return path.removeprefix("./")
 
 
 def chance(term: Term, size: int) -> float:
     """The chance that a term of a zone of this many messages comes back.
 
-    The weights are those of a logistic regression on the sessions that ``benches/summaries.py`` tunes on, rounded; that
-    of an error line and of the instructions, which those sessions hardly have, is a judgement.
+    The weights are those of logistic regressions on the sessions that ``benches/summaries.py`` tunes on, for all names
+    that come back and for those that somebody writes again, between the two and rounded; those of an error line and of
+    the instructions, which those sessions hardly have, are a judgement. A name that only tools gave counts least.
     """
     where = term.where
-    logit = -3.3 + 0.85 * log2(1 + term.seen) + 1.4 * max(term.last, 0) / size
-    logit += 1.4 * bool(where & USER) + 0.6 * bool(where & CALLED) + 0.2 * bool(where & FAILED)
-    logit += 0.9 * bool(where & AFTER) + 0.8 * bool(where & EARLIER) + 2.0 * bool(where & ASKED)
+    own = bool(where & (USER | SAID | CALLED | WROTE | ASKED | EARLIER))
+    logit = -2.5 + (1.0 if own else 0.7) * log2(1 + term.seen) + 1.4 * max(term.last, 0) / size - 0.5 * (not own)
+    logit += 1.8 * bool(where & USER) + 0.6 * bool(where & SAID) + 0.3 * bool(where & (CALLED | WROTE))
+    logit += 0.2 * bool(where & FAILED) + 0.9 * bool(where & AFTER)
+    logit -= 1.0 * (term.sort == "version" and not own)
+    logit += 0.8 * bool(where & EARLIER) + 2.0 * bool(where & ASKED)
     logit += {"path": -0.4, "name": 0.0, "id": -0.5, "url": 0.2, "version": -0.7}[term.sort]
     return 1 / (1 + exp(-logit))
-
-
-def root(found: Mapping[str, Term]) -> str:
-    """The folder that shortens the absolute paths most, empty if none holds half of them.
-
-    A folder whose paths are also told relative to it counts more.
-    """
-    votes: Counter[str] = Counter()
-    known: Counter[str] = Counter()
-    total = 0
-    for term in found.values():
-        if term.sort != "path" or not term.seen or not term.text.startswith("/"):
-            continue
-        total += term.seen
-        folder = term.text if _SUFFIX.search(term.text) else term.text + "/"
-        while (cut := folder.rfind("/")) > 0:
-            folder = folder[:cut]
-            votes[folder] += term.seen
-            known[folder] += 2 * term.seen * (term.text[cut + 1 :] in found)
-    common = {folder: vote for folder, vote in votes.items() if vote > 0.5 * total and folder.count("/") > 1}
-    return max(common, key=lambda folder: ((common[folder] + known[folder]) * len(folder), folder), default="")

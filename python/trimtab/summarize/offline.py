@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import _terms
 from ._choose import Candidate, fitted
-from ._earlier import Earlier, earlier, still_open
+from ._earlier import Earlier, earlier, still_open, update
+from ._errors import errors
+from ._files import files, folders
+from ._open import open_items
 from ._parts import Part, parts
-from ._runs import commands, errors, files
-from ._said import Line, Section, clean, decisions, is_code, open_items, requests, sentences
-from ._terms import Term, Terms
+from ._retract import ANCHOR, SUBSTITUTION, Renamed, outdate, reconcile, renamed
+from ._runs import EDITS, WRITES, commands
+from ._said import decisions, requests
+from ._terms import Term, Terms, quoted
+from ._text import Line, Section, clean, is_code, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,23 +39,34 @@ def offline(ask: Ask, /) -> str:
 
     Takes sentences, lines and names as they stand and ranks them by the evidence that they will be needed again: late,
     in several messages, in the user's words, in a call's arguments, in an error, asked for in the instructions. An
-    earlier summary is updated. The same request gives the same text; it asks no model and costs at most
-    ``ask.max_tokens`` by ``ask.count``.
+    earlier summary is updated. What stays behind the zone is looked at: a failure that went well there is resolved,
+    what it goes on with is not open, and what it takes back falls in rank, which is a guess from the words. The same
+    request gives the same text; it asks no model and costs at most ``ask.max_tokens`` by ``ask.count``.
     """
     if ask.max_tokens < 1:
         return ""
     before = earlier(ask.previous)
     known = [part for part in parts(ask.messages) if not _repeats(part, ask.previous)]
     size = max(len(ask.messages), 1)
-    after = list(parts(ask.after))
-    lines = [*(line for line in before.lines if still_open(line, known)), *_lines(known, after, size)]
+    after = [replace(part, at=part.at + size) for part in parts(ask.after)]
+    whole = [*known, *after]
+    names = renamed(whole)
+    new = list(_lines(known, after, size))
+    update(before, new, whole)
+    lines = [*(line for line in before.lines if still_open(line, whole)), *new]
+    reconcile(lines, [*requests(after, (), size), *decisions(after, (), size)], [*_spoken(whole)])
+    outdate(lines, names)
     terms = _gathered(ask, known, after, before)
     for line in lines:
         if line.section == "Errors":
             terms.mark(line.text, _terms.FAILED)
-    terms.settle()
-    candidates = [*_from_lines(lines, terms, size, ask.instructions), *_from_terms(terms, known, before, size)]
+    terms.settle(folders(known))
+    candidates = [*_from_lines(lines, terms, size, ask.instructions), *_from_terms(terms, known, before, size, names)]
     return fitted(candidates, ask.max_tokens, ask.count)
+
+
+def _spoken(parts: Iterable[Part]) -> Iterator[Part]:
+    return (part for part in parts if part.kind in {"user", "assistant"})
 
 
 def _repeats(part: Part, previous: str | None) -> bool:
@@ -61,24 +78,35 @@ def _repeats(part: Part, previous: str | None) -> bool:
 
 
 def _gathered(ask: Ask, known: list[Part], after: list[Part], before: Earlier) -> Terms:
-    terms = Terms()
+    terms = Terms(quoted(part.text for part in _spoken([*known, *after])))
     terms.note(before.names, -1, _terms.EARLIER)
     terms.note("\n".join(path for path, _ in before.files), -1, _terms.EARLIER)
     for part in known:
-        terms.note(part.text, part.at, _WHERE.get(part.kind, 0))
+        where = _WHERE.get(part.kind, 0)
+        if part.kind == "call" and (EDITS.search(part.name) or WRITES.search(part.name)):
+            where |= _terms.WROTE
+        terms.note(_unsubstituted(part), part.at, where)
     for part in after:
-        terms.mark(part.text, _terms.AFTER)
+        terms.mark(_unsubstituted(part), _terms.AFTER)
     terms.mark(ask.instructions or "", _terms.ASKED)
     return terms
 
 
+def _unsubstituted(part: Part) -> str:
+    """A part's text; what sed or perl replace as words, as it looks like a path else."""
+    if part.kind != "call" or ("sed " not in part.text and "perl " not in part.text):
+        return part.text
+    return ANCHOR.sub("", SUBSTITUTION.sub(r" \2 \3 ", part.text))
+
+
 def _lines(known: list[Part], after: list[Part], size: int) -> Iterator[Line]:
-    calls = {part.id: part for part in known if part.kind == "call"}
-    results = {part.id: part for part in [*known, *after] if part.kind == "result"}
+    whole = [*known, *after]
+    calls = {part.id: part for part in whole if part.kind == "call"}
+    results = {part.id: part for part in whole if part.kind == "result"}
     yield from requests(known, after, size)
-    yield from decisions(known, size)
-    yield from commands(known, results, size)
-    yield from errors(known, calls, size)
+    yield from decisions(known, after, size)
+    yield from commands(whole, results, size)
+    yield from errors(whole, calls, size)
     yield from open_items(known, after, size)
     for part in known:
         if part.kind == "earlier":
@@ -99,19 +127,19 @@ def _from_lines(lines: Iterable[Line], terms: Terms, size: int, instructions: st
             if name not in chances:
                 chances[name] = _terms.chance(terms.found[name], size)
         worth = sum(sorted(map(chances.__getitem__, held)))
-        rank = line.rank + 0.5 * _NAME * worth / (4 + len(text) / 4)
+        rank = (line.rank + 0.5 * _NAME * worth / (4 + len(text) / 4)) * line.trust
         if asked:
             hits = len(asked.intersection(re.findall(r"\w{4,}", text.lower())))
             rank *= 1 + min(hits, 3)
         yield Candidate(line.section, "", text, rank, (line.at, line.number), held)
 
 
-def _from_terms(terms: Terms, known: list[Part], before: Earlier, size: int) -> Iterator[Candidate]:
+def _from_terms(terms: Terms, known: list[Part], before: Earlier, size: int, names: Renamed) -> Iterator[Candidate]:
     """Names as candidates, and the files with what was done to them."""
     done: dict[str, str] = {}
     for path, how in [*before.files, *files(known)]:
-        name = _relative(path, terms.root)
-        if name and " " not in name:
+        name = terms.path(clean(path.strip().rstrip("/"), 160))
+        if name and " " not in name and name != terms.root:
             old = done.get(name, how)
             done[name] = min(old, how, key=_STRENGTH.index)
     for name in done:
@@ -123,10 +151,6 @@ def _from_terms(terms: Terms, known: list[Part], before: Earlier, size: int) -> 
         if term.seen and term.text and (not bare or term.text in done):
             how = done.get(term.text, "")
             rank = _NAME * _terms.chance(term, size) * _WORTH.get(how, 1.0) / (1 + len(term.text) / 4)
+            rank *= 0.2 if names.gone(term.text, term.last) else 1
             section: Section = "Files" if how or term.sort == "path" else "Identifiers"
             yield Candidate(section, how or _GROUPS[term.sort], clean(term.text), rank, (term.last, 0))
-
-
-def _relative(path: str, root: str) -> str:
-    name = clean(path.strip(), 160)
-    return name[len(root) + 1 :] if root and name.startswith(root + "/") else name.removeprefix("./")
