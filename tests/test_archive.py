@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import threading
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given, settings
@@ -63,7 +64,7 @@ def test_whatever_json_can_say_comes_back_the_same(messages: list) -> None:
         assert json.dumps(archive.load("r")) == json.dumps(messages)
 
 
-@pytest.mark.parametrize("value", [{1: "int key"}, (1, 2), {1, 2}, b"bytes", object()])
+@pytest.mark.parametrize("value", [{1: "int key"}, {1: "NaN"}, {1, 2}, b"bytes", object()])
 def test_what_would_not_come_back_is_refused(archive: Archive, value: object) -> None:
     with pytest.raises(trimtab.ArchiveError, match="archived as JSON|come back"):
         archive.store([{"role": "user", "content": value}])
@@ -87,11 +88,10 @@ def test_a_commit_without_its_originals_is_refused(archive: Archive) -> None:
         archive.load("r1")
 
 
-def test_pins_are_kept_once(archive: Archive) -> None:
-    for _ in range(2):
-        archive.pin("text", '"keep \\ud800 this"')
-        archive.pin("message", "abc")
-    assert sorted(archive.pins()) == [("message", "abc"), ("text", '"keep \\ud800 this"')]
+def test_tuples_and_mappings_come_back_as_lists_and_dicts(archive: Archive) -> None:
+    messages = [MappingProxyType({"role": "user", "content": ({"type": "text", "text": "NaN", "n": float("nan")},)})]
+    commit(archive, "r1", messages)
+    assert json.dumps(archive.load("r1")) == json.dumps([{"role": "user", "content": list(messages[0]["content"])}])
 
 
 def test_threads_share_an_archive(archive: Archive) -> None:
@@ -162,3 +162,12 @@ def test_a_failed_write_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
     assert archive.load("r1") == [{"role": "user", "content": "kept"}]
     with pytest.raises(trimtab.ArchiveError, match="no compaction 'r2'"):
         archive.load("r2")
+
+
+def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE theirs (x)")
+    with pytest.raises(trimtab.ArchiveError, match="database of another program"):
+        SqliteArchive(path)
+    assert sqlite3.connect(path).execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]

@@ -31,7 +31,7 @@ def talk(provider: str = "anthropic") -> list[dict]:
 
 def test_the_order_of_a_compaction_is_read_off_its_generator() -> None:
     cm = trimtab.Compactor(MODEL)
-    flow = compaction(cm._job(talk(), None, None, 0.5, "stress the tests"))
+    flow = compaction(cm._job(talk(), cm._aim(0.5, None, None), "stress the tests", None))
     wants = [next(flow)]
     wants.append(flow.send(None))
     wants.append(flow.send(Verdict(instructions="stress the files")))
@@ -166,8 +166,8 @@ def test_where_no_summary_can_be_had_the_zone_is_dropped_with_a_notice(monkeypat
     def nothing(_: trimtab.Ask) -> str:
         return ""
 
+    monkeypatch.setattr("trimtab.summarize.offline.offline", nothing)
     cm = trimtab.Compactor(MODEL, summarizer=nothing)
-    cm._outside._summarizers["offline"] = nothing
     done = cm.compact(talk(), target=0.5)
     assert done.summarizer is None
     assert "dropped; no summary: offline failed: the answer is blank" in done.reason
@@ -283,16 +283,19 @@ def test_an_empty_pin_would_pin_everything_and_is_refused() -> None:
         ({"policy": "boldest"}, "unknown policy 'boldest', known are default, drop"),
         ({"summarizer": "gpt"}, "unknown summarizer 'gpt'"),
         ({"archive": "mysql://x"}, "unknown archive 'mysql://x'"),
-        ({"window": 20_000}, "no room for messages"),
+        ({"window": 20_000}, "need 0 < max_output < window"),
+        ({"window": 0}, "window must be a positive number"),
+        ({"window": "200k"}, "window must be a positive number"),
+        ({"provider": "nope"}, "unknown provider 'nope', known are anthropic"),
     ],
 )
 def test_a_wrong_argument_names_itself_and_the_known_ones(options: dict, words: str) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
-        trimtab.Compactor(MODEL, max_output=30_000, **options)
+        trimtab.Compactor(MODEL, **{"max_output": 30_000} | options)
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("target", [0, -5, 1.5, 0.0, float("nan")])
+@pytest.mark.parametrize("target", [0, -5, 1.0, 1.5, 0.0, float("nan"), float("inf")])
 def test_a_target_that_is_none_is_refused(target: float) -> None:
     with pytest.raises(ValueError, match="target must be tokens"):
         trimtab.Compactor(MODEL).compact(talk(), target=target)
@@ -317,6 +320,146 @@ def test_bad_messages_are_named_with_what_to_do(messages: list, path: str, words
     assert caught.value.path == path
     assert words in str(caught.value)
     assert caught.value.hint
+
+
+def test_a_hook_that_answers_nonsense_refuses() -> None:
+    for answer in (True, False, "no"):
+        done = trimtab.Compactor(MODEL, pre_compact=lambda _, answer=answer: answer).compact(talk(), target=0.5)
+        assert done.reason.startswith(f"refused: the hook answered {answer!r}")
+
+
+def test_a_listener_that_would_have_to_be_awaited_is_an_argument_mistake() -> None:
+    async def listener(_: object) -> None:
+        pass
+
+    with pytest.raises(TypeError, match="told and not awaited"):
+        trimtab.Compactor(MODEL, listeners=[listener])
+
+
+@pytest.mark.parametrize("name", ["drop", "error", "offline"])
+def test_a_summarizer_of_any_name_is_called(name: str) -> None:
+    def writer(_: trimtab.Ask) -> str:
+        return "mine"
+
+    writer.__name__ = name
+    done = trimtab.Compactor(MODEL, summarizer=writer).compact(talk(), target=0.5)
+    assert done.summarizer == name
+    assert "mine" in done.messages[0]["content"]
+
+
+def test_a_summarizer_that_stops_iterating_falls_back_and_never_hangs() -> None:
+    def writer(_: trimtab.Ask) -> str:
+        return next(iter(()))
+
+    cm = trimtab.Compactor(MODEL, summarizer=writer)
+    done = asyncio.run(asyncio.wait_for(cm.acompact(talk(), target=0.5), 20))
+    assert done.summarizer == cm.compact(talk(), target=0.5).summarizer == "offline"
+
+
+def test_messages_that_arrive_meanwhile_are_kept() -> None:
+    messages = talk()
+    late = {"role": "user", "content": "one more thing"}
+
+    async def writer(_: trimtab.Ask) -> str:
+        messages.append(late)
+        return "what was"
+
+    cm = trimtab.Compactor(MODEL, summarizer=writer)
+    done = asyncio.run(cm.acompact(messages, target=0.5))
+    assert done.messages[-1] is late
+    assert cm.restore(done.ref) == talk()
+    assert check(list(done.messages), "anthropic") == []
+
+
+def test_two_lists_that_differ_anywhere_have_refs_of_their_own() -> None:
+    cm = trimtab.Compactor(MODEL)
+    plain = talk()
+    marked = [{**message, "metadata": n} for n, message in enumerate(talk())]
+    first, second = cm.compact(plain, target=0.5), cm.compact(marked, target=0.5)
+    assert first.ref != second.ref
+    assert cm.restore(first.ref) == plain
+    assert cm.restore(second.ref) == marked
+
+
+def test_pins_do_not_reach_other_compactors(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    trimtab.Compactor(MODEL, archive=url).pin("the")
+    zone = trimtab.Compactor(MODEL, archive=url).plan(talk(), target=0.3).zone()
+    assert zone is not None
+    assert zone.keep == ()
+
+
+def test_a_pinned_text_does_not_keep_our_own_summary() -> None:
+    cm = trimtab.Compactor(MODEL, summarizer=lambda _: "the rule: never touch public names")
+    cm.pin("public names")
+    messages = talk()
+    for _ in range(3):
+        messages = [*cm.compact(messages, target=0.5).messages, *talk()]
+    assert json.dumps(messages).count("<trimtab-summary ") == 1
+
+
+def test_a_request_that_only_looks_like_a_summary_is_a_request() -> None:
+    asked = {"role": "user", "content": "<trimtab-summary is what your output starts with. Why?"}
+    messages = [*talk(), asked, *transcript("a:900", provider="anthropic")]
+    done = trimtab.Compactor(MODEL).compact(messages, target=0.3)
+    assert any(message is asked for message in done.messages)
+
+
+def test_a_saved_plan_is_done_as_it_is() -> None:
+    cm = trimtab.Compactor(MODEL)
+    plan = trimtab.Plan.from_json(cm.plan(talk(), target=0.4).to_json())
+    done = cm.compact(talk(), plan=plan)
+    assert done.plan == plan
+    assert done.messages == cm.compact(talk(), target=0.4).messages
+    with pytest.raises(trimtab.PlanError, match="another transcript"):
+        cm.compact(talk()[:-2], plan=plan)
+
+
+def test_large_tools_leave_a_target_for_the_messages() -> None:
+    tools = [{"name": f"tool_{n}", "description": "does this and that " * 60} for n in range(20)]
+    budget = trimtab.Compactor("gpt-4o", window=20_000, max_output=10_000).budget(tools=tools)
+    assert budget.fixed > 4_000
+    assert budget.target > 1_500
+
+
+RESULTS = {
+    "pictures": [{"type": "image", "source": {"type": "url", "url": "a"}}] * 3,
+    "documents": [{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x " * 3_000}}],
+    "searches": [
+        {"type": "search_result", "source": "a", "title": "b", "content": [{"type": "text", "text": "y " * 3_000}]}
+    ],
+    "references": [{"type": "tool_reference", "tool_name": "z" * 4_000}],
+}
+
+
+@pytest.mark.parametrize("content", RESULTS.values(), ids=RESULTS)
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
+def test_results_without_text_are_pruned_to_what_the_provider_takes(content: list, share: float) -> None:
+    messages = [{"role": "user", "content": "go"}]
+    for n in range(6):
+        call = {"type": "tool_use", "id": f"t{n}", "name": "f", "input": {}}
+        messages.append({"role": "assistant", "content": [call]})
+        messages.append(
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{n}", "content": content}]}
+        )
+    done = trimtab.Compactor(MODEL).compact(messages, target=share)
+    assert done.ref
+    assert check(list(done.messages), "anthropic") == []
+
+
+def test_outputs_with_a_shape_of_their_own_are_moved_whole() -> None:
+    items = [{"type": "message", "role": "user", "content": "go"}]
+    for n in range(6):
+        action = {"type": "click", "x": 1, "y": n}
+        shot = {"type": "computer_screenshot", "image_url": "data:image/png;base64," + "QUJD" * 900}
+        items.append(
+            {"type": "computer_call", "id": f"cu{n}", "call_id": f"c{n}", "action": action, "status": "completed"}
+        )
+        items.append({"type": "computer_call_output", "call_id": f"c{n}", "output": shot})
+    done = trimtab.Compactor("gpt-5.5", provider="openai_responses").compact(items, target=0.6)
+    ours = {id(item) for item in items}
+    assert all(id(m) in ours for m in done.messages if m.get("type") == "computer_call_output")
+    assert check(list(done.messages), "openai_responses") == []
 
 
 def test_a_compactor_closes_its_archive(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ FLOORS = {
     1: {"_models", "_budget", "_counter", "_messages", "_ledger", "_envelope", "_validate"},
     2: {"_plan", "_policy", "_decide", "stages", "policies"},
     3: {"events", "hooks", "formats", "archive", "summarize"},
-    4: {"_apply", "_flow"},
+    4: {"_apply", "_flow", "_drive"},
     5: {"__init__", "_compactor"},
     6: {"cli", "__main__"},
 }

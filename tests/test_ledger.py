@@ -16,6 +16,7 @@ import oracle
 from transcripts import PROVIDERS, deep_hash, messages, png, specs, transcript
 from trimtab import _core
 from trimtab._counter import Counter, scan
+from trimtab._envelope import wrap
 from trimtab._errors import MessageError
 from trimtab._ledger import Kind, Mark, Role, RowFlag
 from trimtab._models import Family
@@ -163,9 +164,9 @@ def test_flags_and_marks_say_what_is_notable():
     ledger = scan(
         [
             user({"type": "text", "text": " \n", **cached}, {"type": "text", "text": "a "}, {"type": "text"}),
-            user({"type": "tool_result", "tool_use_id": "a", "content": f"{_core.PRUNED}9]", "is_error": True}),
+            user({"type": "tool_result", "tool_use_id": "a", "content": f"{_core.PRUNED}9 tokens]", "is_error": True}),
             {"role": "assistant", "content": [{"type": "thinking", "thinking": "", "signature": "s"}]},
-            {"role": "user", "content": f"{_core.ENVELOPE}x"},
+            {"role": "user", "content": wrap("x", ref="0a", count=1)},
             {"role": "user", "content": None},
             {"role": "user", "content": []},
         ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import PlanError
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
     from ._counter import Counter
     from ._ledger import Ledger
-    from ._messages import Message, Provider
+    from ._messages import Message
     from ._plan import Plan
+
+TEXT_TYPE = {"anthropic": "text", "openai_chat": "text", "openai_responses": "input_text"}
+"""The type of a block of text in a tool's result, by provider."""
 
 GAP = "[trimtab: messages were left out here]"
 """What the user says between two turns of the assistant that now are neighbours."""
@@ -47,8 +50,7 @@ def apply(
     out: list[Message] = []
     for index, original in enumerate(messages):
         if zone and index == zone.start:
-            behind = _first_behind(zone, ledger)
-            out.extend(_placed(placed or "", cast("Provider", plan.provider), answered=behind))
+            out.extend(_placed(placed or "", plan.provider, answered=_user_follows(zone, ledger)))
         if zone and zone.start <= index < zone.stop and index not in kept:
             continue
         message = edited.get(index, original)
@@ -69,13 +71,13 @@ def _torn(index: int, out: list[Message], message: Message, messages: Sequence[M
     return index == 0 or messages[index - 1].get("role") != "assistant"
 
 
-def _first_behind(zone: Summarize | Drop, ledger: Ledger) -> bool:
+def _user_follows(zone: Summarize | Drop, ledger: Ledger) -> bool:
     """Whether a user message follows what is placed, so that the assistant has to speak in between."""
     following = zone.keep[0] if zone.keep else zone.stop
     return following < len(ledger) and int(ledger.role[following]) == 0
 
 
-def _placed(text: str, provider: Provider, *, answered: bool) -> list[Message]:
+def _placed(text: str, provider: str, *, answered: bool) -> list[Message]:
     user: Message
     assistant: Message
     if provider == "openai_responses":
@@ -92,6 +94,7 @@ def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter:
     """The messages that an edit changes inside, by position; None for one that is left empty."""
     owner, first, tokens = ledger.owner, ledger.first, ledger.tokens
     edited: dict[int, Message | None] = {}
+    kind = TEXT_TYPE[plan.provider]
 
     def change(row: int, content: Callable[[Any], Any]) -> None:
         index = int(owner[row])
@@ -103,10 +106,12 @@ def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter:
         match edit:
             case Prune(rows):
                 for row in rows:
-                    change(row, partial(_like, text=f"{_core.PRUNED}{int(tokens[row]):,} tokens]"))
+                    change(row, partial(_like, text=_placeholder(int(tokens[row])), kind=kind))
             case Truncate(rows, most):
                 for row in rows:
-                    change(row, partial(_shortened, most=most, counter=counter))
+                    placeholder = _placeholder(int(tokens[row]))
+                    cut = partial(_core.truncate, max_tokens=most, counter=counter)
+                    change(row, partial(_shortened, cut=cut, kind=kind, placeholder=placeholder))
             case StripThinking(rows):
                 blocks: dict[int, set[int]] = {}
                 for row in rows:
@@ -130,21 +135,23 @@ def _with_result(message: Message, block: int, content: Callable[[Any], Any]) ->
     return {**message, "content": blocks}
 
 
-def _like(old: object, text: str) -> Any:
-    """A text in the form that the old content had: a string, or blocks of the same kind."""
-    if isinstance(old, list) and old and isinstance(old[0], dict):
-        kind = next((b["type"] for b in old if b.get("type") in {"text", "input_text", "output_text"}), None)
-        anthropic = kind == "text" or old[0].get("type") == "image"
-        return [{"type": kind or ("text" if anthropic else "input_text"), "text": text}]
-    return text
+def _placeholder(tokens: int) -> str:
+    return f"{_core.PRUNED}{tokens:,} tokens]"
 
 
-def _shortened(old: object, most: int, counter: Counter) -> Any:
-    """The content with its text cut to ``most`` tokens; pictures go, they cannot be cut."""
-    if isinstance(old, list):
-        text = "\n".join(part["text"] for part in old if isinstance(part, dict) and isinstance(part.get("text"), str))
-        return _like(old, _core.truncate(text, max_tokens=most, counter=counter))
-    return _core.truncate(old if isinstance(old, str) else str(old), max_tokens=most, counter=counter)
+def _like(old: object, text: str, kind: str) -> Any:
+    """A text in the form that the old content had: a string, or a block."""
+    return [{"type": kind, "text": text}] if isinstance(old, list) else text
+
+
+def _shortened(old: object, cut: Callable[[str], str], kind: str, placeholder: str) -> Any:
+    """The content with its text cut; pictures and files go, they cannot be cut."""
+    if not isinstance(old, list):
+        return cut(old if isinstance(old, str) else str(old))
+    texts = [part["text"] for part in old if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    if len(texts) < len(old):
+        texts.append(placeholder)
+    return _like(old, cut("\n".join(texts)) if any(texts) else placeholder, kind)
 
 
 def _without(message: Message | None, blocks: set[int]) -> Message | None:

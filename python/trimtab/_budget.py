@@ -27,7 +27,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         """Refuses a window without room for messages."""
-        if not 0 < self.target <= self.trigger <= self.critical:
+        if not (0 < self.reserve < self.window and 0 < self.target <= self.trigger <= self.critical):
             msg = (
                 f"no room for messages: window {self.window:,} less reserve {self.reserve:,} "
                 f"and {self.fixed:,} of system and tools"
@@ -36,14 +36,18 @@ class Budget:
 
     @classmethod
     def of(cls, window: int, reserve: int, fixed: int = 0, *, trigger: float = 0.80, target: float = 0.40) -> Budget:
-        """The budget of a window: shares are of the input budget, ``window - reserve``."""
+        """The budget of a window.
+
+        ``trigger`` is a share of the input budget, ``window - reserve``; ``target`` is one of what system and tools
+        leave of it, so that large tools cannot push it to nothing.
+        """
         room = window - reserve
         return cls(
             window=window,
             reserve=reserve,
             fixed=fixed,
             trigger=int(room * trigger) - fixed,
-            target=max(int(room * target) - fixed, 1),
+            target=int((room - fixed) * target),
             critical=int(room * 0.95) - fixed,
         )
 

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-import json
-import math
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from . import _core
+from ._apply import ACKNOWLEDGED
 from ._budget import Budget
 from ._counter import Counter, overhead, scan
-from ._flow import Commit, Compaction, Job, Store, Write, arun, check, compaction, run
-from ._log import log
+from ._drive import Outside, arun, run
+from ._envelope import wrap
+from ._errors import PlanError
+from ._flow import Compaction, Job, check, compaction, summary_in
 from ._models import Model
 from ._policy import Policy
 from .archive import open_archive
-from .hooks import PreCompact, Review
 from .policies import POLICIES
 from .summarize import open_summarizer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-    from ._flow import Want
     from ._ledger import Ledger
     from ._messages import Message, Provider
     from ._plan import Plan
     from .archive import Archive
     from .events import Event
+    from .hooks import PreCompact
     from .summarize import Ask, Summarizer
 
+
+SHAPES = ("anthropic", "openai_chat", "openai_responses")
+"""The message shapes that can be compacted."""
 
 RESERVE = 32_000
 """Most tokens kept free for the answer where nothing is said: agents rarely ask for more (seed 004, section 3.1)."""
@@ -73,17 +78,24 @@ class Compactor:
         listeners: Iterable[Callable[[Event], None]] = (),
     ) -> None:
         """Opens the archive; reads and writes nothing else."""
-        known = Model.named(model, window=window) if isinstance(model, str) else model
-        self.model = known.name if not isinstance(model, str) else model
-        self._model = known
+        if not isinstance(model, str | Model):
+            msg = f"model must be an id or a Model, got {type(model).__name__}"
+            raise TypeError(msg)
+        known = Model.named(model) if isinstance(model, str) else model
+        self._model = known.limited(window, max_output)
+        self.model = model if isinstance(model, str) else model.name
         self._counter = Counter.for_model(known)
-        self._reserve = max_output or min(known.max_output, RESERVE)
-        self._provider = provider
+        self._reserve = max_output or min(self._model.max_output, RESERVE)
+        self._provider = _shape(provider)
         self._policy = _policy(policy)
-        self._archive = open_archive(archive)
+        self._pins: list[tuple[str, str]] = []
         self._summarizer, write = open_summarizer(summarizer)
-        self._outside = _Outside(self._archive, {self._summarizer: write}, pre_compact, tuple(listeners))
+        listeners = tuple(listeners)
+        if any(iscoroutinefunction(listener) for listener in listeners):
+            raise TypeError("a listener is told and not awaited: pass a plain function")
         self.budget()  # a window without room is said now, not with the first message
+        self._archive = open_archive(archive)
+        self._outside = Outside(self._archive, write, pre_compact, listeners)
 
     def budget(self, *, system: object = None, tools: object = None) -> Budget:
         """The limits of a call with this system text and these tools."""
@@ -118,7 +130,7 @@ class Compactor:
         """
         ledger = self._scan(messages)
         check(ledger)
-        return self._decide(ledger, messages, self._target(target, ledger, system, tools))
+        return self._decide(ledger, messages, self._aim(target, system, tools)(ledger))
 
     def compact(
         self,
@@ -128,6 +140,7 @@ class Compactor:
         tools: object = None,
         target: float | None = None,
         instructions: str | None = None,
+        plan: Plan | None = None,
     ) -> Compaction:
         """Brings the messages to the target, whatever the trigger says. They are not changed; a new list comes back.
 
@@ -137,13 +150,16 @@ class Compactor:
             tools: tool definitions.
             target: tokens of messages (int), or a share of theirs now (float below 1); the policy's where None.
             instructions: what the summary is to stress.
+            plan: done as it is, instead of deciding anew; ``target`` then has no say.
 
         Raises:
             MessageError: the list is not one that its provider takes; says where, why and what to do.
+            PlanError: the plan is of another transcript.
             ArchiveError: the originals cannot be kept; no model was asked.
             SummaryError: no summary, where the policy says that this is an error.
         """
-        return run(compaction(self._job(messages, system, tools, target, instructions)), self._outside)
+        job = self._job(messages, self._aim(target, system, tools), instructions, plan)
+        return run(compaction(job), self._outside)
 
     async def acompact(
         self,
@@ -153,9 +169,11 @@ class Compactor:
         tools: object = None,
         target: float | None = None,
         instructions: str | None = None,
+        plan: Plan | None = None,
     ) -> Compaction:
         """``compact``, with hooks and a summarizer that may be asynchronous."""
-        return await arun(compaction(self._job(messages, system, tools, target, instructions)), self._outside)
+        job = self._job(messages, self._aim(target, system, tools), instructions, plan)
+        return await arun(compaction(job), self._outside)
 
     def restore(self, ref: str) -> list[dict[str, Any]]:
         """The whole original list of a compaction, equal to what it was and the same as JSON.
@@ -176,9 +194,9 @@ class Compactor:
             ValueError: an empty text would pin everything.
         """
         if not isinstance(what, str):
-            self._archive.pin("message", self._scan([what]).digest_of(0))
+            self._pins.append(("message", self._scan([what]).digest_of(0)))
         elif what.strip():
-            self._archive.pin("text", json.dumps(what))
+            self._pins.append(("text", what))
         else:
             msg = "an empty text is in every message: pin a text of at least one word"
             raise ValueError(msg)
@@ -197,40 +215,65 @@ class Compactor:
         provider = self._provider or _core.detect(messages) or self._model.provider
         return scan(messages, self._counter, provider)
 
-    def _target(self, target: float | None, ledger: Ledger, system: object, tools: object) -> int:
+    def _aim(self, target: float | None, system: object, tools: object) -> Callable[[Ledger], int]:
+        """How many tokens a transcript is brought to."""
         if target is None:
-            return self.budget(system=system, tools=tools).target
+            room = self.budget(system=system, tools=tools).target
+            return lambda _: room
         if isinstance(target, bool) or not isinstance(target, int | float):
             msg = f"target must be a number, got {type(target).__name__}"
             raise TypeError(msg)
         if isinstance(target, float) and 0 < target < 1:
-            return max(int(ledger.total * target), 1)
-        if not (math.isfinite(target) and target >= 1 and target == int(target)):
-            msg = f"target must be tokens (1 and more) or a share between 0 and 1, got {target}"
+            return lambda ledger: max(int(ledger.total * target), 1)
+        if not isinstance(target, int) or target < 1:
+            msg = f"target must be tokens (an int of 1 and more) or a share (a float between 0 and 1), got {target}"
             raise ValueError(msg)
-        return int(target)
+        return lambda _: target
 
     def _decide(self, ledger: Ledger, messages: Sequence[Message], target: int) -> Plan:
         from ._decide import decide  # noqa: PLC0415 - numpy comes with the first plan
 
-        pins = _pinned(self._archive.pins(), ledger, messages)
-        return decide(ledger, self._policy, target, pins=pins, binds_thinking=self._model.binds_thinking)
+        pins = _pinned(self._pins, ledger, messages)
+        binds = self._model.binds_thinking
+        return decide(ledger, self._policy, target, pins=pins, binds_thinking=binds, frame=self._frame)
+
+    @cached_property
+    def _frame(self) -> int:
+        """Most tokens of what stands around a summary: envelope, note, acknowledgement, and their two messages."""
+        around = wrap("", ref="0" * 20, count=10**7)
+        placed = [{"role": "user", "content": around}, {"role": "assistant", "content": ACKNOWLEDGED}]
+        return int(self._counter.per_message(placed, provider="openai_chat").sum()) + 8
 
     def _job(
-        self, messages: Sequence[Message], system: object, tools: object, target: float | None, instructions: str | None
+        self,
+        messages: Sequence[Message],
+        aim: Callable[[Ledger], int],
+        instructions: str | None,
+        plan: Plan | None,
     ) -> Job:
-        ledger = self._scan(messages)
-        aim = self._target(target, ledger, system, tools)
+        taken = tuple(messages) if isinstance(messages, list | tuple) else messages
+        ledger = self._scan(taken)
+        target = aim(ledger)
+        if plan is not None and plan.digest != ledger.digest:
+            raise PlanError("the plan was made for another transcript; make a new one for these messages")
         return Job(
-            messages=messages,
+            given=messages,
+            messages=tuple(taken),
             ledger=ledger,
             counter=self._counter,
             policy=self._policy,
-            plan=lambda: self._decide(ledger, messages, aim),
+            plan=lambda: plan or self._decide(ledger, taken, target),
             summarizer=self._summarizer,
             trigger="manual",
             instructions=instructions,
         )
+
+
+def _shape(provider: str | None) -> Provider | None:
+    if provider is not None and provider not in SHAPES:
+        msg = f"unknown provider {provider!r}, known are {', '.join(SHAPES)}"
+        raise ValueError(msg)
+    return cast("Provider | None", provider)
 
 
 def _policy(policy: str | Policy) -> Policy:
@@ -243,11 +286,13 @@ def _policy(policy: str | Policy) -> Policy:
 
 
 def _pinned(pins: Iterable[tuple[str, str]], ledger: Ledger, messages: Sequence[Message]) -> list[int]:
-    """Positions of the pinned messages: by digest, and by text anywhere in them."""
+    """Positions of the pinned messages: by digest, and by text anywhere in them but in a summary of ours."""
     pins = tuple(pins)
     found = set(ledger.find(value for kind, value in pins if kind == "message"))
-    if texts := [json.loads(value) for kind, value in pins if kind == "text"]:
-        found |= {index for index, message in enumerate(messages) if any(_holds(message, text) for text in texts)}
+    if texts := [value for kind, value in pins if kind == "text"]:
+        for index, message in enumerate(messages):
+            if any(_holds(message, text) for text in texts) and summary_in(message) is None:
+                found.add(index)
     return sorted(found)
 
 
@@ -257,42 +302,3 @@ def _holds(value: object, text: str) -> bool:
     if isinstance(value, dict):
         return any(_holds(part, text) for part in value.values())
     return isinstance(value, list) and any(_holds(part, text) for part in value)
-
-
-class _Outside:
-    """Answers a flow's wants: asks the hook, keeps the archive, calls the summarizer, tells the listeners."""
-
-    def __init__(
-        self,
-        archive: Archive,
-        summarizers: dict[str, Summarizer],
-        pre_compact: PreCompact | None,
-        listeners: tuple[Callable[[Event], None], ...],
-    ) -> None:
-        self._archive = archive
-        self._summarizers = summarizers
-        self._pre_compact = pre_compact
-        self._listeners = listeners
-
-    def answer(self, want: Want) -> object:
-        match want:
-            case Review():
-                return self._pre_compact(want) if self._pre_compact else None
-            case Store(messages):
-                return self._archive.store(messages)
-            case Write(ask, name):
-                if name not in self._summarizers:
-                    self._summarizers[name] = open_summarizer(name)[1]
-                return self._summarizers[name](ask)
-            case Commit(record):
-                self._archive.commit(record)
-            case event:
-                self._tell(event)
-        return None
-
-    def _tell(self, event: Event) -> None:
-        for listener in self._listeners:
-            try:
-                listener(event)
-            except Exception:  # noqa: BLE001 - told after the fact: a listener cannot undo it
-                log.exception("a listener raised on %s", type(event).__name__)

@@ -8,18 +8,21 @@ from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 __all__ = [
+    "CLOSE",
     "ENVELOPE",
     "PRUNED",
     "Counter",
     "Ledger",
     "__version__",
     "detect",
+    "digest",
     "split",
     "truncate",
     "validate",
 ]
 
 __version__: str
+CLOSE: str
 ENVELOPE: str
 PRUNED: str
 
@@ -80,6 +83,7 @@ class Ledger:
     def id_of(self, row: int) -> str: ...
     def name_of(self, row: int) -> str: ...
 
+def digest(text: str | bytes) -> str: ...
 def detect(messages: Sequence[Any]) -> str | None: ...
 def split(tokens: NDArray[np.uint32], safe: NDArray[np.bool_], *, keep: int) -> int | None: ...
 def validate(

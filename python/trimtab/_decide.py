@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ._plan import Drop, Plan, Prune, StripThinking, Summarize, Truncate, dropped
 from .stages import SummarizeZone
 from .stages._draft import Draft
-from .stages._sizes import FRAME, PLACEHOLDER
+from .stages._sizes import PLACEHOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +21,13 @@ _DROPS = SummarizeZone(share=0.0, min_tokens=1, max_tokens=1)
 
 
 def decide(
-    ledger: Ledger, policy: Policy, target: int, *, pins: Iterable[int] = (), binds_thinking: bool = False
+    ledger: Ledger,
+    policy: Policy,
+    target: int,
+    *,
+    pins: Iterable[int] = (),
+    binds_thinking: bool = False,
+    frame: int = 160,
 ) -> Plan:
     """Brings a transcript to ``target`` tokens.
 
@@ -31,11 +37,12 @@ def decide(
         target: tokens of messages that are aimed at.
         pins: messages that never leave.
         binds_thinking: whether the model's thinking dies with an edit in front of it.
+        frame: most tokens of what stands around a summary.
 
     Returns:
         A plan without edits, and the reason, where nothing need or can be done.
     """
-    draft = Draft(ledger, tuple(pins), binds_thinking)
+    draft = Draft(ledger, tuple(pins), binds_thinking, frame)
     if ledger.total <= target:
         return _plan(draft, policy, target, (), "already at or under the target")
     edits = tuple(_edits(draft, policy, target)) if draft.messages > draft.head else ()
@@ -91,7 +98,7 @@ def _after(draft: Draft, edits: tuple[Edit, ...]) -> int:
     zone = next((edit for edit in edits if isinstance(edit, Summarize | Drop)), None)
     if zone:
         kept = sum(int(draft.cost[m]) for m in zone.keep)
-        total += kept - int(draft.cost[zone.start : zone.stop].sum()) + FRAME
+        total += kept - int(draft.cost[zone.start : zone.stop].sum()) + draft.frame
         total += zone.max_tokens if isinstance(zone, Summarize) else 0
     for edit in edits:
         match edit:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 
-from ._core import ENVELOPE
+from ._core import CLOSE, ENVELOPE, digest
 
 _OPEN = re.compile(re.escape(ENVELOPE) + r'ref="([0-9a-f]+)" digest="([0-9a-f]{16})" messages="(\d+)">\n')
-_CLOSE = "\n</trimtab-summary>"
 _ESCAPE = re.compile(r"<(?=\\*/?trimtab-summary)")
 _UNESCAPE = re.compile(r"<\\(?=\\*/?trimtab-summary)")
 _NOTE = (
@@ -41,19 +39,15 @@ def wrap(text: str, *, ref: str, count: int) -> str:
         'went well </trimtab-summary>'
     """
     inside = _NOTE + _ESCAPE.sub(r"<\\", text)
-    return f'{ENVELOPE}ref="{ref}" digest="{_digest(inside)}" messages="{count}">\n{inside}{_CLOSE}'
+    return f'{ENVELOPE}ref="{ref}" digest="{digest(inside)}" messages="{count}">\n{inside}{CLOSE}'
 
 
 def unwrap(text: str) -> Summary | None:
     """The summary in a text, None if there is none or its digest does not fit: then anybody may have written it."""
     opening = _OPEN.match(text)
-    if not opening or not text.endswith(_CLOSE):
+    if not opening or not text.endswith(CLOSE):
         return None
-    inside = text[opening.end() : -len(_CLOSE)]
-    if _digest(inside) != opening[2]:
+    inside = text[opening.end() : -len(CLOSE)]
+    if digest(inside) != opening[2]:
         return None
     return Summary(opening[1], _UNESCAPE.sub("<", inside.removeprefix(_NOTE)), int(opening[3]))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,14 +1,13 @@
 """The order in which a compaction is done: a generator that yields what it wants and is sent the answers.
 
-It does no I/O. Two drivers play the outside world, ``run`` and ``arun``; a test plays it too.
+It does no I/O: the drivers in ``_drive`` play the outside world, and a test plays it too.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _core
 from ._apply import apply
@@ -16,6 +15,7 @@ from ._counter import scan
 from ._envelope import unwrap, wrap
 from ._errors import InternalError, MessageError, SummaryError
 from ._plan import Summarize, dropped
+from ._validate import Problem
 from .archive import Record
 from .events import Compacted, Event, FellBack, Refused
 from .hooks import Review, Verdict
@@ -43,10 +43,10 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Summarize; answered with the text."""
+    """Summarize; answered with the text. ``fallback`` names who is to, None means the caller's own summarizer."""
 
     ask: Ask
-    summarizer: str
+    fallback: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,8 @@ class Job:
     """All that a compaction needs to know, none of it live.
 
     Attributes:
-        messages: the transcript.
+        given: the caller's own list, which may change while a model is asked.
+        messages: the transcript as it was when it was read.
         ledger: its numbers.
         counter: what counted them.
         policy: how a failed summarizer is replaced.
@@ -99,7 +100,8 @@ class Job:
         instructions: what the summary is to stress.
     """
 
-    messages: Sequence[Message]
+    given: Sequence[Message]
+    messages: tuple[Message, ...]
     ledger: Ledger
     counter: Counter
     policy: Policy
@@ -115,10 +117,10 @@ def check(ledger: Ledger) -> None:
     Raises:
         MessageError: names the first problem.
     """
-    for index, block, code, message, fix in _core.validate(ledger, in_flight=True):
-        if code not in AT_THE_END:
-            path = f"messages[{index}]" + (f".content[{block}]" if block is not None else "")
-            raise MessageError(f"{code}: {message}", path=path, index=index, hint=fix)
+    for finding in _core.validate(ledger, in_flight=True):
+        problem = Problem(*finding)
+        if problem.code not in AT_THE_END:
+            raise problem.error()
 
 
 def compaction(job: Job) -> Generator[Want, Any, Compaction]:
@@ -141,12 +143,16 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
     if verdict.refuse is not None:
         return (yield from _refused(job, verdict.refuse, plan))
     job = replace(job, instructions=_either(verdict.instructions, job.instructions))
-    digests = yield Store(tuple(job.messages))
+    digests: tuple[str, ...] = yield Store(job.messages)
     plan, summary, author = yield from _summary(job, plan)
-    ref = _ref(job, plan, summary)
+    ref = _ref(digests, plan, summary)
     messages, after = _build(job, plan, summary, ref)
     if after >= plan.tokens_before:
-        return _unchanged(job, plan, "compaction would not make it smaller")
+        reason = "compaction would not make it smaller"
+        yield Refused(job.trigger, reason)
+        return _unchanged(job, plan, reason)
+    if after > plan.target and "not to the target" not in plan.reason:
+        plan = replace(plan, reason=f"{plan.reason}; {after - plan.target:,} tokens over the target")
     yield Commit(Record(ref, digests, plan.tokens_before, after, plan.to_json(), summary, author))
     yield Compacted(job.trigger, ref, plan.tokens_before, after, plan, author)
     return Compaction(messages, plan, ref, plan.tokens_before, after, plan.reason, author)
@@ -155,9 +161,14 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
 def _asked(job: Job, plan: Plan | None) -> Generator[Want, Any, Verdict]:
     """The hook's verdict; one that raises refuses, with its reason."""
     try:
-        return (yield Review(job.trigger, job.instructions, plan)) or Verdict()
+        verdict: object = yield Review(job.trigger, job.instructions, plan)
     except Exception as error:  # noqa: BLE001 - whatever a hook raises, it did not agree
         return Verdict(refuse=f"the hook raised {type(error).__name__}: {error}")
+    if verdict is None:
+        return Verdict()
+    if isinstance(verdict, Verdict):
+        return verdict
+    return Verdict(refuse=f"the hook answered {verdict!r}: None goes on, a Verdict says more")
 
 
 def _refused(job: Job, reason: str, plan: Plan | None = None) -> Generator[Want, Any, Compaction]:
@@ -167,16 +178,16 @@ def _refused(job: Job, reason: str, plan: Plan | None = None) -> Generator[Want,
 
 def _unchanged(job: Job, plan: Plan, reason: str) -> Compaction:
     undone = replace(plan, edits=(), tokens_after=plan.tokens_before, reason=reason)
-    return Compaction(job.messages, undone, None, plan.tokens_before, plan.tokens_before, reason)
+    return Compaction(job.given, undone, None, plan.tokens_before, plan.tokens_before, reason)
 
 
 def _either(new: str | None, old: str | None) -> str | None:
     return old if new is None else new
 
 
-def _ref(job: Job, plan: Plan, summary: str | None) -> str:
-    """A name for this compaction: what it is, so that doing the same again is the same."""
-    parts = "\0".join([job.ledger.digest, plan.to_json(), summary or ""])
+def _ref(digests: Sequence[str], plan: Plan, summary: str | None) -> str:
+    """A name for this compaction: of the originals and what was done, so that doing the same again is the same."""
+    parts = "\0".join([*digests, plan.to_json(), summary or ""])
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
@@ -186,20 +197,21 @@ def _summary(job: Job, plan: Plan) -> Generator[Want, Any, tuple[Plan, str | Non
     if not isinstance(zone, Summarize):
         return plan, None, None
     ask = _ask(job, zone)
-    chain = [job.summarizer, *(step for step in job.policy.fallback if step != job.summarizer)]
+    steps = [None, *(step for step in job.policy.fallback if step != job.summarizer or step != "offline")]
     failed = ""
-    for author, instead in zip(chain, [*chain[1:], ""], strict=True):
-        if author == "error":
+    for step, instead in zip(steps, [*steps[1:], None], strict=True):
+        if step == "error":
             break
-        if author == "drop":
+        if step == "drop":
             edits = tuple(dropped(zone) if edit == zone else edit for edit in plan.edits)
             reason = plan.reason.replace("summarized", "dropped") + f"; no summary: {failed}"
             return replace(plan, edits=edits, reason=reason), None, None
+        author = step or job.summarizer
         try:
-            text = _checked((yield Write(ask, author)), ask)
-        except Exception as error:  # noqa: BLE001 - whoever summarizes may fail in any way: that is what the chain is for
+            text = _checked((yield Write(ask, step)), ask)
+        except Exception as error:  # noqa: BLE001 - whoever summarizes may fail in any way: that is what the steps are for
             failed = f"{author} failed: {error}"
-            if instead:
+            if instead and instead != "error":
                 yield FellBack(author, str(error), instead)
             continue
         reason = f"{plan.reason}; {failed}" if failed else plan.reason
@@ -246,6 +258,13 @@ def _checked(text: object, ask: Ask) -> str:
     return text
 
 
+def _arrived(job: Job) -> Sequence[Message]:
+    """What the caller has put behind the transcript while it was worked on: kept, as it is."""
+    known = len(job.messages)
+    same = len(job.given) > known and all(a is b for a, b in zip(job.given, job.messages, strict=False))
+    return job.given[known:] if same else ()
+
+
 def _build(job: Job, plan: Plan, summary: str | None, ref: str) -> tuple[list[Message], int]:
     """The new list and its tokens; never one that the provider would refuse."""
     placed = None
@@ -253,68 +272,10 @@ def _build(job: Job, plan: Plan, summary: str | None, ref: str) -> tuple[list[Me
         count = zone.stop - zone.start - len(zone.keep)
         placed = wrap(summary or "", ref=ref, count=count) if isinstance(zone, Summarize) else zone.notice
     messages = apply(plan, job.messages, job.ledger, job.counter, placed)
+    messages.extend(_arrived(job))
     ledger = scan(messages, job.counter, job.ledger.provider)
     try:
         check(ledger)
     except MessageError as error:
         raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error
     return messages, ledger.total
-
-
-class Outside(Protocol):
-    """Whoever answers a want: hooks, archive, summarizers, listeners. An answer may be awaitable."""
-
-    def answer(self, want: Want) -> object: ...
-
-
-def run(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
-    """Drives a flow where nothing is asynchronous.
-
-    Raises:
-        TypeError: a hook or a summarizer is asynchronous; nothing was changed.
-    """
-    step = _advance(flow, None)
-    while not isinstance(step, Compaction):
-        answer: object = None
-        failure = None
-        try:
-            answer = outside.answer(step)
-        except Exception as error:  # noqa: BLE001 - the flow decides what a failure means
-            failure = error
-        if inspect.isawaitable(answer):
-            flow.close()
-            if inspect.iscoroutine(answer):
-                answer.close()
-            raise TypeError("a hook or summarizer is asynchronous: use acompact")
-        step = _advance(flow, answer, failure)
-    return step
-
-
-async def arun(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
-    """Drives a flow whose hooks and summarizers may be asynchronous; archive and plain summarizers work in a thread."""
-    import asyncio  # noqa: PLC0415 - 24 ms, paid by those who have a loop running anyway
-
-    step = _advance(flow, None)
-    while not isinstance(step, Compaction):
-        answer: object = None
-        failure = None
-        try:
-            blocking = isinstance(step, Store | Commit | Write)
-            answer = await asyncio.to_thread(outside.answer, step) if blocking else outside.answer(step)
-            if inspect.isawaitable(answer):
-                answer = await answer
-        except Exception as error:  # noqa: BLE001 - the flow decides what a failure means
-            failure = error
-        step = _advance(flow, answer, failure)
-    return step
-
-
-def _advance(
-    flow: Generator[Want, Any, Compaction], answer: object, failure: Exception | None = None
-) -> Want | Compaction:
-    """The next want, or what came of it all."""
-    try:
-        return flow.send(answer) if failure is None else flow.throw(failure)
-    except StopIteration as done:
-        result: Compaction = done.value
-        return result

@@ -46,6 +46,7 @@ class RowFlag(IntFlag):
     SUMMARY = 64
     PRUNED = 128
     INCOMPLETE = 256
+    WHOLE = 512
 
 
 class Mark(IntFlag):

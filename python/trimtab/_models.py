@@ -43,9 +43,9 @@ class Family:
 FAMILIES = {
     family.name: family
     for family in (
-        Family("openai", "o200k_base", 1000, 1000, 9, 4, "exact for text, within 2 % for tool traffic"),
-        Family("claude", "o200k_base", 1145, 1295, 80, 4, "an estimate: 6 % in the median"),
-        Family("claude-4.7", "o200k_base", 1535, 1640, 108, 4, "an estimate: 7 % in the median"),
+        Family("openai", "o200k_base", 1000, 1000, 9, 4, "exact for text, nearly so for tool traffic"),
+        Family("claude", "o200k_base", 1145, 1295, 80, 4, "an estimate by average rates"),
+        Family("claude-4.7", "o200k_base", 1535, 1640, 108, 4, "an estimate by average rates"),
         Family("unknown", "o200k_base", 1000, 1000, 9, 4, "a guess: another model's encoding"),
     )
 }
@@ -90,10 +90,21 @@ class Model:
             window: overrides the table.
             max_output: overrides the table.
         """
-        model = _TABLE.get(_plain(name)) or _by_family(name)
-        window = window or model.window
-        limit = max_output or min(model.max_output, window // 2)
-        return replace(model, window=window, max_output=limit)
+        return (_TABLE.get(_plain(name)) or _by_family(name)).limited(window, max_output)
+
+    def limited(self, window: int | None = None, max_output: int | None = None) -> Model:
+        """The same model with other limits; None leaves one as it is.
+
+        Raises:
+            ValueError: the limits leave no room for a prompt.
+        """
+        for name, value in (("window", window), ("max_output", max_output)):
+            if value is not None and (type(value) is not int or value < 1):
+                msg = f"{name} must be a positive number of tokens, got {value!r}"
+                raise ValueError(msg)
+        room = self.window if window is None else window
+        most = min(self.max_output, room // 2) if max_output is None else max_output
+        return replace(self, window=room, max_output=most)
 
 
 def _table() -> dict[str, Model]:

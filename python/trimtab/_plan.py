@@ -151,8 +151,9 @@ class Plan:
             body["edits"] = tuple(_edit(dict(edit)) for edit in body["edits"])
             if unknown := body.keys() - {field.name for field in fields(cls)}:
                 raise PlanError(f"not a plan: unknown keys {sorted(unknown)}")
+            _typed(cls, body)
             return cls(**body)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise PlanError(f"not a plan: {error}") from error
 
     def __str__(self) -> str:
@@ -164,11 +165,27 @@ class Plan:
 
 def _edit(body: dict[str, Any]) -> Edit:
     kind: Callable[..., Edit] = _EDITS[body.pop("edit")]
+    body = {key: tuple(value) if isinstance(value, list) else value for key, value in body.items()}
+    _typed(kind, body)
+    if body.get("start", 0) >= body.get("stop", 1) or body.get("rows", (0,)) == ():
+        raise PlanError(f"not a plan: {kind.__name__} of nothing")
+    return kind(**body)
+
+
+def _typed(kind: Callable[..., object], body: dict[str, Any]) -> None:
+    """Refuses what is not of the type that ``kind`` declares: a number is no less than 0, numbers ascend."""
+    checks: dict[str, Callable[[Any], bool]] = {
+        "int": lambda value: type(value) is int and value >= 0,
+        "str": lambda value: type(value) is str,
+        "tuple[int, ...]": lambda value: (
+            type(value) is tuple and all(type(n) is int and n >= 0 for n in value) and list(value) == sorted(set(value))
+        ),
+    }
     for key, value in body.items():
-        numbers = value if isinstance(value, list) else [value]
-        if key != "notice" and not all(type(number) is int and number >= 0 for number in numbers):
-            raise PlanError(f"not a plan: {key} of {kind.__name__} is {value!r}")
-    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in body.items()})
+        check = checks.get(kind.__annotations__.get(key, ""))
+        if check and not check(value):
+            shown = list(value) if isinstance(value, tuple) else value
+            raise PlanError(f"not a plan: {key} of {kind.__name__} is {shown!r}")
 
 
 def _line(edit: Edit) -> str:

@@ -33,10 +33,18 @@ class Problem:
     message: str
     fix: str
 
+    @property
+    def path(self) -> str:
+        """Where, as ``messages[3].content[0]``."""
+        return f"messages[{self.index}]" + (f".content[{self.block}]" if self.block is not None else "")
+
+    def error(self, more: str = "") -> MessageError:
+        """The problem as what is raised where it cannot be lived with."""
+        return MessageError(f"{self.code}: {self.message}{more}", path=self.path, index=self.index, hint=self.fix)
+
     def __str__(self) -> str:
         """Where, what, and what to do, on two lines."""
-        block = f".content[{self.block}]" if self.block is not None else ""
-        return f"messages[{self.index}]{block} {self.code}: {self.message}\n  fix: {self.fix}"
+        return f"{self.path} {self.code}: {self.message}\n  fix: {self.fix}"
 
 
 def validate(

@@ -32,11 +32,11 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was changed, because a hook said so.
+    """Nothing was changed: a hook said no, or the result would not have been smaller.
 
     Attributes:
         trigger: ``manual`` or ``auto``.
-        reason: the hook's.
+        reason: why.
     """
 
     trigger: str

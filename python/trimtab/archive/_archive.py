@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -56,14 +57,6 @@ class Archive(Protocol):
         """The original list of a compaction."""
         ...
 
-    def pin(self, kind: str, value: str) -> None:
-        """Remembers a pin: ``message`` by digest, or ``text``."""
-        ...
-
-    def pins(self) -> tuple[tuple[str, str], ...]:
-        """All pins: kind and value."""
-        ...
-
     def close(self) -> None:
         """Lets go of what is held open."""
         ...
@@ -76,13 +69,28 @@ def dump(message: Message) -> str:
         ArchiveError: JSON cannot say it.
     """
     try:
-        text = json.dumps(message)
-        same = json.loads(text) == message
+        text = json.dumps(message, default=_mapping)
+        back = json.loads(text)
+        same = back == message or (json.dumps(back) == text and _named(message))
     except (TypeError, ValueError, RecursionError) as error:
         raise ArchiveError(f"a message cannot be archived as JSON: {error}") from error
-    if not same and "NaN" not in text:
-        raise ArchiveError("a message would not come back as it is: use str keys, lists and plain values")
+    if not same:
+        raise ArchiveError("a message would not come back as it is: JSON has no keys but strings")
     return text
+
+
+def _mapping(value: object) -> object:
+    """What ``json`` cannot write, as what it can: any mapping is a dict."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _named(value: object) -> bool:
+    """Whether all keys are strings: the others would come back as strings."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _named(part) for key, part in value.items())
+    return not isinstance(value, list | tuple) or all(map(_named, value))
 
 
 def digest_of(text: str) -> str:

@@ -21,7 +21,6 @@ class MemoryArchive:
         """Starts empty."""
         self._bodies: dict[str, str] = {}
         self._records: dict[str, Record] = {}
-        self._pins: dict[tuple[str, str], None] = {}
 
     def store(self, messages: Sequence[Message]) -> tuple[str, ...]:
         """Keeps each message's JSON: the caller's objects may change later."""
@@ -41,14 +40,6 @@ class MemoryArchive:
         if ref not in self._records:
             raise ArchiveError(f"no compaction {ref!r} in this archive; it lives with its Compactor")
         return [json.loads(self._bodies[digest]) for digest in self._records[ref].digests]
-
-    def pin(self, kind: str, value: str) -> None:
-        """Remembers a pin."""
-        self._pins[kind, value] = None
-
-    def pins(self) -> tuple[tuple[str, str], ...]:
-        """All pins."""
-        return tuple(self._pins)
 
     def close(self) -> None:
         """Nothing is held open; what was archived stays until the object goes."""

@@ -38,7 +38,6 @@ CREATE TABLE original (
     digest TEXT NOT NULL REFERENCES message (digest),
     PRIMARY KEY (ref, position)
 ) WITHOUT ROWID;
-CREATE TABLE pin (kind TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, value)) WITHOUT ROWID;
 """
 
 FIXED = (3, 51, 3)
@@ -79,6 +78,8 @@ class SqliteArchive:
                 raise ArchiveError(
                     f"the archive {self.path} has version {version}, this trimtab knows {VERSION}: update trimtab"
                 )
+            if version == 0 and db.execute("SELECT 1 FROM sqlite_master").fetchone():
+                raise ArchiveError(f"{self.path} is a database of another program: name another file")
             if version == 0:
                 for statement in filter(str.strip, SCHEMA.split(";")):
                     db.execute(statement)
@@ -134,16 +135,6 @@ class SqliteArchive:
                 raise ArchiveError(f"no compaction {ref!r} in the archive {self.path}")
             query = "SELECT body FROM original JOIN message USING (digest) WHERE ref = ? ORDER BY position"
             return [json.loads(body) for (body,) in db.execute(query, (ref,))]
-
-    def pin(self, kind: str, value: str) -> None:
-        """Remembers a pin."""
-        with self._transaction() as db:
-            db.execute("INSERT OR IGNORE INTO pin VALUES (?, ?)", (kind, value))
-
-    def pins(self) -> tuple[tuple[str, str], ...]:
-        """All pins."""
-        with self._transaction() as db:
-            return tuple(db.execute("SELECT kind, value FROM pin ORDER BY kind, value").fetchall())
 
     def close(self) -> None:
         """Closes the file."""

@@ -1,7 +1,7 @@
 """The command line: a file a verb, data on stdout, notes on stderr.
 
-Exit codes: 0 done; 1 the answer is no; 64 wrong usage; 65 the input cannot be used; 74 a file or the archive cannot be
-read or written; 130 interrupted. Never 2: hosts of agents take 2 as a veto.
+Exit codes: 0 done; 1 the answer is no; 64 wrong usage; 65 the input cannot be used (missing, unreadable, no messages);
+74 an output or the archive cannot be written or read; 130 interrupted. Never 2: hosts of agents take 2 as a veto.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EXAMPLES = """examples:
   trimtab validate smaller.json
   trimtab restore REF -o original.json
 
-exit codes: 0 done, 1 the answer is no, 64 usage, 65 bad input, 74 file or archive, 130 interrupted
+exit codes: 0 done, 1 the answer is no, 64 usage, 65 bad input, 74 output or archive, 130 interrupted
 nothing leaves this machine: there is no telemetry, and the default summarizer uses no model"""
 
 

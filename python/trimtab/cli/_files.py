@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._errors import ArchiveError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -20,6 +22,18 @@ def archive_url() -> str:
     else:
         folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "trimtab"
     return f"sqlite:///{folder / 'archive.db'}"
+
+
+def existing(url: str) -> str:
+    """The address of an archive that is there: looking something up makes no file.
+
+    Raises:
+        ArchiveError: there is none.
+    """
+    path = Path(url.removeprefix("sqlite:///"))
+    if url.startswith("sqlite:///") and not path.is_file():
+        raise ArchiveError(f"there is no archive {path}")
+    return url
 
 
 def to_text(messages: Sequence[Any], name: str) -> str:
@@ -40,8 +54,10 @@ def write(name: str, text: str) -> None:
         sys.stdout.write(text)
         return
     path = Path(name)
-    if path.is_dir():
+    if path.is_dir() or name.endswith(os.sep):
         raise IsADirectoryError(f"cannot write {name}: it is a directory")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {name}: there is no folder {path.parent}")
     if path.exists() and not path.is_file():  # a pipe or a device: nothing to replace
         path.write_text(text, encoding="utf-8")
         return

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
+import re
 import sys
 from typing import TYPE_CHECKING
 
 from .. import formats
-from .._errors import MessageError
 from .._validate import validate
 from ._say import warn
 
 if TYPE_CHECKING:
-    import argparse
-
     from .._messages import Transcript
 
-DEFAULT_MODEL = "claude-sonnet-4-5"
-"""Whose window and counts are taken where neither the file nor the user names a model."""
+DEFAULT_MODELS = {"anthropic": "claude-sonnet-4-5"}
+DEFAULT_MODEL = "gpt-5.5"
+"""Whose window and counts are taken where neither the file nor the user names a model: by the messages' shape."""
 
+_SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 
 LOGS = formats.LOGS
 """Formats that an agent writes as it goes, so that they may end in the middle of anything."""
@@ -28,23 +29,25 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="session file of any known format, - for stdin")
     parser.add_argument("--format", choices=formats.FORMATS, help="of the file; found from its content")
     parser.add_argument("--whole", action="store_true", help="everything, not only what is behind the last compaction")
-    parser.add_argument("--model", help=f"counts and limits; the file's, or {DEFAULT_MODEL}")
+    parser.add_argument("--model", help="counts and limits; the file's where it names one")
     parser.add_argument("--window", type=tokens, help="tokens of input and output together, such as 200k")
     parser.add_argument("--json", action="store_true", help="the answer as JSON")
 
 
-def load(options: argparse.Namespace, *, repair: bool = True) -> Transcript:
+def load(options: argparse.Namespace) -> Transcript:
     """The transcript of the file that the options name; says what was skipped and repaired."""
-    source = sys.stdin.buffer.read() if options.file == "-" else options.file
-    found = formats.read(source, format=options.format, whole=options.whole, repair=repair)
-    for skip in found.skipped[:5]:
-        warn(f"skipped line {skip.line} (byte {skip.offset}): {skip.reason}")
-    if len(found.skipped) > 5:
-        warn(f"skipped {len(found.skipped):,} lines in all")
-    for change in found.repaired[:5]:
-        warn(f"repaired messages[{change.index}]: {change.code} {change.id}".rstrip())
-    if len(found.repaired) > 5:
-        warn(f"repaired {len(found.repaired):,} places in all")
+    found = _read(options, _source(options), repair=True)
+    _tell(found)
+    return found
+
+
+def raw(options: argparse.Namespace) -> Transcript:
+    """The transcript as it would be judged: a log as it would be sent, a list of messages as it stands."""
+    source = _source(options)
+    found = _read(options, source, repair=False)
+    if found.format in LOGS:
+        found = _read(options, source, repair=True)
+    _tell(found)
     return found
 
 
@@ -57,40 +60,61 @@ def sendable(options: argparse.Namespace) -> Transcript:
     Raises:
         MessageError: names the first problem of a list, and how many there are.
     """
-    found = load(options, repair=True)
-    if found.format not in LOGS and found.repaired and options.file != "-":
-        raw = formats.read(options.file, format=options.format, whole=options.whole, repair=False)
-        problems = validate(raw.messages, provider=raw.provider, in_flight=True)
-        if problems:
-            first = problems[0]
-            path = f"messages[{first.index}]" + (f".content[{first.block}]" if first.block is not None else "")
+    source = _source(options)
+    found = _read(options, source, repair=True)
+    if found.format not in LOGS and found.repaired:
+        built = _read(options, source, repair=False)
+        if problems := validate(built.messages, provider=built.provider, in_flight=True):
             more = f" (and {len(problems) - 1} more: see trimtab validate)" if len(problems) > 1 else ""
-            raise MessageError(f"{first.code}: {first.message}{more}", path=path, index=first.index, hint=first.fix)
+            raise problems[0].error(more)
+    _tell(found)
     return found
 
 
+def _source(options: argparse.Namespace) -> str | bytes:
+    return sys.stdin.buffer.read() if options.file == "-" else str(options.file)
+
+
+def _read(options: argparse.Namespace, source: str | bytes, *, repair: bool) -> Transcript:
+    return formats.read(source, format=options.format, whole=options.whole, repair=repair)
+
+
+def _tell(found: Transcript) -> None:
+    """Notes on what could not be read, and on what was repaired."""
+    for skip in found.skipped[:5]:
+        warn(f"skipped line {skip.line} (byte {skip.offset}): {skip.reason}")
+    if len(found.skipped) > 5:
+        warn(f"skipped {len(found.skipped):,} lines in all")
+    for change in found.repaired[:5]:
+        warn(f"repaired messages[{change.index}]: {change.code} {change.id}".rstrip())
+    if len(found.repaired) > 5:
+        warn(f"repaired {len(found.repaired):,} places in all")
+
+
 def model_of(options: argparse.Namespace, found: Transcript) -> str:
-    """The model to count and plan for."""
-    return str(options.model or found.model or DEFAULT_MODEL)
+    """The model to count and plan for; says which one is taken where nobody named it."""
+    if named := options.model or found.model:
+        return str(named)
+    assumed = DEFAULT_MODELS.get(found.provider, DEFAULT_MODEL)
+    warn(f"no model is named: counted for {assumed} (--model says another)")
+    return assumed
 
 
 def tokens(text: str) -> int:
     """A number of tokens: 200000, 200k, 1m."""
-    scale = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1)
-    number = float(text[:-1] if scale > 1 else text.replace(",", "").replace("_", "")) * scale
+    found = re.fullmatch(r"(\d[\d,_]{0,15}|\d{1,6}\.\d+(?=[kKmM]))([kKmM]?)", text)
+    number = float(re.sub("[,_]", "", found[1])) * _SCALE[found[2].lower()] if found else 0
     if number < 1 or number != int(number):
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens: write 20000, 20k or 1m")
     return int(number)
 
 
 def target(text: str) -> float:
     """A target: tokens (20000, 20k), a share (0.5) or a percentage (50%)."""
-    if text.endswith("%"):
-        share = float(text[:-1]) / 100
-    elif "." in text and text[-1:].isdigit():
-        share = float(text)
-    else:
+    share = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)%|(0?\.\d+)", text)
+    if share is None:
         return tokens(text)
-    if not 0 < share < 1:
-        raise ValueError(text)
-    return share
+    value = float(share[1]) / 100 if share[1] else float(share[2])
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share: write more than 0 and less than 1, or 100%")
+    return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from ._files import archive_url, to_text, write
@@ -34,7 +35,6 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compacts, writes, and says what was done and how to undo it."""
     from .._compactor import Compactor
-    from ..archive import MemoryArchive
 
     found = sendable(options)
     url = options.archive or archive_url()
@@ -56,8 +56,7 @@ def run(options: argparse.Namespace) -> int:
         instructions=options.instructions,
     )
     write(options.output, to_text(done.messages, options.output))
-    keep = "" if url != "memory" else MemoryArchive.__name__
-    report = _report(done, url, keep)
+    report = _report(done, url)
     if options.json and options.output != "-":
         answer(report)
     else:
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _report(done: Compaction, url: str, forgotten: str) -> dict[str, Any]:
+def _report(done: Compaction, url: str) -> dict[str, Any]:
     from .._plan import Drop, Prune, StripThinking, Summarize, Truncate
 
     plan, zone = done.plan, done.plan.zone()
@@ -88,7 +87,7 @@ def _report(done: Compaction, url: str, forgotten: str) -> dict[str, Any]:
         "summarizer": done.summarizer,
         "reason": done.reason,
         "ref": done.ref,
-        "archive": None if forgotten else url.removeprefix("sqlite:///"),
+        "archive": None if url == "memory" else url,
     }
 
 
@@ -114,12 +113,8 @@ def _print(report: dict[str, Any], output: str) -> None:
     if ";" in report["reason"]:
         line(f"  note        {report['reason'].split(';', 1)[1].strip()}")
     if report["archive"]:
-        line(f"  archive     {report['archive']}")
-        place = "" if report["archive"] == archive_url().removeprefix("sqlite:///") else f" --archive {_url(report)}"
+        line(f"  archive     {report['archive'].removeprefix('sqlite:///')}")
+        place = "" if report["archive"] == archive_url() else f" --archive {shlex.quote(report['archive'])}"
         line(f"  undo        trimtab restore {report['ref']}{place}")
     else:
         line("  archive     in memory: gone now, there is no way back")
-
-
-def _url(report: dict[str, Any]) -> str:
-    return f"sqlite:///{report['archive']}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._files import archive_url, to_text, write
+from ._files import archive_url, existing, to_text, write
 from ._say import answer, warn
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     """Writes the originals."""
     from ..archive import open_archive
 
-    messages = open_archive(options.archive or archive_url()).load(options.ref)
+    messages = open_archive(existing(options.archive or archive_url())).load(options.ref)
     write(options.output, to_text(messages, options.output))
     if options.json and options.output != "-":
         answer({"ref": options.ref, "messages": len(messages), "output": options.output})

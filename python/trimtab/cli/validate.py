@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ._input import LOGS, add_file, load
+from ._input import add_file, raw
 from ._say import answer, say
 
 if TYPE_CHECKING:
@@ -27,9 +27,7 @@ def run(options: argparse.Namespace) -> int:
     """Validates: a log as it would be sent, a list of messages as it stands."""
     from .._validate import validate
 
-    found = load(options, repair=False)
-    if found.format in LOGS:
-        found = load(options)
+    found = raw(options)
     problems = validate(found.messages, provider=found.provider, in_flight=options.in_flight)
     if options.json:
         answer([asdict(problem) for problem in problems])
@@ -37,5 +35,6 @@ def run(options: argparse.Namespace) -> int:
         for problem in problems:
             say(str(problem))
         what = f"{len(found.messages):,} messages, {found.provider}"
-        say(f"refused: {len(problems):,} problems in {what}" if problems else f"ok: {what}")
+        many = f"{len(problems):,} problem{'s' if len(problems) > 1 else ''}"
+        say(f"refused: {many} in {what}" if problems else f"ok: {what}")
     return int(bool(problems))

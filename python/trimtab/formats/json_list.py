@@ -96,19 +96,20 @@ def _check(messages: list[Any], name: str) -> None:
                 continue
             what = f"type is {kind!r:.40}" if kind not in (None, "message") else "no role"
             what += " and no type" if kind is None else ""
-            raise MessageError(f"not a message: {what}", path=path, index=i, hint=_HINT)
+            hint = 'give each message a role, such as "user" or "assistant"'
+            raise MessageError(f"not a message: {what}", path=path, index=i, hint=hint)
         content = message.get("content")
         if not isinstance(content, (str, list)) and not (content is None and role == "assistant"):
-            raise MessageError(
-                f"content is a string or a list, got {_named(content)}", path=f"{path}.content", index=i, hint=_HINT
-            )
+            hint = 'write text as a string, anything else as a list of blocks with a "type"'
+            what = f"content is a string or a list, got {_named(content)}"
+            raise MessageError(what, path=f"{path}.content", index=i, hint=hint)
         for j, block in enumerate(content if isinstance(content, list) else ()):
             if not isinstance(block, dict) or not isinstance(block.get("type"), str):
                 raise MessageError(
                     f"a content block is an object with a type, got {_named(block)}",
                     path=f"{path}.content[{j}]",
                     index=i,
-                    hint=_HINT,
+                    hint='write a block as {"type": "text", "text": "..."}',
                 )
 
 

@@ -29,12 +29,15 @@ class Draft:
     Attributes:
         ledger: where they come from.
         pins: messages that the caller pinned.
-        binds_thinking: whether an edit costs all thinking.
+        binds_thinking: whether an edit costs all thinking. What stands in front of the edit goes too: taking thinking
+            from the start is allowed, and one rule is easier to trust than two.
+        frame: most tokens of a summary's envelope, its note and the acknowledgement behind it.
     """
 
     ledger: Ledger
     pins: tuple[int, ...] = ()
     binds_thinking: bool = False
+    frame: int = 160
 
     @cached_property
     def owner(self) -> NDArray[np.int64]:
@@ -141,8 +144,12 @@ class Draft:
         return found[found >= self.head]
 
     def results(self, start: int, stop: int, *, at_least: int, without: Iterable[int] = ()) -> NDArray[np.int64]:
-        """Rows of unpruned results in messages ``start`` to ``stop`` with more than ``at_least`` tokens."""
-        fits = (self.kind == Kind.RESULT) & (self.tokens > at_least) & ((self.flags & RowFlag.PRUNED) == 0)
+        """Rows of results that can be edited, in messages ``start`` to ``stop`` with more than ``at_least`` tokens."""
+        fits = (
+            (self.kind == Kind.RESULT)
+            & (self.tokens > at_least)
+            & ((self.flags & (RowFlag.PRUNED | RowFlag.WHOLE)) == 0)
+        )
         fits &= (self.owner >= start) & (self.owner < stop)
         if without := tuple(without):
             fits &= ~np.isin(self.owner, without)

@@ -2,6 +2,3 @@
 
 PLACEHOLDER = 24
 """Most tokens of a pruned result's placeholder, in any family."""
-
-FRAME = 120
-"""Most tokens of a summary's envelope, its note and the acknowledgement behind it."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import _core
 from .._plan import Prune, Summarize, Truncate
-from ._sizes import FRAME, PLACEHOLDER
+from ._sizes import PLACEHOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ class SummarizeZone:
         fixed = int(draft.cost[: draft.head].sum() + draft.cost[list(verbatim)].sum())
         cost[: draft.head] = 0
         cost[list(verbatim)] = 0
-        room = target - limit - FRAME - fixed
+        room = target - limit - draft.frame - fixed
         cut = _core.split(cost.astype("uint32"), draft.safe, keep=max(room, 0))
         cut = draft.last_group if cut is None else min(cut, draft.last_group)
         left = room - int(cost[cut:].sum())

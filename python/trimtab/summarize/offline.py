@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -62,11 +63,22 @@ def offline(ask: Ask, /) -> str:
             terms.mark(line.text, _terms.FAILED)
     terms.settle(folders(known))
     candidates = [*_from_lines(lines, terms, size, ask.instructions), *_from_terms(terms, known, before, size, names)]
-    return fitted(candidates, ask.max_tokens, ask.count)
+    return fitted(candidates, ask.max_tokens, ask.count) or _tally(known, ask)
 
 
 def _spoken(parts: Iterable[Part]) -> Iterator[Part]:
     return (part for part in parts if part.kind in {"user", "assistant"})
+
+
+def _tally(known: list[Part], ask: Ask) -> str:
+    """Where nothing stands out: how often each tool was called, as far as the limit goes."""
+    calls = Counter(clean(part.name, 60) for part in known if part.kind == "call")
+    words = [f"{name} {times:,}" for name, times in calls.most_common() if name]
+    for shown in range(min(len(words), 20), 0, -1):
+        line = f"## Commands\n- {sum(calls.values()):,} tool calls: {', '.join(words[:shown])}"
+        if ask.count(line) <= ask.max_tokens:
+            return line
+    return ""
 
 
 def _repeats(part: Part, previous: str | None) -> bool:

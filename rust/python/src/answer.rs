@@ -3,6 +3,7 @@
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use trimtab_core::ledger::cut;
+use trimtab_core::text::envelope;
 use trimtab_core::truncate as cutting;
 use trimtab_core::validate::{self as rules, Options};
 
@@ -54,4 +55,10 @@ pub fn truncate(
 ) -> PyResult<String> {
     let (text, counter) = (Text::of_either(text)?, counter.get().0);
     released(py, || Ok(cutting::head_tail(text.as_ref(), max_tokens, &counter)))
+}
+
+/// The digest that a summary's envelope carries.
+#[pyfunction]
+pub fn digest(text: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(envelope::digest(Text::of_either(text)?.as_ref()))
 }

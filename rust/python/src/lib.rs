@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::answer::{split, truncate, validate};
+    use super::answer::{digest, split, truncate, validate};
     #[pymodule_export]
     use super::counter::Counter;
     #[pymodule_export]
@@ -27,8 +27,9 @@ mod _core {
     fn init(m: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::types::PyModuleMethods;
         m.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        m.add("ENVELOPE", trimtab_core::ledger::builder::ENVELOPE)?;
-        m.add("PRUNED", trimtab_core::ledger::builder::PRUNED)?;
+        m.add("ENVELOPE", trimtab_core::text::envelope::ENVELOPE)?;
+        m.add("CLOSE", trimtab_core::text::envelope::CLOSE)?;
+        m.add("PRUNED", trimtab_core::text::envelope::PRUNED)?;
         Ok(())
     }
 }

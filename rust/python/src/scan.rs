@@ -31,11 +31,18 @@ pub fn scan(messages: &Bound<'_, PyAny>, provider: Provider, counter: &Counter) 
     released(py, || builder.finish(counter))
 }
 
-/// What Python raised, where it is no error but a wish to stop; else the core's error, with its place.
+/// What Python raised, where it is no error but a wish to stop; else the core's error.
+fn met(error: Error) -> Problem {
+    match view::raised() {
+        Some(stop) if !Python::attach(|py| stop.is_instance_of::<PyException>(py)) => Problem::Raised(stop),
+        _ => Problem::Core(error),
+    }
+}
+
+/// The same, with the place of what cannot be read.
 fn at(error: Error, index: usize, builder: &Builder<Text>) -> Problem {
-    match (view::raised(), error) {
-        (Some(stop), _) if !Python::attach(|py| stop.is_instance_of::<PyException>(py)) => Problem::Raised(stop),
-        (_, Error::Argument(what)) => {
+    match met(error) {
+        Problem::Core(Error::Argument(what)) => {
             let hint = "pass plain dicts, lists, strings and numbers; of SDK objects what .model_dump() gives";
             Problem::Core(if builder.messages() > index {
                 builder.bad("", &what, hint)
@@ -43,7 +50,7 @@ fn at(error: Error, index: usize, builder: &Builder<Text>) -> Problem {
                 Error::Message { path: format!("messages[{index}]"), index, what, hint: hint.to_owned() }
             })
         }
-        (_, other) => Problem::Core(other),
+        other => other,
     }
 }
 
@@ -93,8 +100,8 @@ fn found(messages: &Bound<'_, PyAny>) -> PyResult<Option<Provider>> {
     each(messages, |_, message| {
         if found.is_none() {
             let view = View(message);
-            found = shape::detect(&view).map_err(Problem::Core)?;
-            system |= shape::is_system(&view).map_err(Problem::Core)?;
+            found = shape::detect(&view).map_err(met)?;
+            system |= shape::is_system(&view).map_err(met)?;
         }
         Ok(())
     })?;

@@ -7,13 +7,8 @@ use crate::error::Error;
 use crate::media;
 use crate::node::{Node, encoded, write_json};
 use crate::text::count::map_many;
+use crate::text::envelope;
 use crate::text::{Counter, Size};
-
-/// How a summary in our envelope begins; the binding writes it (`trimtab.place`), the scan knows it again.
-pub const ENVELOPE: &str = "<trimtab-summary ";
-
-/// What a pruned result begins with.
-pub const PRUNED: &str = "[trimtab: pruned ";
 
 /// A piece of a row's text.
 enum Piece<T> {
@@ -242,8 +237,8 @@ fn traits(text: &str) -> u16 {
     pick(text.is_empty(), RowFlag::Empty)
         | pick(text.trim().is_empty(), RowFlag::Blank)
         | pick(text.ends_with(char::is_whitespace), RowFlag::Trailing)
-        | pick(text.starts_with(ENVELOPE), RowFlag::Summary)
-        | pick(text.starts_with(PRUNED), RowFlag::Pruned)
+        | pick(envelope::is_summary(text), RowFlag::Summary)
+        | pick(envelope::is_pruned(text), RowFlag::Pruned)
 }
 
 /// The traits of a row that goes on with a piece: empty if all are, trailing as the last is, marked as the first is.

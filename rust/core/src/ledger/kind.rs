@@ -78,6 +78,8 @@ pub enum RowFlag {
     Pruned = 128,
     /// A field that the provider requires is missing.
     Incomplete = 256,
+    /// It is a result whose content has a shape of its own: moved whole, never edited.
+    Whole = 512,
 }
 
 /// What is notable about a message.

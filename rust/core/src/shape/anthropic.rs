@@ -64,11 +64,8 @@ fn blocks<N: Node>(content: Option<&N>, builder: &mut Builder<N::Text>) -> Resul
 fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Error> {
     if block.shape() != Shape::Map {
         let what = format!("is {}, expected a block", block.shape().name());
-        return Err(builder.bad(
-            "",
-            &what,
-            "a block is a dict with a \"type\", such as {\"type\": \"text\", \"text\": \"...\"}",
-        ));
+        let hint = "a block is a dict with a \"type\"; of SDK objects pass what .model_dump() gives";
+        return Err(builder.bad("", &what, hint));
     }
     let Some(name) = text_of(block, Key::Type)? else {
         return Err(builder.bad("type", "is missing or no string", "each block names its type, such as \"text\""));
@@ -117,7 +114,11 @@ fn fields<N: Node>(kind: Kind, name: &str, block: &N, builder: &mut Builder<N::T
         }
         Kind::ServerResult => {
             identify(block, Key::ToolUseId, builder)?;
-            block.get(Key::Content)?.map_or(Ok(()), |content| returned(&content, builder))
+            match block.get(Key::Content)? {
+                Some(content) if content.shape() == Shape::List => returned(&content, builder),
+                Some(content) => builder.json_with_files(&content), // an error, or what code execution gave
+                None => Ok(()),
+            }
         }
         Kind::Thinking => thinking(name, block, builder),
         Kind::Image => picture(block, builder),

@@ -145,8 +145,11 @@ fn action<N: Node>(name: &str, item: &N, builder: &mut Builder<N::Text>) -> Resu
             builder.message(Role::Tool);
             builder.row(Kind::Result, name);
             identify(item, Key::CallId, builder)?;
+            if !answer {
+                builder.flag(RowFlag::Whole);
+            }
             match item.get(Key::Output)? {
-                Some(output) if output.shape() != Shape::Null => returned(&output, builder),
+                Some(output) if answer && output.shape() != Shape::Null => returned(&output, builder),
                 _ if answer => {
                     builder.flag(RowFlag::Incomplete);
                     Ok(())

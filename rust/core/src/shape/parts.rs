@@ -83,6 +83,9 @@ pub fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<
             Ok(())
         }
         Shape::List => content.items(&mut |part| {
+            if part.shape() != Shape::Map {
+                builder.flag(RowFlag::Incomplete);
+            }
             cached(&part, builder)?;
             match text_of(&part, Key::Type)?.as_ref().map(AsRef::as_ref) {
                 Some("text" | "input_text" | "output_text" | "summary_text" | "reasoning_text") => {
@@ -95,7 +98,10 @@ pub fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<
             }
         }),
         Shape::Null => Ok(()),
-        _ => builder.json_with_files(content),
+        _ => {
+            builder.flag(RowFlag::Incomplete); // text or parts is all that a provider takes
+            builder.json_with_files(content)
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod count;
 pub mod encoding;
+pub mod envelope;
 pub mod estimate;
 mod pool;
 

@@ -1,0 +1,120 @@
+"""Two drivers of a flow, one plain, one asynchronous, and the outside world that answers it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from ._flow import Commit, Compaction, Store, Write
+from ._log import log
+from .hooks import Review
+from .summarize import open_summarizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from ._flow import Want
+    from .archive import Archive
+    from .events import Event
+    from .hooks import PreCompact
+    from .summarize import Summarizer
+
+
+class Outside:
+    """Answers a flow's wants: asks the hook, keeps the archive, calls the summarizer, tells the listeners.
+
+    Attributes:
+        archive: keeps the originals.
+        summarizer: the caller's own.
+        pre_compact: the hook, if there is one.
+        listeners: told what happened.
+    """
+
+    def __init__(
+        self,
+        archive: Archive,
+        summarizer: Summarizer,
+        pre_compact: PreCompact | None,
+        listeners: tuple[Callable[[Event], None], ...],
+    ) -> None:
+        """Holds the four; opens nothing."""
+        self.archive = archive
+        self.summarizer = summarizer
+        self.pre_compact = pre_compact
+        self.listeners = listeners
+
+    def answer(self, want: Want) -> object:
+        """What the flow asked for; may be awaitable."""
+        match want:
+            case Review():
+                return self.pre_compact(want) if self.pre_compact else None
+            case Store(messages):
+                return self.archive.store(messages)
+            case Write(ask, fallback):
+                return (open_summarizer(fallback)[1] if fallback else self.summarizer)(ask)
+            case Commit(record):
+                self.archive.commit(record)
+            case event:
+                self._tell(event)
+        return None
+
+    def _tell(self, event: Event) -> None:
+        for listener in self.listeners:
+            try:
+                listener(event)
+            except Exception:  # noqa: BLE001 - told after the fact: a listener cannot undo it
+                log.exception("a listener raised on %s", type(event).__name__)
+
+
+def run(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
+    """Drives a flow where nothing is asynchronous.
+
+    Raises:
+        TypeError: a hook or a summarizer is asynchronous; nothing was changed.
+    """
+    step = _advance(flow, None, None)
+    while not isinstance(step, Compaction):
+        answer, failure = _attempt(outside, step)
+        if inspect.isawaitable(answer):
+            flow.close()
+            if inspect.iscoroutine(answer):
+                answer.close()
+            raise TypeError("a hook or summarizer is asynchronous: use acompact")
+        step = _advance(flow, answer, failure)
+    return step
+
+
+async def arun(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
+    """Drives a flow whose hooks and summarizers may be asynchronous; archive and plain summarizers work in a thread."""
+    import asyncio  # noqa: PLC0415 - 24 ms, paid by those who have a loop running anyway
+
+    step = _advance(flow, None, None)
+    while not isinstance(step, Compaction):
+        if isinstance(step, Store | Commit | Write):
+            answer, failure = await asyncio.to_thread(_attempt, outside, step)
+        else:
+            answer, failure = _attempt(outside, step)
+        if inspect.isawaitable(answer):
+            try:
+                answer = await answer
+            except Exception as error:  # noqa: BLE001 - the flow decides what a failure means
+                failure = error
+        step = _advance(flow, answer, failure)
+    return step
+
+
+def _attempt(outside: Outside, want: Want) -> tuple[object, Exception | None]:
+    """The answer or the failure, as values: some exceptions, StopIteration first, do not travel between threads."""
+    try:
+        return outside.answer(want), None
+    except Exception as error:  # noqa: BLE001 - the flow decides what a failure means
+        return None, error
+
+
+def _advance(flow: Generator[Want, Any, Compaction], answer: object, failure: Exception | None) -> Want | Compaction:
+    """The next want, or what came of it all."""
+    try:
+        return flow.send(answer) if failure is None else flow.throw(failure)
+    except StopIteration as done:
+        result: Compaction = done.value
+        return result
