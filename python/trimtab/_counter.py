@@ -84,9 +84,9 @@ def scan(messages: Sequence[Message], counter: _core.Counter, provider: str | No
         raise message_error(error) from None
 
 
-def overhead(counter: Counter, *, system: object = None, tools: object = None) -> int:
-    """Tokens of what is sent beside the messages: system text and tool definitions, as compact JSON."""
-    texts = [_text(part) for part in (system, tools) if part]
+def overhead(counter: Counter, *, system: object = None, tools: object = None, **options: object) -> int:
+    """Tokens of what is sent beside the messages: system text, and tool definitions and options as compact JSON."""
+    texts = [_text(part) for part in (system, tools, *options.values()) if part]
     return sum(counter.count(text) for text in texts)
 
 
@@ -114,6 +114,9 @@ def count(
     model: str | Model,
     system: object = None,
     tools: object = None,
+    tool_choice: object = None,
+    thinking: object = None,  # noqa: ARG001 - part of a request; what it adds is said below
+    output_config: object = None,
     provider: Provider | None = None,
 ) -> int:
     """Tokens of a text, or of a whole request, for a model.
@@ -123,6 +126,9 @@ def count(
         model: an id, or a ``Model`` of your own.
         system: the system prompt, where it is sent beside the messages.
         tools: tool definitions.
+        tool_choice: which of them are to be called.
+        thinking: how the model is to think; it changes the answer, and adds nothing to the prompt.
+        output_config: the form of the answer.
         provider: the messages' shape, where it cannot be seen from them.
 
     Raises:
@@ -136,4 +142,5 @@ def count(
     if isinstance(messages, str):
         return counter.count(messages)
     total: Any = scan(messages, counter, provider).total
-    return int(total) + overhead(counter, system=system, tools=tools)
+    beside = overhead(counter, system=system, tools=tools, tool_choice=tool_choice, output_config=output_config)
+    return int(total) + beside

@@ -197,7 +197,8 @@ def _summary(job: Job, plan: Plan) -> Generator[Want, Any, tuple[Plan, str | Non
     if not isinstance(zone, Summarize):
         return plan, None, None
     ask = _ask(job, zone)
-    steps = [None, *(step for step in job.policy.fallback if step != job.summarizer or step != "offline")]
+    # None is the caller's own; the offline one does not take its own place.
+    steps = [None, *(step for step in job.policy.fallback if not step == job.summarizer == "offline")]
     failed = ""
     for step, instead in zip(steps, [*steps[1:], None], strict=True):
         if step == "error":
