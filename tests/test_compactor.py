@@ -447,6 +447,20 @@ def test_results_without_text_are_pruned_to_what_the_provider_takes(content: lis
     assert check(list(done.messages), "anthropic") == []
 
 
+def test_a_truncated_result_keeps_the_pictures_that_leave_room_for_text() -> None:
+    from trimtab._apply import _shortened
+
+    counter = trimtab.Counter("o200k_base")
+    picture = {"type": "image", "source": {"type": "url", "url": "a"}}
+    content = [{"type": "text", "text": "line of a log\n" * 2_000}, picture]
+    roomy = _shortened(content, 3_000, counter, "anthropic")
+    assert roomy[1:] == [picture]
+    assert "bytes left out" in roomy[0]["text"]
+    tight = _shortened(content, 1_000, counter, "anthropic")
+    assert [part["type"] for part in tight] == ["text"]
+    assert counter.count(tight[0]["text"]) <= 1_000
+
+
 def test_outputs_with_a_shape_of_their_own_are_moved_whole() -> None:
     items = [{"type": "message", "role": "user", "content": "go"}]
     for n in range(6):

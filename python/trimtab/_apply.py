@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._counter import scan
 from ._errors import PlanError
 from ._plan import Drop, Prune, StripThinking, Summarize, Truncate
 
@@ -109,9 +110,7 @@ def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter:
                     change(row, partial(_like, text=_placeholder(int(tokens[row])), kind=kind))
             case Truncate(rows, most):
                 for row in rows:
-                    placeholder = _placeholder(int(tokens[row]))
-                    cut = partial(_core.truncate, max_tokens=most, counter=counter)
-                    change(row, partial(_shortened, cut=cut, kind=kind, placeholder=placeholder))
+                    change(row, partial(_shortened, most=most, counter=counter, provider=plan.provider))
             case StripThinking(rows):
                 blocks: dict[int, set[int]] = {}
                 for row in rows:
@@ -144,14 +143,18 @@ def _like(old: object, text: str, kind: str) -> Any:
     return [{"type": kind, "text": text}] if isinstance(old, list) else text
 
 
-def _shortened(old: object, cut: Callable[[str], str], kind: str, placeholder: str) -> Any:
-    """The content with its text cut; pictures and files go, they cannot be cut."""
+def _shortened(old: object, most: int, counter: Counter, provider: str) -> Any:
+    """The content with its text cut to what its pictures and files leave; they go where they leave too little."""
     if not isinstance(old, list):
-        return cut(old if isinstance(old, str) else str(old))
+        return _core.truncate(old if isinstance(old, str) else str(old), max_tokens=most, counter=counter)
     texts = [part["text"] for part in old if isinstance(part, dict) and isinstance(part.get("text"), str)]
-    if len(texts) < len(old):
-        texts.append(placeholder)
-    return _like(old, cut("\n".join(texts)) if any(texts) else placeholder, kind)
+    others = [part for part in old if not (isinstance(part, dict) and isinstance(part.get("text"), str))]
+    held = int(scan([{"role": "user", "content": others}], counter, provider).total) if others else 0
+    if held > most * 3 // 4:
+        texts.append(_placeholder(held))
+        others, held = [], 0
+    text = _core.truncate("\n".join(texts), max_tokens=most - held, counter=counter)
+    return [*([{"type": TEXT_TYPE[provider], "text": text}] if text else []), *others]
 
 
 def _without(message: Message | None, blocks: set[int]) -> Message | None:
