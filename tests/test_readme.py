@@ -59,3 +59,18 @@ def test_everything_public_has_a_docstring_and_a_home() -> None:
         value = getattr(trimtab, name)
         assert name in {"Message", "Provider", "__version__"} or value.__doc__, name
     assert set(dir(trimtab)) == set(trimtab.__all__)
+
+
+def test_every_public_method_and_column_says_what_it_gives() -> None:
+    import trimtab
+
+    for owner in (trimtab.Counter, trimtab.Ledger, trimtab.Compactor, trimtab.Plan, trimtab.Model, trimtab.Budget):
+        for name in dir(owner):
+            value = getattr(owner, name)
+            field = name in getattr(owner, "__dataclass_fields__", ())  # told in the docstring of the class
+            if not name.startswith("_") and not field and (callable(value) or hasattr(value, "__get__")):
+                assert value.__doc__, f"{owner.__name__}.{name}"
+    columns = ("owner", "kind", "tokens", "pair", "bytes", "chars", "utf16", "flags", "role", "marks", "first", "safe")
+    for name in columns:
+        array = getattr(trimtab.Ledger.of([], counter=trimtab.Counter("o200k_base")), name)
+        assert f": {array.dtype}, shape (" in getattr(trimtab.Ledger, name).__doc__, name

@@ -27,11 +27,19 @@ impl Counter {
         Ok(Self(counter.with_rates(Rates { given, written, call, message })))
     }
 
+    /// What does the counting.
     #[getter]
     fn engine(&self) -> String {
         self.0.engine()
     }
 
+    /// Tokens of a text, as a user would send it. Linear in its length; the interpreter is released for long texts.
+    ///
+    /// Args:
+    ///     text: str (lone surrogates count as U+FFFD) or bytes (what is not UTF-8 counts as U+FFFD).
+    ///
+    /// Raises:
+    ///     TypeError: it is neither.
     fn count(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<usize> {
         // Releasing the interpreter costs about as much as counting a short text.
         const SHORT: usize = 2_000;
@@ -42,6 +50,10 @@ impl Counter {
         released(py, || Ok(self.0.count(text.as_ref())))
     }
 
+    /// Tokens of each text: uint32, shape (texts,). In parallel where that gains.
+    ///
+    /// Raises:
+    ///     TypeError: texts is one text, or holds something else.
     fn count_many<'py>(&self, py: Python<'py>, texts: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
             return Err(PyTypeError::new_err("texts must be a sequence of texts, got a single one"));
@@ -50,11 +62,20 @@ impl Counter {
         Ok(released(py, || self.0.count_many(&texts))?.to_pyarray(py))
     }
 
+    /// Whether a text has more than n tokens, found without counting the rest.
     fn exceeds(&self, py: Python<'_>, text: &Bound<'_, PyAny>, n: usize) -> PyResult<bool> {
         let text = Text::of_either(text)?;
         released(py, || Ok(self.0.exceeds(text.as_ref(), n)))
     }
 
+    /// What each message adds to the model's prompt: uint32, shape (messages,).
+    ///
+    /// Args:
+    ///     messages: a list or tuple of messages in any provider's shape.
+    ///     provider: the shape; found from the messages where it is None.
+    ///
+    /// Raises:
+    ///     ValueError: a message cannot be read; args are what, path, index and hint.
     #[pyo3(signature = (messages, *, provider=None))]
     fn per_message<'py>(
         &self,
@@ -67,6 +88,7 @@ impl Counter {
         Ok(ledger.per_message().map_err(to_py)?.to_pyarray(py))
     }
 
+    /// The bytes of each token of an encoding, by rank.
     #[staticmethod]
     fn vocabulary<'py>(py: Python<'py>, encoding: &str) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let tokens = Encoding::named(encoding).map_err(to_py)?.vocabulary();

@@ -15,6 +15,8 @@ use crate::counter::Counter;
 use crate::scan::{provider_of, scan};
 
 /// A transcript as numbers: one row a content block, in order.
+///
+/// Each column is a new C-contiguous array. ``len()`` is the number of messages.
 #[pyclass(frozen, module = "trimtab._core")]
 pub struct Ledger {
     pub columns: ledger::Ledger,
@@ -24,6 +26,17 @@ pub struct Ledger {
 
 #[pymethods]
 impl Ledger {
+    /// Reads messages once.
+    ///
+    /// Args:
+    ///     messages: a list or tuple of messages, in one provider's shape; not changed.
+    ///     counter: counts the texts.
+    ///     provider: the shape; found from the messages where it is None.
+    ///
+    /// Raises:
+    ///     ValueError: a message cannot be read; args are what, path, index and hint.
+    ///     TypeError: messages is no list or tuple.
+    ///     OverflowError: more rows or tokens than a uint32 can name.
     #[staticmethod]
     #[pyo3(signature = (messages, *, counter, provider=None))]
     fn of(messages: &Bound<'_, PyAny>, counter: &Bound<'_, Counter>, provider: Option<&str>) -> PyResult<Self> {
@@ -31,6 +44,10 @@ impl Ledger {
         Ok(Self { columns: scan(messages, provider, &counter)?, provider, counter })
     }
 
+    /// A ledger of these messages and those behind them: only the new ones are read.
+    ///
+    /// Raises:
+    ///     ValueError: a message cannot be read; its index is that in the whole.
     fn extend(&self, messages: &Bound<'_, PyAny>) -> PyResult<Self> {
         let tail = scan(messages, self.provider, &self.counter)
             .map_err(|error| moved(messages.py(), error, self.columns.messages()))?;
@@ -42,104 +59,136 @@ impl Ledger {
         self.columns.messages()
     }
 
+    /// The messages' shape, by name.
     #[getter]
     fn provider(&self) -> &'static str {
         self.provider.name()
     }
 
+    /// The message of each row: uint32, shape (rows,).
     #[getter]
     fn owner<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.columns.owner.to_pyarray(py)
     }
 
+    /// What each row is, a Kind: uint8, shape (rows,).
     #[getter]
     fn kind<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
         PyArray1::from_iter(py, self.columns.kind.iter().map(|k| *k as u8))
     }
 
+    /// Tokens of each row, with the model's rates: uint32, shape (rows,).
     #[getter]
     fn tokens<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.columns.tokens.to_pyarray(py)
     }
 
+    /// The row that each row is paired with, call and result; -1 for none: int32, shape (rows,).
     #[getter]
     fn pair<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.columns.pair.to_pyarray(py)
     }
 
+    /// Bytes of UTF-8 of each row's text: uint32, shape (rows,).
     #[getter]
     fn bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.columns.bytes.to_pyarray(py)
     }
 
+    /// Unicode scalar values of each row's text: uint32, shape (rows,).
     #[getter]
     fn chars<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.columns.chars.to_pyarray(py)
     }
 
+    /// UTF-16 units of each row's text: uint32, shape (rows,).
     #[getter]
     fn utf16<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.columns.utf16.to_pyarray(py)
     }
 
+    /// RowFlag bits of each row: uint16, shape (rows,).
     #[getter]
     fn flags<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
         self.columns.flags.to_pyarray(py)
     }
 
+    /// Who speaks in each message, a Role: uint8, shape (messages,).
     #[getter]
     fn role<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
         PyArray1::from_iter(py, self.columns.role.iter().map(|r| *r as u8))
     }
 
+    /// Mark bits of each message: uint16, shape (messages,).
     #[getter]
     fn marks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
         self.columns.marks.to_pyarray(py)
     }
 
+    /// The first row of each message, and the number of rows: uint32, shape (messages + 1,).
     #[getter]
     fn first<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.columns.first.to_pyarray(py)
     }
 
+    /// For each cut, whether no group straddles it: bool, shape (messages + 1,).
     #[getter]
     fn safe<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         self.columns.safe.to_pyarray(py)
     }
 
+    /// Tokens of each message, what it costs by itself included: uint32, shape (messages,).
+    ///
+    /// Raises:
+    ///     OverflowError: a message has more tokens than a uint32 can name.
     #[getter]
     fn per_message<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         Ok(self.columns.per_message().map_err(to_py)?.to_pyarray(py))
     }
 
+    /// Tokens of all messages.
     #[getter]
     fn total(&self) -> u64 {
         let rows: u64 = self.columns.tokens.iter().map(|t| u64::from(*t)).sum();
         rows + u64::from(self.columns.overhead) * self.columns.messages() as u64
     }
 
+    /// What the messages say, as 32 hexadecimal digits; cache markers do not count.
     #[getter]
     fn digest(&self) -> String {
         hex(&self.columns.digest())
     }
 
+    /// What one message says, as 32 hexadecimal digits.
+    ///
+    /// Raises:
+    ///     ValueError: there is no message at index.
     fn digest_of(&self, index: usize) -> PyResult<String> {
         let digest =
             self.columns.digests.get(index).ok_or_else(|| out_of(index, self.columns.messages(), "messages"))?;
         Ok(hex(digest))
     }
 
+    /// Positions of the messages with one of these digests, ascending.
     fn find(&self, digests: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         let wanted = digests.try_iter()?.map(|d| d?.extract()).collect::<PyResult<HashSet<String>>>()?;
         let found = |(index, digest): (usize, &[u8; 16])| wanted.contains(&hex(digest)).then_some(index);
         Ok(self.columns.digests.iter().enumerate().filter_map(found).collect())
     }
 
+    /// The call id of a row, empty where it has none.
+    ///
+    /// Raises:
+    ///     ValueError: there is no such row.
     fn id_of(&self, row: usize) -> PyResult<&str> {
         self.check(row)?;
         Ok(self.columns.ids.get(row))
     }
 
+    /// The tool's name or the block's type of a row.
+    ///
+    /// Raises:
+    ///     ValueError: there is no such row.
     fn name_of(&self, row: usize) -> PyResult<&str> {
         self.check(row)?;
         Ok(self.columns.names.get(row))

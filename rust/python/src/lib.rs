@@ -1,5 +1,6 @@
 //! The border: conversions and signatures. One call in, one call out; the interpreter is released around all work.
 #![allow(clippy::needless_pass_by_value)] // what Python passes is owned: its wrappers come by value
+#![allow(clippy::doc_markdown)] // these docs are Python's docstrings
 
 mod answer;
 mod convert;
