@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import logging
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given, settings
@@ -76,6 +78,27 @@ def test_sync_and_async_do_the_same() -> None:
     again = asyncio.run(trimtab.Compactor(MODEL).acompact(talk(), target=0.5))
     assert again.messages == done.messages
     assert (again.ref, again.reason, again.plan) == (done.ref, done.reason, done.plan)
+
+
+def test_sync_and_async_take_the_same_arguments() -> None:
+    plain, other = (inspect.signature(method) for method in (trimtab.Compactor.compact, trimtab.Compactor.acompact))
+    assert plain == other
+
+
+def test_thinking_that_ends_a_turn_is_refused_unless_it_ends_the_list() -> None:
+    thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": "s"}]}
+    cm = trimtab.Compactor(MODEL)
+    assert cm.compact([*talk(), {"role": "user", "content": "and?"}, thought], target=0.5).ref
+    with pytest.raises(trimtab.MessageError, match="thinking_last"):
+        cm.compact([{"role": "user", "content": "q"}, thought, *talk()], target=0.5)
+
+
+def test_a_pin_finds_its_text_in_any_mapping() -> None:
+    messages = [MappingProxyType(message) for message in talk()]
+    messages[4] = MappingProxyType({"role": "user", "content": ({"type": "text", "text": "keep the public names"},)})
+    cm = trimtab.Compactor(MODEL)
+    cm.pin("public names")
+    assert any(message is messages[4] for message in cm.compact(messages, target=0.3).messages)
 
 
 def test_an_asynchronous_summarizer_and_hook_are_awaited() -> None:

@@ -6,6 +6,7 @@ import random
 import pytest
 
 from checker import check
+from format_cases import assistant, calls, result, text, tool, use, user
 from trimtab._messages import Repaired
 from trimtab.formats._close import close
 from trimtab.formats._entries import BEGINNING, INTERRUPTED, ORPHAN
@@ -14,37 +15,8 @@ ASK, SAY = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "
 THINKING = {"type": "thinking", "thinking": "hm", "signature": "sig"}
 
 
-def text(words):
-    return {"type": "text", "text": words}
-
-
-def use(ref, kind="tool_use"):
-    return {"type": kind, "id": ref, "name": "f", "input": {}}
-
-
-def result(ref, content="ok", kind="tool_result"):
-    return {"type": kind, "tool_use_id": ref, "content": content}
-
-
 def interrupted(ref):
     return result(ref, INTERRUPTED) | {"is_error": True}
-
-
-def user(*blocks):
-    return {"role": "user", "content": list(blocks)}
-
-
-def assistant(*blocks):
-    return {"role": "assistant", "content": list(blocks)}
-
-
-def calls(*refs, **more):
-    made = [{"id": ref, "type": "function", "function": {"name": "f", "arguments": "{}"}} for ref in refs]
-    return {"role": "assistant", "content": None, "tool_calls": made, **more}
-
-
-def tool(ref, content="ok"):
-    return {"role": "tool", "tool_call_id": ref, "content": content}
 
 
 SENDABLE = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -299,6 +300,6 @@ def _pinned(pins: Iterable[tuple[str, str]], ledger: Ledger, messages: Sequence[
 def _holds(value: object, text: str) -> bool:
     if isinstance(value, str):
         return text in value
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return any(_holds(part, text) for part in value.values())
-    return isinstance(value, list) and any(_holds(part, text) for part in value)
+    return isinstance(value, list | tuple) and any(_holds(part, text) for part in value)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from . import _core
 from ._apply import apply
@@ -119,7 +119,7 @@ def check(ledger: Ledger) -> None:
     """
     for finding in _core.validate(ledger, in_flight=True):
         problem = Problem(*finding)
-        if problem.code not in AT_THE_END:
+        if problem.code not in AT_THE_END or problem.index < len(ledger) - 1:
             raise problem.error()
 
 
@@ -226,17 +226,13 @@ def _ask(job: Job, zone: Summarize) -> Ask:
     earlier = [found for message in leaving if (found := summary_in(message))]
     return Ask(
         messages=tuple(message for message in leaving if not summary_in(message)),
-        provider=_provider(job.ledger.provider),
+        provider=cast("Provider", job.ledger.provider),
         max_tokens=zone.max_tokens,
         count=job.counter.count,
         instructions=job.instructions,
         previous="\n".join(earlier) or None,
         after=tuple(job.messages[zone.stop :]),
     )
-
-
-def _provider(name: str) -> Provider:
-    return name  # type: ignore[return-value]
 
 
 def summary_in(message: Message) -> str | None:

@@ -9,7 +9,8 @@ pub const UNKNOWN_IMAGE: u32 = 1_560;
 /// A text page of a PDF, as measured on Claude 4.5 to 5.5 (1,500 to 3,000 in the documentation).
 const PDF_PAGE: u32 = 2_300;
 
-/// Base64 characters of a typical PDF page (50 KB): page counts need the file's structure, which is not read yet.
+/// Base64 characters that are taken for a PDF page (50 KB), a guess: page counts need the file's structure, which is
+/// not read yet.
 const PDF_PAGE_CHARS: usize = 67_000;
 
 /// Base64 characters that are looked at: JPEG metadata may put the size tens of kilobytes in.

@@ -33,7 +33,7 @@ impl Counter {
         self.0.engine()
     }
 
-    /// Tokens of a text, as a user would send it. Linear in its length; the interpreter is released for long texts.
+    /// Tokens of a text, as a user would send it. Linear in its length; the interpreter is released.
     ///
     /// Args:
     ///     text: str (lone surrogates count as U+FFFD) or bytes (what is not UTF-8 counts as U+FFFD).
@@ -41,12 +41,7 @@ impl Counter {
     /// Raises:
     ///     TypeError: it is neither.
     fn count(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<usize> {
-        // Releasing the interpreter costs about as much as counting a short text.
-        const SHORT: usize = 2_000;
         let text = Text::of_either(text)?;
-        if text.as_ref().len() < SHORT {
-            return Ok(self.0.count(text.as_ref()));
-        }
         released(py, || Ok(self.0.count(text.as_ref())))
     }
 

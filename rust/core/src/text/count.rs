@@ -6,7 +6,7 @@ use super::pool;
 use super::{Chars, Encoding, estimate};
 use crate::error::Error;
 
-/// Bytes from which a batch is worth a second thread: counting this much takes about 5 ms, waking a thread 50 us.
+/// Bytes from which a batch is worth a second thread: 64 KB of prose in short texts took 2.4 ms on one, 1.4 ms on two.
 const PARALLEL: usize = 64 * 1024;
 
 /// How a text becomes a number.
