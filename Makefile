@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help demo test lint sessions summaries startup record clean
+.PHONY: help demo test lint sessions summaries startup bench-count record clean
 
 help:            ## the targets
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1 - /'
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1 - /'
 
 .venv/tools: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -44,6 +44,16 @@ sessions: .venv/dev ## every shared session, compacted and judged
 
 summaries: .venv/dev ## what the offline summarizer keeps, beside simpler extracts
 	@$(BIN)/python benches/summaries.py
+
+# A rival that does not install is one row less, said by the bench.
+.venv/rivals: .venv/dev
+	@for rival in "tiktoken>=0.14,<0.15" gigatoken fastokens toktok-rs tokenizers; do \
+		$(BIN)/pip install --quiet --disable-pip-version-check "$$rival" || echo "$$rival does not install here"; \
+	done
+	@touch $@
+
+bench-count: .venv/rivals ## counting beside tiktoken and four others: MB/s, ratios, mismatches
+	@$(BIN)/python benches/count.py $(ARGS)
 
 record: .venv/dev ## the example session, recorded anew on the repository as it is
 	@$(BIN)/python examples/record.py
