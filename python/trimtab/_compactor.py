@@ -213,7 +213,8 @@ class Compactor:
         self.close()
 
     def _scan(self, messages: Sequence[Message]) -> Ledger:
-        provider = self._provider or _core.detect(messages) or self._model.provider
+        found = _core.detect(messages)
+        provider = self._provider or (found if found in SHAPES else None) or self._model.provider
         return scan(messages, self._counter, provider)
 
     def _aim(self, target: float | None, system: object, tools: object) -> Callable[[Ledger], int]:

@@ -9,13 +9,12 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from . import _core
 from ._apply import apply
 from ._counter import scan
 from ._envelope import unwrap, wrap
 from ._errors import InternalError, MessageError, SummaryError
 from ._plan import Summarize, dropped
-from ._validate import Problem
+from ._validate import Rules
 from .archive import Record
 from .events import Compacted, Event, FellBack, Refused
 from .hooks import Review, Verdict
@@ -32,6 +31,11 @@ if TYPE_CHECKING:
 
 AT_THE_END = frozenset({"final_assistant_whitespace", "prefill_unsupported", "thinking_last", "reasoning_without_item"})
 """Findings about how a list ends: they go away when it goes on, so they are no reason to refuse it."""
+
+TOO_MUCH = frozenset(
+    {"image_too_heavy", "image_too_large", "image_too_large_many", "request_too_large", "too_many_images"}
+)
+"""Findings about how much a list holds: compaction takes some of it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +121,8 @@ def check(ledger: Ledger) -> None:
     Raises:
         MessageError: names the first problem.
     """
-    for finding in _core.validate(ledger, in_flight=True):
-        problem = Problem(*finding)
-        if problem.code not in AT_THE_END or problem.index < len(ledger) - 1:
+    for problem in Rules(in_flight=True).problems(ledger):
+        if problem.code not in TOO_MUCH and (problem.code not in AT_THE_END or problem.index < len(ledger) - 1):
             raise problem.error()
 
 

@@ -47,6 +47,7 @@ class RowFlag(IntFlag):
     PRUNED = 128
     INCOMPLETE = 256
     WHOLE = 512
+    STORED = 1024
 
 
 class Mark(IntFlag):

@@ -63,6 +63,7 @@ class Model:
         max_output: most tokens of one answer.
         binds_thinking: whether a thinking block is signed against all that stands before it, so that an edit in front
             of it makes the provider refuse it (Anthropic documentation, "Preserved thinking").
+        prefill: whether the list may end with the beginning of the answer; models from Claude 4.6 on refuse that.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Model:
     window: int
     max_output: int
     binds_thinking: bool = False
+    prefill: bool = True
 
     def __post_init__(self) -> None:
         """Refuses limits that leave no room for a prompt."""
@@ -117,11 +119,14 @@ def _table() -> dict[str, Model]:
         *(Model(f"claude-{n}-4", claude, "claude", 200_000, 32_000) for n in ("opus", "sonnet")),
         Model("claude-opus-4-1", claude, "claude", 200_000, 32_000),
         *(Model(f"claude-{n}-4-5", claude, "claude", 200_000, 64_000) for n in ("haiku", "sonnet", "opus")),
-        *(Model(f"claude-{n}-4-6", claude, "claude", 1_000_000, 128_000) for n in ("sonnet", "opus")),
-        *(Model(f"claude-opus-4-{n}", claude, "claude-4.7", 1_000_000, 128_000) for n in (7, 8)),
-        *(Model(f"claude-{n}-5", claude, "claude-4.7", 1_000_000, 128_000) for n in ("haiku", "sonnet", "opus")),
+        *(Model(f"claude-{n}-4-6", claude, "claude", 1_000_000, 128_000, prefill=False) for n in ("sonnet", "opus")),
+        *(Model(f"claude-opus-4-{n}", claude, "claude-4.7", 1_000_000, 128_000, prefill=False) for n in (7, 8)),
         *(
-            Model(name, claude, "claude-4.7", 1_000_000, 128_000, binds_thinking=True)
+            Model(f"claude-{n}-5", claude, "claude-4.7", 1_000_000, 128_000, prefill=False)
+            for n in ("haiku", "sonnet", "opus")
+        ),
+        *(
+            Model(name, claude, "claude-4.7", 1_000_000, 128_000, binds_thinking=True, prefill=False)
             for name in (
                 "claude-haiku-5-5",
                 "claude-sonnet-5-5",

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from . import _core
 from ._counter import Counter, scan
 from ._errors import MessageError
+from ._models import Model
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ._messages import Message, Provider
 
@@ -47,30 +48,109 @@ class Problem:
         return f"{self.path} {self.code}: {self.message}\n  fix: {self.fix}"
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What depends on the model or the moment.
+
+    Attributes:
+        in_flight: calls at the end may still be running.
+        prefill: the model can be given the beginning of its answer.
+        thinking: whether thinking is switched on, None if that is not known.
+        binds: the model binds its thinking to all that stood before it, and asks for none in a tool loop.
+        alternation: neighbours of one role are refused, not merged.
+        markers: cache markers outside of the messages.
+        tools: whether tools are defined, None if that is not known.
+        pictures: most pictures in a request.
+        picture: most characters of a picture's base64.
+        request: most bytes of a request.
+    """
+
+    in_flight: bool = False
+    prefill: bool = True
+    thinking: bool | None = None
+    binds: bool = False
+    alternation: bool = False
+    markers: int = 0
+    tools: bool | None = None
+    pictures: int = 600
+    picture: int = 10 * 2**20
+    request: int = 32 * 2**20
+
+    @classmethod
+    def of(cls, model: Model | None, **moment: bool | int | None) -> Rules:
+        """The rules of a model, and those of the moment; of a model that is not known the most lenient."""
+        if model is None:
+            return cls(**moment)  # type: ignore[arg-type]
+        small = model.window < 1_000_000  # Anthropic documentation, "Vision": limits by window
+        limits = {"pictures": 100, "picture": 5 * 2**20} if small else {}
+        given = {**limits, **moment, "binds": model.binds_thinking}
+        given["prefill"] = model.prefill and bool(moment.get("prefill", True))
+        return cls(**given)  # type: ignore[arg-type]
+
+    def problems(self, ledger: _core.Ledger, original: _core.Ledger | None = None) -> list[Problem]:
+        """What these rules refuse about a transcript."""
+        rules = {name: getattr(self, name) for name in self.__slots__}
+        return [Problem(*finding) for finding in _core.validate(ledger, original=original, **rules)]
+
+
 def validate(
     messages: Sequence[Message],
     *,
     provider: Provider,
+    model: str | Model | None = None,
     in_flight: bool = False,
     prefill: bool = True,
     thinking: bool | None = None,
+    alternation: bool = False,
+    system: object = None,
+    tools: object = None,
+    original: Sequence[Message] | None = None,
 ) -> list[Problem]:
     """Everything that the provider would refuse about a list, in its order; empty if nothing.
 
     Args:
         messages: in the provider's shape.
-        provider: ``anthropic``, ``openai_chat`` or ``openai_responses``.
+        provider: ``anthropic``, ``openai_chat``, ``openai_responses``, ``bedrock`` or ``gemini``.
+        model: an id or a ``Model``: whether it takes a prefill, binds its thinking, and how much it is sent.
         in_flight: calls at the end may still be running.
-        prefill: the model can be given the beginning of its answer.
+        prefill: the model can be given the beginning of its answer; False where the model cannot.
         thinking: whether thinking is switched on, None if that is not known.
+        alternation: neighbours of one role are refused, as by older models; Bedrock always does.
+        system: what is sent beside the messages; its cache markers count.
+        tools: tool definitions; their cache markers count. Empty, not None, says that there are none.
+        original: the transcript before it was edited: thinking and stored items are judged against it.
+
+    Raises:
+        TypeError: messages is no list or tuple.
+        ValueError: the provider is unknown.
 
     Example:
         >>> [problem.code for problem in validate([{"role": "assistant", "content": "hi"}], provider="anthropic")]
         ['first_message_role']
     """
+    rules = Rules.of(
+        Model.named(model) if isinstance(model, str) else model,
+        in_flight=in_flight,
+        prefill=prefill,
+        thinking=thinking,
+        alternation=alternation,
+        markers=sum(1 for _ in _markers([system, tools])),
+        tools=None if tools is None else bool(tools),
+    )
+    counter = Counter.chars()
     try:
-        ledger = scan(messages, Counter.chars(), provider)
+        ledger = scan(messages, counter, provider)
     except MessageError as error:
         return [Problem(error.index or 0, None, "malformed", f"{error.path}: {error.args[0]}", error.hint)]
-    found = _core.validate(ledger, in_flight=in_flight, prefill=prefill, thinking=thinking)
-    return [Problem(*finding) for finding in found]
+    return rules.problems(ledger, None if original is None else scan(original, counter, provider))
+
+
+def _markers(value: object) -> Iterator[object]:
+    """The cache markers in system text and tool definitions."""
+    if isinstance(value, dict):
+        if value.get("cache_control") or value.get("cachePoint"):
+            yield value
+        return
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _markers(part)

@@ -72,6 +72,13 @@ keys! {
     Arguments "arguments", Refusal "refusal", ImageUrl "image_url", Url "url", CallId "call_id", Output "output",
     Summary "summary", EncryptedContent "encrypted_content", ReasoningContent "reasoning_content",
     ApprovalRequestId "approval_request_id", FileId "file_id", Title "title", ServerName "server_name",
+    ToolUse "toolUse", ToolUseCamelId "toolUseId", ToolResult "toolResult", Status "status", Json "json",
+    CamelReasoning "reasoningContent", ReasoningText "reasoningText", RedactedContent "redactedContent",
+    Image "image", Document "document", Bytes "bytes", CachePoint "cachePoint",
+    Parts "parts", Thought "thought", ThoughtSignature "thoughtSignature", SnakeThoughtSignature "thought_signature",
+    CamelCall "functionCall", FunctionResponse "functionResponse", SnakeFunctionResponse "function_response",
+    Args "args", Response "response", InlineData "inlineData", SnakeInlineData "inline_data",
+    FileData "fileData", SnakeFileData "file_data", MimeType "mimeType", SnakeMimeType "mime_type",
 }
 
 /// A JSON-like value that can be looked into. Cheap to clone.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Kind, Ledger, MessageFlag, Role, RowFlag};
+use super::{Kind, Ledger, MessageFlag, Picture, Role, RowFlag};
 use crate::error::Error;
 use crate::media;
 use crate::node::{Node, encoded, write_json};
@@ -164,7 +164,19 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         }
     }
 
+    /// Adds a base64 picture, or one that is elsewhere: its tokens, and its size for the provider's limits.
+    pub fn picture(&mut self, base64: Option<&str>) {
+        let size = base64.and_then(media::image_size);
+        self.media(size.map_or(media::UNKNOWN_IMAGE, |(width, height)| media::patches(width, height)));
+        self.ledger.pictures.push(Picture {
+            row: u32::try_from(self.ledger.owner.len().saturating_sub(1)).unwrap_or(u32::MAX), // checked in finish
+            edge: size.map_or(0, |(width, height)| width.max(height)),
+            base64: base64.map_or(0, |data| u32::try_from(data.len()).unwrap_or(u32::MAX)),
+        });
+    }
+
     fn piece(&mut self, piece: Piece<T>) {
+        self.ledger.payload += piece.as_ref().len() as u64;
         self.pieces.push(piece);
         if let Some(span) = self.spans.last_mut() {
             span.end = self.pieces.len();
@@ -207,6 +219,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
             sizes.push(size);
             hashes.push(state.finalize());
         }
+        ledger.said = hashes.iter().map(super::short).collect();
         ledger.measure(&sizes, &self.media, counter)?;
         ledger.digests = (0..ledger.messages()).map(|m| digest_message(&ledger, m, &hashes, &self.media)).collect();
         ledger.join();

@@ -80,6 +80,8 @@ pub enum RowFlag {
     Incomplete = 256,
     /// It is a result whose content has a shape of its own: moved whole, never edited.
     Whole = 512,
+    /// It is an item that the provider stores under an id of its own.
+    Stored = 1024,
 }
 
 /// What is notable about a message.

@@ -18,6 +18,17 @@ use crate::text::{Counter, Rates, Size};
 /// No partner.
 pub const UNPAIRED: i32 = -1;
 
+/// What a provider's limits ask of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// Its row.
+    pub row: u32,
+    /// Pixels of the longer side; 0 where its header cannot be read, or it is not in the message.
+    pub edge: u32,
+    /// Characters of its base64; 0 where it is not in the message.
+    pub base64: u32,
+}
+
 /// A transcript's columns, one entry a row or a message. Holds no text but ids and names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
@@ -43,6 +54,12 @@ pub struct Ledger {
     pub ids: Strings,
     /// Tool name or block type of each row.
     pub names: Strings,
+    /// Digest of each row's text and data.
+    pub said: Vec<[u8; 16]>,
+    /// The pictures, in order; a row may hold several.
+    pub pictures: Vec<Picture>,
+    /// Bytes of all texts and data: less than the request that carries them.
+    pub payload: u64,
     /// Who speaks, for each message.
     pub role: Vec<Role>,
     /// [`MessageFlag`] bits of each message.
@@ -130,6 +147,9 @@ impl Ledger {
         self.markers.extend(tail.markers);
         self.ids.extend(&tail.ids);
         self.names.extend(&tail.names);
+        self.said.extend(tail.said);
+        self.pictures.extend(tail.pictures.iter().map(|p| Picture { row: p.row + row, ..*p }));
+        self.payload += tail.payload;
         self.role.extend(tail.role);
         self.marks.extend(tail.marks);
         self.first.pop();

@@ -1,6 +1,8 @@
 //! Message shapes: one file a provider's, each reads a node into the builder.
 
 mod anthropic;
+mod bedrock;
+mod gemini;
 mod openai_chat;
 mod openai_responses;
 mod parts;
@@ -19,14 +21,20 @@ pub enum Provider {
     OpenAiChat,
     /// `OpenAI` Responses.
     OpenAiResponses,
+    /// Amazon Bedrock Converse.
+    Bedrock,
+    /// Gemini, as `contents`.
+    Gemini,
 }
 
 impl Provider {
     /// The providers by name.
-    pub const NAMES: [(&'static str, Self); 3] = [
+    pub const NAMES: [(&'static str, Self); 5] = [
         ("anthropic", Self::Anthropic),
         ("openai_chat", Self::OpenAiChat),
         ("openai_responses", Self::OpenAiResponses),
+        ("bedrock", Self::Bedrock),
+        ("gemini", Self::Gemini),
     ];
 
     /// The provider of that name.
@@ -66,6 +74,8 @@ impl Provider {
             Self::Anthropic => anthropic::read(message, builder),
             Self::OpenAiChat => openai_chat::read(message, builder),
             Self::OpenAiResponses => openai_responses::read(message, builder),
+            Self::Bedrock => bedrock::read(message, builder),
+            Self::Gemini => gemini::read(message, builder),
         }
     }
 }
@@ -76,6 +86,9 @@ impl Provider {
 ///
 /// Whatever the view meets while looking.
 pub fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
+    if message.get(Key::Parts)?.is_some() {
+        return Ok(Some(Provider::Gemini));
+    }
     if message.get(Key::Role)?.is_none() {
         return Ok(message.get(Key::Type)?.map(|_| Provider::OpenAiResponses));
     }
@@ -102,6 +115,8 @@ pub fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
                     "input_text" | "output_text" | "input_image" | "input_file" => Some(Provider::OpenAiResponses),
                     _ => None,
                 });
+            } else if bedrock::is_block(&block)? {
+                found = found.or(Some(Provider::Bedrock));
             }
             Ok(())
         })?;

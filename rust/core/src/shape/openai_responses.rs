@@ -169,6 +169,9 @@ fn requested<N: Node>(name: &str, id: Key, item: &N, builder: &mut Builder<N::Te
     builder.message(Role::Assistant);
     builder.row(Kind::Call, name);
     identify(item, id, builder)?;
+    if text_of(item, Key::Id)?.is_some() {
+        builder.flag(RowFlag::Stored);
+    }
     stamp(item, Key::Id, builder)?;
     match name {
         "function_call" => call(item, Key::Arguments, Shape::Text, builder),

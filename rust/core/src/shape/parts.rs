@@ -115,10 +115,10 @@ pub fn picture<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(),
     stamp(&source, Key::FileId, builder)?;
     match text_of(&source, Key::Data)? {
         Some(data) => {
-            builder.media(media::image_tokens(data.as_ref()));
+            builder.picture(Some(data.as_ref()));
             builder.data(data);
         }
-        None => builder.media(media::UNKNOWN_IMAGE),
+        None => builder.picture(None),
     }
     Ok(())
 }
@@ -133,10 +133,10 @@ pub fn picture_url<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<
     };
     match url {
         Some(url) => {
-            builder.media(encoded(url.as_ref()).map_or(media::UNKNOWN_IMAGE, media::image_tokens));
+            builder.picture(encoded(url.as_ref()));
             builder.data(url);
         }
-        None => builder.media(media::UNKNOWN_IMAGE),
+        None => builder.picture(None),
     }
     Ok(())
 }

@@ -2,18 +2,11 @@
 //!
 //! The provider merges neighbours of one role, so pairs and order are judged on turns: runs of messages of one role.
 
-use super::{Findings, Options, partner, repeated, running};
+use super::turns::{Turn, name, only_results, rows, turns};
+use super::{Findings, Options, limits, partner, repeated, running, thinking};
 use crate::ledger::{Kind, Ledger, MessageFlag, Role, RowFlag};
 
-/// A run of messages of one role: first and behind last.
-#[derive(Clone, Copy)]
-struct Turn {
-    role: Role,
-    start: usize,
-    stop: usize,
-}
-
-pub fn check(found: &mut Findings<'_>, options: Options) {
+pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledger>) {
     let ledger = found.ledger;
     if ledger.messages() == 0 {
         found.message(
@@ -26,28 +19,19 @@ pub fn check(found: &mut Findings<'_>, options: Options) {
     }
     let turns = turns(ledger);
     roles(found);
+    if options.alternation {
+        alternation(found);
+    }
     contents(found);
     results(found, &turns);
     calls(found, &turns, options);
     servers(found, &turns, options);
-    thinking(found, &turns, options);
-    end(found, options);
-    markers(found);
-}
-
-fn turns(ledger: &Ledger) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::new();
-    for (index, &role) in ledger.role.iter().enumerate() {
-        match turns.last_mut() {
-            Some(turn) if turn.role == role => turn.stop = index + 1,
-            _ => turns.push(Turn { role, start: index, stop: index + 1 }),
-        }
+    thinking::check(found, &turns, options);
+    if let Some(original) = original {
+        thinking::bound(found, &turns, original, options);
     }
-    turns
-}
-
-fn rows(ledger: &Ledger, turn: Turn) -> std::ops::Range<usize> {
-    ledger.first[turn.start] as usize..ledger.first[turn.stop] as usize
+    end(found, options);
+    limits::check(found, options);
 }
 
 /// A4, A6, A8: who may speak, and first.
@@ -81,6 +65,20 @@ fn roles(found: &mut Findings<'_>) {
     }
     for row in repeated(ledger, |row| ledger.kind[row].is_call()) {
         found.row(row, "duplicate_tool_use_id", "`tool_use` ids must be unique", "give each call an id of its own");
+    }
+}
+
+/// A7: where neighbours of one role are not merged.
+fn alternation(found: &mut Findings<'_>) {
+    let ledger = found.ledger;
+    for index in 1..ledger.messages() {
+        if ledger.role[index] == ledger.role[index - 1] {
+            let role = if ledger.role[index] == Role::User { "user" } else { "assistant" };
+            let words = format!(
+                "messages: roles must alternate between \"user\" and \"assistant\", but found multiple \"{role}\" roles in a row"
+            );
+            found.message(index, "role_alternation", words, "merge the two messages");
+        }
     }
 }
 
@@ -231,11 +229,6 @@ fn servers(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     }
 }
 
-/// Whether a turn of the user holds results of client tools and nothing else.
-fn only_results(ledger: &Ledger, turn: Turn) -> bool {
-    turn.role == Role::User && rows(ledger, turn).all(|row| ledger.kind[row] == Kind::Result)
-}
-
 /// A17: a paused turn may leave a server call open, if only results of client tools follow.
 fn unresolved(found: &mut Findings<'_>, row: usize, behind: &[Turn], options: Options) {
     let ledger = found.ledger;
@@ -259,83 +252,8 @@ fn unresolved(found: &mut Findings<'_>, row: usize, behind: &[Turn], options: Op
     }
 }
 
-/// A11 to A14: where thinking stands.
-fn thinking(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
-    let ledger = found.ledger;
-    let thinks = |row: usize| ledger.kind[row] == Kind::Thinking;
-    for &turn in turns.iter().filter(|t| t.role == Role::Assistant) {
-        let span = rows(ledger, turn);
-        if let Some(row) = span.clone().last().filter(|&row| thinks(row)) {
-            let words = "messages: The final block in an assistant message cannot be `thinking`.";
-            found.row(row, "thinking_last", words, "drop the thinking, or keep what came behind it");
-        }
-        if let Some(row) = span.clone().find(|&row| thinks(row)).filter(|&row| row != span.start) {
-            let words = format!(
-                "If an assistant message contains any thinking blocks, the first block must be `thinking` or `redacted_thinking`. Found `{}`.",
-                name(ledger, span.start)
-            );
-            found.row(row, "thinking_not_first", words, "put the thinking first");
-        }
-        for row in span.filter(|&row| thinks(row) && !ledger.has(row, RowFlag::Signed)) {
-            let words = "thinking: signature: Field required";
-            found.row(row, "thinking_signature_missing", words, "send thinking as it came, or leave it out");
-        }
-    }
-    match options.thinking {
-        Some(true) => expected(found, turns, options),
-        Some(false) => disabled(found, turns),
-        None => {}
-    }
-}
-
-/// A12: the tool loop that is open at the end starts with thinking.
-fn expected(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
-    let ledger = found.ledger;
-    let last = turns.len() - 1;
-    let runs = rows(ledger, turns[last]).any(|row| ledger.kind[row] == Kind::Call) && options.in_flight;
-    let mut end = if turns[last].role == Role::Assistant && runs { last + 1 } else { last };
-    if end == last && !only_results(ledger, turns[last]) {
-        return;
-    }
-    // Back over the loop: an assistant turn, in front of it nothing but its results, in front of these the next.
-    while end >= 3 && only_results(ledger, turns[end - 2]) {
-        end -= 2;
-    }
-    let Some(first) = end.checked_sub(1).map(|n| rows(ledger, turns[n]).start) else { return };
-    if ledger.role[ledger.owner[first] as usize] == Role::Assistant && ledger.kind[first] != Kind::Thinking {
-        let words = format!(
-            "Expected `thinking` or `redacted_thinking`, but found `{}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).",
-            name(ledger, first)
-        );
-        let fix = "keep the thinking of the turn whose tools run, or switch thinking off";
-        found.row(first, "thinking_expected", words, fix);
-    }
-}
-
-/// A14: thinking off, and thinking in the final message.
-fn disabled(found: &mut Findings<'_>, turns: &[Turn]) {
-    let ledger = found.ledger;
-    let last = turns[turns.len() - 1];
-    if last.role == Role::Assistant {
-        for row in rows(ledger, last).filter(|&row| ledger.kind[row] == Kind::Thinking) {
-            let words =
-                "When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`";
-            found.row(row, "thinking_disabled_final", words, "drop the thinking");
-        }
-    }
-}
-
-/// The block's type, as the provider calls it.
-fn name(ledger: &Ledger, row: usize) -> &str {
-    match ledger.kind[row] {
-        Kind::Call => "tool_use",
-        Kind::ServerCall => "server_tool_use",
-        _ => ledger.names.get(row),
-    }
-}
-
 /// A10: how the list may end.
-fn end(found: &mut Findings<'_>, options: Options) {
+pub fn end(found: &mut Findings<'_>, options: Options) {
     let ledger = found.ledger;
     let last = ledger.messages() - 1;
     let open = |row: usize| ledger.kind[row].is_call() && partner(ledger, row).is_none();
@@ -355,23 +273,5 @@ fn end(found: &mut Findings<'_>, options: Options) {
     {
         let words = "messages: final assistant content cannot end with trailing whitespace";
         found.row(row, "final_assistant_whitespace", words, "strip the white space at the end");
-    }
-}
-
-/// A20: four cache markers at most.
-fn markers(found: &mut Findings<'_>) {
-    const MOST: usize = 4;
-    let ledger = found.ledger;
-    let mut total = 0;
-    let mut fifth = None;
-    for row in 0..ledger.rows() {
-        total += usize::from(ledger.markers[row]);
-        if total > MOST && fifth.is_none() {
-            fifth = Some(row);
-        }
-    }
-    if let Some(row) = fifth {
-        let words = format!("A maximum of {MOST} blocks with cache_control may be provided. Found {total}.");
-        found.row(row, "too_many_cache_control", words, "remove the oldest markers");
     }
 }

@@ -1,8 +1,13 @@
 //! What a provider would refuse, said before it does: one file a provider.
 
 mod anthropic;
+mod bedrock;
+mod gemini;
+mod limits;
 mod openai_chat;
 mod openai_responses;
+mod thinking;
+mod turns;
 
 use std::collections::HashSet;
 
@@ -26,6 +31,7 @@ pub struct Problem {
 
 /// What depends on the model or the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // each is a rule of its own, on or off
 pub struct Options {
     /// Calls at the end may still be running.
     pub in_flight: bool,
@@ -33,22 +39,53 @@ pub struct Options {
     pub prefill: bool,
     /// Whether thinking is switched on; `None` if that is not known.
     pub thinking: Option<bool>,
+    /// Whether the model binds its thinking to all that stood before it, and no longer asks for any in a tool loop.
+    pub binds: bool,
+    /// Whether roles must alternate; some providers merge neighbours of one role.
+    pub alternation: bool,
+    /// Cache markers that the request has outside of its messages.
+    pub markers: usize,
+    /// Whether the request defines tools; `None` if that is not known.
+    pub tools: Option<bool>,
+    /// Most pictures in a request.
+    pub pictures: usize,
+    /// Most characters of a picture's base64.
+    pub picture: u32,
+    /// Most bytes of a request.
+    pub request: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { in_flight: false, prefill: true, thinking: None }
+        Self {
+            in_flight: false,
+            prefill: true,
+            thinking: None,
+            binds: false,
+            alternation: false,
+            markers: 0,
+            tools: None,
+            pictures: 600,
+            picture: 10 * 1024 * 1024,
+            request: 32 * 1024 * 1024,
+        }
     }
 }
 
 /// Everything that `provider` would refuse about a transcript, in its order; empty if nothing.
+///
+/// `original` is the transcript as the model knew it, before anything was edited: what thinking and stored items are
+/// bound to is judged against it.
 #[must_use]
-pub fn validate(ledger: &Ledger, provider: Provider, options: Options) -> Vec<Problem> {
-    let mut found = Findings { ledger, blocks: provider == Provider::Anthropic, problems: Vec::new() };
+pub fn validate(ledger: &Ledger, provider: Provider, options: Options, original: Option<&Ledger>) -> Vec<Problem> {
+    let blocks = !matches!(provider, Provider::OpenAiChat | Provider::OpenAiResponses);
+    let mut found = Findings { ledger, blocks, problems: Vec::new() };
     match provider {
-        Provider::Anthropic => anthropic::check(&mut found, options),
+        Provider::Anthropic => anthropic::check(&mut found, options, original),
         Provider::OpenAiChat => openai_chat::check(&mut found, options),
-        Provider::OpenAiResponses => openai_responses::check(&mut found, options),
+        Provider::OpenAiResponses => openai_responses::check(&mut found, options, original),
+        Provider::Bedrock => bedrock::check(&mut found, options, original),
+        Provider::Gemini => gemini::check(&mut found, options),
     }
     found.problems.sort_by_key(|p| p.index); // stable: rules keep their order within a message
     found.problems
@@ -109,7 +146,7 @@ mod tests {
             provider.read(message, &mut builder).unwrap();
         }
         let ledger = builder.finish(&Counter::exact(Encoding::O200k)).unwrap();
-        validate(&ledger, provider, options).iter().map(|p| p.code).collect()
+        validate(&ledger, provider, options, None).iter().map(|p| p.code).collect()
     }
 
     #[test]

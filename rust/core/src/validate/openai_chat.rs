@@ -13,6 +13,9 @@ pub fn check(found: &mut Findings<'_>, options: Options) {
     }
     for index in 0..ledger.messages() {
         shape(found, index);
+        if options.alternation {
+            alternation(found, index);
+        }
     }
     let mut index = 0;
     while index < ledger.messages() {
@@ -48,6 +51,17 @@ fn shape(found: &mut Findings<'_>, index: usize) {
     for row in ledger.rows_of(index).filter(|&row| ledger.has(row, RowFlag::Incomplete)) {
         let words = format!("Missing required parameter in 'messages[{index}]' ({})", ledger.names.get(row));
         found.row(row, "field_required", words, "give each call its id and name, each result its tool_call_id");
+    }
+}
+
+/// What the chat templates of local models ask for: user and assistant take turns.
+fn alternation(found: &mut Findings<'_>, index: usize) {
+    let role = found.ledger.role[index];
+    let spoken = matches!(role, Role::User | Role::Assistant);
+    if spoken && index > 0 && found.ledger.role[index - 1] == role {
+        let words =
+            "After the optional system message, conversation roles must alternate user/assistant/user/assistant/...";
+        found.message(index, "role_alternation", words, "merge the two messages");
     }
 }
 

@@ -1,9 +1,11 @@
-//! `OpenAI` Responses: rules P1 to P3.
+//! `OpenAI` Responses: rules P1 to P4.
+
+use std::collections::HashMap;
 
 use super::{Findings, Options, partner, repeated};
-use crate::ledger::{Kind, MessageFlag, Role, RowFlag};
+use crate::ledger::{Kind, Ledger, MessageFlag, Role, RowFlag};
 
-pub fn check(found: &mut Findings<'_>, options: Options) {
+pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledger>) {
     let ledger = found.ledger;
     if ledger.messages() == 0 {
         found.message(0, "empty_messages", "[] is too short - 'input'", "send at least one item");
@@ -26,6 +28,32 @@ pub fn check(found: &mut Findings<'_>, options: Options) {
     for row in twice {
         let words = format!("Duplicate function call output with call_id {}.", ledger.ids.get(row));
         found.row(row, "duplicate_output", words, "keep one output for each call");
+    }
+    if let Some(original) = original {
+        stored(found, original);
+    }
+}
+
+/// P4: a call that the provider stores is sent with the reasoning that it came with.
+fn stored(found: &mut Findings<'_>, original: &Ledger) {
+    let ledger = found.ledger;
+    let led = |of: &Ledger, row: usize| {
+        let mut before = (0..of.owner[row] as usize).rev().flat_map(|m| of.rows_of(m).rev());
+        let reasons = before.find(|&row| !of.kind[row].is_call()).filter(|&row| of.kind[row] == Kind::Thinking);
+        reasons.map(|row| of.ids.get(row).to_owned()).filter(|id| !id.is_empty())
+    };
+    let calls = |of: &Ledger| (0..of.rows()).filter(|&row| of.has(row, RowFlag::Stored)).collect::<Vec<_>>();
+    let wanted: HashMap<&str, String> =
+        calls(original).into_iter().filter_map(|row| Some((original.ids.get(row), led(original, row)?))).collect();
+    for row in calls(ledger) {
+        let Some(reason) = wanted.get(ledger.ids.get(row)) else { continue };
+        if led(ledger, row).as_ref() != Some(reason) {
+            let (id, name) = (ledger.ids.get(row), "function_call");
+            let words =
+                format!("Item '{id}' of type '{name}' was provided without its required 'reasoning' item: '{reason}'.");
+            let fix = "keep the reasoning in front of its call, or drop the ids of both";
+            found.row(row, "function_call_without_reasoning", words, fix);
+        }
     }
 }
 

@@ -1,0 +1,220 @@
+//! Amazon Bedrock Converse: a block is a map whose one key says what it is.
+
+use super::parts::{identify, opaque, stamp, text_of};
+use crate::error::Error;
+use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
+use crate::media;
+use crate::node::{Key, Node, Shape};
+
+/// Reads one message.
+pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let role = text_of(message, Key::Role)?;
+    builder.message(match role.as_ref().map(AsRef::as_ref) {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("system") => Role::System,
+        _ => Role::Other,
+    });
+    if role.is_none() {
+        let hint = "give each message a role: \"user\" or \"assistant\"";
+        return Err(builder.bad("role", "is missing or no string", hint));
+    }
+    let content = message.get(Key::Content)?;
+    match content.as_ref().map_or(Shape::Null, Node::shape) {
+        Shape::Null => builder.mark(MessageFlag::Null),
+        Shape::List => blocks(content.as_ref(), builder)?,
+        other => {
+            let what = format!("is {}, expected a list of blocks", other.name());
+            return Err(builder.bad("content", &what, "write text as a block: [{\"text\": \"...\"}]"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a block is one of this shape: no type, and a key that says what it is.
+pub fn is_block<N: Node>(block: &N) -> Result<bool, Error> {
+    for key in [Key::Text, Key::ToolUse, Key::ToolResult, Key::CamelReasoning, Key::Image, Key::Document] {
+        if block.get(key)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn blocks<N: Node>(content: Option<&N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let (mut index, mut last) = (0, Kind::Text);
+    if let Some(content) = content {
+        content.items(&mut |item| {
+            builder.at(index);
+            index += 1;
+            last = block(&item, builder)?;
+            Ok(())
+        })?;
+    }
+    if index == 0 {
+        builder.mark(MessageFlag::Empty);
+    }
+    if last == Kind::Thinking {
+        builder.mark(MessageFlag::Glued); // what was thought belongs to what was said or called next
+    }
+    Ok(())
+}
+
+fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Error> {
+    if block.shape() != Shape::Map {
+        let what = format!("is {}, expected a block", block.shape().name());
+        return Err(builder.bad("", &what, "a block is a dict such as {\"text\": \"...\"}"));
+    }
+    if block.get(Key::Text)?.is_some() {
+        builder.row(Kind::Text, "text");
+        super::parts::say(block, Key::Text, builder)?;
+        return Ok(Kind::Text);
+    }
+    if let Some(call) = block.get(Key::ToolUse)? {
+        requested(&call, builder)?;
+        return Ok(Kind::Call);
+    }
+    if let Some(result) = block.get(Key::ToolResult)? {
+        builder.row(Kind::Result, "toolResult");
+        identify(&result, Key::ToolUseCamelId, builder)?;
+        if text_of(&result, Key::Status)?.is_some_and(|status| status.as_ref() == "error") {
+            builder.flag(RowFlag::Error);
+        }
+        result.get(Key::Content)?.map_or(Ok(()), |content| returned(&content, builder))?;
+        return Ok(Kind::Result);
+    }
+    if let Some(thought) = block.get(Key::CamelReasoning)? {
+        reasoning(&thought, builder)?;
+        return Ok(Kind::Thinking);
+    }
+    if let Some(image) = block.get(Key::Image)? {
+        builder.row(Kind::Image, "image");
+        picture(&image, builder)?;
+        return Ok(Kind::Image);
+    }
+    if let Some(document) = block.get(Key::Document)? {
+        builder.row(Kind::Document, "document");
+        file(&document, builder)?;
+        return Ok(Kind::Document);
+    }
+    let mut name = String::new();
+    block.entries(&mut |key, _| {
+        if name.is_empty() {
+            key.clone_into(&mut name);
+        }
+        Ok(())
+    })?;
+    opaque(block, &name, builder)?;
+    if block.get(Key::CachePoint)?.is_some() {
+        builder.cached();
+    }
+    Ok(Kind::Opaque)
+}
+
+fn requested<N: Node>(call: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    builder.row(Kind::Call, "toolUse");
+    identify(call, Key::ToolUseCamelId, builder)?;
+    if let Some(name) = text_of(call, Key::Name)? {
+        builder.name(name.as_ref());
+        builder.text(name);
+    }
+    call.get(Key::Input)?.map_or(Ok(()), |input| builder.json(&input))
+}
+
+fn reasoning<N: Node>(thought: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    builder.row(Kind::Thinking, "reasoningContent");
+    let Some(said) = thought.get(Key::ReasoningText)? else {
+        builder.flag(RowFlag::Signed);
+        return stamp(thought, Key::RedactedContent, builder);
+    };
+    super::parts::say(&said, Key::Text, builder)?;
+    if let Some(signature) = text_of(&said, Key::Signature)?
+        && !signature.as_ref().is_empty()
+    {
+        builder.flag(RowFlag::Signed);
+        builder.data(signature);
+    }
+    Ok(())
+}
+
+/// Adds what a tool gave back: text, JSON, pictures, documents.
+fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    if content.shape() != Shape::List {
+        builder.flag(RowFlag::Incomplete);
+        return builder.json_with_files(content);
+    }
+    content.items(&mut |part| {
+        if let Some(text) = text_of(&part, Key::Text)? {
+            builder.text(text);
+            return Ok(());
+        }
+        if let Some(json) = part.get(Key::Json)? {
+            return builder.json_with_files(&json);
+        }
+        if let Some(image) = part.get(Key::Image)? {
+            return picture(&image, builder);
+        }
+        match part.get(Key::Document)? {
+            Some(document) => file(&document, builder),
+            None => builder.json_with_files(&part),
+        }
+    })
+}
+
+fn picture<N: Node>(image: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let data = image.get(Key::Source)?.map(|source| text_of(&source, Key::Bytes)).transpose()?.flatten();
+    builder.picture(data.as_ref().map(AsRef::as_ref));
+    if let Some(data) = data {
+        builder.data(data);
+    }
+    Ok(())
+}
+
+fn file<N: Node>(document: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    if let Some(name) = text_of(document, Key::Name)? {
+        builder.text(name);
+    }
+    let Some(source) = document.get(Key::Source)? else {
+        builder.flag(RowFlag::Incomplete);
+        return Ok(());
+    };
+    if let Some(text) = text_of(&source, Key::Text)? {
+        builder.text(text);
+        return Ok(());
+    }
+    let data = text_of(&source, Key::Bytes)?;
+    builder.media(media::document_tokens(data.as_ref().map_or("", AsRef::as_ref)));
+    if let Some(data) = data {
+        builder.data(data);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{Counter, Encoding};
+    use crate::value;
+
+    #[test]
+    fn a_block_is_what_its_key_says() {
+        let mut builder = Builder::default();
+        for message in [
+            value!({"role": "user", "content": [{"text": "go"}, {"image": {"format": "png", "source": {"bytes": "x"}}}]}),
+            value!({"role": "assistant", "content": [
+                {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "s"}}},
+                {"toolUse": {"toolUseId": "a", "name": "Read", "input": {"path": "x"}}}]}),
+            value!({"role": "user", "content": [
+                {"toolResult": {"toolUseId": "a", "status": "error", "content": [{"text": "no"}, {"json": {"n": 1}}]}},
+                {"cachePoint": {"type": "default"}}]}),
+        ] {
+            read(&message, &mut builder).unwrap();
+        }
+        let ledger = builder.finish(&Counter::exact(Encoding::O200k)).unwrap();
+        let kinds = [Kind::Text, Kind::Image, Kind::Thinking, Kind::Call, Kind::Result, Kind::Opaque];
+        assert_eq!(ledger.kind, kinds);
+        assert_eq!(ledger.safe, [true, true, false, true]);
+        assert!(ledger.has(4, RowFlag::Error) && ledger.has(2, RowFlag::Signed) && ledger.has(5, RowFlag::Cached));
+        assert_eq!((ledger.names.get(3), ledger.pictures.len()), ("Read", 1));
+    }
+}

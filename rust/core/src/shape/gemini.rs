@@ -1,0 +1,155 @@
+//! Gemini: `contents`, each with a role and parts, in the API's spelling or the SDK's.
+
+use super::parts::{opaque, say, stamp, text_of};
+use crate::error::Error;
+use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
+use crate::media;
+use crate::node::{Key, Node, Shape};
+
+/// Reads one content.
+pub fn read<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let role = text_of(content, Key::Role)?;
+    builder.message(match role.as_ref().map(AsRef::as_ref) {
+        None | Some("user" | "function") => Role::User,
+        Some("model") => Role::Assistant,
+        Some("system") => Role::System,
+        _ => Role::Other,
+    });
+    let parts = content.get(Key::Parts)?;
+    match parts.as_ref().map_or(Shape::Null, Node::shape) {
+        Shape::Null => builder.mark(MessageFlag::Null),
+        Shape::List => {
+            let mut index = 0;
+            if let Some(parts) = parts {
+                parts.items(&mut |item| {
+                    builder.at(index);
+                    index += 1;
+                    part(&item, builder)
+                })?;
+            }
+            if index == 0 {
+                builder.mark(MessageFlag::Empty);
+            }
+        }
+        other => {
+            let what = format!("is {}, expected a list of parts", other.name());
+            return Err(builder.bad("parts", &what, "write text as a part: [{\"text\": \"...\"}]"));
+        }
+    }
+    Ok(())
+}
+
+/// The entry under the API's spelling, or under the SDK's.
+fn either<N: Node>(node: &N, camel: Key, snake: Key) -> Result<Option<N>, Error> {
+    Ok(match node.get(camel)? {
+        Some(value) => Some(value),
+        None => node.get(snake)?,
+    })
+}
+
+fn part<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    if part.shape() != Shape::Map {
+        let what = format!("is {}, expected a part", part.shape().name());
+        return Err(builder.bad("", &what, "a part is a dict such as {\"text\": \"...\"}"));
+    }
+    said(part, builder)?;
+    if let Some(signature) = either(part, Key::ThoughtSignature, Key::SnakeThoughtSignature)? {
+        builder.flag(RowFlag::Signed);
+        if let Some(text) = signature.text()? {
+            builder.data(text);
+        }
+    }
+    Ok(())
+}
+
+fn said<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    if part.get(Key::Text)?.is_some() {
+        let thought = part.get(Key::Thought)?.is_some_and(|thought| thought.is_true());
+        let kind = if thought { Kind::Thinking } else { Kind::Text };
+        builder.row(kind, if thought { "thought" } else { "text" });
+        return say(part, Key::Text, builder);
+    }
+    if let Some(call) = either(part, Key::CamelCall, Key::FunctionCall)? {
+        builder.row(Kind::Call, "functionCall");
+        named(&call, builder)?;
+        return call.get(Key::Args)?.map_or(Ok(()), |args| builder.json(&args));
+    }
+    if let Some(response) = either(part, Key::FunctionResponse, Key::SnakeFunctionResponse)? {
+        builder.row(Kind::Result, "functionResponse");
+        named(&response, builder)?;
+        return response.get(Key::Response)?.map_or(Ok(()), |given| builder.json_with_files(&given));
+    }
+    if let Some(blob) = either(part, Key::InlineData, Key::SnakeInlineData)? {
+        return inline(&blob, builder);
+    }
+    if let Some(file) = either(part, Key::FileData, Key::SnakeFileData)? {
+        builder.row(Kind::Document, "fileData");
+        builder.media(media::document_tokens(""));
+        return builder.json(&file);
+    }
+    let mut name = String::new();
+    part.entries(&mut |key, _| {
+        if name.is_empty() {
+            key.clone_into(&mut name);
+        }
+        Ok(())
+    })?;
+    opaque(part, &name, builder)
+}
+
+/// Pairs by the call's id where it has one, else by the function's name.
+fn named<N: Node>(of: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let name = text_of(of, Key::Name)?;
+    match text_of(of, Key::Id)?.filter(|id| !id.as_ref().is_empty()) {
+        Some(id) => builder.id(id.as_ref()),
+        None => builder.id(name.as_ref().map_or("", AsRef::as_ref)),
+    }
+    match name {
+        Some(name) if !name.as_ref().is_empty() => {
+            builder.name(name.as_ref());
+            builder.text(name);
+        }
+        _ => builder.flag(RowFlag::Incomplete),
+    }
+    Ok(())
+}
+
+fn inline<N: Node>(blob: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let mime = either(blob, Key::MimeType, Key::SnakeMimeType)?.map(|mime| mime.text()).transpose()?.flatten();
+    if mime.as_ref().is_some_and(|mime| mime.as_ref().starts_with("image/")) {
+        builder.row(Kind::Image, "inlineData");
+        let data = text_of(blob, Key::Data)?;
+        builder.picture(data.as_ref().map(AsRef::as_ref));
+        return stamp(blob, Key::Data, builder);
+    }
+    builder.row(Kind::Document, "inlineData");
+    let data = text_of(blob, Key::Data)?;
+    builder.media(media::document_tokens(data.as_ref().map_or("", AsRef::as_ref)));
+    stamp(blob, Key::Data, builder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{Counter, Encoding};
+    use crate::value;
+
+    #[test]
+    fn calls_without_ids_pair_by_name_in_either_spelling() {
+        let mut builder = Builder::default();
+        for content in [
+            value!({"parts": [{"text": "go"}, {"inlineData": {"mimeType": "image/png", "data": "x"}}]}),
+            value!({"role": "model", "parts": [
+                {"text": "hm", "thought": true},
+                {"functionCall": {"name": "f", "args": {"n": 1}}, "thoughtSignature": "s"}]}),
+            value!({"role": "user", "parts": [{"function_response": {"name": "f", "response": {"result": "1"}}}]}),
+        ] {
+            read(&content, &mut builder).unwrap();
+        }
+        let ledger = builder.finish(&Counter::exact(Encoding::O200k)).unwrap();
+        assert_eq!(ledger.kind, [Kind::Text, Kind::Image, Kind::Thinking, Kind::Call, Kind::Result]);
+        assert_eq!(ledger.pair, [-1, -1, -1, 4, 3]);
+        assert!(ledger.has(3, RowFlag::Signed) && !ledger.has(2, RowFlag::Signed));
+        assert_eq!(ledger.safe, [true, true, false, true]);
+    }
+}

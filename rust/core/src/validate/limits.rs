@@ -1,0 +1,70 @@
+//! How much a request may hold: pictures, their size, bytes, cache markers (rules A20 to A22).
+
+use super::{Findings, Options};
+
+/// Pixels of a picture's longer side.
+const EDGE: u32 = 8_000;
+
+/// The same, where a request has more than [`MANY`] pictures.
+const EDGE_OF_MANY: u32 = 2_000;
+
+/// Pictures up to which the larger limit holds.
+const MANY: usize = 20;
+
+/// Cache markers in a request.
+pub const MARKERS: usize = 4;
+
+pub fn check(found: &mut Findings<'_>, options: Options) {
+    pictures(found, options);
+    markers(found, options);
+    if found.ledger.payload > options.request {
+        let (bytes, most) = (found.ledger.payload, options.request);
+        let words = format!("Request exceeds the maximum size: {bytes} bytes > {most} bytes");
+        let last = found.ledger.messages() - 1;
+        found.message(last, "request_too_large", words, "take pictures and files out, or compact");
+    }
+}
+
+/// A21: number and size of pictures.
+fn pictures(found: &mut Findings<'_>, options: Options) {
+    let ledger = found.ledger;
+    let total = ledger.pictures.len();
+    for (n, picture) in ledger.pictures.iter().enumerate() {
+        let row = picture.row as usize;
+        if n == options.pictures {
+            let words = format!("messages: Too much media: 0 document pages + {total} images > {}", options.pictures);
+            found.row(row, "too_many_images", words, "take the oldest pictures out");
+        }
+        if picture.base64 > options.picture {
+            let (mb, bytes) = (options.picture / (1024 * 1024), picture.base64);
+            let words = format!("image exceeds {mb} MB maximum: {bytes} bytes > {} bytes", options.picture);
+            found.row(row, "image_too_heavy", words, "send a smaller picture");
+        }
+        if picture.edge > EDGE {
+            let words = format!("At least one of the image dimensions exceed max allowed size: {EDGE} pixels");
+            found.row(row, "image_too_large", words, "scale the picture down");
+        } else if picture.edge > EDGE_OF_MANY && total > MANY {
+            let words = format!(
+                "At least one of the image dimensions exceed max allowed size for many-image requests: {EDGE_OF_MANY} pixels"
+            );
+            found.row(row, "image_too_large_many", words, "scale the picture down, or send fewer");
+        }
+    }
+}
+
+/// A20: four cache markers at most, those outside of the messages counted.
+pub fn markers(found: &mut Findings<'_>, options: Options) {
+    let ledger = found.ledger;
+    let mut total = options.markers;
+    let mut fifth = None;
+    for row in 0..ledger.rows() {
+        total += usize::from(ledger.markers[row]);
+        if total > MARKERS && fifth.is_none() {
+            fifth = Some(row);
+        }
+    }
+    if let Some(row) = fifth {
+        let words = format!("A maximum of {MARKERS} blocks with cache_control may be provided. Found {total}.");
+        found.row(row, "too_many_cache_control", words, "remove the oldest markers");
+    }
+}
