@@ -147,9 +147,9 @@ def test_chars_is_a_quarter_of_the_length(text):
 
 
 def test_a_counter_says_what_it_counts_with():
-    assert [Counter(name).engine for name in ENCODINGS] == ["bpe-openai o200k_base", "bpe-openai cl100k_base"]
+    assert [Counter(name).engine for name in ENCODINGS] == ["trimtab o200k_base", "trimtab cl100k_base"]
     assert Counter.chars("utf16", "half_up").engine == "utf16/4 rounded halfup"
-    assert O200K.explain() == "bpe-openai o200k_base: exact"
+    assert O200K.explain() == "trimtab o200k_base: exact"
     assert Counter.chars().explain() == "chars/4 rounded ceil: an estimate by length"
     assert "estimate" in Counter.for_model("claude-sonnet-4-5").explain()
 

@@ -91,11 +91,11 @@ impl Counter {
         Self { rates, ..self }
     }
 
-    /// What does the counting: `bpe-openai o200k_base`, or `chars/4`.
+    /// What does the counting: `trimtab o200k_base`, or `chars/4`.
     #[must_use]
     pub fn engine(&self) -> String {
         match self.engine {
-            Engine::Exact(encoding) => format!("bpe-openai {}", encoding.name()),
+            Engine::Exact(encoding) => format!("trimtab {}", encoding.name()),
             Engine::Length(c) => format!("{:?}/4 rounded {:?}", c.unit, c.round).to_lowercase(),
         }
     }

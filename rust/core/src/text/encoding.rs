@@ -1,7 +1,7 @@
 //! Exact encodings, with their vocabularies inside.
 
-use bpe_openai::Tokenizer;
-
+use super::engine::with_worker;
+use super::vocabulary::{CL100K, O200K, Vocabulary};
 use crate::error::Error;
 
 /// A byte-pair encoding whose counts equal tiktoken's `encode_ordinary`: text that looks like a special token is text.
@@ -38,10 +38,11 @@ impl Encoding {
         }
     }
 
-    fn tokenizer(self) -> &'static Tokenizer {
+    /// What the encoding counts with.
+    pub(super) fn inside(self) -> &'static Vocabulary {
         match self {
-            Self::O200k => bpe_openai::o200k_base(),
-            Self::Cl100k => bpe_openai::cl100k_base(),
+            Self::O200k => &O200K,
+            Self::Cl100k => &CL100K,
         }
     }
 
@@ -57,23 +58,19 @@ impl Encoding {
     /// ```
     #[must_use]
     pub fn count(self, text: &str) -> usize {
-        self.tokenizer().count(text)
+        with_worker(self.inside(), |worker| worker.count(text.as_bytes()))
     }
 
     /// Whether `text` has more than `limit` tokens; stops counting there.
     #[must_use]
     pub fn exceeds(self, text: &str, limit: usize) -> bool {
-        text.len() > limit && {
-            let tokenizer = self.tokenizer();
-            tokenizer.count_till_limit(&tokenizer.normalize(text), limit).is_none()
-        }
+        text.len() > limit && with_worker(self.inside(), |worker| worker.exceeds(text.as_bytes(), limit))
     }
 
     /// The bytes of each token, by rank: how the vocabulary is checked against the published one.
     #[must_use]
     pub fn vocabulary(self) -> Vec<Vec<u8>> {
-        let bpe = &self.tokenizer().bpe;
-        (0..u32::try_from(bpe.num_tokens()).unwrap_or(u32::MAX)).map(|id| bpe.token_bytes(id).to_vec()).collect()
+        self.inside().tables.vocabulary()
     }
 }
 

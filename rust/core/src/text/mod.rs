@@ -1,10 +1,21 @@
 //! Text to tokens.
 
+#[cfg(target_endian = "big")]
+compile_error!("the tables of the vocabularies are little-endian");
+
+mod cache;
+mod class;
 pub mod count;
+mod deepseek;
 pub mod encoding;
+mod engine;
 pub mod envelope;
 pub mod estimate;
+mod merge;
 mod pool;
+mod split;
+mod tables;
+mod vocabulary;
 
 pub use count::{Counter, Rates, Size};
 pub use encoding::Encoding;

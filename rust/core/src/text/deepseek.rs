@@ -1,0 +1,108 @@
+//! How `DeepSeek` V3 splits: numbers apart, then runs of Chinese and Japanese, then what is left, each by itself.
+
+use super::class::{CASELESS, Char, LOWER, MARK, NEWLINE, NUMBER, SPACE, SYMBOL, Set, UPPER, char_at};
+
+const WORDS: Set = Set::of(&[LOWER, UPPER, CASELESS, MARK]);
+const BLANKS: Set = Set::of(&[SPACE, NEWLINE]);
+
+/// A part of the text that is split by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Number,
+    /// `[一-龥぀-ゟ゠-ヿ]`
+    Han,
+    Rest,
+}
+
+#[inline]
+fn part(char: Char) -> Part {
+    match char.point {
+        0x4E00..=0x9FA5 | 0x3040..=0x30FF => Part::Han,
+        _ if char.class == NUMBER => Part::Number,
+        _ => Part::Rest,
+    }
+}
+
+/// The character at `at` if it is in the same part of the text.
+#[inline]
+fn inside(text: &[u8], at: usize, of: Part) -> Option<Char> {
+    char_at(text, at).filter(|&char| part(char) == of)
+}
+
+#[inline]
+fn run(text: &[u8], mut at: usize, set: Set, of: Part) -> usize {
+    while let Some(char) = inside(text, at, of)
+        && set.has(char.class)
+    {
+        at += char.length;
+    }
+    at
+}
+
+/// The end of the piece that begins at `at`.
+///
+/// `\p{N}{1,3}`, then `[一-龥぀-ゟ゠-ヿ]+`, then
+/// `[ASCII sign][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+pub fn end(text: &[u8], at: usize) -> usize {
+    let Some(first) = char_at(text, at) else { return at };
+    let of = part(first);
+    if of == Part::Number {
+        let mut end = at + first.length;
+        for _ in 1..3 {
+            end += inside(text, end, of).map_or(0, |char| char.length);
+        }
+        return end;
+    }
+    if let Some(end) = matched(text, at, first, of) {
+        return end;
+    }
+    // What no alternative matches stays together up to what one does.
+    let mut end = at + first.length;
+    while let Some(char) = inside(text, end, of)
+        && matched(text, end, char, of).is_none()
+    {
+        end += char.length;
+    }
+    end
+}
+
+/// The end of what an alternative matches at `at`.
+#[inline]
+fn matched(text: &[u8], at: usize, first: Char, of: Part) -> Option<usize> {
+    let next = at + first.length;
+    if text[at].is_ascii_punctuation() && text.get(next).is_some_and(u8::is_ascii_alphabetic) {
+        return Some(next + text[next..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count());
+    }
+    if WORDS.has(first.class) {
+        return Some(run(text, next, WORDS, of));
+    }
+    let second = inside(text, next, of).map(|char| char.class);
+    if first.class != NEWLINE && first.class != SYMBOL && second.is_some_and(|class| WORDS.has(class)) {
+        return Some(run(text, next, WORDS, of));
+    }
+    if first.class == SYMBOL || text[at] == b' ' && second == Some(SYMBOL) {
+        let end = run(text, next, Set::of(&[SYMBOL]), of);
+        let newlines = text[end..].iter().take_while(|byte| of == Part::Rest && matches!(byte, b'\r' | b'\n'));
+        return Some(end + newlines.count());
+    }
+    BLANKS.has(first.class).then(|| blanks(text, at, of))
+}
+
+/// As in the other patterns, but that the text ends where its part does.
+fn blanks(text: &[u8], at: usize, of: Part) -> usize {
+    let (mut end, mut last, mut newline) = (at, at, None);
+    while let Some(char) = inside(text, end, of)
+        && BLANKS.has(char.class)
+    {
+        last = end;
+        end += char.length;
+        if char.class == NEWLINE {
+            newline = Some(end);
+        }
+    }
+    match newline {
+        Some(behind) => behind,
+        None if inside(text, end, of).is_none() || last == at => end,
+        None => last,
+    }
+}

@@ -1,0 +1,225 @@
+//! Counting the tokens of a text: pieces, and for each what the tables or the thread's cache say, or else merging.
+//!
+//! Only sums are wanted, so order is free: pieces that were not seen lately wait until there are enough of them for
+//! their places in the large tables to be asked for together.
+
+use std::cell::RefCell;
+
+use super::cache::{Cache, MEDIUM};
+use super::class::char_at;
+use super::merge;
+use super::tables::{Key, SHORT, Tables};
+use super::vocabulary::Vocabulary;
+
+/// Pieces that are split off before they are counted.
+const BATCH: usize = 256;
+
+/// Pieces that wait to be looked up together.
+const WAITING: usize = 64;
+
+/// Vocabularies that a thread keeps a cache for: the last ones that it counted in.
+const KEPT: usize = 4;
+
+/// A piece that was not seen lately, and the text that it is of.
+struct Waiting {
+    key: Key,
+    hash: u64,
+    text: usize,
+}
+
+/// Counts in one vocabulary, on one thread.
+pub struct Worker {
+    vocabulary: &'static Vocabulary,
+    cache: Cache,
+    waiting: Vec<Waiting>,
+}
+
+thread_local! {
+    /// The workers of this thread: a child of a fork has its own copy of them, and no lock to wait for.
+    static WORKERS: RefCell<Vec<Worker>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls `work` with this thread's worker for `vocabulary`.
+pub fn with_worker<R>(vocabulary: &'static Vocabulary, work: impl FnOnce(&mut Worker) -> R) -> R {
+    // Taken out while it works: a thread that is about to end has no workers any more, and makes one for itself.
+    let taken = WORKERS.try_with(|workers| {
+        let mut workers = workers.borrow_mut();
+        let at = workers.iter().rposition(|worker| std::ptr::eq(worker.vocabulary, vocabulary))?;
+        Some(workers.swap_remove(at))
+    });
+    let mut worker = taken.ok().flatten().unwrap_or_else(|| Worker::new(vocabulary));
+    let result = work(&mut worker);
+    let _ = WORKERS.try_with(|workers| {
+        let mut workers = workers.borrow_mut();
+        if workers.len() == KEPT {
+            workers.remove(0);
+        }
+        workers.push(worker);
+    });
+    result
+}
+
+impl Worker {
+    fn new(vocabulary: &'static Vocabulary) -> Self {
+        Self { vocabulary, cache: Cache::default(), waiting: Vec::with_capacity(WAITING + BATCH) }
+    }
+
+    /// Tokens of `text`.
+    pub fn count(&mut self, text: &[u8]) -> usize {
+        let mut counts = [0];
+        self.add(text, 0, &mut counts);
+        self.settle(&mut counts);
+        counts[0]
+    }
+
+    /// Adds the tokens of `text` to `counts[index]`, those of the pieces that wait later: [`Worker::settle`].
+    pub fn add(&mut self, text: &[u8], index: usize, counts: &mut [usize]) {
+        let mut ends = [0; BATCH];
+        let mut at = 0;
+        while at < text.len() {
+            let found = self.split(text, at, &mut ends);
+            counts[index] += self.look_up(text, at, &ends[..found], index);
+            at = ends[found - 1];
+            if self.waiting.len() >= WAITING {
+                self.settle(counts);
+            }
+        }
+    }
+
+    /// Whether `text` has more than `limit` tokens: a piece has at least one, and a byte at most one.
+    pub fn exceeds(&mut self, text: &[u8], limit: usize) -> bool {
+        let (mut counts, mut at) = ([0], 0);
+        let mut ends = [0; BATCH];
+        while at < text.len() {
+            // What is left cannot reach the limit.
+            if text.len() - at + counts[0] + self.waiting.len() * SHORT <= limit {
+                break;
+            }
+            let most = limit.saturating_sub(counts[0]).clamp(1, BATCH);
+            let found = self.split(text, at, &mut ends[..most]);
+            counts[0] += self.look_up(text, at, &ends[..found], 0);
+            at = ends[found - 1];
+            if counts[0] + self.waiting.len() > limit {
+                self.waiting.clear();
+                return true;
+            }
+            if self.waiting.len() >= WAITING {
+                self.settle(&mut counts);
+            }
+        }
+        self.settle(&mut counts);
+        counts[0] > limit
+    }
+
+    /// The ends of the pieces that begin at `at`, as many as there is room for: at least one.
+    fn split(&self, text: &[u8], at: usize, ends: &mut [usize]) -> usize {
+        let (mut at, mut found) = (at, 0);
+        while at < text.len() && found < ends.len() {
+            at = self.vocabulary.scheme.end(text, at);
+            ends[found] = at;
+            found += 1;
+        }
+        found
+    }
+
+    /// Tokens of the pieces that were seen lately; the others wait.
+    #[inline]
+    fn look_up(&mut self, text: &[u8], mut at: usize, ends: &[usize], index: usize) -> usize {
+        let mut total = 0;
+        for &end in ends {
+            if end - at > SHORT {
+                total += self.longer(&text[at..end]);
+            } else {
+                let key = Key::of(text, at, end);
+                let hash = key.hash();
+                match self.cache.near(key, hash) {
+                    Some(count) => total += count,
+                    None => self.waiting.push(Waiting { key, hash, text: index }),
+                }
+            }
+            at = end;
+        }
+        total
+    }
+
+    /// Counts the pieces that wait.
+    pub fn settle(&mut self, counts: &mut [usize]) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for Waiting { key, hash, text } in waiting.drain(..) {
+            counts[text] += self.first_seen(key, hash, true);
+        }
+        self.waiting = waiting;
+    }
+
+    fn tables(&self) -> &'static Tables {
+        &self.vocabulary.tables
+    }
+
+    /// Tokens of a short piece that was not seen lately, from the vocabulary, what is known of other pieces, or merging.
+    fn first_seen(&mut self, key: Key, hash: u64, whole: bool) -> usize {
+        let known = self.tables().seed(key, hash).or_else(|| self.cache.far(key, hash));
+        let count = known.unwrap_or_else(|| {
+            let (bytes, length) = key.bytes();
+            let piece = &bytes[..length];
+            let count = if whole && !piece.is_ascii() { self.parts(piece) } else { merge::count(self.tables(), piece) };
+            self.cache.keep_far(key, hash, count);
+            count
+        });
+        self.cache.keep_near(key, hash, count);
+        count
+    }
+
+    /// Tokens of a piece that no key holds.
+    fn longer(&mut self, piece: &[u8]) -> usize {
+        if piece.len() > MEDIUM {
+            return if piece.is_ascii() { merge::count(self.tables(), piece) } else { self.parts(piece) };
+        }
+        match self.cache.long(piece) {
+            (Some(count), _) => count,
+            (None, hash) => {
+                let count = if piece.is_ascii() { merge::count(self.tables(), piece) } else { self.parts(piece) };
+                self.cache.keep_long(piece, hash, count);
+                count
+            }
+        }
+    }
+
+    /// Tokens of a piece part by part: it falls apart where no token may span two characters.
+    fn parts(&mut self, piece: &[u8]) -> usize {
+        let cross = &self.tables().cross;
+        let (mut total, mut start, mut at) = (0, 0, 0);
+        let (mut last, mut chars) = (0, 0); // the character before `at`, and how many there are since `start`
+        while let Some(char) = char_at(piece, at) {
+            if chars > 0 && (last | char.point) >= 0x80 && !cross.may(last, char.point, piece[at - 1], piece[at]) {
+                total += self.part(&piece[start..at], last, chars, start > 0);
+                (start, chars) = (at, 0);
+            }
+            (last, chars) = (char.point, chars + 1);
+            at += char.length;
+        }
+        total + self.part(&piece[start..], last, chars, start > 0)
+    }
+
+    /// Tokens of a part of a piece, which is looked up unless it is all of the piece.
+    fn part(&mut self, part: &[u8], last: u32, chars: usize, known: bool) -> usize {
+        if chars == 1
+            && let Some(count) = self.tables().char(last)
+        {
+            return count;
+        }
+        if part.len() <= SHORT {
+            let key = Key::of(part, 0, part.len());
+            let hash = key.hash();
+            return self.cache.near(key, hash).unwrap_or_else(|| self.first_seen(key, hash, false));
+        }
+        if part.len() > MEDIUM || !known {
+            return merge::count(self.tables(), part);
+        }
+        let (count, hash) = self.cache.long(part);
+        count.unwrap_or_else(|| {
+            let count = merge::count(self.tables(), part);
+            self.cache.keep_long(part, hash, count);
+            count
+        })
+    }
+}

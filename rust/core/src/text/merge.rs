@@ -1,0 +1,189 @@
+//! Byte-pair merging: how many tokens a piece falls into, and where they end.
+//!
+//! A piece of at most [`DIRECT`] bytes is merged as the definition says. A longer one is merged in windows, and that is
+//! exact: a row of tokens is what merging gives if and only if that is true of each two neighbours alone. So the tokens
+//! of two windows stand side by side where the last of the one and the first of the other do.
+
+#![allow(clippy::cast_possible_truncation)] // two numbers in a word, and places below 64 in a byte
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::class::decode;
+use super::tables::{NONE, Tables};
+
+/// Longest piece that is merged by looking for the lowest rank again and again.
+const DIRECT: usize = 64;
+
+/// Bytes of a window; three quarters of it are kept. The longest token of any known vocabulary has 128 bytes.
+const WINDOW: usize = 512;
+
+/// Bits of a place in a piece, beside a rank in one word: a piece of a terabyte.
+const PLACE: u32 = 40;
+
+/// Tokens of `piece`.
+pub fn count(tables: &Tables, piece: &[u8]) -> usize {
+    match piece.len() {
+        0 | 1 => piece.len(),
+        2..=DIRECT => direct(tables, piece, |_| ()),
+        _ => {
+            let (bytes, tokens) = repeated(tables, piece);
+            tokens + windows(tables, &piece[bytes..]).len()
+        }
+    }
+}
+
+/// Where the tokens of `piece` end, counted in bytes from its start.
+#[allow(dead_code)]
+pub fn ends(tables: &Tables, piece: &[u8]) -> Vec<usize> {
+    windows(tables, piece)
+}
+
+/// Merges the pair of the lowest rank, the first of them, as long as there is one; `end` is told each token's end.
+#[inline]
+fn direct(tables: &Tables, piece: &[u8], mut end: impl FnMut(usize)) -> usize {
+    // A token's number, the rank of it with the next one, and where it ends.
+    let (mut tokens, mut ranks, mut stops) = ([0_u32; DIRECT], [NONE; DIRECT], [0_u8; DIRECT]);
+    let mut left = piece.len();
+    for at in 0..left {
+        tokens[at] = tables.byte(piece[at]);
+        stops[at] = at as u8 + 1;
+    }
+    for at in 0..left - 1 {
+        ranks[at] = tables.merged_bytes(piece[at], piece[at + 1]);
+    }
+    loop {
+        let (mut at, mut rank) = (0, NONE);
+        for (n, &found) in ranks[..left - 1].iter().enumerate() {
+            if found < rank {
+                (at, rank) = (n, found);
+            }
+        }
+        if rank == NONE {
+            stops[..left].iter().for_each(|&stop| end(usize::from(stop)));
+            return left;
+        }
+        tokens[at] = rank;
+        stops[at] = stops[at + 1];
+        tokens.copy_within(at + 2..left, at + 1);
+        ranks.copy_within(at + 2..left, at + 1);
+        stops.copy_within(at + 2..left, at + 1);
+        left -= 1;
+        ranks[left - 1] = NONE;
+        if at + 1 < left {
+            ranks[at] = tables.merged(tokens[at], tokens[at + 1]);
+        }
+        if at > 0 {
+            ranks[at - 1] = tables.merged(tokens[at - 1], tokens[at]);
+        }
+        if left == 1 {
+            end(piece.len());
+            return 1;
+        }
+    }
+}
+
+/// Where the tokens of `piece` end, by a heap of the pairs: time grows a little faster than the piece.
+fn heaped(tables: &Tables, piece: &[u8]) -> Vec<usize> {
+    let length = piece.len();
+    if length <= DIRECT {
+        let mut ends = Vec::with_capacity(length);
+        direct(tables, piece, |end| ends.push(end));
+        return ends;
+    }
+    let mut tokens: Vec<u32> = piece.iter().map(|&byte| tables.byte(byte)).collect();
+    // Starts of the next and of the last token, by the start of each; the piece's end for none.
+    let mut next: Vec<usize> = (1..=length).collect();
+    let mut before: Vec<usize> = (0..length).map(|at| at.checked_sub(1).unwrap_or(length)).collect();
+    let entry = |rank: u32, at: usize| Reverse(u64::from(rank) << PLACE | at as u64);
+    let mut heap: BinaryHeap<Reverse<u64>> = piece
+        .windows(2)
+        .enumerate()
+        .map(|(at, pair)| (tables.merged_bytes(pair[0], pair[1]), at))
+        .filter(|&(rank, _)| rank != NONE)
+        .map(|(rank, at)| entry(rank, at))
+        .collect();
+    while let Some(Reverse(least)) = heap.pop() {
+        let (rank, at) = ((least >> PLACE) as u32, (least & ((1 << PLACE) - 1)) as usize);
+        let right = next[at];
+        // An entry may be of a pair that is no more: its token went into another, or its neighbour did.
+        if tokens[at] == NONE || right >= length || tables.merged(tokens[at], tokens[right]) != rank {
+            continue;
+        }
+        tokens[at] = rank;
+        tokens[right] = NONE;
+        next[at] = next[right];
+        if next[at] < length {
+            before[next[at]] = at;
+            let rank = tables.merged(rank, tokens[next[at]]);
+            if rank != NONE {
+                heap.push(entry(rank, at));
+            }
+        }
+        if before[at] < length {
+            let rank = tables.merged(tokens[before[at]], rank);
+            if rank != NONE {
+                heap.push(entry(rank, before[at]));
+            }
+        }
+    }
+    (0..length).filter(|&at| tokens[at] != NONE).map(|at| next[at]).collect()
+}
+
+/// Whether `piece[..middle]` and the rest of it, a token each, stay two tokens side by side.
+fn joins(tables: &Tables, piece: &[u8], middle: usize) -> bool {
+    heaped(tables, piece) == [middle, piece.len()]
+}
+
+/// Where the tokens of a long piece end: merged in windows, larger ones where two do not join.
+fn windows(tables: &Tables, piece: &[u8]) -> Vec<usize> {
+    let mut size = WINDOW;
+    loop {
+        if let Some(ends) = windows_of(tables, piece, size) {
+            return ends;
+        }
+        size *= 4;
+    }
+}
+
+/// The same with windows of `size` bytes; None where two of them do not join.
+fn windows_of(tables: &Tables, piece: &[u8], size: usize) -> Option<Vec<usize>> {
+    let mut ends = Vec::new();
+    let (mut at, mut last) = (0, 0); // where the window begins, and the last token before it
+    loop {
+        let stop = piece.len().min(at + size);
+        let found = heaped(tables, &piece[at..stop]);
+        if at > 0 && !joins(tables, &piece[last..at + found[0]], at - last) {
+            return None;
+        }
+        if stop == piece.len() {
+            ends.extend(found.iter().map(|end| at + end));
+            return Some(ends);
+        }
+        // What comes behind the window changes tokens near its end.
+        let kept = found.partition_point(|&end| end <= size * 3 / 4);
+        ends.extend(found[..kept].iter().map(|end| at + end));
+        let [.., before, end] = ends[..] else { return None };
+        (last, at) = (before, end);
+    }
+}
+
+/// Bytes at the start of a piece that is one character again and again: whole tokens, each the longest there is, that
+/// may be counted without looking; with the number of those tokens.
+fn repeated(tables: &Tables, piece: &[u8]) -> (usize, usize) {
+    let unit = decode(piece, 0, piece[0]).length;
+    if piece.len() < 2 * WINDOW || piece[unit..] != piece[..piece.len() - unit] {
+        return (0, 0);
+    }
+    // If the rest begins with twice the same token, any number of it may stand before.
+    let ends = heaped(tables, &piece[..WINDOW]);
+    let token = ends[0];
+    let tokens = (piece.len() - WINDOW) / token;
+    let rest = &piece[tokens * token..];
+    match heaped(tables, rest)[..] {
+        [first, second, ..] if first == token && second == 2 * token && token.is_multiple_of(unit) => {
+            (tokens * token, tokens)
+        }
+        _ => (0, 0),
+    }
+}

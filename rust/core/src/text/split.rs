@@ -1,0 +1,237 @@
+//! Where a text falls apart into pieces, one character class after the other: the meaning of every other scanner.
+//!
+//! Each function takes a text and the start of a piece and gives the piece's end. The pattern it stands for is above it;
+//! a `/` between two letters of a class is a choice. Nothing is looked at twice but for a run's end, so that a text is
+//! split in time linear in its length.
+
+use super::class::{CASELESS, Char, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, SYMBOL, Set, UPPER, char_at};
+
+const LETTERS: Set = Set::of(&[LOWER, UPPER, CASELESS]);
+const UPPERS: Set = Set::of(&[UPPER, CASELESS, MARK]);
+const LOWERS: Set = Set::of(&[LOWER, CASELESS, MARK]);
+const EITHER: Set = Set::of(&[CASELESS, MARK]);
+const BLANKS: Set = Set::of(&[SPACE, NEWLINE]);
+const SIGNS: Set = Set::of(&[OTHER, MARK, SYMBOL]);
+
+/// A way to split, named after the first vocabulary that had it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code)] // those of other vocabularies
+pub enum Scheme {
+    /// `o200k_base`: words by case, with their contractions.
+    O200k,
+    /// `cl100k_base` as tiktoken has it: white space at the end of the text stays together.
+    Cl100k,
+    /// Llama 3: `cl100k_base` as it was published.
+    Llama3,
+    /// Qwen 2 and later: the same with digits one by one.
+    Qwen2,
+    /// GPT-2: a word takes a space with it, and nothing else.
+    Gpt2,
+    /// `DeepSeek` V3: numbers, then Chinese and Japanese, then the rest, each split by itself.
+    DeepSeek3,
+}
+
+impl Scheme {
+    /// The end of the piece that begins at `at`, which must be before the end of the text.
+    #[inline]
+    pub fn end(self, text: &[u8], at: usize) -> usize {
+        match self {
+            Self::O200k => o200k(text, at),
+            Self::Cl100k => cl100k(text, at, 3, true),
+            Self::Llama3 => cl100k(text, at, 3, false),
+            Self::Qwen2 => cl100k(text, at, 1, false),
+            Self::Gpt2 => gpt2(text, at),
+            Self::DeepSeek3 => super::deepseek::end(text, at),
+        }
+    }
+}
+
+/// Behind the characters of `set` that begin at `at`.
+#[inline]
+pub fn run(text: &[u8], mut at: usize, set: Set) -> usize {
+    while let Some(char) = char_at(text, at)
+        && set.has(char.class)
+    {
+        at += char.length;
+    }
+    at
+}
+
+/// The class and the length of the character at `at`; no class at all behind the text.
+#[inline]
+fn peek(text: &[u8], at: usize) -> (u8, usize) {
+    char_at(text, at).map_or((15, 0), |char| (char.class, char.length))
+}
+
+/// Bytes of a contraction at `at`: an apostrophe with s, d, m, t, ll, ve or re; 0 for none.
+///
+/// Without regard to case the long s is an s as well.
+#[inline]
+fn contraction(text: &[u8], at: usize, caseless: bool) -> usize {
+    if text.get(at) != Some(&b'\'') {
+        return 0;
+    }
+    let letter = |n: usize| {
+        let byte = text.get(at + n).copied().unwrap_or_default();
+        if caseless { byte.to_ascii_lowercase() } else { byte }
+    };
+    match (letter(1), letter(2)) {
+        (b's' | b'd' | b'm' | b't', _) => 2,
+        (b'l', b'l') | (b'v' | b'r', b'e') => 3,
+        (0xC5, 0xBF) if caseless => 3,
+        _ => 0,
+    }
+}
+
+/// The end of white space that begins at `at`: `\s*[\r\n]+`, then all but the last before what is no white space.
+///
+/// `whole`: at the end of the text it stays together (`\s++$`).
+#[inline]
+fn blanks(text: &[u8], at: usize, whole: bool) -> usize {
+    let (mut end, mut last, mut newline) = (at, at, None);
+    while let Some(char) = char_at(text, end)
+        && BLANKS.has(char.class)
+    {
+        last = end;
+        end += char.length;
+        if char.class == NEWLINE {
+            newline = Some(end);
+        }
+    }
+    match newline {
+        _ if whole && end == text.len() => end,
+        Some(behind) => behind,
+        None if end == text.len() || last == at => end,
+        None => last,
+    }
+}
+
+/// Up to `most` numbers.
+#[inline]
+fn numbers(text: &[u8], mut at: usize, most: usize) -> usize {
+    for _ in 0..most {
+        match peek(text, at) {
+            (NUMBER, length) => at += length,
+            _ => break,
+        }
+    }
+    at
+}
+
+/// Signs, and the line ends behind them; with `slash` also slashes among those.
+#[inline]
+fn signs(text: &[u8], at: usize, slash: bool) -> usize {
+    let mut end = run(text, at, SIGNS);
+    while let Some(b'\r' | b'\n' | b'/') = text.get(end).filter(|&&byte| slash || byte != b'/') {
+        end += 1;
+    }
+    end
+}
+
+/// `'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+#[inline]
+fn cl100k(text: &[u8], at: usize, digits: usize, whole: bool) -> usize {
+    let (class, length) = peek(text, at);
+    let next = at + length;
+    match class {
+        LOWER | UPPER | CASELESS => run(text, next, LETTERS),
+        NUMBER => numbers(text, at, digits),
+        NEWLINE => blanks(text, at, whole),
+        _ => {
+            let short = contraction(text, at, true);
+            if short > 0 {
+                return at + short;
+            }
+            let (second, width) = peek(text, next);
+            match second {
+                LOWER | UPPER | CASELESS => run(text, next + width, LETTERS),
+                _ if class != SPACE => signs(text, next, false),
+                OTHER | MARK | SYMBOL if text[at] == b' ' => signs(text, next, false),
+                _ => blanks(text, at, whole),
+            }
+        }
+    }
+}
+
+/// `[^\r\n\p{L}\p{N}]?WORD|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`, where WORD is a word by case.
+#[inline]
+fn o200k(text: &[u8], at: usize) -> usize {
+    let (class, length) = peek(text, at);
+    let next = at + length;
+    match class {
+        LOWER | UPPER | CASELESS => match word(text, at) {
+            Word::Ends(end) | Word::Capitals(end) => end,
+            Word::None => next,
+        },
+        NUMBER => numbers(text, at, 3),
+        NEWLINE => blanks(text, at, false),
+        _ => match word(text, next) {
+            // A mark is a word of its own before capitals: the first form of a word is tried with and without it.
+            Word::Capitals(_) | Word::None if class == MARK => match word(text, at) {
+                Word::Ends(end) | Word::Capitals(end) => end,
+                Word::None => next,
+            },
+            Word::Ends(end) | Word::Capitals(end) => end,
+            Word::None if class != SPACE => signs(text, next, true),
+            Word::None if text[at] == b' ' && SIGNS.has(peek(text, next).0) => signs(text, next, true),
+            Word::None => blanks(text, at, false),
+        },
+    }
+}
+
+/// A word of `o200k_base`, with its end.
+enum Word {
+    /// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+` and a contraction.
+    Ends(usize),
+    /// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*` and a contraction, where the first form fails.
+    Capitals(usize),
+    /// Neither.
+    None,
+}
+
+#[inline]
+fn word(text: &[u8], at: usize) -> Word {
+    let (mut end, mut either) = (at, None);
+    let mut next = char_at(text, end);
+    while let Some(Char { class, length, .. }) = next
+        && UPPERS.has(class)
+    {
+        end += length;
+        if EITHER.has(class) {
+            either = Some(end);
+        }
+        next = char_at(text, end);
+    }
+    let behind = |end: usize| end + contraction(text, end, true);
+    match (next, either) {
+        (Some(Char { class: LOWER, length, .. }), _) => Word::Ends(behind(run(text, end + length, LOWERS))),
+        // The capitals behind the last letter that may be either are given back.
+        (_, Some(either)) => Word::Ends(behind(either)),
+        _ if end > at => Word::Capitals(behind(end)),
+        _ => Word::None,
+    }
+}
+
+/// `'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+#[inline]
+fn gpt2(text: &[u8], at: usize) -> usize {
+    let short = contraction(text, at, false);
+    if short > 0 {
+        return at + short;
+    }
+    let start = if text[at] == b' ' { at + 1 } else { at };
+    for set in [LETTERS, Set::of(&[NUMBER]), SIGNS] {
+        let end = run(text, start, set);
+        if end > start {
+            return end;
+        }
+    }
+    let (mut end, mut last) = (at, at);
+    while let Some(char) = char_at(text, end)
+        && BLANKS.has(char.class)
+    {
+        last = end;
+        end += char.length;
+    }
+    if end == text.len() || last == at { end } else { last }
+}

@@ -1,0 +1,160 @@
+//! Making the tables: from the merges of a vocabulary, or from the ranks of its tokens.
+
+use std::collections::HashMap;
+
+use super::{Key, NONE, SECTIONS, SHORT, TOKEN, cross, hash_pair, line_of};
+
+/// A byte-pair vocabulary: tokens by rank, and for each the two that it is merged from.
+pub struct Merges {
+    /// The bytes of each token.
+    pub tokens: Vec<Vec<u8>>,
+    /// The parts of each token, none for a single byte.
+    pub parts: Vec<Option<(u32, u32)>>,
+}
+
+impl Merges {
+    /// What two tokens merge into.
+    fn table(&self) -> HashMap<(u32, u32), u32> {
+        self.parts.iter().zip(0..).filter_map(|(parts, token)| parts.map(|parts| (parts, token))).collect()
+    }
+}
+
+/// Tokens of `piece` under `merges`, by the definition: as long as there is one, the first pair of the lowest rank.
+fn merge(piece: &[u8], bytes: &[u32; 256], merges: &HashMap<(u32, u32), u32>) -> Vec<u32> {
+    let mut tokens: Vec<u32> = piece.iter().map(|&byte| bytes[usize::from(byte)]).collect();
+    loop {
+        let ranks = tokens.windows(2).map(|pair| merges.get(&(pair[0], pair[1])).copied().unwrap_or(NONE));
+        match ranks.enumerate().min_by_key(|&(_, rank)| rank) {
+            Some((at, rank)) if rank != NONE => {
+                tokens[at] = rank;
+                tokens.remove(at + 1);
+            }
+            _ => return tokens,
+        }
+    }
+}
+
+/// The token of each byte.
+///
+/// # Errors
+///
+/// The byte that has none.
+fn bytes_of(tokens: &[Vec<u8>]) -> Result<[u32; 256], String> {
+    let mut bytes = [NONE; 256];
+    for (token, number) in tokens.iter().zip(0..) {
+        if let [byte] = token[..] {
+            bytes[usize::from(byte)] = number;
+        }
+    }
+    match bytes.iter().position(|&token| token == NONE) {
+        Some(byte) => Err(format!("byte {byte} has no token")),
+        None => Ok(bytes),
+    }
+}
+
+/// The merges of tokens given by rank: each is merged from what its bytes are under the ranks below it.
+///
+/// # Errors
+///
+/// The token that cannot be reached by merges, or the byte that has none.
+pub fn ranked(tokens: Vec<Vec<u8>>) -> Result<Merges, String> {
+    let bytes = bytes_of(&tokens)?;
+    let mut merges = HashMap::with_capacity(tokens.len());
+    let mut parts = Vec::with_capacity(tokens.len());
+    for (token, number) in tokens.iter().zip(0..) {
+        if token.len() == 1 {
+            parts.push(None);
+            continue;
+        }
+        let [left, right] = merge(token, &bytes, &merges)[..] else {
+            return Err(format!("token {number} cannot be reached by merges"));
+        };
+        merges.insert((left, right), number);
+        parts.push(Some((left, right)));
+    }
+    Ok(Merges { tokens, parts })
+}
+
+/// The words of the tables.
+///
+/// # Errors
+///
+/// Why this vocabulary cannot be held: a byte without a token, too many tokens.
+pub fn make(merges: &Merges) -> Result<Vec<u64>, String> {
+    if merges.tokens.len() >= 1 << TOKEN {
+        return Err(format!("{} tokens are more than the tables can name", merges.tokens.len()));
+    }
+    let bytes = bytes_of(&merges.tokens)?;
+    let table = merges.table();
+    let count = |piece: &[u8]| merge(piece, &bytes, &table).len();
+    let mut ascii = vec![NONE; 128 * 128];
+    for (&(left, right), &token) in &table {
+        if let ([left], [right]) = (&merges.tokens[left as usize][..], &merges.tokens[right as usize][..])
+            && (left | right) & 0x80 == 0
+        {
+            ascii[usize::from(*left) << 7 | usize::from(*right)] = token;
+        }
+    }
+    let chars: Vec<u8> = (0..0x1_0000_u32)
+        .map(|point| char::from_u32(point).map_or(0, |c| count(c.encode_utf8(&mut [0; 4]).as_bytes())))
+        .map(|tokens| u8::try_from(tokens).unwrap_or(u8::MAX))
+        .collect();
+    let (pairs, filter) = pairs(&table);
+    let sections: [Vec<u64>; SECTIONS] = [
+        seeds(&merges.tokens, count),
+        pairs,
+        filter,
+        packed(&ascii),
+        packed(&bytes),
+        chars.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().unwrap_or_default())).collect(),
+        cross::make(&merges.tokens),
+    ];
+    let mut words = vec![0; SECTIONS.next_multiple_of(8)];
+    for (section, place) in sections.iter().zip(0..) {
+        words[place] = section.len() as u64;
+    }
+    words.extend(sections.concat());
+    Ok(words)
+}
+
+/// Lines of four entries, two of them taken on average: one line in seven is full and goes on in the next.
+fn seeds(tokens: &[Vec<u8>], count: impl Fn(&[u8]) -> usize) -> Vec<u64> {
+    let short: Vec<&Vec<u8>> = tokens.iter().filter(|token| token.len() <= SHORT).collect();
+    let lines = (short.len() / 2).max(2);
+    let mut words = vec![0; lines * 8];
+    for token in short {
+        let key = Key::of(token, 0, token.len());
+        let mut at = line_of(key.hash(), lines) * 4;
+        while words[at * 2 + 1] != 0 {
+            at = (at + 1) % (lines * 4);
+        }
+        words[at * 2] = key.low;
+        words[at * 2 + 1] = key.with_count(count(token));
+    }
+    words
+}
+
+/// The pairs, three places in five taken, and the filter before them: ten bits a pair.
+fn pairs(table: &HashMap<(u32, u32), u32>) -> (Vec<u64>, Vec<u64>) {
+    let mut places = vec![u64::MAX; table.len() * 5 / 3 + 2];
+    let mut filter = vec![0_u64; (table.len() * 10 / 64).next_power_of_two().max(1)];
+    let mut sorted: Vec<(u32, (u32, u32))> = table.iter().map(|(&parts, &token)| (token, parts)).collect();
+    sorted.sort_unstable(); // the same tables on every machine
+    for (token, (left, right)) in sorted {
+        let pair = u64::from(left) << TOKEN | u64::from(right);
+        let hash = hash_pair(pair);
+        let bit = usize::try_from(hash & (filter.len() as u64 * 64 - 1)).unwrap_or_default();
+        filter[bit >> 6] |= 1 << (bit & 63);
+        let mut at = line_of(hash, places.len());
+        while places[at] != u64::MAX {
+            at = (at + 1) % places.len();
+        }
+        places[at] = pair << TOKEN | u64::from(token);
+    }
+    (places, filter)
+}
+
+/// Two numbers a word, the first one low.
+pub(super) fn packed(numbers: &[u32]) -> Vec<u64> {
+    numbers.chunks_exact(2).map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32).collect()
+}

@@ -1,0 +1,240 @@
+//! A vocabulary as tables that are read where they lie: made when the crate is built, or when a file is loaded.
+//!
+//! One run of 64-bit words: a header with the length of each section, then the sections. Nothing is parsed at load.
+
+#![allow(clippy::cast_possible_truncation)] // words are cut into halves, and hashes to the size of a table
+
+mod cross;
+#[allow(dead_code)] // the build script makes the tables
+mod make;
+
+use bytemuck::cast_slice;
+
+pub use cross::Cross;
+#[allow(unused_imports)] // the build script makes the tables
+pub use make::{make, ranked};
+
+/// Longest piece that a key holds, in bytes.
+pub const SHORT: usize = 15;
+
+/// No token.
+pub const NONE: u32 = u32::MAX;
+
+/// Bits of a token in an entry of the pairs.
+const TOKEN: u32 = 21;
+
+/// Sections of the tables, in order.
+const SECTIONS: usize = 7;
+
+/// A piece of at most [`SHORT`] bytes: its bytes, and in the last one its length and room for its count.
+///
+/// ```text
+/// low word: bytes 0 to 7      high word: bytes 8 to 14 | count, 4 bits | length, 4 bits
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Key {
+    /// Bytes 0 to 7, the first one lowest.
+    pub low: u64,
+    /// Bytes 8 to 14, and the length above them.
+    pub high: u64,
+}
+
+/// Where the count lies in the high word of an entry.
+const COUNT: u32 = 56;
+
+/// The high word without its count.
+pub const WITHOUT_COUNT: u64 = !(0xF << COUNT);
+
+impl Key {
+    /// The key of `text[start..stop]`, which must be at most [`SHORT`] bytes long.
+    #[inline]
+    pub fn of(text: &[u8], start: usize, stop: usize) -> Self {
+        if let Some(wide) = text.get(start..start + 16) {
+            // One read for all lengths; what lies behind the piece is masked away.
+            let wide = u128::from_le_bytes(wide.try_into().unwrap_or_default());
+            return Self::masked(wide, stop - start);
+        }
+        let mut wide = [0; 16];
+        wide[..stop - start].copy_from_slice(&text[start..stop]);
+        Self::masked(u128::from_le_bytes(wide), stop - start)
+    }
+
+    #[inline]
+    fn masked(wide: u128, length: usize) -> Self {
+        let wide = wide & MASKS[length & 15];
+        Self { low: wide as u64, high: (wide >> 64) as u64 | (length as u64) << 60 }
+    }
+
+    /// The high word of the entry that says `count` for this piece.
+    #[inline]
+    pub fn with_count(self, count: usize) -> u64 {
+        self.high | (count as u64) << COUNT
+    }
+
+    /// A well mixed hash: one wide multiplication, folded.
+    #[inline]
+    pub fn hash(self) -> u64 {
+        let wide = u128::from(self.low ^ 0x9E37_79B9_7F4A_7C15) * u128::from(self.high ^ 0xD6E8_FEB8_6659_FD93);
+        wide as u64 ^ (wide >> 64) as u64
+    }
+
+    /// The bytes of the piece.
+    pub fn bytes(self) -> ([u8; 16], usize) {
+        let wide = u128::from(self.low) | u128::from(self.high) << 64;
+        (wide.to_le_bytes(), (self.high >> 60) as usize)
+    }
+}
+
+/// The count in the high word of an entry.
+#[inline]
+pub fn count_of(high: u64) -> usize {
+    (high >> COUNT & 0xF) as usize
+}
+
+/// The low bytes, by how many they are.
+const MASKS: [u128; 16] = {
+    let mut masks = [0; 16];
+    let mut length = 1;
+    while length < 16 {
+        masks[length] = (1 << (8 * length)) - 1;
+        length += 1;
+    }
+    masks
+};
+
+/// The tables of one vocabulary.
+#[derive(Clone, Copy, Debug)]
+pub struct Tables {
+    /// Pieces of at most [`SHORT`] bytes that are in the vocabulary, with their counts: lines of four entries.
+    seeds: &'static [[u64; 8]],
+    /// Two tokens and the token that they merge into: open addressing.
+    pairs: &'static [u64],
+    /// A bit for each pair by its hash: most look-ups end here.
+    filter: &'static [u64],
+    /// What two ASCII bytes merge into.
+    ascii: &'static [u32],
+    /// The token of each byte.
+    bytes: &'static [u32],
+    /// Tokens of each character of the basic plane alone.
+    chars: &'static [u8],
+    /// Which neighbours a token may span.
+    pub cross: Cross,
+}
+
+impl Tables {
+    /// The tables that [`make`] wrote.
+    ///
+    /// # Panics
+    ///
+    /// If `words` are no tables.
+    pub fn read(words: &'static [u64]) -> Self {
+        let (lengths, mut rest) = words.split_at(SECTIONS.next_multiple_of(8));
+        let mut next = |section: usize| {
+            let (found, behind) = rest.split_at(usize::try_from(lengths[section]).unwrap_or(usize::MAX));
+            rest = behind;
+            found
+        };
+        Self {
+            seeds: cast_slice(next(0)),
+            pairs: next(1),
+            filter: next(2),
+            ascii: cast_slice(next(3)),
+            bytes: cast_slice(next(4)),
+            chars: cast_slice(next(5)),
+            cross: Cross::read(next(6)),
+        }
+    }
+
+    /// Tokens of a piece that is in the vocabulary.
+    #[inline]
+    pub fn seed(&self, key: Key, hash: u64) -> Option<usize> {
+        let mut at = line_of(hash, self.seeds.len());
+        loop {
+            for entry in self.seeds[at].chunks_exact(2) {
+                if entry[0] == key.low && entry[1] & WITHOUT_COUNT == key.high {
+                    return Some(count_of(entry[1]));
+                }
+                if entry[1] == 0 {
+                    return None;
+                }
+            }
+            at = if at + 1 == self.seeds.len() { 0 } else { at + 1 };
+        }
+    }
+
+    /// What two bytes merge into, or [`NONE`].
+    #[inline]
+    pub fn merged_bytes(&self, left: u8, right: u8) -> u32 {
+        if (left | right) < 0x80 {
+            return self.ascii[usize::from(left) << 7 | usize::from(right)];
+        }
+        self.merged(self.byte(left), self.byte(right))
+    }
+
+    /// What two tokens merge into, or [`NONE`]. A token's number is its rank: lower ones merge first.
+    #[inline]
+    pub fn merged(&self, left: u32, right: u32) -> u32 {
+        let pair = u64::from(left) << TOKEN | u64::from(right);
+        let hash = hash_pair(pair);
+        let bit = hash as usize & (self.filter.len() * 64 - 1);
+        if self.filter[bit >> 6] >> (bit & 63) & 1 == 0 {
+            return NONE;
+        }
+        let mut at = line_of(hash, self.pairs.len());
+        loop {
+            let entry = self.pairs[at];
+            if entry >> TOKEN == pair {
+                return entry as u32 & ((1 << TOKEN) - 1);
+            }
+            if entry == u64::MAX {
+                return NONE;
+            }
+            at = if at + 1 == self.pairs.len() { 0 } else { at + 1 };
+        }
+    }
+
+    /// The token of a byte.
+    #[inline]
+    pub fn byte(&self, byte: u8) -> u32 {
+        self.bytes[usize::from(byte)]
+    }
+
+    /// Tokens of a character of the basic plane that stands alone.
+    #[inline]
+    pub fn char(&self, point: u32) -> Option<usize> {
+        self.chars.get(point as usize).map(|&count| usize::from(count))
+    }
+
+    /// The bytes of each token, by rank: bytes and what they merge into.
+    pub fn vocabulary(&self) -> Vec<Vec<u8>> {
+        let mask = (1 << TOKEN) - 1;
+        let mut made: Vec<(u64, u64, u64)> = self
+            .pairs
+            .iter()
+            .filter(|&&entry| entry != u64::MAX)
+            .map(|&entry| (entry & mask, entry >> (2 * TOKEN), entry >> TOKEN & mask))
+            .collect();
+        made.sort_unstable();
+        let mut tokens = vec![Vec::new(); 256 + made.len()];
+        for byte in 0..=255 {
+            tokens[self.byte(byte) as usize] = vec![byte];
+        }
+        for (token, left, right) in made {
+            // Both parts are older than what they merge into.
+            tokens[token as usize] = [&tokens[left as usize][..], &tokens[right as usize]].concat();
+        }
+        tokens
+    }
+}
+
+/// A place in a table of `places`, from the high half of a hash.
+#[inline]
+fn line_of(hash: u64, places: usize) -> usize {
+    (((hash >> 32) * places as u64) >> 32) as usize
+}
+
+#[inline]
+fn hash_pair(pair: u64) -> u64 {
+    let wide = u128::from(pair ^ 0x9E37_79B9_7F4A_7C15) * 0xD6E8_FEB8_6659_FD93;
+    wide as u64 ^ (wide >> 64) as u64
+}
