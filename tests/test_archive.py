@@ -1,44 +1,43 @@
-"""One suite for both archives, and what only a file can do."""
+"""One suite for every archive: what goes in comes back, and nothing else does."""
 
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
-import stat
+import re
 import threading
-from pathlib import Path
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trimtab
+from archives import KINDS, commit, opened, record, said
 from transcripts import transcript
-from trimtab.archive import Archive, MemoryArchive, Record, open_archive
+from trimtab.archive import MemoryArchive, SqlArchive
 from trimtab.archive.sqlite import SqliteArchive
 
-RECORD = {"tokens_before": 10, "tokens_after": 5, "plan": "{}"}
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Archive:
-    return MemoryArchive() if request.param == "memory" else SqliteArchive(tmp_path / "a" / "archive.db")
+@pytest.fixture(params=KINDS)
+def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlArchive]:
+    with opened(request.param, tmp_path) as archive:
+        yield archive
 
 
-def commit(archive: Archive, ref: str, messages: list) -> None:
-    archive.commit(Record(ref=ref, digests=archive.store(messages), **RECORD))
-
-
-def test_a_list_comes_back_in_its_order_with_its_repeats(archive: Archive) -> None:
+def test_a_list_comes_back_in_its_order_with_its_repeats(archive: SqlArchive) -> None:
     messages = [*transcript("u:5 c1 r1:9 a:5", provider="anthropic"), {"role": "user", "content": "again"}] * 2
     commit(archive, "r1", messages)
     assert archive.load("r1") == messages
     assert json.dumps(archive.load("r1")) == json.dumps(messages)
 
 
-def test_later_changes_of_the_callers_objects_do_not_reach_the_archive(archive: Archive) -> None:
+def test_later_changes_of_the_callers_objects_do_not_reach_the_archive(archive: SqlArchive) -> None:
     messages = [{"role": "user", "content": [{"type": "text", "text": "before"}]}]
     commit(archive, "r1", messages)
     messages[0]["content"][0]["text"] = "after"
@@ -65,39 +64,42 @@ def test_whatever_json_can_say_comes_back_the_same(messages: list) -> None:
 
 
 @pytest.mark.parametrize("value", [{1: "int key"}, {1: "NaN"}, {1, 2}, b"bytes", object()])
-def test_what_would_not_come_back_is_refused(archive: Archive, value: object) -> None:
+def test_what_would_not_come_back_is_refused(archive: SqlArchive, value: object) -> None:
     with pytest.raises(trimtab.ArchiveError, match="archived as JSON|come back"):
-        archive.store([{"role": "user", "content": value}])
+        archive.store([{"role": "user", "content": value}], "s")
 
 
-def test_the_same_ref_twice_is_remembered_once(archive: Archive) -> None:
+def test_the_same_ref_twice_is_remembered_once(archive: SqlArchive) -> None:
     commit(archive, "r1", [{"role": "user", "content": "first"}])
     commit(archive, "r1", [{"role": "user", "content": "second"}])
     assert archive.load("r1") == [{"role": "user", "content": "first"}]
 
 
-def test_an_unknown_ref_is_said(archive: Archive) -> None:
+def test_an_unknown_ref_is_said(archive: SqlArchive) -> None:
     with pytest.raises(trimtab.ArchiveError, match="no compaction 'nope'"):
         archive.load("nope")
 
 
-def test_a_commit_without_its_originals_is_refused(archive: Archive) -> None:
-    with pytest.raises(trimtab.ArchiveError):
-        archive.commit(Record(ref="r1", digests=("missing",), **RECORD))
+def test_a_commit_without_its_originals_is_refused_and_changes_nothing(archive: SqlArchive) -> None:
+    stored = archive.store([said("soon gone")], "s")
+    archive.sweep(timedelta(seconds=-1))
+    with pytest.raises(trimtab.ArchiveError, match="1 originals of r1 are not stored any more"):
+        archive.commit(stored, record("r1"))
     with pytest.raises(trimtab.ArchiveError, match="no compaction"):
         archive.load("r1")
+    assert archive.sessions()[0].version == 0
 
 
-def test_tuples_and_mappings_come_back_as_lists_and_dicts(archive: Archive) -> None:
+def test_tuples_and_mappings_come_back_as_lists_and_dicts(archive: SqlArchive) -> None:
     messages = [MappingProxyType({"role": "user", "content": ({"type": "text", "text": "NaN", "n": float("nan")},)})]
     commit(archive, "r1", messages)
     assert json.dumps(archive.load("r1")) == json.dumps([{"role": "user", "content": list(messages[0]["content"])}])
 
 
-def test_threads_share_an_archive(archive: Archive) -> None:
+def test_threads_share_an_archive(archive: SqlArchive) -> None:
     def work(n: int) -> None:
         for k in range(20):
-            commit(archive, f"r{n}-{k}", [{"role": "user", "content": f"{n} {k % 3}"}])
+            commit(archive, f"r{n}-{k}", [said(f"{n} {k % 3}")], session=f"s{n}")
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
     for thread in threads:
@@ -107,67 +109,237 @@ def test_threads_share_an_archive(archive: Archive) -> None:
     assert all(archive.load(f"r{n}-{k}")[0]["content"] == f"{n} {k % 3}" for n in range(4) for k in range(20))
 
 
-def test_a_file_is_private_and_another_process_reads_it(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "archive.db"
-    cm = trimtab.Compactor("claude-sonnet-4-5", archive=f"sqlite:///{path}")
-    messages = transcript(" ".join("u:60 a:90" for _ in range(30)), provider="anthropic")
-    done = cm.compact(messages, target=0.5)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if open_archive(f"sqlite:///{path}").load(done.ref) == messages else 1)
-    assert os.waitpid(child, 0)[1] == 0
+def test_history_has_every_column_and_the_latest_first(archive: SqlArchive) -> None:
+    talk = [said("one"), said("two", "assistant"), said("three")]
+    commit(archive, "r1", talk)
+    commit(
+        archive,
+        "r2",
+        talk,
+        strategy="summarization",
+        tokens_before=900,
+        tokens_after=300,
+        preserved=(2,),
+        summary="all went well",
+        summarizer="claude-haiku-5-5",
+        duration_ms=1234,
+    )
+    latest, first = archive.history("s")
+    assert (first.ref, first.strategy, first.messages_removed, first.summary, first.model) == (
+        "r1",
+        "hybrid",
+        3,
+        None,
+        None,
+    )
+    assert latest.created_at >= first.created_at
+    assert latest.created_at.tzinfo is UTC
+    assert (latest.ref, latest.session, latest.strategy) == ("r2", "s", "summarization")
+    assert (latest.original_tokens, latest.compacted_tokens, latest.messages_removed) == (900, 300, 2)
+    assert (latest.summary, latest.model, latest.duration_ms) == ("all went well", "claude-haiku-5-5", 1234)
+    assert [past.ref for past in archive.history("s", limit=1)] == ["r2"]
+    assert archive.history("another") == []
+    assert len(archive.history()) == 2
 
 
-def test_equal_messages_are_stored_once(tmp_path: Path) -> None:
-    path = tmp_path / "archive.db"
-    archive = SqliteArchive(path)
-    for n in range(10):
-        commit(archive, f"r{n}", [{"role": "user", "content": "same " * 1000}] * 5)
-    (count,) = sqlite3.connect(path).execute("SELECT count(*) FROM message").fetchone()
-    assert count == 1
+def test_what_left_is_apart_from_what_stayed(archive: SqlArchive) -> None:
+    talk = [said("one"), said("two", "assistant"), said("three"), said("one")]
+    commit(archive, "r1", talk, preserved=(1, 3))
+    left = archive.archived("r1")
+    assert [original.message for original in left] == [talk[0], talk[2]]
+    assert {(original.ref, original.session) for original in left} == {("r1", "s")}
+    assert not {original.id for original in left} & set(archive.history("s")[0].preserved)
+    assert [archive.fetch(original.id) for original in left] == [talk[0], talk[2]]
+    with pytest.raises(trimtab.ArchiveError, match="no compaction 'r9'"):
+        archive.archived("r9")
 
 
-def test_a_newer_schema_is_refused_with_advice(tmp_path: Path) -> None:
-    path = tmp_path / "archive.db"
-    SqliteArchive(path).close()
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 99")
-    with pytest.raises(trimtab.ArchiveError, match="version 99.*update trimtab"):
-        SqliteArchive(path)
+def test_totals_are_the_sums_of_a_session_or_of_all(archive: SqlArchive) -> None:
+    for n in range(3):
+        commit(
+            archive, f"r{n}", [said(f"{n}"), said("kept")], tokens_before=100 * n + 50, tokens_after=10, preserved=(1,)
+        )
+    commit(archive, "other", [said("x")], session="t", tokens_before=7, tokens_after=3)
+    totals = archive.totals("s")
+    assert (totals.tokens_saved, totals.messages_archived, totals.compactions) == (420, 3, 3)
+    assert (archive.totals().tokens_saved, archive.totals().compactions) == (424, 4)
+    assert archive.totals("nobody").compactions == 0
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_text("not a database, " * 100)
-    before = path.read_bytes()
-    with pytest.raises(trimtab.ArchiveError, match="cannot open|not a database"):
-        SqliteArchive(path)
-    assert path.read_bytes() == before
+def test_columns_and_indexes_are_those_of_the_published_schema(archive: SqlArchive) -> None:
+    assert archive.columns("compaction_events") == [
+        *("id", "session_id", "strategy", "original_tokens", "compacted_tokens", "messages_removed"),
+        *("summary_content", "preserved_message_ids", "model_used", "duration_ms", "created_at"),
+    ]
+    assert archive.columns("message_archive") == [
+        *("id", "compaction_event_id", "session_id", "original_message", "archived_at"),
+    ]
+    assert archive.indexes("compaction_events") == [["session_id", "created_at DESC"]]
+    assert archive.indexes("message_archive") == [["compaction_event_id"], ["session_id", "archived_at DESC"]]
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(trimtab.ArchiveError, match="cannot open the archive"):
-        SqliteArchive(tmp_path / "file" / "archive.db")
+def test_a_compaction_that_overtakes_another_of_its_session_is_a_conflict(archive: SqlArchive) -> None:
+    talk = [said("one"), said("two")]
+    mine, theirs = archive.store(talk, "s"), archive.store(talk, "s")
+    archive.commit(theirs, record("theirs"))
+    with pytest.raises(trimtab.ConflictError, match="version 1, not 0.*take its latest messages"):
+        archive.commit(mine, record("mine"))
+    assert [past.ref for past in archive.history("s")] == ["theirs"]
+    archive.commit(archive.store(talk, "s"), record("mine"))
+    archive.commit(mine, record("late", exclusive=False))
+    assert [past.ref for past in archive.history("s")] == ["late", "mine", "theirs"]
+    assert archive.sessions()[0].version == 3
+    assert archive.verify() == []
 
 
-def test_a_failed_write_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
-    archive = SqliteArchive(tmp_path / "archive.db")
-    commit(archive, "r1", [{"role": "user", "content": "kept"}])
-    archive._db.execute("CREATE TRIGGER full BEFORE INSERT ON original BEGIN SELECT raise(ABORT, 'disk full'); END")
-    with pytest.raises(trimtab.ArchiveError, match="disk full"):
-        commit(archive, "r2", [{"role": "user", "content": "lost"}])
-    archive._db.execute("DROP TRIGGER full")
-    assert archive.load("r1") == [{"role": "user", "content": "kept"}]
-    with pytest.raises(trimtab.ArchiveError, match="no compaction 'r2'"):
-        archive.load("r2")
+def test_a_commit_whose_answer_was_lost_is_not_doubled(archive: SqlArchive) -> None:
+    stored = archive.store([said("one")], "s")
+    archive.commit(stored, record("r1"))
+    archive.commit(stored, record("r1"))
+    archive.commit(archive.store([said("one")], "s"), record("r1"))
+    assert archive.totals("s").compactions == 1
+    assert archive.sessions()[0].version == 1
 
 
-def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "theirs.db"
-    with sqlite3.connect(path) as db:
-        db.execute("CREATE TABLE theirs (x)")
-    with pytest.raises(trimtab.ArchiveError, match="database of another program"):
-        SqliteArchive(path)
-    assert sqlite3.connect(path).execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
+def test_pins_and_marks_stay_with_their_session(archive: SqlArchive) -> None:
+    archive.pin("s", "text", "the \0 \ud800 plan")
+    archive.pin("s", "text", "the \0 \ud800 plan")
+    archive.pin("s", "message", "0a" * 8)
+    archive.mark("s", "compacted", ["d1", "d2", "d1"])
+    assert sorted(archive.pins("s")) == [("message", "0a" * 8), ("text", "the \0 \ud800 plan")]
+    assert archive.pins("t") == []
+    assert archive.marks("s", "compacted") == {"d1", "d2"}
+    assert archive.marks("s", "other") == archive.marks("t", "compacted") == frozenset()
+    archive.unpin("s", "text", "the \0 \ud800 plan")
+    assert archive.pins("s") == [("message", "0a" * 8)]
+
+
+def test_search_finds_all_words_first_and_the_newest_first(archive: SqlArchive) -> None:
+    commit(archive, "r1", [said("the parser broke on snake_case names"), said("nothing here", "assistant")])
+    commit(archive, "r2", [said("src/parser.py has a Migration"), said("設定を読む")])
+    commit(archive, "r3", [said("a migration of the parser, at last")], session="t")
+    assert [(hit.ref, hit.role) for hit in archive.search("PARSER migration")] == [
+        ("r3", "user"),
+        ("r2", "user"),
+        ("r1", "user"),
+    ]
+    assert [hit.ref for hit in archive.search("parser migration", session="s")] == ["r2", "r1"]
+    assert [hit.ref for hit in archive.search("parser", limit=1)] == ["r3"]
+    assert [hit.text for hit in archive.search("case")] == ["the parser broke on snake_case names"]
+    assert [hit.ref for hit in archive.search("設定")] == ["r2"]
+    assert archive.search("absent") == archive.search("") == archive.search('"*():') == []
+    (hit,) = archive.search("nothing")
+    assert archive.fetch(hit.id) == said("nothing here", "assistant")
+    with pytest.raises(trimtab.ArchiveError, match="no archived message"):
+        archive.fetch(hit.id, session="t")
+
+
+def test_a_copy_without_a_compaction_is_neither_found_nor_kept_for_long(archive: SqlArchive) -> None:
+    archive.store([said("an orphan")], "s")
+    commit(archive, "r1", [said("a child")])
+    assert archive.search("orphan") == []
+    assert archive.sweep() == 0, "a model may still be at it"
+    assert archive.sweep(timedelta(seconds=-1)) == 1
+    assert archive.sweep(timedelta(seconds=-1)) == 0
+    assert archive.load("r1") == [said("a child")]
+    assert archive.verify() == []
+
+
+def test_retention_by_age_spares_what_a_live_summary_refers_to(archive: SqlArchive) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    for n in range(4):
+        archive._clock = lambda n=n: start + timedelta(days=n)
+        live = {"summary": f"number {n}", "live": (f"r{n}",)}
+        commit(archive, f"r{n}", [said(f"only in {n}"), said("in all")], **live)
+    archive._clock = lambda: start + timedelta(days=40)
+    would = archive.prune(older_than=timedelta(days=38.5), dry_run=True)
+    assert would.events == ("r0", "r1")
+    assert len(archive.history()) == 4
+    assert archive.prune(older_than=timedelta(days=38.5)) == would
+    assert would.messages == 2
+    assert archive.prune(older_than=timedelta(days=1)).events == ("r2",), "r3 is in the list that the session holds"
+    assert archive.load("r3") == [said("only in 3"), said("in all")]
+    with pytest.raises(trimtab.ArchiveError, match="no compaction 'r0'.*retention removed it at 2026-02-10"):
+        archive.load("r0")
+    assert archive.verify() == []
+    assert [hit.ref for hit in archive.search("only")] == ["r3"]
+
+
+def test_retention_by_number_and_by_size(archive: SqlArchive) -> None:
+    for session in "st":
+        for n in range(4):
+            commit(archive, f"{session}{n}", [said(f"{session}{n} " + "x" * 1000)], session=session)
+    assert archive.prune(keep=3, session="s").events == ("s0",)
+    assert archive.prune(keep=3).events == ("t0",)
+    taken = archive.prune(max_bytes=4200)
+    assert len(taken.events) == 2
+    assert taken.bytes > 2000
+    assert archive.prune(max_bytes=4200).events == ()
+    assert len(archive.history()) == 4
+    assert archive.verify() == []
+
+
+def test_a_forgotten_session_leaves_nothing_and_takes_nothing_of_others(archive: SqlArchive) -> None:
+    commit(archive, "r1", [said("shared"), said("secretword of s")], summary="about s", live=("r1",))
+    commit(archive, "r2", [said("shared"), said("word of t")], session="t")
+    archive.store([said("copyonly")], "s")
+    archive.pin("s", "text", "x")
+    archive.mark("s", "compacted", ["d"])
+    assert len(archive.search("secretword")) == 1
+    assert archive.forget("s", dry_run=True).events == ("r1",)
+    assert len(archive.search("secretword")) == 1
+    gone = archive.forget("s")
+    assert (gone.events, gone.messages) == (("r1",), 2)
+    assert archive.search("secretword") == archive.search("copyonly") == archive.pins("s") == []
+    assert [session.id for session in archive.sessions()] == ["t"]
+    assert archive.load("r2") == [said("shared"), said("word of t")]
+    assert archive.verify() == []
+    with pytest.raises(trimtab.ArchiveError, match="no session 's'"):
+        archive.forget("s")
+
+
+CHANGES = {
+    "a message": (
+        'UPDATE messages SET body = \'{"role": "user"}\' WHERE id = 2',
+        "message 1: .* does not fit its digest",
+    ),
+    "an order": ("UPDATE message_archive SET original_message = 3 WHERE id = 1", "order of its messages"),
+    "a lost message": ("DELETE FROM message_archive WHERE id = 1", "order of its messages"),
+    "a number": ("UPDATE compaction_events SET original_tokens = 1 WHERE id = 'r1'", "is not what was committed"),
+    "a summary": ("UPDATE compaction_events SET summary_content = 'lies' WHERE id = 'r1'", "is not what was committed"),
+    "a link": ("UPDATE commits SET link = 'ff' WHERE event_id = 'r1'", "the chain breaks here"),
+    "a lost event": ("DELETE FROM compaction_events WHERE id = 'r1'", "its event is missing"),
+    "a lost commit": ("DELETE FROM commits WHERE event_id = 'r1'", "compaction 1: it is missing|its commit is missing"),
+    "a lost end": ("DELETE FROM commits WHERE event_id = 'r2'", "2 compactions were committed, 1 are known"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_verify_says_where_the_chain_breaks(archive: SqlArchive, change: str) -> None:
+    commit(archive, "r1", [said("one"), said("two"), said("three")], summary="s1")
+    commit(archive, "r2", [said("four")])
+    assert archive.verify() == archive.verify("s") == []
+    statement, what = CHANGES[change]
+
+    def tamper() -> Iterator:
+        yield statement, ()
+
+    archive._database.run(tamper)
+    faults = archive.verify()
+    assert faults
+    assert any(fault.where.startswith("session s") for fault in faults)
+    assert any(re.search(what, f"{fault.where}: {fault.what}") for fault in faults)
+    with pytest.raises(trimtab.ArchiveError, match="no session 'x'"):
+        archive.verify("x")
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", None])
+def test_a_session_without_a_name_is_refused(archive: SqlArchive, name: object) -> None:
+    with pytest.raises(trimtab.ArchiveError, match="a session's name"):
+        archive.store([], name)
+
+
+def test_an_empty_list_comes_back(archive: SqlArchive) -> None:
+    commit(archive, "r1", [])
+    assert archive.load("r1") == []
+    assert archive.verify() == []

@@ -18,7 +18,7 @@ from checker import check
 from transcripts import PROVIDERS, specs, transcript
 from trimtab._envelope import unwrap, wrap
 from trimtab._flow import Commit, Store, Write, compaction
-from trimtab.archive import MemoryArchive
+from trimtab.archive import MemoryArchive, Stored
 from trimtab.events import Compacted, FellBack, Refused
 from trimtab.hooks import Review, Verdict
 
@@ -37,7 +37,8 @@ def test_the_order_of_a_compaction_is_read_off_its_generator() -> None:
     wants = [next(flow)]
     wants.append(flow.send(None))
     wants.append(flow.send(Verdict(instructions="stress the files")))
-    wants.append(flow.send(("d",) * 60))
+    stored = Stored("s", version=0, digests=("d",) * 60, first=1, last=60)
+    wants.append(flow.send((stored, 0.0)))
     wants.append(flow.send("a summary"))
     wants.append(flow.send(None))
     with pytest.raises(StopIteration) as done:
@@ -47,7 +48,7 @@ def test_the_order_of_a_compaction_is_read_off_its_generator() -> None:
     assert wants[1].plan is not None
     assert wants[3].ask.instructions == "stress the files", "a hook may change them"
     assert wants[4].record.ref == wants[5].ref == done.value.value.ref
-    assert wants[4].record.digests == ("d",) * 60
+    assert wants[4].stored == stored
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -214,7 +215,7 @@ def test_an_archive_that_fails_stops_before_a_model_is_asked() -> None:
     asked = []
 
     class Full(MemoryArchive):
-        def store(self, messages: object) -> tuple[str, ...]:
+        def store(self, messages: object, session: str) -> Stored:
             raise trimtab.ArchiveError("disk full")
 
     messages = talk()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ._budget import Budget
     from ._compactor import Compactor
     from ._counter import Counter, count
-    from ._errors import ArchiveError, Error, InternalError, MessageError, PlanError, SummaryError
+    from ._errors import ArchiveError, ConflictError, Error, InternalError, MessageError, PlanError, SummaryError
     from ._flow import Compaction
     from ._ledger import Kind, Ledger, Role
     from ._messages import Message, Provider, Transcript
@@ -28,6 +28,7 @@ __all__ = [
     "Budget",
     "Compaction",
     "Compactor",
+    "ConflictError",
     "Counter",
     "Error",
     "InternalError",
@@ -55,7 +56,7 @@ _HOMES = {
     "_budget": ("Budget",),
     "_compactor": ("Compactor",),
     "_counter": ("Counter", "count"),
-    "_errors": ("ArchiveError", "Error", "InternalError", "MessageError", "PlanError", "SummaryError"),
+    "_errors": ("ArchiveError", "ConflictError", "Error", "InternalError", "MessageError", "PlanError", "SummaryError"),
     "_flow": ("Compaction",),
     "_ledger": ("Kind", "Ledger", "Role"),
     "_messages": ("Message", "Provider", "Transcript"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Self, cast
+from uuid import uuid4
 
 from . import _core
 from ._apply import ACKNOWLEDGED
@@ -51,6 +52,10 @@ class Compactor:
         policy: a preset's name, or a ``Policy``.
         summarizer: ``offline`` (no text leaves the process), or a callable from ``Ask`` to text, plain or async.
         archive: ``memory`` (lives with the Compactor), ``sqlite:///PATH``, or an ``Archive``.
+        session: the conversation's name in the archive. Where it is given, its pins are there again, and a compaction
+            that overtakes another of the same session is a conflict; where it is not, each Compactor has its own.
+        redact: takes a text, gives it without what is neither to be stored nor summarized. The messages that stay are
+            not changed; what comes back from the archive is.
         pre_compact: asked before anything is decided, and again with the plan; may refuse or change the instructions.
         listeners: told what happened.
 
@@ -75,6 +80,8 @@ class Compactor:
         policy: str | Policy = "default",
         summarizer: str | Summarizer | Callable[[Ask], str | Awaitable[str]] = "offline",
         archive: str | Archive = "memory",
+        session: str | None = None,
+        redact: Callable[[str], str] | None = None,
         pre_compact: PreCompact | None = None,
         listeners: Iterable[Callable[[Event], None]] = (),
     ) -> None:
@@ -89,14 +96,16 @@ class Compactor:
         self._reserve = max_output or min(self._model.max_output, RESERVE)
         self._provider = _shape(provider)
         self._policy = _policy(policy)
-        self._pins: list[tuple[str, str]] = []
+        self.session = uuid4().hex if session is None else session
+        self._exclusive = session is not None
+        self._redact = redact
         self._summarizer, write = open_summarizer(summarizer)
         listeners = tuple(listeners)
         if any(iscoroutinefunction(listener) for listener in listeners):
             raise TypeError("a listener is told and not awaited: pass a plain function")
         self.budget()  # a window without room is said now, not with the first message
-        self._archive = open_archive(archive)
-        self._outside = Outside(self._archive, write, pre_compact, listeners)
+        self.archive = open_archive(archive)
+        self._outside = Outside(self.archive, write, pre_compact, listeners)
 
     def budget(self, *, system: object = None, tools: object = None) -> Budget:
         """The limits of a call with this system text and these tools."""
@@ -182,29 +191,30 @@ class Compactor:
         Raises:
             ArchiveError: the archive knows no such ref.
         """
-        return self._archive.load(ref)
+        return self.archive.load(ref)
 
     def pin(self, what: Message | str) -> None:
-        """Keeps a message, or every message that holds a text, verbatim from now on.
+        """Keeps a message, or every message that holds a text, verbatim from now on, in this session.
 
         Args:
             what: a message as it stands in the list, or a text.
 
         Raises:
+            ArchiveError: the pin cannot be stored.
             MessageError: the message cannot be read.
             ValueError: an empty text would pin everything.
         """
         if not isinstance(what, str):
-            self._pins.append(("message", self._scan([what]).digest_of(0)))
+            self.archive.pin(self.session, "message", self._scan([what]).digest_of(0))
         elif what.strip():
-            self._pins.append(("text", what))
+            self.archive.pin(self.session, "text", what)
         else:
             msg = "an empty text is in every message: pin a text of at least one word"
             raise ValueError(msg)
 
     def close(self) -> None:
         """Closes the archive; nothing else is held open."""
-        self._archive.close()
+        self.archive.close()
 
     def __enter__(self) -> Self:
         return self
@@ -235,7 +245,7 @@ class Compactor:
     def _decide(self, ledger: Ledger, messages: Sequence[Message], target: int) -> Plan:
         from ._decide import decide  # noqa: PLC0415 - numpy comes with the first plan
 
-        pins = _pinned(self._pins, ledger, messages)
+        pins = _pinned(self.archive.pins(self.session), ledger, messages)
         binds = self._model.binds_thinking
         return decide(ledger, self._policy, target, pins=pins, binds_thinking=binds, frame=self._frame)
 
@@ -267,6 +277,9 @@ class Compactor:
             plan=lambda: plan or self._decide(ledger, taken, target),
             summarizer=self._summarizer,
             trigger="manual",
+            session=self.session,
+            exclusive=self._exclusive,
+            redact=self._redact,
             instructions=instructions,
         )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ._flow import Commit, Compaction, Store, Write
@@ -48,12 +50,13 @@ class Outside:
         match want:
             case Review():
                 return self.pre_compact(want) if self.pre_compact else None
-            case Store(messages):
-                return self.archive.store(messages)
+            case Store(messages, session):
+                return self.archive.store(messages, session), monotonic()
             case Write(ask, fallback):
                 return (open_summarizer(fallback)[1] if fallback else self.summarizer)(ask)
-            case Commit(record):
-                self.archive.commit(record)
+            case Commit(stored, record, since):
+                took = round((monotonic() - since) * 1000)
+                self.archive.commit(stored, replace(record, duration_ms=took))
             case event:
                 self._tell(event)
         return None

@@ -37,6 +37,10 @@ class ArchiveError(Error):
     """The archive cannot take or give what was asked."""
 
 
+class ConflictError(ArchiveError):
+    """A session was compacted by somebody else meanwhile; nothing was changed."""
+
+
 class SummaryError(Error):
     """No summary could be had, and the policy has no other way."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from ._apply import apply
@@ -16,6 +17,7 @@ from ._errors import InternalError, MessageError, SummaryError
 from ._plan import Summarize, dropped
 from ._validate import Rules
 from .archive import Record
+from .archive.redact import redacted
 from .events import Compacted, Event, FellBack, Refused
 from .hooks import Review, Verdict
 from .summarize import Ask
@@ -24,10 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from ._counter import Counter
+    from ._envelope import Summary
     from ._ledger import Ledger
     from ._messages import Message, Provider
     from ._plan import Plan
     from ._policy import Policy
+    from .archive import Stored
 
 AT_THE_END = frozenset({"final_assistant_whitespace", "prefill_unsupported", "thinking_last", "reasoning_without_item"})
 """Findings about how a list ends: they go away when it goes on, so they are no reason to refuse it."""
@@ -40,9 +44,10 @@ TOO_MUCH = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Keep these messages before a model is asked; answered with their digests."""
+    """Keep these messages of a session before a model is asked; answered with where they lie, and the time."""
 
     messages: tuple[Message, ...]
+    session: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +60,11 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Remember this compaction; answered with None."""
+    """Remember this compaction, begun when its originals were stored; answered with None."""
 
+    stored: Stored
     record: Record
+    since: float
 
 
 Want: TypeAlias = Review | Store | Write | Commit | Event
@@ -101,7 +108,10 @@ class Job:
         plan: decides, given nothing more.
         summarizer: who is to write.
         trigger: ``manual`` or ``auto``.
+        session: whose transcript it is.
+        exclusive: whether another compaction of the session meanwhile is a conflict.
         instructions: what the summary is to stress.
+        redact: takes out of a text what is neither to be stored nor summarized.
     """
 
     given: Sequence[Message]
@@ -112,7 +122,15 @@ class Job:
     plan: Callable[[], Plan]
     summarizer: str
     trigger: str
+    session: str
+    exclusive: bool = False
     instructions: str | None = None
+    redact: Callable[[str], str] | None = None
+
+    @cached_property
+    def told(self) -> tuple[Message, ...]:
+        """The messages as they may be stored and summarized."""
+        return self.messages if self.redact is None else tuple(redacted(m, self.redact) for m in self.messages)
 
 
 def check(ledger: Ledger) -> None:
@@ -146,9 +164,9 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
     if verdict.refuse is not None:
         return (yield from _refused(job, verdict.refuse, plan))
     job = replace(job, instructions=_either(verdict.instructions, job.instructions))
-    digests: tuple[str, ...] = yield Store(job.messages)
+    stored, since = yield Store(job.told, job.session)
     plan, summary, author = yield from _summary(job, plan)
-    ref = _ref(digests, plan, summary)
+    ref = _ref(job, stored, plan, summary)
     messages, after = _build(job, plan, summary, ref)
     if after >= plan.tokens_before:
         reason = "compaction would not make it smaller"
@@ -156,9 +174,10 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
         return _unchanged(job, plan, reason)
     if after > plan.target and "not to the target" not in plan.reason:
         plan = replace(plan, reason=f"{plan.reason}; {after - plan.target:,} tokens over the target")
-    yield Commit(Record(ref, digests, plan.tokens_before, after, plan.to_json(), summary, author))
+    done = Compaction(messages, plan, ref, plan.tokens_before, after, plan.reason, author)
+    yield Commit(stored, _record(job, done, summary), since)
     yield Compacted(job.trigger, ref, plan.tokens_before, after, plan, author)
-    return Compaction(messages, plan, ref, plan.tokens_before, after, plan.reason, author)
+    return done
 
 
 def _asked(job: Job, plan: Plan | None) -> Generator[Want, Any, Verdict]:
@@ -188,9 +207,30 @@ def _either(new: str | None, old: str | None) -> str | None:
     return old if new is None else new
 
 
-def _ref(digests: Sequence[str], plan: Plan, summary: str | None) -> str:
-    """A name for this compaction: of the originals and what was done, so that doing the same again is the same."""
-    parts = "\0".join([*digests, plan.to_json(), summary or ""])
+def _record(job: Job, done: Compaction, summary: str | None) -> Record:
+    """What the archive is to remember."""
+    kept = {id(message) for message in done.messages}
+    policy = job.policy
+    return Record(
+        ref=done.ref or "",
+        strategy="hybrid" if policy.prune else "summarization" if policy.summarize else "drop",
+        tokens_before=done.tokens_before,
+        tokens_after=done.tokens_after,
+        plan=done.plan.to_json(),
+        preserved=tuple(n for n, message in enumerate(job.messages) if id(message) in kept),
+        summary=summary,
+        summarizer=done.summarizer,
+        live=tuple(found.ref for message in done.messages if (found := _enveloped(message))),
+        exclusive=job.exclusive,
+    )
+
+
+def _ref(job: Job, stored: Stored, plan: Plan, summary: str | None) -> str:
+    """A name for this compaction: of the session, if somebody named it, the originals and what was done.
+
+    Doing the same again is the same, so that a commit whose answer was lost is not doubled.
+    """
+    parts = "\0".join([job.session if job.exclusive else "", *stored.digests, plan.to_json(), summary or ""])
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
@@ -225,7 +265,7 @@ def _summary(job: Job, plan: Plan) -> Generator[Want, Any, tuple[Plan, str | Non
 
 def _ask(job: Job, zone: Summarize) -> Ask:
     kept = set(zone.keep)
-    leaving = [job.messages[index] for index in range(zone.start, zone.stop) if index not in kept]
+    leaving = [job.told[index] for index in range(zone.start, zone.stop) if index not in kept]
     earlier = [found for message in leaving if (found := summary_in(message))]
     return Ask(
         messages=tuple(message for message in leaving if not summary_in(message)),
@@ -234,17 +274,21 @@ def _ask(job: Job, zone: Summarize) -> Ask:
         count=job.counter.count,
         instructions=job.instructions,
         previous="\n".join(earlier) or None,
-        after=tuple(job.messages[zone.stop :]),
+        after=job.told[zone.stop :],
     )
 
 
 def summary_in(message: Message) -> str | None:
     """The text of the summary that a message of ours carries."""
+    found = _enveloped(message)
+    return found.text if found else None
+
+
+def _enveloped(message: Message) -> Summary | None:
     content = message.get("content")
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
         content = content[0].get("text")
-    found = unwrap(content) if isinstance(content, str) and message.get("role") == "user" else None
-    return found.text if found else None
+    return unwrap(content) if isinstance(content, str) and message.get("role") == "user" else None
 
 
 def _checked(text: object, ask: Ask) -> str:

@@ -1,9 +1,43 @@
 """Where messages go that leave the context."""
 
-from ._archive import Archive, Record, digest_of, dump
-from .memory import MemoryArchive
+from __future__ import annotations
 
-__all__ = ["Archive", "MemoryArchive", "Record", "digest_of", "dump", "open_archive"]
+import importlib
+from typing import TYPE_CHECKING
+
+from ._values import Fault, Hit, Original, Past, Pruned, Record, Session, Stored, Totals
+
+if TYPE_CHECKING:
+    from ._archive import Archive, SqlArchive
+    from .memory import MemoryArchive
+
+__all__ = [
+    "Archive",
+    "Fault",
+    "Hit",
+    "MemoryArchive",
+    "Original",
+    "Past",
+    "Pruned",
+    "Record",
+    "Session",
+    "SqlArchive",
+    "Stored",
+    "Totals",
+    "open_archive",
+]
+
+# A database's driver is loaded with the first archive that needs it.
+_HOME = {"Archive": "_archive", "SqlArchive": "_archive", "MemoryArchive": "memory"}
+
+
+def __getattr__(name: str) -> object:
+    """An archive's class, from the module that has it."""
+    if name not in _HOME:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value: object = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    return value
 
 
 def open_archive(url: str | Archive) -> Archive:
@@ -14,14 +48,16 @@ def open_archive(url: str | Archive) -> Archive:
 
     Raises:
         ValueError: an address of no known kind.
-        ArchiveError: the file cannot be opened.
+        ArchiveError: the archive cannot be opened.
     """
     if not isinstance(url, str):
         return url
     if url == "memory":
+        from .memory import MemoryArchive  # noqa: PLC0415 - sqlite3 costs 11 ms, paid by those who use it
+
         return MemoryArchive()
     if url.startswith("sqlite:///"):
-        from .sqlite import SqliteArchive  # noqa: PLC0415 - sqlite3 costs 11 ms, paid by those who use it
+        from .sqlite import SqliteArchive  # noqa: PLC0415
 
         return SqliteArchive(url.removeprefix("sqlite:///"))
     msg = f"unknown archive {url!r}: use 'memory' or 'sqlite:///PATH'"

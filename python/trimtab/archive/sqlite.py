@@ -1,147 +1,247 @@
-"""An archive in one SQLite file."""
+"""An archive in one SQLite file, or in memory."""
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import threading
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .._errors import ArchiveError
-from ._archive import Record, digest_of, dump
+from ._archive import SqlArchive
+from ._migrate import migrate
+from ._sql import Dialect, Many, T
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
-    from .._messages import Message
-
-VERSION = 1
-"""Of the schema, in ``PRAGMA user_version``."""
-
-SCHEMA = """
-CREATE TABLE message (digest TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE compaction (
-    ref TEXT PRIMARY KEY,
-    created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
-    tokens_before INTEGER NOT NULL,
-    tokens_after INTEGER NOT NULL,
-    plan TEXT NOT NULL,
-    summary TEXT,
-    summarizer TEXT
-);
-CREATE TABLE original (
-    ref TEXT NOT NULL REFERENCES compaction (ref) ON DELETE CASCADE,
-    position INTEGER NOT NULL,
-    digest TEXT NOT NULL REFERENCES message (digest),
-    PRIMARY KEY (ref, position)
-) WITHOUT ROWID;
-"""
+    from ._sql import Row, Steps
 
 FIXED = (3, 51, 3)
 """The first SQLite whose write-ahead log cannot be corrupted by a reset (release notes of 3.51.3)."""
 
+OURS = 0x7472_696D
+"""``application_id`` of an archive's file: "trim"."""
 
-class SqliteArchive:
-    """Originals and compactions in one file, mode 0600; every method is one transaction.
+PATIENCE = 30_000
+"""Milliseconds that a transaction waits for those of other processes."""
 
-    ``synchronous=FULL``: what a call acknowledged survives the process. A rollback journal unless the library is
-    fixed for WAL. Threads share the connection, one at a time.
+DIALECT = Dialect(
+    name="sqlite",
+    first="SELECT coalesce(max(id), 0) + 1 FROM message_archive",
+    last="SELECT coalesce(max(id), 0) FROM message_archive",
+    packs=True,
+    message="rowid",
+    index="INSERT INTO search (rowid, words) VALUES (?, ?)",
+    unindex="INSERT INTO search (search, rowid, words) VALUES ('delete', ?, ?)",
+    matching="search MATCH ?",
+    asking=lambda words: " ".join(f'"{word}"' for word in words),
+    purge=("INSERT INTO search (search) VALUES ('optimize')",),
+)
+
+
+class Connection(Protocol):
+    """What is used of a driver's connection; the standard library's and apsw's both have it."""
+
+    def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Iterable[Any]:
+        """Runs a statement."""
+        ...
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Iterable[Any]:
+        """Runs it for each row of values."""
+        ...
+
+    def close(self) -> object:
+        """Closes the file."""
+        ...
+
+
+class Driver(Protocol):
+    """A library that speaks to SQLite: here the fault lane puts its own."""
+
+    error: type[Exception]
+    version: tuple[int, ...]
+
+    def connect(self, path: str) -> Connection:
+        """Opens a file that exists; statements begin and end transactions, and threads may share it."""
+        ...
+
+
+class Stdlib:
+    """The standard library's SQLite."""
+
+    error: type[Exception] = sqlite3.Error
+    version: tuple[int, ...] = sqlite3.sqlite_version_info
+
+    def connect(self, path: str) -> Connection:
+        """Opens a file."""
+        return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+
+
+class SqliteDatabase:
+    """One file, mode 0600; every operation is one transaction.
+
+    ``synchronous=FULL``: what was acknowledged survives the process, and the machine as far as its disk keeps its word.
+    A rollback journal unless the library is fixed for WAL. Threads share the connection, one at a time; a forked child
+    opens its own.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    dialect = DIALECT
+
+    def __init__(self, path: str | os.PathLike[str], driver: Driver | None = None) -> None:
         """Opens the file, and makes it where there is none.
 
         Raises:
             ArchiveError: it cannot be opened, is no archive, or is one of a newer version.
         """
-        self.path = Path(path)
+        self.path = str(path)
+        self._driver: Driver = driver or Stdlib()
+        self._closed = False
+        self._abandoned: list[Connection] = []
+        self._open()
+
+    def _open(self) -> None:
         self._lock = threading.Lock()
+        self._pid = os.getpid()
         try:
-            if str(path) != ":memory:":
-                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._db = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA foreign_keys = ON")
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._db.execute(f"PRAGMA journal_mode = {'WAL' if sqlite3.sqlite_version_info >= FIXED else 'DELETE'}")
-            self._migrate()
-        except (OSError, sqlite3.Error) as error:
-            raise ArchiveError(f"cannot open the archive {self.path}: {error}") from error
+            self._db = self._connect()
+            try:
+                self._run(self._migrate, write=True)
+                mode = "WAL" if self._driver.version >= FIXED else "DELETE"
+                list(self._db.execute(f"PRAGMA journal_mode = {mode}"))  # last: another program's file stays as it is
+            except BaseException:
+                self._db.close()
+                raise
+        except (OSError, self._driver.error) as error:
+            raise ArchiveError(f"cannot open the archive {self.path}: {_advised(error)}") from error
 
-    def _migrate(self) -> None:
-        with self._transaction() as db:
-            (version,) = db.execute("PRAGMA user_version").fetchone()
-            if version > VERSION:
-                raise ArchiveError(
-                    f"the archive {self.path} has version {version}, this trimtab knows {VERSION}: update trimtab"
-                )
-            if version == 0 and db.execute("SELECT 1 FROM sqlite_master").fetchone():
-                raise ArchiveError(f"{self.path} is a database of another program: name another file")
-            if version == 0:
-                for statement in filter(str.strip, SCHEMA.split(";")):
-                    db.execute(statement)
-                db.execute(f"PRAGMA user_version = {VERSION}")
+    def _connect(self) -> Connection:
+        if self.path != ":memory:":
+            file = Path(self.path)
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+        db = self._driver.connect(self.path)
+        for pragma in (
+            f"busy_timeout = {PATIENCE}",
+            "foreign_keys = ON",
+            "secure_delete = ON",
+            "auto_vacuum = FULL",
+            "synchronous = FULL",
+        ):
+            list(db.execute(f"PRAGMA {pragma}"))
+        return db
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing; SQLite's errors become ours."""
+    def _migrate(self) -> Steps[None]:
+        """Makes or mends the schema; leaves the databases of others alone."""
+        [(version,)] = yield "PRAGMA user_version", ()
+        if version == 0 and (yield "SELECT 1 FROM sqlite_master LIMIT 1", ()):
+            raise ArchiveError(f"{self.path} is a database of another program: name another file")
+        newest = yield from migrate("sqlite", version, self.path)
+        if newest > version:
+            yield f"PRAGMA user_version = {newest}", ()
+            yield f"PRAGMA application_id = {OURS}", ()
+
+    def run(self, make: Callable[[], Steps[T]], *, write: bool = True) -> T:
+        """Runs an operation as one transaction.
+
+        Raises:
+            ArchiveError: SQLite refused it; the file is as it was.
+        """
+        if self._closed:
+            raise ArchiveError(f"archive {self.path}: it is closed")
+        if self._pid != os.getpid():
+            # Closing the parent's connection here could take its locks and its journal away.
+            self._abandoned.append(self._db)
+            if self.path == ":memory:":
+                self._lock, self._pid = threading.Lock(), os.getpid()
+            else:
+                self._open()
         with self._lock:
             try:
-                self._db.execute("BEGIN IMMEDIATE")
-            except sqlite3.Error as error:  # locked for too long, or closed
-                raise ArchiveError(f"archive {self.path}: {error}") from error
+                return self._run(make, write=write)
+            except self._driver.error as error:
+                raise ArchiveError(f"archive {self.path}: {_advised(error)}") from error
+
+    def _run(self, make: Callable[[], Steps[T]], *, write: bool) -> T:
+        self._db.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        try:
+            answer = self._steps(make())
+            self._db.execute("COMMIT")
+        except BaseException:
+            with suppress(self._driver.error):  # SQLite may have rolled back by itself, as it does on a full disk
+                self._db.execute("ROLLBACK")
+            raise
+        return answer
+
+    def _steps(self, steps: Generator[tuple[str, Row] | Many, list[Row], T]) -> T:
+        rows: list[Row] | None = None
+        while True:
             try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except sqlite3.Error as error:
-                self._rollback()
-                raise ArchiveError(f"archive {self.path}: {error}") from error
-            except BaseException:
-                self._rollback()
-                raise
+                statement = next(steps) if rows is None else steps.send(rows)
+            except StopIteration as done:
+                answer: T = done.value
+                return answer
+            if isinstance(statement, Many):
+                self._db.executemany(statement.sql, statement.rows)
+                rows = []
+            else:
+                rows = list(self._db.execute(*statement))
 
-    def _rollback(self) -> None:
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
+    async def arun(self, make: Callable[[], Steps[T]], *, write: bool = True) -> T:
+        """The same, in a thread."""
+        import asyncio  # noqa: PLC0415 - 24 ms, paid by those who have a loop running anyway
 
-    def store(self, messages: Sequence[Message]) -> tuple[str, ...]:
-        """Keeps each message's JSON once."""
-        texts = [dump(message) for message in messages]
-        rows = [(digest_of(text), text) for text in texts]
-        with self._transaction() as db:
-            db.executemany("INSERT OR IGNORE INTO message VALUES (?, ?)", rows)
-        return tuple(digest for digest, _ in rows)
+        return await asyncio.to_thread(self.run, make, write=write)
 
-    def commit(self, record: Record) -> None:
-        """Remembers a compaction."""
-        r = record
-        with self._transaction() as db:
-            added = db.execute(
-                "INSERT OR IGNORE INTO compaction (ref, tokens_before, tokens_after, plan, summary, summarizer)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                (r.ref, r.tokens_before, r.tokens_after, r.plan, _clean(r.summary), r.summarizer),
-            )
-            if added.rowcount:
-                rows = [(r.ref, position, digest) for position, digest in enumerate(r.digests)]
-                db.executemany("INSERT INTO original VALUES (?, ?, ?)", rows)
+    def columns(self, table: str) -> Steps[list[str]]:
+        """Names of a table's columns."""
+        return [name for (name,) in (yield "SELECT name FROM pragma_table_info(?)", (table,))]
 
-    def load(self, ref: str) -> list[dict[str, Any]]:
-        """The original list of a compaction."""
-        with self._transaction() as db:
-            if not db.execute("SELECT 1 FROM compaction WHERE ref = ?", (ref,)).fetchone():
-                raise ArchiveError(f"no compaction {ref!r} in the archive {self.path}")
-            query = "SELECT body FROM original JOIN message USING (digest) WHERE ref = ? ORDER BY position"
-            return [json.loads(body) for (body,) in db.execute(query, (ref,))]
+    def indexes(self, table: str) -> Steps[list[list[str]]]:
+        """Columns of each index that is no constraint's."""
+        names = yield "SELECT name FROM pragma_index_list(?) WHERE origin = 'c' ORDER BY name", (table,)
+        found = []
+        for (name,) in names:
+            columns = yield 'SELECT name, "desc" FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno', (name,)
+            found.append([f"{column} DESC" if down else column for column, down in columns])
+        return found
+
+    def check(self) -> Steps[list[str]]:
+        """What SQLite finds wrong with the file."""
+        pages = yield "PRAGMA integrity_check", ()
+        references = yield "PRAGMA foreign_key_check", ()
+        faults = [text for (text,) in pages if text != "ok"]
+        return faults + [
+            f"{table} row {row} refers to a {parent} that is not there" for table, row, parent, _ in references
+        ]
 
     def close(self) -> None:
         """Closes the file."""
         with self._lock:
-            self._db.close()
+            if not self._closed and self._pid == os.getpid():
+                self._db.close()
+            self._closed = True
 
 
-def _clean(text: str | None) -> str | None:
-    """Text that SQLite can store: lone surrogates have no UTF-8. The summary's envelope in the messages keeps them."""
-    return text.encode("utf-8", "replace").decode() if text else text
+def _advised(error: Exception) -> str:
+    """What went wrong, and what to do."""
+    what = str(error)
+    if any(sign in what for sign in ("malformed", "not a database", "decode", "corrupt")):
+        return f"{what}; it is damaged, or no archive: see trimtab archive verify, or put a copy of it back"
+    if "full" in what:
+        return f"{what}; nothing was changed: free some space and try again"
+    return what
+
+
+class SqliteArchive(SqlArchive):
+    """Everything in one file."""
+
+    def __init__(self, path: str | os.PathLike[str], driver: Driver | None = None) -> None:
+        """Opens the file, and makes it where there is none.
+
+        Raises:
+            ArchiveError: it cannot be opened, is no archive, or is one of a newer version.
+        """
+        super().__init__(SqliteDatabase(path, driver))

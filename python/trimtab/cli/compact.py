@@ -29,6 +29,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--instructions", metavar="TEXT", help="what the summary is to stress")
     parser.add_argument("--pin", metavar="TEXT", action="append", default=[], help="keep messages that hold TEXT")
     parser.add_argument("--archive", metavar="URL", help="sqlite:///PATH or memory; default: in the data folder")
+    parser.add_argument("--session", metavar="NAME", help="the conversation's name in the archive; pins stay with it")
     parser.set_defaults(run=run)
 
 
@@ -45,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
         policy=options.policy,
         summarizer=options.summarizer,
         archive=url,
+        session=options.session,
     )
     for text in options.pin:
         cm.pin(text)

@@ -1,0 +1,163 @@
+"""What is written: transaction 1 keeps the originals, transaction 2 says what became of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from .._errors import ArchiveError, ConflictError
+from ._chain import Event, link
+from ._json import digest_of, pack
+from ._sql import Many, clean
+from ._values import Stored
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ._sql import Dialect, Row, Steps
+    from ._values import Record
+
+PACKED_AT_ONCE = 1_000_000
+"""Characters of messages that one transaction packs: 15 ms of work. A list that brings more is in a hurry."""
+
+
+def store(texts: Sequence[str], session: str, now: str, dialect: Dialect) -> Steps[Stored]:
+    """Keeps each message once, and the list in its order; answers where it lies."""
+    version = yield from _seen(session, now)
+    digests = tuple(digest_of(text) for text in texts)
+    bodies = dict(zip(digests, texts, strict=True))
+    known = yield from _known(tuple(bodies))
+    rows: list[Row] = []
+    room = PACKED_AT_ONCE if dialect.packs else 0
+    for digest, text in bodies.items():
+        if digest not in known:
+            rows.append((digest, len(text), pack(text) if room > 0 else text))
+            room -= len(text)
+    if dialect.name == "postgres":
+        rows.sort()  # two lists that share messages wait for each other in one order, and never in a circle
+    yield Many("INSERT INTO messages (digest, size, body) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING", rows)
+    [(first,)] = yield dialect.first, ()
+    yield Many(
+        "INSERT INTO message_archive (session_id, original_message, archived_at)"
+        " VALUES (?, (SELECT id FROM messages WHERE digest = ?), ?)",
+        [(session, digest, now) for digest in digests],
+    )
+    [(last,)] = yield dialect.last, ()
+    return Stored(session, version, digests, first, last)
+
+
+def _seen(session: str, now: str) -> Steps[int]:
+    """The session's version; makes the session where it is new. PostgreSQL holds it for the rest of the transaction."""
+    [(version,)] = yield (
+        (
+            "INSERT INTO sessions (id, created_at) VALUES (?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET version = sessions.version RETURNING version"
+        ),
+        (session, now),
+    )
+    return int(version)
+
+
+def _known(digests: Sequence[str], most: int = 500) -> Steps[set[str]]:
+    """Those that are stored already: a list is compacted again and again, and most of it was seen before."""
+    found: set[str] = set()
+    for start in range(0, len(digests), most):
+        asked = tuple(digests[start : start + most])
+        marks = ", ".join("?" * len(asked))
+        rows = yield f"SELECT digest FROM messages WHERE digest IN ({marks})", asked  # noqa: S608 - question marks
+        found.update(digest for (digest,) in rows)
+    return found
+
+
+def commit(stored: Stored, record: Record, now: str) -> Steps[None]:
+    """Writes event, references, summary and version, or finds that they are there.
+
+    Raises:
+        ConflictError: the session was compacted since its originals were stored.
+        ArchiveError: the originals are no longer there.
+    """
+    session, ref = stored.session, record.ref
+    versions = yield "UPDATE sessions SET version = version WHERE id = ? RETURNING version", (session,)
+    if not versions:
+        raise ArchiveError(f"session {session!r} was forgotten while it was compacted; nothing was changed")
+    if (yield "SELECT 1 FROM commits WHERE event_id = ?", (ref,)):
+        return
+    [(version,)] = versions
+    if record.exclusive and version != stored.version:
+        raise ConflictError(
+            f"session {session!r} was compacted by somebody else meanwhile (version {version}, not {stored.version});"
+            " nothing was changed: take its latest messages and compact again"
+        )
+    yield (
+        (
+            "INSERT INTO compaction_events (id, session_id, strategy, original_tokens, compacted_tokens,"
+            " messages_removed, summary_content, model_used, duration_ms, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        ),
+        (
+            *(ref, session, record.strategy, record.tokens_before, record.tokens_after),
+            *(len(stored.digests) - len(record.preserved), clean(record.summary), record.summarizer),
+            *(record.duration_ms, now),
+        ),
+    )
+    preserved = yield from _claim(stored, record)
+    yield "UPDATE compaction_events SET preserved_message_ids = ? WHERE id = ?", (json.dumps(preserved), ref)
+    yield "DELETE FROM summaries WHERE session_id = ?", (session,)
+    yield Many(
+        "INSERT INTO summaries (session_id, event_id) SELECT CAST(? AS TEXT), id FROM compaction_events WHERE id = ?",
+        [(session, live) for live in dict.fromkeys(record.live)],
+    )
+    yield from _chain(stored, record, version + 1, now, preserved)
+    yield "UPDATE sessions SET version = ? WHERE id = ?", (version + 1, session)
+
+
+def _claim(stored: Stored, record: Record) -> Steps[list[int]]:
+    """Gives the stored originals their event; answers the ids of those that stay in the list."""
+    # The look-up is by id: the session's index would find every original that it ever had.
+    yield (
+        (
+            "UPDATE message_archive SET compaction_event_id = ?"
+            " WHERE id BETWEEN ? AND ? AND session_id || '' = ? AND compaction_event_id IS NULL"
+        ),
+        (record.ref, stored.first, stored.last, stored.session),
+    )
+    ids = yield "SELECT id FROM message_archive WHERE compaction_event_id = ? ORDER BY id", (record.ref,)
+    if len(ids) != len(stored.digests):
+        gone = len(stored.digests) - len(ids)
+        raise ArchiveError(f"{gone} originals of {record.ref} are not stored any more; compact again")
+    return [ids[position][0] for position in record.preserved]
+
+
+def _chain(stored: Stored, record: Record, version: int, now: str, preserved: list[int]) -> Steps[None]:
+    """Hangs the event on the one before it."""
+    before = yield "SELECT link FROM commits WHERE session_id = ? AND version = ?", (stored.session, version - 1)
+    event = Event(
+        ref=record.ref,
+        session=stored.session,
+        version=version,
+        numbers=(record.strategy, record.tokens_before, record.tokens_after, len(stored.digests) - len(preserved)),
+        summary=clean(record.summary),
+        preserved=tuple(preserved),
+        model=record.summarizer,
+        duration_ms=record.duration_ms,
+        created_at=now,
+        plan=record.plan,
+        digests=stored.digests,
+    )
+    content = event.digest()
+    yield (
+        "INSERT INTO commits (session_id, version, event_id, plan, content, link) VALUES (?, ?, ?, ?, ?, ?)",
+        (stored.session, version, record.ref, record.plan, content, link(before[0][0] if before else "", content)),
+    )
+
+
+def pin(table: str, session: str, kind: str, values: Sequence[str], now: str) -> Steps[None]:
+    """Remembers pins or marks of a session."""
+    yield from _seen(session, now)
+    rows = [(session, kind, value, now) for value in dict.fromkeys(values)]
+    yield Many(f"INSERT INTO {table} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)  # noqa: S608 - a name of ours
+
+
+def unpin(session: str, kind: str, value: str) -> Steps[None]:
+    """Forgets a pin of a session."""
+    yield "DELETE FROM pins WHERE session_id = ? AND kind = ? AND value = ?", (session, kind, value)

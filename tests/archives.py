@@ -1,0 +1,41 @@
+"""Archives for tests: one of each kind, and compactions to put into them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from trimtab.archive import MemoryArchive, Record
+from trimtab.archive.sqlite import SqliteArchive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from trimtab.archive import SqlArchive
+
+KINDS = ("memory", "sqlite")
+
+
+@contextmanager
+def opened(kind: str, folder: Path) -> Iterator[SqlArchive]:
+    """A new, empty archive of that kind."""
+    archive = MemoryArchive() if kind == "memory" else SqliteArchive(folder / "a" / "archive.db")
+    yield archive
+    archive.close()
+
+
+def record(ref: str, **fields: object) -> Record:
+    """A compaction's record; what is not said is made up."""
+    told = {"strategy": "hybrid", "tokens_before": 100, "tokens_after": 40, "plan": "{}", **fields}
+    return Record(ref=ref, **told)
+
+
+def commit(archive: SqlArchive, ref: str, messages: list, session: str = "s", **fields: object) -> None:
+    """Both transactions of a compaction."""
+    archive.commit(archive.store(messages, session), record(ref, **fields))
+
+
+def said(text: str, role: str = "user") -> dict:
+    """A message."""
+    return {"role": role, "content": text}

@@ -1,0 +1,232 @@
+"""What only a file can do: it is private, it is old or new or not ours, and it may be full."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+import trimtab
+from archives import commit, said
+from transcripts import transcript
+from trimtab.archive import open_archive
+from trimtab.archive._migrate import migrations
+from trimtab.archive.sqlite import SqliteArchive
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_file_is_private_and_another_process_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "archive.db"
+    cm = trimtab.Compactor("claude-sonnet-4-5", archive=f"sqlite:///{path}")
+    messages = transcript(" ".join("u:60 a:90" for _ in range(30)), provider="anthropic")
+    done = cm.compact(messages, target=0.5)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if open_archive(f"sqlite:///{path}").load(done.ref) == messages else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_equal_messages_are_stored_once(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    archive = SqliteArchive(path)
+    for n in range(10):
+        commit(archive, f"r{n}", [{"role": "user", "content": "same " * 1000}] * 5)
+    (count,) = sqlite3.connect(path).execute("SELECT count(*) FROM messages").fetchone()
+    assert count == 1
+
+
+def test_a_newer_schema_is_refused_with_advice(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    SqliteArchive(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 99")
+    with pytest.raises(trimtab.ArchiveError, match="version 99.*update trimtab"):
+        SqliteArchive(path)
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, " * 100)
+    before = path.read_bytes()
+    with pytest.raises(trimtab.ArchiveError, match="cannot open|not a database"):
+        SqliteArchive(path)
+    assert path.read_bytes() == before
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(trimtab.ArchiveError, match="cannot open the archive"):
+        SqliteArchive(tmp_path / "file" / "archive.db")
+
+
+def test_a_failed_write_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
+    archive = SqliteArchive(tmp_path / "archive.db")
+    commit(archive, "r1", [{"role": "user", "content": "kept"}])
+    archive._database._db.execute(
+        "CREATE TRIGGER full BEFORE INSERT ON message_archive BEGIN SELECT raise(ABORT, 'disk full'); END"
+    )
+    with pytest.raises(trimtab.ArchiveError, match="disk full"):
+        commit(archive, "r2", [{"role": "user", "content": "lost"}])
+    archive._database._db.execute("DROP TRIGGER full")
+    assert archive.load("r1") == [{"role": "user", "content": "kept"}]
+    with pytest.raises(trimtab.ArchiveError, match="no compaction 'r2'"):
+        archive.load("r2")
+
+
+def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE theirs (x)")
+    with pytest.raises(trimtab.ArchiveError, match="database of another program"):
+        SqliteArchive(path)
+    assert sqlite3.connect(path).execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
+
+
+def first_archive(path: Path) -> None:
+    """A file as the first version of this library wrote it."""
+    db = sqlite3.connect(path)
+    for statement in migrations("sqlite")[1]:
+        db.execute(statement)
+    rows = [("a", '{"role": "user", "content": "one"}'), ("b", '{"role": "user", "content": "two"}')]
+    rows = [(hashlib.sha256(body.encode()).hexdigest(), body) for _, body in rows]
+    db.executemany("INSERT INTO message VALUES (?, ?)", rows)
+    db.execute(
+        "INSERT INTO compaction (ref, tokens_before, tokens_after, plan, summary) VALUES ('r1', 9, 5, '{}', 's')"
+    )
+    db.executemany("INSERT INTO original VALUES ('r1', ?, ?)", [(n, rows[n % 2][0]) for n in range(3)])
+    db.execute("PRAGMA user_version = 1")
+    db.commit()
+    db.close()
+
+
+def test_the_first_archives_are_brought_to_the_new_schema(tmp_path: Path) -> None:
+    first_archive(tmp_path / "old.db")
+    archive = SqliteArchive(tmp_path / "old.db")
+    assert archive.load("r1") == [said("one"), said("two"), said("one")]
+    assert archive.verify() == []
+    assert [hit.ref for hit in archive.search("two")] == ["r1"]
+    (past,) = archive.history()
+    assert (past.session, past.original_tokens, past.compacted_tokens, past.summary) == ("r1", 9, 5, "s")
+    commit(archive, "r2", [said("three")], session="r1")
+    assert archive.verify() == []
+
+
+class Stopped(sqlite3.OperationalError):
+    """The process is gone."""
+
+
+class StopsAt:
+    """A driver that stops at the n-th statement."""
+
+    error = sqlite3.Error
+    version = sqlite3.sqlite_version_info
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+        self.done = 0
+
+    def connect(self, path: str) -> StopsAt:
+        self.db = sqlite3.connect(path, isolation_level=None)
+        return self
+
+    def execute(self, sql: str, values: tuple = ()) -> sqlite3.Cursor:
+        if sql != "ROLLBACK":
+            self.left -= 1
+            self.done += 1
+            if self.left == 0:
+                raise Stopped("killed")
+        return self.db.execute(sql, values)
+
+    def close(self) -> None:
+        self.db.close()
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_migration_that_stops_at_any_statement_leaves_the_file_as_it_was(tmp_path: Path, old: bool) -> None:
+    path = tmp_path / "archive.db"
+    if old:
+        first_archive(path)
+    counting = StopsAt(-1)
+    copy = tmp_path / "copy.db"
+    if old:
+        copy.write_bytes(path.read_bytes())
+    SqliteArchive(copy, counting).close()
+    for at in range(1, counting.done):  # the last one sets the journal's mode, behind the migration
+        with pytest.raises(trimtab.ArchiveError, match="cannot open the archive.*killed"):
+            SqliteArchive(path, StopsAt(at))
+        db = sqlite3.connect(path)
+        names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+        assert ("message" in names, "messages" in names) == (old, False), at
+        db.close()
+    archive = SqliteArchive(path)
+    assert archive.verify() == []
+    assert len(archive.history()) == old
+
+
+def test_a_forgotten_word_is_gone_from_the_file(tmp_path: Path) -> None:
+    archive = SqliteArchive(tmp_path / "archive.db")
+    commit(archive, "r1", [said(f"filler {n}") for n in range(500)], session="t")
+    commit(archive, "r2", [said("the word is xylophonist"), said("xylophonist " * 400)], summary="of a xylophonist")
+    archive.pin("s", "text", "xylophonist")
+    assert len(archive.search("xylophonist")) == 2
+    archive.close()
+    assert b"xylophonist" in (tmp_path / "archive.db").read_bytes()
+    archive = SqliteArchive(tmp_path / "archive.db")
+    archive.forget("s")
+    archive.close()
+    assert b"xylophonist" not in (tmp_path / "archive.db").read_bytes()
+
+
+def test_a_file_that_lost_its_messages_shrinks(tmp_path: Path) -> None:
+    archive = SqliteArchive(tmp_path / "archive.db")
+    commit(archive, "r1", [said("".join(map(chr, range(33 + n, 20_000)))) for n in range(40)])
+    before = (tmp_path / "archive.db").stat().st_size
+    archive.prune(keep=0)
+    assert (tmp_path / "archive.db").stat().st_size < before / 2
+
+
+def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:
+    archive = SqliteArchive(tmp_path / "archive.db")
+    commit(archive, "r1", [said("parent")])
+    child = os.fork()
+    if child == 0:
+        try:
+            commit(archive, "r2", [said("child")])
+            os._exit(0 if archive.load("r1") == [said("parent")] else 1)
+        finally:
+            os._exit(2)
+    commit(archive, "r3", [said("parent again")], session="t")
+    assert os.waitpid(child, 0)[1] == 0
+    assert archive.load("r2") == [said("child")]
+    assert archive.verify() == []
+
+
+def test_a_rollback_journal_is_used_unless_the_library_is_fixed(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    SqliteArchive(path).close()
+    ((mode,),) = sqlite3.connect(path).execute("PRAGMA journal_mode")
+    assert mode == ("wal" if sqlite3.sqlite_version_info >= (3, 51, 3) else "delete")
+    fixed = StopsAt(-1)
+    fixed.version = (3, 51, 3)
+    SqliteArchive(tmp_path / "wal.db", fixed).close()
+    assert sqlite3.connect(tmp_path / "wal.db").execute("PRAGMA journal_mode").fetchall() == [("wal",)]
+
+
+def test_what_was_acknowledged_is_synced(tmp_path: Path) -> None:
+    archive = SqliteArchive(tmp_path / "archive.db")
+    assert list(archive._database._db.execute("PRAGMA synchronous")) == [(2,)]
+
+
+def test_a_closed_archive_says_so(tmp_path: Path) -> None:
+    archive = SqliteArchive(tmp_path / "archive.db")
+    archive.close()
+    archive.close()
+    with pytest.raises(trimtab.ArchiveError, match="closed"):
+        archive.history()
