@@ -220,22 +220,68 @@ def tokens(row, count, rates):
     return math.floor(texts / 1000 + 0.5) + row.media + call
 
 
-NOTICE = re.compile(r"\[trimtab: (\d+) lines, (\d+) bytes left out\]\n")
+NOTICE = re.compile(r"\[(\d+) lines?, (\d+) bytes? omitted(?:; read on with offset/limit)?\]\n")
+HEADS = {"head-tail": 6, "file-content": 5, "match-list": 10, "generic": 10}  # tenths of the room
 
 
-def truncation(text, cut):
-    """Whether `cut` is a head of `text`, a true notice of what is gone, and a tail of it, or is `text` itself."""
-    return cut == text or any(_truthful(text, cut, match) for match in NOTICE.finditer(cut))
+def notice(gone, category):
+    """What stands for the text that is gone."""
+    lines, size = line_count(gone), len(gone.encode())
+    hint = "; read on with offset/limit" if category == "file-content" else ""
+    return f"[{lines} line{'s' * (lines != 1)}, {size} byte{'s' * (size != 1)} omitted{hint}]\n"
 
 
-def _truthful(text, cut, notice):
-    before, tail = cut[: notice.start()], cut[notice.end() :]
+def truncation(text, cut, category):
+    """Whether `cut` is a head of `text`, a true notice of what is gone, and a tail of it, or stands for none of it."""
+    return cut in ("…", "") or any(_truthful(text, cut, match, category) for match in NOTICE.finditer(cut))
+
+
+def _truthful(text, cut, match, category):
+    before, tail = cut[: match.start()], cut[match.end() :]
     for head in {before, before.removesuffix("\n")}:
         gone = text[len(head) : len(text) - len(tail)]
-        if head + gone + tail == text and gone and notice.groups() == (str(_lines(gone)), str(len(gone.encode()))):
+        if head + gone + tail == text and gone and match[0] == notice(gone, category):
             return head == "" or before.endswith("\n")
     return False
 
 
-def _lines(text):
-    return text.count("\n") + (not text.endswith("\n"))
+def truncated(text, category, lines=None, chars=None):
+    """The cut by lines and characters, which add up; every head and tail is tried, the longest that fits stays."""
+    lines, chars = (math.inf if limit is None else limit for limit in (lines, chars))
+
+    def fits(part, lines, chars):
+        return line_count(part) <= lines and len(part) <= chars
+
+    if fits(text, lines, chars):
+        return text
+    room = lines - 1, chars - len(notice(text, category)) - 1
+    if min(room) < 0:
+        return "…" if fits("…", lines, chars) else ""
+    share = [limit if limit == math.inf else math.ceil(limit * HEADS[category] / 10) for limit in room]
+    head = _at_line(next(text[:n] for n in range(len(text), -1, -1) if fits(text[:n], *share)), text, category)
+    tail, rest = "", text[len(head) :]
+    if HEADS[category] < 10:
+        left = room[0] - line_count(head), room[1] - len(head)
+        tail = _from_line(next(rest[n:] for n in range(len(rest) + 1) if fits(rest[n:], *left)), rest)
+    gone = rest[: len(rest) - len(tail)]
+    return head + "\n" * (head != "" and not head.endswith("\n")) + notice(gone, category) + tail
+
+
+def _at_line(head, text, category):
+    """The head without its last line, if that is a part, and the category does not lose too much by it."""
+    whole = head[: head.rfind("\n") + 1]
+    lost = {"match-list": False, "generic": whole == ""}.get(category, 4 * len(whole.encode()) < len(head.encode()))
+    return head if lost or head == text else whole
+
+
+def _from_line(tail, rest):
+    """The tail without its first line, if that is a part and not most of it."""
+    if len(tail) == len(rest) or rest[: len(rest) - len(tail)].endswith("\n"):
+        return tail
+    whole = tail.partition("\n")[2]
+    return whole if 4 * len(whole.encode()) >= len(tail.encode()) else tail
+
+
+def line_count(text):
+    """Lines, the last one with its end or without."""
+    return text.count("\n") + (text != "" and not text.endswith("\n"))

@@ -479,7 +479,7 @@ def test_a_truncated_result_keeps_the_pictures_that_leave_room_for_text() -> Non
     content = [{"type": "text", "text": "line of a log\n" * 2_000}, picture]
     roomy = _shortened(content, 3_000, counter, "anthropic")
     assert roomy[1:] == [picture]
-    assert "bytes left out" in roomy[0]["text"]
+    assert "bytes omitted]" in roomy[0]["text"]
     tight = _shortened(content, 1_000, counter, "anthropic")
     assert [part["type"] for part in tight] == ["text"]
     assert counter.count(tight[0]["text"]) <= 1_000

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import oracle
 from transcripts import PROVIDERS, deep_hash, messages
-from trimtab import _core, read
+from trimtab import read
 from trimtab._counter import Counter, count
 from trimtab._models import FAMILIES, Model
 
@@ -241,35 +241,6 @@ def test_other_threads_go_on_while_a_long_text_is_counted():
         sys.setswitchinterval(interval)
         stop.set()
         thread.join()
-
-
-@settings(max_examples=300)
-@given(st.lists(SNIPPETS, min_size=1, max_size=120).map(" ".join), st.integers(0, 120))
-def test_a_truncated_text_is_a_head_and_a_tail_with_a_true_notice_between(text, most):
-    cut = _core.truncate(text, max_tokens=most, counter=O200K)
-    assert oracle.truncation(text, cut), cut
-    if O200K.count(text) <= most:
-        assert cut == text
-    assert O200K.count(cut) <= most or oracle.NOTICE.fullmatch(cut)
-
-
-def test_lines_are_kept_whole_where_text_has_lines():
-    text = "".join(f"line {n} of the log\n" for n in range(1_000))
-    cut = _core.truncate(text, max_tokens=200, counter=O200K)
-    assert oracle.truncation(text, cut)
-    assert set(cut.splitlines()) - set(text.splitlines()) == {line for line in cut.splitlines() if "left out" in line}
-    assert 150 <= O200K.count(cut) <= 200
-
-
-@pytest.mark.parametrize("most", [3, 2**32, 2**50, 2**61, 2**63, 2**64 - 1])
-def test_a_limit_that_the_text_keeps_leaves_it_whole(most):
-    assert _core.truncate("one two three", max_tokens=most, counter=O200K) == "one two three"
-
-
-def test_a_limit_of_no_size_is_refused():
-    for wrong, error in ((-1, OverflowError), (2**64, OverflowError), (1.5, TypeError), (None, TypeError)):
-        with pytest.raises(error):
-            _core.truncate("one two three", max_tokens=wrong, counter=O200K)
 
 
 @pytest.mark.shared

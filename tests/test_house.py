@@ -15,7 +15,7 @@ PACKAGE = ROOT / "python" / "trimtab"
 
 FLOORS = {
     0: {"_core", "_errors", "_log"},
-    1: {"_models", "_budget", "_counter", "_messages", "_ledger", "_envelope", "_validate"},
+    1: {"_models", "_budget", "_counter", "_messages", "_ledger", "_envelope", "_truncate", "_validate"},
     2: {"_plan", "_policy", "_decide", "stages", "policies"},
     3: {"events", "hooks", "formats", "archive", "summarize"},
     4: {"_apply", "_flow", "_drive"},

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._models import Model
     from ._plan import Plan
     from ._policy import Policy
+    from ._truncate import truncate
     from ._validate import Problem, validate
     from .formats import read
     from .summarize import Ask
@@ -48,6 +49,7 @@ __all__ = [
     "__version__",
     "count",
     "read",
+    "truncate",
     "validate",
 ]
 
@@ -63,6 +65,7 @@ _HOMES = {
     "_models": ("Model",),
     "_plan": ("Plan",),
     "_policy": ("Policy",),
+    "_truncate": ("truncate",),
     "_validate": ("Problem", "validate"),
     "formats": ("read",),
     "summarize": ("Ask",),

@@ -9,6 +9,7 @@ from . import _core
 from ._counter import scan
 from ._errors import PlanError
 from ._plan import Drop, Prune, StripThinking, Summarize, Truncate
+from ._truncate import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -146,15 +147,20 @@ def _like(old: object, text: str, kind: str) -> Any:
 def _shortened(old: object, most: int, counter: Counter, provider: str) -> Any:
     """The content with its text cut to what its pictures and files leave; they go where they leave too little."""
     if not isinstance(old, list):
-        return _core.truncate(old if isinstance(old, str) else str(old), max_tokens=most, counter=counter)
+        return _cut(old if isinstance(old, str) else str(old), most, counter)
     texts = [part["text"] for part in old if isinstance(part, dict) and isinstance(part.get("text"), str)]
     others = [part for part in old if not (isinstance(part, dict) and isinstance(part.get("text"), str))]
     held = int(scan([{"role": "user", "content": others}], counter, provider).total) if others else 0
     if held > most * 3 // 4:
         texts.append(_placeholder(held))
         others, held = [], 0
-    text = _core.truncate("\n".join(texts), max_tokens=most - held, counter=counter)
+    text = _cut("\n".join(texts), most - held, counter)
     return [*([{"type": TEXT_TYPE[provider], "text": text}] if text else []), *others]
+
+
+def _cut(text: str, most: int, counter: Counter) -> str:
+    """Head and tail of what a tool gave."""
+    return truncate(text, tokens=most, category="head-tail", counter=counter)
 
 
 def _without(message: Message | None, blocks: set[int]) -> Message | None:

@@ -1,5 +1,4 @@
 # The compiled core; private, reached through `trimtab`. All arrays are C-contiguous and of one fixed dtype.
-
 from collections.abc import Iterable, Sequence
 from typing import Any, Self, final
 
@@ -13,6 +12,7 @@ __all__ = [
     "PRUNED",
     "Counter",
     "Ledger",
+    "Truncation",
     "__version__",
     "detect",
     "digest",
@@ -83,10 +83,32 @@ class Ledger:
     def id_of(self, row: int) -> str: ...
     def name_of(self, row: int) -> str: ...
 
+@final
+class Truncation:
+    def __new__(
+        cls,
+        *,
+        counter: Counter,
+        category: str,
+        tokens: int | None = None,
+        lines: int | None = None,
+        chars: int | None = None,
+    ) -> Self: ...
+    def push(self, chunk: bytes) -> None: ...
+    def finish(self) -> bytes: ...
+
 def digest(text: str | bytes) -> str: ...
 def detect(messages: Sequence[Any]) -> str | None: ...
 def split(tokens: NDArray[np.uint32], safe: NDArray[np.bool_], *, keep: int) -> int | None: ...
 def validate(
     ledger: Ledger, *, original: Ledger | None = None, **rules: bool | int | None
 ) -> list[tuple[int, int | None, str, str, str]]: ...
-def truncate(text: str | bytes, *, max_tokens: int, counter: Counter) -> str: ...
+def truncate(
+    text: str | bytes,
+    *,
+    counter: Counter,
+    category: str,
+    tokens: int | None = None,
+    lines: int | None = None,
+    chars: int | None = None,
+) -> str | None: ...

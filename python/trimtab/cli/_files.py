@@ -9,10 +9,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._errors import ArchiveError
+from .._errors import ArchiveError, MessageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 def archive_url() -> str:
@@ -34,6 +34,20 @@ def existing(url: str) -> str:
     if url.startswith("sqlite:///") and not path.is_file():
         raise ArchiveError(f"there is no archive {path}")
     return url
+
+
+def chunks(name: str, size: int = 1 << 20) -> Iterator[bytes]:
+    """The bytes of a file, or of stdin where the name is ``-``, as they come.
+
+    Raises:
+        MessageError: it cannot be read.
+    """
+    try:
+        # Unbuffered: what is there now, not what fills a buffer, so that progress is that of the command before.
+        with open(0 if name == "-" else name, "rb", buffering=0, closefd=name != "-") as file:
+            yield from iter(lambda: file.read(size), b"")
+    except OSError as error:
+        raise MessageError(str(error.strerror).lower(), path=name, hint="name a file that can be read") from error
 
 
 def to_text(messages: Sequence[Any], name: str) -> str:

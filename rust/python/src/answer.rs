@@ -6,11 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trimtab_core::ledger::cut;
 use trimtab_core::text::envelope;
-use trimtab_core::truncate as cutting;
 use trimtab_core::validate::{self as rules, Options};
 
 use crate::convert::released;
-use crate::counter::Counter;
 use crate::ledger::Ledger;
 use crate::text::Text;
 
@@ -66,19 +64,6 @@ fn options(rules: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
         }
     }
     Ok(options)
-}
-
-/// Head and tail of a tool's `text` within `max_tokens` of the counter's prompt, with a notice of what was left out.
-#[pyfunction]
-#[pyo3(signature = (text, *, max_tokens, counter))]
-pub fn truncate(
-    py: Python<'_>,
-    text: &Bound<'_, PyAny>,
-    max_tokens: usize,
-    counter: &Bound<'_, Counter>,
-) -> PyResult<String> {
-    let (text, counter) = (Text::of_either(text)?, counter.get().0);
-    released(py, || Ok(cutting::head_tail(text.as_ref(), max_tokens, &counter)))
 }
 
 /// The digest that a summary's envelope carries.

@@ -8,6 +8,7 @@ mod counter;
 mod ledger;
 mod scan;
 mod text;
+mod truncate;
 mod view;
 
 use pyo3::prelude::*;
@@ -16,13 +17,15 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::answer::{digest, split, truncate, validate};
+    use super::answer::{digest, split, validate};
     #[pymodule_export]
     use super::counter::Counter;
     #[pymodule_export]
     use super::ledger::Ledger;
     #[pymodule_export]
     use super::scan::detect;
+    #[pymodule_export]
+    use super::truncate::{Truncation, truncate};
 
     #[pymodule_init]
     fn init(m: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

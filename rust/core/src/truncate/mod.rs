@@ -1,0 +1,158 @@
+//! Cutting one text down to a limit, with a notice that says exactly what is gone.
+//!
+//! How much of the head and of the tail stays is the text's [`Category`]: what a tool's output is, not which tool made
+//! it (seed 003, layer 4).
+
+mod fit;
+mod stream;
+
+pub use stream::Stream;
+
+use crate::error::Error;
+use crate::text::Counter;
+use fit::{Source, chars_of, lines_of};
+
+/// What kind of output a text is: where its meaning sits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Category {
+    /// A command's output: three fifths of the room to the head, what was asked, the rest to the tail, how it went.
+    HeadTail,
+    /// Matches, the best first: leading lines, whole ones only.
+    MatchList,
+    /// A file: head and tail in equal parts, with a word on how to read the rest.
+    FileContent,
+    /// Anything else: the head, up to the end of a line.
+    Generic,
+}
+
+impl Category {
+    /// The categories by name.
+    pub const NAMES: [(&'static str, Self); 4] = [
+        ("head-tail", Self::HeadTail),
+        ("match-list", Self::MatchList),
+        ("file-content", Self::FileContent),
+        ("generic", Self::Generic),
+    ];
+
+    /// The category of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] names those that there are.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        Self::NAMES.iter().find(|(n, _)| *n == name).map(|(_, c)| *c).ok_or_else(|| {
+            let known = Self::NAMES.map(|(n, _)| n).join(", ");
+            Error::Argument(format!("unknown category {name:?}, known are {known}"))
+        })
+    }
+
+    /// The head's share of the room, in tenths.
+    fn head(self) -> usize {
+        match self {
+            Self::HeadTail => 6,
+            Self::FileContent => 5,
+            Self::MatchList | Self::Generic => 10,
+        }
+    }
+
+    fn hint(self) -> &'static str {
+        if self == Self::FileContent { "; read on with offset/limit" } else { "" }
+    }
+}
+
+/// What a text may have at most, each limit where it is given; the notice counts like any other text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Tokens, as the counter counts what a tool gives.
+    pub tokens: Option<usize>,
+    /// Lines; the last one may lack its end.
+    pub lines: Option<usize>,
+    /// Unicode scalar values.
+    pub chars: Option<usize>,
+}
+
+impl Limits {
+    /// Whether `text` keeps all of them.
+    #[must_use]
+    pub fn hold(&self, text: &str, counter: &Counter) -> bool {
+        self.lines.is_none_or(|n| lines_of(text) <= n)
+            && self.chars.is_none_or(|n| text.len() <= n || chars_of(text) <= n)
+            && self.tokens.is_none_or(|n| !counter.exceeds(text, n))
+    }
+}
+
+/// Cuts `text` down to `limits`; `None` where it keeps them as it is, so that cutting twice is cutting once.
+///
+/// Whole lines are kept, but where that would give up three quarters of the head's or the tail's room: then the cut is
+/// inside a line, between two characters. Where even the notice is too much, an ellipsis stands for the text, and
+/// nothing where that is too much. Linear in the text for its lines, and in the limits for its tokens.
+///
+/// # Examples
+///
+/// ```
+/// use trimtab_core::text::{Counter, Encoding};
+/// use trimtab_core::truncate::{Category, Limits, truncate};
+///
+/// let counter = Counter::exact(Encoding::O200k);
+/// let log = "line\n".repeat(500);
+/// let limits = Limits { tokens: Some(100), ..Limits::default() };
+/// let cut = truncate(&log, Category::HeadTail, limits, &counter).expect("the log is longer than that");
+/// assert!(cut.starts_with("line\nline\n") && cut.ends_with("line\n"));
+/// assert!(cut.contains(" bytes omitted]\n") && counter.count(&cut) <= 100);
+/// assert_eq!(truncate(&cut, Category::HeadTail, limits, &counter), None);
+/// ```
+#[must_use]
+pub fn truncate(text: &str, category: Category, limits: Limits, counter: &Counter) -> Option<String> {
+    if limits.hold(text, counter) {
+        return None;
+    }
+    let cut = fit::cut(&Source::whole(text), category, limits, counter);
+    Some(format!("{}{}{}", &text[..cut.head], cut.notice, &text[cut.tail..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::Encoding;
+
+    fn limits() -> impl Iterator<Item = Limits> {
+        [1, 2, 3, 7, 12, 20, 50, 200].into_iter().flat_map(|n| {
+            [
+                Limits { tokens: Some(n), ..Limits::default() },
+                Limits { chars: Some(n), ..Limits::default() },
+                Limits { lines: Some(n), ..Limits::default() },
+                Limits { tokens: Some(n), lines: Some(5), chars: Some(3 * n) },
+            ]
+        })
+    }
+
+    #[test]
+    fn any_text_is_cut_to_any_size() {
+        let counter = Counter::exact(Encoding::O200k);
+        let texts = ["é".repeat(5_000), "日本語 and more\n".repeat(300), "\n".repeat(22), "x\r\n\r\n".repeat(90)];
+        for text in &texts {
+            for (_, category) in Category::NAMES {
+                for limits in limits() {
+                    let cut = truncate(text, category, limits, &counter).unwrap_or_else(|| text.clone());
+                    assert!(limits.hold(&cut, &counter), "{category:?} {limits:?} {cut:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_stream_in_any_chunks_gives_what_the_text_gives() {
+        let counter = Counter::exact(Encoding::Cl100k);
+        let text = (0..400).map(|n| format!("zeile {n} · größer als {}\n", n * n)).collect::<Vec<_>>().concat();
+        for (_, category) in Category::NAMES {
+            for limits in limits() {
+                for chunk in [1, 7, 1_000, 1 << 20] {
+                    let mut stream = Stream::new(category, limits, counter);
+                    text.as_bytes().chunks(chunk).for_each(|part| stream.push(part));
+                    let whole = truncate(&text, category, limits, &counter).unwrap_or_else(|| text.clone());
+                    assert_eq!(String::from_utf8(stream.finish()).unwrap(), whole, "{category:?} {limits:?}");
+                }
+            }
+        }
+    }
+}

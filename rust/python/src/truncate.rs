@@ -1,0 +1,78 @@
+//! One text, cut down to a limit.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use trimtab_core::error::Error;
+use trimtab_core::truncate::{self as cutting, Category, Limits, Stream};
+
+use crate::convert::{released, to_py};
+use crate::counter::Counter;
+use crate::text::Text;
+
+/// The text cut down to its limits, with a notice of what was left out; None where it keeps them as it is.
+#[pyfunction]
+#[pyo3(signature = (text, *, counter, category, tokens=None, lines=None, chars=None))]
+pub fn truncate(
+    text: &Bound<'_, PyAny>,
+    counter: &Bound<'_, Counter>,
+    category: &str,
+    tokens: Option<usize>,
+    lines: Option<usize>,
+    chars: Option<usize>,
+) -> PyResult<Option<String>> {
+    let category = Category::named(category).map_err(to_py)?;
+    let (limits, py) = (Limits { tokens, lines, chars }, text.py());
+    let (text, counter) = (Text::of_either(text)?, counter.get().0);
+    released(py, || Ok(cutting::truncate(text.as_ref(), category, limits, &counter)))
+}
+
+/// A text on its way, in chunks of bytes, cut down to its limits when it is over.
+#[pyclass(frozen, module = "trimtab._core")]
+pub struct Truncation(Mutex<Option<Stream>>);
+
+#[pymethods]
+impl Truncation {
+    #[new]
+    #[pyo3(signature = (*, counter, category, tokens=None, lines=None, chars=None))]
+    fn new(
+        counter: &Bound<'_, Counter>,
+        category: &str,
+        tokens: Option<usize>,
+        lines: Option<usize>,
+        chars: Option<usize>,
+    ) -> PyResult<Self> {
+        let category = Category::named(category).map_err(to_py)?;
+        let stream = Stream::new(category, Limits { tokens, lines, chars }, counter.get().0);
+        Ok(Self(Mutex::new(Some(stream))))
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// Raises:
+    ///     ValueError: it is finished.
+    fn push(&self, py: Python<'_>, chunk: &[u8]) -> PyResult<()> {
+        released(py, || {
+            let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            slot.as_mut().ok_or_else(finished)?.push(chunk);
+            Ok(())
+        })
+    }
+
+    /// The text, cut down where it passes a limit, byte for byte as it came where it does not.
+    ///
+    /// Raises:
+    ///     ValueError: it was finished before.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let made = released(py, || {
+            let stream = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+            Ok(stream.ok_or_else(finished)?.finish())
+        })?;
+        Ok(PyBytes::new(py, &made))
+    }
+}
+
+fn finished() -> Error {
+    Error::Argument("the text is finished; begin another".to_owned())
+}
