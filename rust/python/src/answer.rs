@@ -40,7 +40,7 @@ pub fn validate(
     rules: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<Finding>> {
     let ledger = ledger.get();
-    let original = original.map(|original| &original.get().columns);
+    let original = original.map(|original| &*original.get().columns);
     let options = options(rules)?;
     let problems = released(py, || Ok(rules::validate(&ledger.columns, ledger.provider, options, original)))?;
     Ok(problems.into_iter().map(|p| (p.index, p.block, p.code, p.message, p.fix)).collect())

@@ -1,18 +1,29 @@
 //! Counting.
 
+use std::sync::Arc;
+
 use numpy::{PyArray1, ToPyArray};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use trimtab_core::ledger::Ledger;
+use trimtab_core::shape::Provider;
 use trimtab_core::text::{self, Chars, Encoding, Rates, Round, Unit};
 
 use crate::convert::{released, to_py};
-use crate::scan::{provider_of, scan};
+use crate::scan::{Last, provider_of, scan};
 use crate::text::Text;
 
 /// Text to tokens, for an encoding.
 #[pyclass(frozen, subclass, module = "trimtab._core")]
-pub struct Counter(pub text::Counter);
+pub struct Counter(pub text::Counter, Last);
+
+impl Counter {
+    /// Reads a list of messages, and of the one that it read last only what has changed.
+    pub fn read(&self, messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Arc<Ledger>> {
+        scan(messages, provider, &self.0, &self.1)
+    }
+}
 
 #[pymethods]
 impl Counter {
@@ -24,7 +35,7 @@ impl Counter {
         } else {
             text::Counter::exact(Encoding::named(encoding).map_err(to_py)?)
         };
-        Ok(Self(counter.with_rates(Rates { given, written, call, message })))
+        Ok(Self(counter.with_rates(Rates { given, written, call, message }), Last::default()))
     }
 
     /// What does the counting.
@@ -65,6 +76,9 @@ impl Counter {
 
     /// What each message adds to the model's prompt: uint32, shape (messages,).
     ///
+    /// Of the list that it read last the counter counts only what has changed, known by the identity of its strings;
+    /// those it keeps alive until it reads another.
+    ///
     /// Args:
     ///     messages: a list or tuple of messages in any provider's shape.
     ///     provider: the shape; found from the messages where it is None.
@@ -79,7 +93,7 @@ impl Counter {
         provider: Option<&str>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let provider = provider_of(messages, provider)?;
-        let ledger = scan(messages, provider, &self.0)?;
+        let ledger = self.read(messages, provider)?;
         Ok(ledger.per_message().map_err(to_py)?.to_pyarray(py))
     }
 

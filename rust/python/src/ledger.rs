@@ -1,25 +1,25 @@
 //! The columns that come of a scan.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use numpy::{PyArray1, ToPyArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use trimtab_core::error::Error;
 use trimtab_core::ledger;
 use trimtab_core::shape::Provider;
 use trimtab_core::text;
 
-use crate::convert::{released, to_py};
+use crate::convert::to_py;
 use crate::counter::Counter;
-use crate::scan::{provider_of, scan};
+use crate::scan::{extended, provider_of};
 
 /// A transcript as numbers: one row a content block, in order.
 ///
 /// Each column is a new C-contiguous array. ``len()`` is the number of messages.
 #[pyclass(frozen, module = "trimtab._core")]
 pub struct Ledger {
-    pub columns: ledger::Ledger,
+    pub columns: Arc<ledger::Ledger>,
     pub provider: Provider,
     counter: text::Counter,
 }
@@ -27,6 +27,9 @@ pub struct Ledger {
 #[pymethods]
 impl Ledger {
     /// Reads messages once.
+    ///
+    /// The counter remembers the list that it read last, by the identity of its strings: what did not change since then
+    /// is not read again, and what was put in its place is.
     ///
     /// Args:
     ///     messages: a list or tuple of messages, in one provider's shape; not changed.
@@ -40,8 +43,8 @@ impl Ledger {
     #[staticmethod]
     #[pyo3(signature = (messages, *, counter, provider=None))]
     fn of(messages: &Bound<'_, PyAny>, counter: &Bound<'_, Counter>, provider: Option<&str>) -> PyResult<Self> {
-        let (provider, counter) = (provider_of(messages, provider)?, counter.get().0);
-        Ok(Self { columns: scan(messages, provider, &counter)?, provider, counter })
+        let (provider, counter) = (provider_of(messages, provider)?, counter.get());
+        Ok(Self { columns: counter.read(messages, provider)?, provider, counter: counter.0 })
     }
 
     /// A ledger of these messages and those behind them: only the new ones are read.
@@ -49,9 +52,7 @@ impl Ledger {
     /// Raises:
     ///     ValueError: a message cannot be read; its index is that in the whole.
     fn extend(&self, messages: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let tail = scan(messages, self.provider, &self.counter)
-            .map_err(|error| moved(messages.py(), error, self.columns.messages()))?;
-        let columns = released(messages.py(), || self.columns.clone().extend(tail))?;
+        let columns = Arc::new(extended(&self.columns, messages, self.provider, &self.counter)?);
         Ok(Self { columns, provider: self.provider, counter: self.counter })
     }
 
@@ -203,18 +204,6 @@ impl Ledger {
 
 fn out_of(index: usize, count: usize, what: &str) -> PyErr {
     PyValueError::new_err(format!("position {index} is out of range, the ledger has {count} {what}"))
-}
-
-/// An error in the messages that extend a ledger, with their position in the whole.
-fn moved(py: Python<'_>, error: PyErr, by: usize) -> PyErr {
-    let parts: Result<(String, String, usize, String), _> = error.value(py).getattr("args").and_then(|a| a.extract());
-    match parts {
-        Ok((what, path, index, hint)) => {
-            let path = path.replacen(&format!("messages[{index}]"), &format!("messages[{}]", index + by), 1);
-            to_py(Error::Message { path, index: index + by, what, hint })
-        }
-        Err(_) => error,
-    }
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -7,6 +7,7 @@ mod convert;
 mod counter;
 mod ledger;
 mod scan;
+mod seen;
 mod text;
 mod truncate;
 mod view;

@@ -1,6 +1,7 @@
 //! Reading a list of messages.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
@@ -11,24 +12,77 @@ use trimtab_core::shape::{self, Provider};
 use trimtab_core::text::Counter;
 
 use crate::convert::{defect, released, to_py};
+use crate::seen::Seen;
 use crate::text::Text;
 use crate::view::{self, View};
 
-/// Reads `messages` once: objects with the interpreter held, texts counted and digested without it.
-pub fn scan(messages: &Bound<'_, PyAny>, provider: Provider, counter: &Counter) -> PyResult<Ledger> {
-    let py = messages.py();
-    let mut builder = Builder::default();
-    // Reading calls into objects of any kind, and one that changes while it is read makes the binding panic.
-    let read = catch_unwind(AssertUnwindSafe(|| {
-        each(messages, |index, message| {
-            provider.read(&View(message), &mut builder).map_err(|error| at(error, index, &builder))
-        })
-    }));
-    match read {
-        Ok(done) => done?,
-        Err(_) => return Err(defect("a message could not be read; it may have changed meanwhile")),
+/// The list that was read last, so that what did not change is not read again. One thread has it at a time; another that
+/// comes meanwhile reads all.
+#[derive(Default)]
+pub struct Last(Mutex<Option<Read>>);
+
+struct Read {
+    provider: Provider,
+    ledger: Arc<Ledger>,
+    seen: Seen,
+}
+
+impl Last {
+    fn take(&self, provider: Provider) -> Option<Read> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        last.filter(|read| read.provider == provider)
     }
-    released(py, || builder.finish(counter))
+
+    fn put(&self, read: Read) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
+    }
+}
+
+/// Reads `messages`; those in front that are what they were the last time are not read again.
+pub fn scan(messages: &Bound<'_, PyAny>, provider: Provider, counter: &Counter, last: &Last) -> PyResult<Arc<Ledger>> {
+    let (before, mut seen) = last.take(provider).map_or_else(Default::default, |read| (Some(read.ledger), read.seen));
+    let known = seen.same(each(messages)?);
+    seen.truncate(known);
+    let new = read(each(messages)?.skip(known), provider, known, &mut seen)?;
+    let ledger = released(messages.py(), || match before {
+        Some(ledger) if known == ledger.messages() && new.messages() == 0 => Ok(ledger),
+        Some(ledger) if known > 0 => ledger.head(known).extend(new.finish(counter)?).map(Arc::new),
+        _ => new.finish(counter).map(Arc::new),
+    })?;
+    last.put(Read { provider, ledger: Arc::clone(&ledger), seen });
+    Ok(ledger)
+}
+
+/// Reads `messages`, which stand behind those of `ledger`.
+pub fn extended(
+    ledger: &Ledger,
+    messages: &Bound<'_, PyAny>,
+    provider: Provider,
+    counter: &Counter,
+) -> PyResult<Ledger> {
+    let new = read(each(messages)?, provider, ledger.messages(), &mut Seen::default())?;
+    released(messages.py(), || ledger.clone().extend(new.finish(counter)?))
+}
+
+/// Objects with the interpreter held; what is asked of the texts comes later, without it.
+fn read<'py>(
+    messages: impl Iterator<Item = Bound<'py, PyAny>>,
+    provider: Provider,
+    before: usize,
+    seen: &mut Seen,
+) -> PyResult<Builder<Text>> {
+    let mut builder = Builder::behind(before);
+    let mut one = |(index, message): (usize, Bound<'py, PyAny>)| {
+        let view = View(message);
+        provider.read(&view, &mut builder).map_err(|error| at(error, index, before, &builder))?;
+        seen.push(&view.0);
+        Ok(())
+    };
+    // Reading calls into objects of any kind, and one that changes while it is read makes the binding panic.
+    match catch_unwind(AssertUnwindSafe(|| messages.enumerate().try_for_each(&mut one))) {
+        Ok(done) => done.map_err(|problem: Problem| PyErr::from(problem)).map(|()| builder),
+        Err(_) => Err(defect("a message could not be read; it may have changed meanwhile")),
+    }
 }
 
 /// What Python raised, where it is no error but a wish to stop; else the core's error.
@@ -40,13 +94,14 @@ fn met(error: Error) -> Problem {
 }
 
 /// The same, with the place of what cannot be read.
-fn at(error: Error, index: usize, builder: &Builder<Text>) -> Problem {
+fn at(error: Error, index: usize, before: usize, builder: &Builder<Text>) -> Problem {
     match met(error) {
         Problem::Core(Error::Argument(what)) => {
             let hint = "pass plain dicts, lists, strings and numbers; of SDK objects what .model_dump() gives";
             Problem::Core(if builder.messages() > index {
                 builder.bad("", &what, hint)
             } else {
+                let index = before + index;
                 Error::Message { path: format!("messages[{index}]"), index, what, hint: hint.to_owned() }
             })
         }
@@ -69,19 +124,16 @@ impl From<Problem> for PyErr {
     }
 }
 
-/// Calls `visit` for each message of a list or tuple.
-fn each<'py>(
-    messages: &Bound<'py, PyAny>,
-    mut visit: impl FnMut(usize, Bound<'py, PyAny>) -> Result<(), Problem>,
-) -> PyResult<()> {
+/// The messages of a list or tuple, in order.
+fn each<'py>(messages: &Bound<'py, PyAny>) -> PyResult<Box<dyn Iterator<Item = Bound<'py, PyAny>> + 'py>> {
     if messages.is_instance_of::<PyString>() || messages.is_instance_of::<PyDict>() {
         return Err(PyTypeError::new_err("messages must be a list of messages, got a single one"));
     }
     if let Ok(list) = messages.cast::<PyList>() {
-        return list.iter().enumerate().try_for_each(|(n, m)| Ok(visit(n, m)?));
+        return Ok(Box::new(list.iter()));
     }
     if let Ok(tuple) = messages.cast::<PyTuple>() {
-        return tuple.iter().enumerate().try_for_each(|(n, m)| Ok(visit(n, m)?));
+        return Ok(Box::new(tuple.iter()));
     }
     let kind = messages.get_type().name()?;
     Err(PyTypeError::new_err(format!("messages must be a list or a tuple, got {kind}")))
@@ -97,14 +149,14 @@ pub fn provider_of(messages: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<
 
 fn found(messages: &Bound<'_, PyAny>) -> PyResult<Option<Provider>> {
     let (mut found, mut system) = (None, false);
-    each(messages, |_, message| {
-        if found.is_none() {
-            let view = View(message);
-            found = shape::detect(&view).map_err(met)?;
-            system |= shape::is_system(&view).map_err(met)?;
+    for message in each(messages)? {
+        let view = View(message);
+        found = shape::detect(&view).map_err(met)?;
+        if found.is_some() {
+            break;
         }
-        Ok(())
-    })?;
+        system |= shape::is_system(&view).map_err(met)?;
+    }
     Ok(found.or(system.then_some(Provider::OpenAiChat)))
 }
 

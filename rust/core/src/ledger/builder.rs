@@ -34,21 +34,30 @@ pub struct Builder<T> {
     spans: Vec<Range<usize>>,
     pieces: Vec<Piece<T>>,
     media: Vec<u32>,
+    /// Messages of the list that stand before these.
+    before: usize,
     block: Option<usize>,
 }
 
 impl<T: AsRef<str> + Send + Sync> Default for Builder<T> {
     fn default() -> Self {
         let ledger = Ledger::default();
-        Self { ledger, spans: Vec::new(), pieces: Vec::new(), media: Vec::new(), block: None }
+        Self { ledger, spans: Vec::new(), pieces: Vec::new(), media: Vec::new(), before: 0, block: None }
     }
 }
 
 impl<T: AsRef<str> + Send + Sync> Builder<T> {
+    /// For messages that stand behind `before` others: errors name them by their place in the whole.
+    #[must_use]
+    pub fn behind(before: usize) -> Self {
+        Self { before, ..Self::default() }
+    }
+
     /// Starts a message.
     pub fn message(&mut self, role: Role) {
         self.ledger.role.push(role);
         self.ledger.marks.push(0);
+        self.ledger.payload.push(0);
         self.ledger.first.push(u32::try_from(self.ledger.owner.len()).unwrap_or(u32::MAX)); // checked in finish
         self.block = None;
     }
@@ -176,7 +185,9 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     }
 
     fn piece(&mut self, piece: Piece<T>) {
-        self.ledger.payload += piece.as_ref().len() as u64;
+        if let Some(payload) = self.ledger.payload.last_mut() {
+            *payload += piece.as_ref().len() as u64;
+        }
         self.pieces.push(piece);
         if let Some(span) = self.spans.last_mut() {
             span.end = self.pieces.len();
@@ -186,7 +197,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     /// An error at the place that is being read.
     #[must_use]
     pub fn bad(&self, key: &str, what: &str, hint: &str) -> Error {
-        let index = self.ledger.role.len().saturating_sub(1);
+        let index = self.before + self.ledger.role.len().saturating_sub(1);
         let block = self.block.map(|b| format!(".content[{b}]")).unwrap_or_default();
         let key = if key.is_empty() { String::new() } else { format!(".{key}") };
         let path = format!("messages[{index}]{block}{key}");
@@ -205,25 +216,50 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         let mut ledger = self.ledger.clone();
         ledger.first.push(rows);
         let measured = map_many(&self.pieces, |piece| Measured::of(piece, counter));
-        let (mut sizes, mut hashes) = (Vec::with_capacity(self.spans.len()), Vec::with_capacity(self.spans.len()));
+        let (mut sizes, mut texts) = (Vec::with_capacity(self.spans.len()), Vec::new());
         for (row, span) in self.spans.iter().enumerate() {
             let mut size = Size::default();
-            let mut state = blake3::Hasher::new();
             let mut traits = RowFlag::Empty as u16 | RowFlag::Blank as u16;
+            texts.clear();
             for (n, piece) in measured[span.clone()].iter().enumerate() {
                 size += piece.size;
-                state.update(&piece.digest);
+                texts.extend(piece.digest);
                 traits = joined(traits, piece.traits, n == 0);
             }
             ledger.flags[row] |= traits & allowed(ledger.kind[row]);
+            ledger.said.push(super::digest(&texts));
             sizes.push(size);
-            hashes.push(state.finalize());
         }
-        ledger.said = hashes.iter().map(super::short).collect();
         ledger.measure(&sizes, &self.media, counter)?;
-        ledger.digests = (0..ledger.messages()).map(|m| digest_message(&ledger, m, &hashes, &self.media)).collect();
+        ledger.digests = self.digests(&ledger);
         ledger.join();
         Ok(ledger)
+    }
+
+    /// What each message says, as sixteen bytes: role, marks and for each row its kind, id, name, media and texts.
+    ///
+    /// XXH3, not a cryptographic hash: it is a third of the cost of a scan less, and who makes two messages collide
+    /// has pinned one of his own messages more.
+    fn digests(&self, ledger: &Ledger) -> Vec<[u8; 16]> {
+        let mut said = Vec::new();
+        let mut digest = |index: usize| {
+            said.clear();
+            said.push(ledger.role[index] as u8);
+            said.extend(ledger.marks[index].to_le_bytes());
+            for row in ledger.rows_of(index) {
+                said.push(ledger.kind[row] as u8);
+                for text in [ledger.ids.get(row), ledger.names.get(row)] {
+                    said.extend((text.len() as u64).to_le_bytes()); // the length parts an id from the name behind it
+                    said.extend(text.as_bytes());
+                }
+                // A cache marker says where to cache, not what is said: it may move without making another message.
+                said.extend((ledger.flags[row] & !(RowFlag::Cached as u16)).to_le_bytes());
+                said.extend(self.media[row].to_le_bytes());
+                said.extend(ledger.said[row]);
+            }
+            super::digest(&said)
+        };
+        (0..ledger.messages()).map(&mut digest).collect()
     }
 }
 
@@ -231,13 +267,13 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
 struct Measured {
     size: Size,
     traits: u16,
-    digest: [u8; 32],
+    digest: [u8; 16],
 }
 
 impl Measured {
     fn of<T: AsRef<str>>(piece: &Piece<T>, counter: &Counter) -> Self {
         let text = piece.as_ref();
-        let digest = *blake3::hash(text.as_bytes()).as_bytes();
+        let digest = super::digest(text.as_bytes());
         match piece {
             Piece::Data(_) => Self { size: Size::default(), traits: traits(""), digest },
             _ => Self { size: counter.size(text), traits: traits(text), digest },
@@ -269,24 +305,4 @@ fn allowed(kind: Kind) -> u16 {
         _ => 0,
     };
     RowFlag::Empty as u16 | RowFlag::Blank as u16 | RowFlag::Trailing as u16 | marks
-}
-
-/// What a message says, as sixteen bytes: role, marks and for each row its kind, id, name, media and text.
-fn digest_message(ledger: &Ledger, index: usize, texts: &[blake3::Hash], media: &[u32]) -> [u8; 16] {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&[ledger.role[index] as u8]);
-    hasher.update(&ledger.marks[index].to_le_bytes());
-    for row in ledger.rows_of(index) {
-        hasher.update(&[ledger.kind[row] as u8, 0]);
-        for text in [ledger.ids.get(row), ledger.names.get(row)] {
-            hasher.update(&(text.len() as u64).to_le_bytes()); // the length parts an id from the name behind it
-            hasher.update(text.as_bytes());
-        }
-        // A cache marker says where to cache, not what is said: it may move without making another message.
-        let said = ledger.flags[row] & !(RowFlag::Cached as u16);
-        hasher.update(&said.to_le_bytes());
-        hasher.update(&media[row].to_le_bytes());
-        hasher.update(texts[row].as_bytes());
-    }
-    super::short(&hasher.finalize())
 }

@@ -58,8 +58,8 @@ pub struct Ledger {
     pub said: Vec<[u8; 16]>,
     /// The pictures, in order; a row may hold several.
     pub pictures: Vec<Picture>,
-    /// Bytes of all texts and data: less than the request that carries them.
-    pub payload: u64,
+    /// Bytes of the texts and data of each message: less than what carries them in a request.
+    pub payload: Vec<u64>,
     /// Who speaks, for each message.
     pub role: Vec<Role>,
     /// [`MessageFlag`] bits of each message.
@@ -122,11 +122,7 @@ impl Ledger {
     /// Digest of the transcript: of every message's digest, in order.
     #[must_use]
     pub fn digest(&self) -> [u8; 16] {
-        let mut hasher = blake3::Hasher::new();
-        self.digests.iter().for_each(|d| {
-            hasher.update(d);
-        });
-        short(&hasher.finalize())
+        digest(self.digests.as_flattened())
     }
 
     /// Puts the messages of `tail` behind these: what was read is not read again.
@@ -149,7 +145,7 @@ impl Ledger {
         self.names.extend(&tail.names);
         self.said.extend(tail.said);
         self.pictures.extend(tail.pictures.iter().map(|p| Picture { row: p.row + row, ..*p }));
-        self.payload += tail.payload;
+        self.payload.extend(tail.payload);
         self.role.extend(tail.role);
         self.marks.extend(tail.marks);
         self.first.pop();
@@ -158,6 +154,34 @@ impl Ledger {
         self.overhead = self.overhead.max(tail.overhead);
         self.join();
         Ok(self)
+    }
+
+    /// The first `messages` of these, as they stand in the whole: [`Ledger::extend`] makes a ledger of them again.
+    #[must_use]
+    pub fn head(&self, messages: usize) -> Self {
+        let rows = self.first[messages] as usize;
+        Self {
+            owner: self.owner[..rows].to_vec(),
+            kind: self.kind[..rows].to_vec(),
+            tokens: self.tokens[..rows].to_vec(),
+            pair: Vec::new(),
+            bytes: self.bytes[..rows].to_vec(),
+            chars: self.chars[..rows].to_vec(),
+            utf16: self.utf16[..rows].to_vec(),
+            flags: self.flags[..rows].to_vec(),
+            markers: self.markers[..rows].to_vec(),
+            ids: self.ids.head(rows),
+            names: self.names.head(rows),
+            said: self.said[..rows].to_vec(),
+            pictures: self.pictures.iter().take_while(|p| (p.row as usize) < rows).copied().collect(),
+            payload: self.payload[..messages].to_vec(),
+            role: self.role[..messages].to_vec(),
+            marks: self.marks[..messages].to_vec(),
+            first: self.first[..=messages].to_vec(),
+            digests: self.digests[..messages].to_vec(),
+            overhead: self.overhead,
+            safe: Vec::new(),
+        }
     }
 
     /// Fills what depends on all rows: pairs and safe cuts.
@@ -189,8 +213,7 @@ fn size(n: usize) -> Result<u32, Error> {
     u32::try_from(n).map_err(|_| Error::Overflow("bytes"))
 }
 
-fn short(hash: &blake3::Hash) -> [u8; 16] {
-    let mut out = [0; 16];
-    out.copy_from_slice(&hash.as_bytes()[..16]);
-    out
+/// Sixteen bytes that stand for these.
+fn digest(bytes: &[u8]) -> [u8; 16] {
+    xxhash_rust::xxh3::xxh3_128(bytes).to_be_bytes()
 }

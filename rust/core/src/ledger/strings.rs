@@ -37,6 +37,13 @@ impl Strings {
         self.ends.extend(other.ends.iter().map(|end| base + end));
     }
 
+    /// The first `count` of them.
+    #[must_use]
+    pub fn head(&self, count: usize) -> Self {
+        let ends = self.ends[..count].to_vec();
+        Self { text: self.text[..ends.last().copied().unwrap_or(0)].to_owned(), ends }
+    }
+
     /// Number of strings.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -66,5 +73,6 @@ mod tests {
         let all: Vec<&str> = (0..column.len()).map(|i| column.get(i)).collect();
         assert_eq!(all, ["a", "", "çé", "end", "a", "", "çé", "end"]);
         assert_eq!(column.get(99), "");
+        assert_eq!(column.head(4), copy);
     }
 }

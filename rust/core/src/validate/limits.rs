@@ -17,8 +17,9 @@ pub const MARKERS: usize = 4;
 pub fn check(found: &mut Findings<'_>, options: Options) {
     pictures(found, options);
     markers(found, options);
-    if found.ledger.payload > options.request {
-        let (bytes, most) = (found.ledger.payload, options.request);
+    let bytes: u64 = found.ledger.payload.iter().sum();
+    if bytes > options.request {
+        let most = options.request;
         let words = format!("Request exceeds the maximum size: {bytes} bytes > {most} bytes");
         let last = found.ledger.messages() - 1;
         found.message(last, "request_too_large", words, "take pictures and files out, or compact");

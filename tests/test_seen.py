@@ -1,0 +1,102 @@
+"""A counter remembers the list that it read last: whatever has changed since then is read, and nothing else matters."""
+
+import copy
+import threading
+import types
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from test_ledger import whole
+from transcripts import PROVIDERS, specs, transcript
+from trimtab._counter import Counter, scan
+from trimtab._errors import MessageError
+
+
+def fresh(messages, provider):
+    """What a counter says that has never read anything."""
+    return whole(scan(messages, Counter("o200k_base"), provider))
+
+
+def places(value):
+    """Every container and key in a list of messages, where something else can be put."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in entries:
+        yield value, key
+        yield from places(inner)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_list_changed_in_place_reads_as_if_it_were_new(provider, data):
+    messages, counter = transcript(data.draw(specs(provider)), provider), Counter("o200k_base")
+    scan(messages, counter, provider)
+    for _ in range(data.draw(st.integers(1, 3))):
+        match data.draw(st.sampled_from(["same", "text", "append", "delete", "swap", "copy", "cut"])):
+            case "text":
+                texts = [
+                    (box, key) for box, key in places(messages) if key in ("text", "content", "arguments", "output")
+                ]
+                texts = [(box, key) for box, key in texts if isinstance(box[key], str)]
+                if texts:
+                    box, key = data.draw(st.sampled_from(texts))
+                    box[key] = box[key] + " and more"
+            case "append":
+                messages.append({"role": "user", "content": "one more"})
+            case "delete" if messages:
+                del messages[data.draw(st.integers(0, len(messages) - 1))]
+            case "swap" if messages:
+                messages[0], messages[-1] = messages[-1], messages[0]
+            case "copy":
+                messages = copy.deepcopy(messages)
+            case "cut":
+                del messages[len(messages) // 2 :]
+        assert whole(scan(messages, counter, provider)) == fresh(messages, provider)
+        counted = Counter("o200k_base").per_message(messages, provider=provider)
+        assert counter.per_message(messages, provider=provider).tolist() == counted.tolist()
+
+
+def test_another_shape_reads_the_same_list_anew():
+    messages, counter = (
+        [{"role": "user", "content": "hello"}, {"role": "system", "content": "x"}],
+        Counter("o200k_base"),
+    )
+    for provider in ("openai_chat", "anthropic", "openai_chat"):
+        assert whole(scan(messages, counter, provider)) == fresh(messages, provider)
+
+
+def test_what_may_change_unseen_is_read_every_time():
+    box = {"role": "user", "content": "short"}
+    messages, counter = [types.MappingProxyType(box)], Counter("o200k_base")
+    before = scan(messages, counter, "openai_chat").total
+    box["content"] = "much longer than it was before"
+    assert scan(messages, counter, "openai_chat").total > before
+
+
+def test_an_error_in_what_is_new_names_its_place_in_the_whole():
+    messages, counter = [{"role": "user", "content": f"n{n}"} for n in range(5)], Counter("o200k_base")
+    scan(messages, counter, "anthropic")
+    messages.append({"role": "user", "content": 7})
+    with pytest.raises(MessageError) as error:
+        scan(messages, counter, "anthropic")
+    assert (error.value.index, error.value.path) == (5, "messages[5].content")
+    del messages[5]
+    assert whole(scan(messages, counter, "anthropic")) == fresh(messages, "anthropic")
+
+
+def test_threads_may_share_a_counter():
+    counter, wrong = Counter("o200k_base"), []
+    lists = [[{"role": "user", "content": f"list {n} message {m} " * 5} for m in range(50 + n)] for n in range(4)]
+    right = [fresh(messages, "openai_chat") for messages in lists]
+
+    def read(n):
+        wrong.extend(n for _ in range(50) if whole(scan(lists[n], counter, "openai_chat")) != right[n])
+
+    threads = [threading.Thread(target=read, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
