@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .archive import Archive
     from .events import Event
     from .hooks import PreCompact
-    from .summarize import Ask, Summarizer
+    from .summarize import Answer, Ask, Summarizer, Writer
 
 
 SHAPES = ("anthropic", "openai_chat", "openai_responses")
@@ -50,7 +50,8 @@ class Compactor:
         window: tokens of input and output together; overrides the table.
         max_output: tokens kept free for the answer; at most 32,000 of the model's where it is not given.
         policy: a preset's name, or a ``Policy``.
-        summarizer: ``offline`` (no text leaves the process), or a callable from ``Ask`` to text, plain or async.
+        summarizer: ``offline`` (no text leaves the process), ``anthropic``, ``openai``, ``cmd:PROGRAM ...``, a value of
+            ``trimtab.summarize``, or a callable from ``Ask`` to text, plain or async.
         archive: ``memory`` (lives with the Compactor), ``sqlite:///PATH``, or an ``Archive``.
         session: the conversation's name in the archive. Where it is given, its pins are there again, and a compaction
             that overtakes another of the same session is a conflict; where it is not, each Compactor has its own.
@@ -61,6 +62,7 @@ class Compactor:
 
     Raises:
         ValueError: a name that there is not, or a window without room.
+        ImportError: the summarizer's client is not installed.
         ArchiveError: the archive cannot be opened.
 
     Example:
@@ -78,7 +80,7 @@ class Compactor:
         window: int | None = None,
         max_output: int | None = None,
         policy: str | Policy = "default",
-        summarizer: str | Summarizer | Callable[[Ask], str | Awaitable[str]] = "offline",
+        summarizer: str | Writer | Summarizer | Callable[[Ask], str | Answer | Awaitable[str | Answer]] = "offline",
         archive: str | Archive = "memory",
         session: str | None = None,
         redact: Callable[[str], str] | None = None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._flow import Commit, Compaction, Store, Write
 from ._log import log
 from .hooks import Review
-from .summarize import open_summarizer
+from .summarize import AwaitableError, awrite, open_summarizer, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .archive import Archive
     from .events import Event
     from .hooks import PreCompact
-    from .summarize import Summarizer
+    from .summarize import Answer, Writer
 
 
 class Outside:
@@ -35,7 +35,7 @@ class Outside:
     def __init__(
         self,
         archive: Archive,
-        summarizer: Summarizer,
+        summarizer: Writer,
         pre_compact: PreCompact | None,
         listeners: tuple[Callable[[Event], None], ...],
     ) -> None:
@@ -53,13 +53,20 @@ class Outside:
             case Store(messages, session):
                 return self.archive.store(messages, session), monotonic()
             case Write(ask, fallback):
-                return (open_summarizer(fallback)[1] if fallback else self.summarizer)(ask)
+                return write(ask, self._writer(fallback))
             case Commit(stored, record, since):
                 took = round((monotonic() - since) * 1000)
                 self.archive.commit(stored, replace(record, duration_ms=took))
             case event:
                 self._tell(event)
         return None
+
+    async def awrite(self, want: Write) -> Answer:
+        """The summary that the flow asked for."""
+        return await awrite(want.ask, self._writer(want.fallback))
+
+    def _writer(self, fallback: str | None) -> Writer:
+        return open_summarizer(fallback)[1] if fallback else self.summarizer
 
     def _tell(self, event: Event) -> None:
         for listener in self.listeners:
@@ -78,22 +85,29 @@ def run(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
     step = _advance(flow, None, None)
     while not isinstance(step, Compaction):
         answer, failure = _attempt(outside, step)
+        if isinstance(failure, AwaitableError):
+            flow.close()
+            raise failure
         if inspect.isawaitable(answer):
             flow.close()
             if inspect.iscoroutine(answer):
                 answer.close()
-            raise TypeError("a hook or summarizer is asynchronous: use acompact")
+            raise AwaitableError("a hook is asynchronous: use acompact")
         step = _advance(flow, answer, failure)
     return step
 
 
 async def arun(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
-    """Drives a flow whose hooks and summarizers may be asynchronous; archive and plain summarizers work in a thread."""
+    """Drives a flow whose hooks and summarizers may be asynchronous; archive and plain summarizers work in threads."""
     import asyncio  # noqa: PLC0415 - 24 ms, paid by those who have a loop running anyway
 
     step = _advance(flow, None, None)
     while not isinstance(step, Compaction):
-        if isinstance(step, Store | Commit | Write):
+        answer: object
+        failure: Exception | None = None
+        if isinstance(step, Write):
+            answer = outside.awrite(step)
+        elif isinstance(step, Store | Commit):
             answer, failure = await asyncio.to_thread(_attempt, outside, step)
         else:
             answer, failure = _attempt(outside, step)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 class Error(Exception):
     """Any failure that trimtab names; argument mistakes are plain ValueError and TypeError."""
@@ -42,7 +47,16 @@ class ConflictError(ArchiveError):
 
 
 class SummaryError(Error):
-    """No summary could be had, and the policy has no other way."""
+    """No summary could be had, and the policy has no other way.
+
+    Attributes:
+        usage: what was charged for the answers that could not be used, as in ``Compaction.usage``.
+    """
+
+    def __init__(self, message: str, *, usage: Mapping[str, float] | None = None) -> None:
+        """Keeps what was charged."""
+        super().__init__(message)
+        self.usage = dict(usage or {})
 
 
 class InternalError(Error):

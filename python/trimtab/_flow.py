@@ -20,7 +20,7 @@ from .archive import Record
 from .archive.redact import redacted
 from .events import Compacted, Event, FellBack, Refused
 from .hooks import Review, Verdict
-from .summarize import Ask
+from .summarize import Ask, answer_of, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ._plan import Plan
     from ._policy import Policy
     from .archive import Stored
+    from .summarize import Usage
 
 AT_THE_END = frozenset({"final_assistant_whitespace", "prefill_unsupported", "thinking_last", "reasoning_without_item"})
 """Findings about how a list ends: they go away when it goes on, so they are no reason to refuse it."""
@@ -52,7 +53,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Summarize; answered with the text. ``fallback`` names who is to, None means the caller's own summarizer."""
+    """Summarize; answered with a checked ``Answer``. ``fallback`` names who is to; None: the caller's own."""
 
     ask: Ask
     fallback: str | None
@@ -78,7 +79,7 @@ class Compaction:
         messages: the new list; untouched messages are the same objects. The caller's own list where nothing was done.
         plan: what was done.
         ref: gives the originals back (``Compactor.restore``); None where nothing was done.
-        usage: tokens that the summarizer was charged; empty for one that charges nothing.
+        usage: what the summarizer charged, answers that could not be used with it; empty for one that charges nothing.
         tokens_before: tokens of the messages as they were.
         tokens_after: tokens of the messages as they are.
         reason: what was done and why, or why nothing was.
@@ -92,7 +93,7 @@ class Compaction:
     tokens_after: int
     reason: str
     summarizer: str | None = None
-    usage: dict[str, int] = field(default_factory=dict)
+    usage: Usage = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -165,18 +166,19 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
         return (yield from _refused(job, verdict.refuse, plan))
     job = replace(job, instructions=_either(verdict.instructions, job.instructions))
     stored, since = yield Store(job.told, job.session)
-    plan, summary, author = yield from _summary(job, plan)
+    plan, written = yield from _summary(job, plan)
+    summary, author, usage = written.text, written.author, written.usage
     ref = _ref(job, stored, plan, summary)
     messages, after = _build(job, plan, summary, ref)
     if after >= plan.tokens_before:
         reason = "compaction would not make it smaller"
         yield Refused(job.trigger, reason)
-        return _unchanged(job, plan, reason)
+        return replace(_unchanged(job, plan, reason), usage=usage)
     if after > plan.target and "not to the target" not in plan.reason:
         plan = replace(plan, reason=f"{plan.reason}; {after - plan.target:,} tokens over the target")
-    done = Compaction(messages, plan, ref, plan.tokens_before, after, plan.reason, author)
+    done = Compaction(messages, plan, ref, plan.tokens_before, after, plan.reason, author, usage)
     yield Commit(stored, _record(job, done, summary), since)
-    yield Compacted(job.trigger, ref, plan.tokens_before, after, plan, author)
+    yield Compacted(job.trigger, ref, plan.tokens_before, after, plan, author, usage)
     return done
 
 
@@ -234,37 +236,49 @@ def _ref(job: Job, stored: Stored, plan: Plan, summary: str | None) -> str:
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
-def _summary(job: Job, plan: Plan) -> Generator[Want, Any, tuple[Plan, str | None, str | None]]:
-    """The summary's text and author, or the plan without one; failing over as the policy says."""
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A summary, or that there is none; and what all who were asked charged."""
+
+    text: str | None = None
+    author: str | None = None
+    usage: Usage = field(default_factory=dict)
+
+
+def _summary(job: Job, plan: Plan) -> Generator[Want, Any, tuple[Plan, _Written]]:
+    """The summary, or the plan without one; failing over as the policy says."""
     zone = plan.zone()
     if not isinstance(zone, Summarize):
-        return plan, None, None
+        return plan, _Written()
     ask = _ask(job, zone)
     # None is the caller's own; the offline one does not take its own place.
     steps = [None, *(step for step in job.policy.fallback if not step == job.summarizer == "offline")]
     failed = ""
+    usage: Usage = {}
     for step, instead in zip(steps, [*steps[1:], None], strict=True):
         if step == "error":
             break
         if step == "drop":
             edits = tuple(dropped(zone) if edit == zone else edit for edit in plan.edits)
             reason = plan.reason.replace("summarized", "dropped") + f"; no summary: {failed}"
-            return replace(plan, edits=edits, reason=reason), None, None
+            return replace(plan, edits=edits, reason=reason), _Written(usage=usage)
         author = step or job.summarizer
         try:
-            text = _checked((yield Write(ask, step)), ask)
+            answer = answer_of((yield Write(ask, step)))
         except Exception as error:  # noqa: BLE001 - whoever summarizes may fail in any way: that is what the steps are for
+            usage = total(usage, getattr(error, "usage", {}))
             failed = f"{author} failed: {error}"
             if instead and instead != "error":
                 yield FellBack(author, str(error), instead)
             continue
         reason = f"{plan.reason}; {failed}" if failed else plan.reason
-        return replace(plan, reason=reason), text, author
-    raise SummaryError(failed or "the policy allows no summarizer")
+        return replace(plan, reason=reason), _Written(answer.text, author, total(usage, answer.usage))
+    raise SummaryError(failed or "the policy allows no summarizer", usage=usage)
 
 
 def _ask(job: Job, zone: Summarize) -> Ask:
     kept = set(zone.keep)
+    costs = job.ledger.per_message
     leaving = [job.told[index] for index in range(zone.start, zone.stop) if index not in kept]
     earlier = [found for message in leaving if (found := summary_in(message))]
     return Ask(
@@ -275,6 +289,7 @@ def _ask(job: Job, zone: Summarize) -> Ask:
         instructions=job.instructions,
         previous="\n".join(earlier) or None,
         after=job.told[zone.stop :],
+        replaces=int(costs[zone.start : zone.stop].sum() - costs[list(zone.keep)].sum()),
     )
 
 
@@ -289,17 +304,6 @@ def _enveloped(message: Message) -> Summary | None:
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
         content = content[0].get("text")
     return unwrap(content) if isinstance(content, str) and message.get("role") == "user" else None
-
-
-def _checked(text: object, ask: Ask) -> str:
-    """The answer, if it is one."""
-    if not isinstance(text, str):
-        raise SummaryError(f"the answer is {type(text).__name__}, not text")
-    if not text.strip():
-        raise SummaryError("the answer is blank")
-    if (tokens := ask.count(text)) > ask.max_tokens:
-        raise SummaryError(f"the answer has {tokens:,} tokens, the limit is {ask.max_tokens:,}")
-    return text
 
 
 def _arrived(job: Job) -> Sequence[Message]:

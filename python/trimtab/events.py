@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from ._plan import Plan
+    from .summarize import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class Compacted:
         tokens_after: tokens of the messages as they are.
         plan: what was done.
         summarizer: who wrote the summary, None if there is none.
+        usage: what the summarizer charged, as in ``Compaction``.
     """
 
     trigger: str
@@ -28,6 +30,7 @@ class Compacted:
     tokens_after: int
     plan: Plan
     summarizer: str | None
+    usage: Usage = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

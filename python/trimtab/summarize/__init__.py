@@ -1,31 +1,92 @@
-"""Who writes a summary: the offline one, or any callable."""
+"""Who writes a summary: the offline one, a model of Anthropic's or behind OpenAI's API, a program, or any callable."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+import shlex
+from typing import TYPE_CHECKING, cast
 
-from ._ask import Ask, Summarizer
+from ._ask import Answer, Ask, Prompt, Summarizer, Usage
+from ._attempts import Limits, answer_of, total
+from ._client import need
+from ._write import AwaitableError, Writer, awrite, write
+from .anthropic import Anthropic
+from .command import Command
+from .function import Function
+from .openai import OpenAI
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["Ask", "Summarizer", "open_summarizer"]
+__all__ = [
+    "Answer",
+    "Anthropic",
+    "Ask",
+    "AwaitableError",
+    "Command",
+    "Function",
+    "Limits",
+    "OpenAI",
+    "Prompt",
+    "Summarizer",
+    "Usage",
+    "Writer",
+    "answer_of",
+    "awrite",
+    "open_summarizer",
+    "total",
+    "write",
+]
+
+NAMES = "'offline', 'anthropic', 'openai', 'cmd:PROGRAM ...'"
+
+_SPEC = re.compile(r"(anthropic|openai)(?::(.+?))?(?:@(https?://.+))?", re.DOTALL)
 
 
-def open_summarizer(spec: str | Summarizer | Callable[[Ask], str | Awaitable[str]]) -> tuple[str, Summarizer]:
+def open_summarizer(
+    spec: str | Writer | Summarizer | Callable[[Ask], str | Answer | Awaitable[str | Answer]],
+) -> tuple[str, Writer]:
     """A summarizer and its name.
 
     Args:
-        spec: ``offline``, or a callable that takes an ``Ask`` and gives a text, plain or async.
+        spec: ``offline``; ``anthropic``, ``openai``, either with ``:MODEL`` and ``@URL`` behind it; ``cmd:`` with a
+            program and its arguments; one of the values of this package; or a callable that takes an ``Ask`` and gives
+            a text, plain or async.
 
     Raises:
         ValueError: a name that there is not.
+        ImportError: the client that it needs is not installed; says how it is.
+
+    Example:
+        >>> open_summarizer("cmd:./summarize.sh --short")[1]
+        Command(words=('./summarize.sh', '--short'), limits=Limits(seconds=60.0, tries=3, pause=0.5))
     """
+    if isinstance(spec, str):
+        spec = _named(spec)
+    if isinstance(spec, Anthropic | OpenAI):
+        need(spec.package)
+    if hasattr(spec, "asession"):
+        writer = cast("Writer", spec)
+        return writer.name, writer
     if callable(spec):
-        return getattr(spec, "__name__", type(spec).__name__), spec
+        return open_summarizer(Function(spec))
+    msg = f"unknown summarizer {spec!r}: use {NAMES}, or a callable that takes an Ask and gives a text"
+    raise ValueError(msg)
+
+
+def _named(spec: str) -> Writer:
     if spec == "offline":
-        return "offline", _offline
-    msg = f"unknown summarizer {spec!r}: use 'offline', or a callable that takes an Ask and gives a text"
+        return Function(_offline, "offline", Limits(seconds=None, tries=1))
+    if spec.startswith("cmd:"):
+        try:
+            return Command(shlex.split(spec.removeprefix("cmd:")))
+        except ValueError as error:
+            msg = f"cannot read the summarizer {spec!r}: {error}"
+            raise ValueError(msg) from None
+    if found := _SPEC.fullmatch(spec):
+        kind = Anthropic if found[1] == "anthropic" else OpenAI
+        return kind(found[2] or kind().model, base_url=found[3])
+    msg = f"unknown summarizer {spec!r}: use {NAMES}, or a callable that takes an Ask and gives a text"
     raise ValueError(msg)
 
 

@@ -2,13 +2,68 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from .._messages import Message, Provider
+
+TASK = """\
+Write it under these headings, leaving out those for which there is nothing:
+## Requests: what the user asked for, in the user's own words where they are short, with every rule and limit they set.
+## Decisions: what was decided or found out, and why; what was taken back.
+## Files: paths that were read, written, or matter, each with what was done to it.
+## Commands: what was run and how it ended.
+## Errors: failures and how they were mended, or that they were not.
+## Identifiers: names, ids, versions, addresses and numbers that will be needed again, exactly as they stand.
+## Open items: what is still to be done, what was going on last, and the next step."""
+"""What a summary is to hold, where nothing else is said."""
+
+
+Usage: TypeAlias = "dict[str, float]"
+"""What a provider charged for a summary, over all calls that it took: ``calls`` (answers that were charged),
+``input_tokens`` (that no cache had), ``cache_read_input_tokens``, ``cache_creation_input_tokens``, ``output_tokens``
+(with those of thinking), and ``cost`` (US dollars, where the prices are known)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back from one call.
+
+    Attributes:
+        text: the text blocks, joined.
+        stop: why it ended, in the provider's word; None where it does not say.
+        other: types of blocks that are neither text nor thinking.
+        usage: what was charged.
+    """
+
+    text: str
+    stop: str | None = "end_turn"
+    other: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """An ask as a model reads it.
+
+    Attributes:
+        system: who it is and what to write.
+        user: the one message: the messages as data inside their boundary, and what is wanted of them.
+        nonce: what marks the boundary; it stands nowhere in the messages.
+    """
+
+    system: str
+    user: str
+    nonce: str
+
+    @property
+    def text(self) -> str:
+        """Both as one text, for whom has no system prompt."""
+        return f"{self.system}\n\n{self.user}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +78,10 @@ class Ask:
         instructions: what the caller wants the summary to stress.
         previous: text of the summary that the zone starts with; it is to be updated, not repeated inside a new one.
         after: the messages that stay behind the zone, for reconciliation: what stands there need not be said.
+        replaces: tokens of what the summary stands for, itself to be smaller; 0 where nobody knows.
+        task: what the summary is to hold.
+        correction: what was wrong with the answer before, None the first time.
+        nonce: what makes the boundary around the messages one that they cannot hold; fresh with every ask.
     """
 
     messages: tuple[Message, ...]
@@ -32,9 +91,23 @@ class Ask:
     instructions: str | None = None
     previous: str | None = None
     after: tuple[Message, ...] = ()
+    replaces: int = 0
+    task: str = TASK
+    correction: str | None = None
+    nonce: str = field(default_factory=lambda: os.urandom(6).hex(), compare=False)
+
+    def render(self) -> Prompt:
+        """The ask as a model reads it: the same text each time.
+
+        The messages stand as data inside a boundary that nothing in them can close, and behind marks that nothing in
+        them can write. Pictures, documents and thinking are named and left out; lone surrogates are replaced.
+        """
+        from ._render import render  # noqa: PLC0415 - only models read it
+
+        return render(self)
 
 
 class Summarizer(Protocol):
     """Turns messages into a text of at most ``ask.max_tokens``; may be asynchronous."""
 
-    def __call__(self, ask: Ask, /) -> str | Awaitable[str]: ...
+    def __call__(self, ask: Ask, /) -> str | Answer | Awaitable[str | Answer]: ...

@@ -36,8 +36,8 @@ class Part:
     failed: bool = False
 
 
-_THINKING = {"thinking", "redacted_thinking", "reasoning", "encrypted_content", "compaction"}
-_MEDIA = {
+THINKING = {"thinking", "redacted_thinking", "reasoning", "encrypted_content", "compaction"}
+MEDIA = {
     "image",
     "image_url",
     "input_image",
@@ -48,7 +48,7 @@ _MEDIA = {
     "file",
     "container_upload",
 }
-_OPAQUE = {"type", "id", "signature", "encrypted_content", "encrypted_index", "data", "cache_control", "citations"}
+OPAQUE = {"type", "id", "signature", "encrypted_content", "encrypted_index", "data", "cache_control", "citations"}
 HOSTED = "hosted"
 """The id of a call that the provider runs itself: no result follows."""
 
@@ -89,7 +89,7 @@ def _message(at: int, message: Mapping[str, Any]) -> Iterator[Part]:
         return
     content = message.get("content", message.get("parts"))
     if role in {"tool", "function"}:
-        yield Part(at, "result", _flat(content), str(message.get("name") or ""), _id(message))
+        yield Part(at, "result", _flat(content), str(message.get("name") or ""), id_of(message))
         return
     for block in content if isinstance(content, list | tuple) else [content]:
         yield from _block(at, block, role)
@@ -97,7 +97,7 @@ def _message(at: int, message: Mapping[str, Any]) -> Iterator[Part]:
     for call in calls if isinstance(calls, list | tuple) else [message.get("function_call")]:
         if isinstance(call, Mapping):
             inner = call.get("function", call.get("custom", call))
-            yield _call(at, inner if isinstance(inner, Mapping) else call, _id(call))
+            yield _call(at, inner if isinstance(inner, Mapping) else call, id_of(call))
 
 
 def _block(at: int, block: Any, role: str) -> Iterator[Part]:
@@ -109,23 +109,23 @@ def _block(at: int, block: Any, role: str) -> Iterator[Part]:
     kind = kind if isinstance(kind, str) else next((key for key in block if isinstance(key, str)), "")
     inner = block.get(kind)
     held = inner if isinstance(inner, Mapping) else block
-    if kind in _THINKING or kind in _MEDIA or block.get("thought") is True:
+    if kind in THINKING or kind in MEDIA or block.get("thought") is True:
         return
     if kind.endswith(("tool_use", "_call", "toolUse", "functionCall")):
         hosted = kind.endswith("_call") and "call_id" not in held
-        yield _call(at, held, HOSTED if hosted else _id(held))
+        yield _call(at, held, HOSTED if hosted else id_of(held))
     elif kind.endswith(("_result", "_output", "toolResult", "functionResponse")):
         failed = held.get("is_error") is True or held.get("status") == "error"
-        text, name = _flat(_first(held, "content", "output", "response", "tools")), held.get("name")
-        yield Part(at, "result", text, name if isinstance(name, str) else "", _id(held), {}, failed)
-    elif isinstance(text := _first(block, "text", "refusal"), str):
+        text, name = _flat(first(held, "content", "output", "response", "tools")), held.get("name")
+        yield Part(at, "result", text, name if isinstance(name, str) else "", id_of(held), {}, failed)
+    elif isinstance(text := first(block, "text", "refusal"), str):
         yield from _text(at, text, role)
     else:
         yield Part(at, "note", _flat(block))
 
 
 def _call(at: int, call: Mapping[str, Any], id: str) -> Part:
-    args = _first(call, "arguments", "input", "args", "action", "queries")
+    args = first(call, "arguments", "input", "args", "action", "queries")
     if isinstance(args, str):
         args = _opened(args)
     name = call.get("name") or call.get("type")
@@ -184,8 +184,8 @@ def _strings(value: Any) -> Iterator[str]:
             else:
                 stack.append(opened)
         elif isinstance(one, Mapping):
-            if str(one.get("type")) not in _MEDIA:
-                stack.extend(one[key] for key in reversed(list(one)) if key not in _OPAQUE)
+            if str(one.get("type")) not in MEDIA:
+                stack.extend(one[key] for key in reversed(list(one)) if key not in OPAQUE)
         elif isinstance(one, list | tuple):
             stack.extend(reversed(one))
         elif isinstance(one, int) and not isinstance(one, bool) and abs(one) < 10**12:
@@ -203,10 +203,10 @@ def _opened(text: str) -> Any:
     return text
 
 
-def _first(value: Mapping[str, Any], *keys: str) -> Any:
+def first(value: Mapping[str, Any], *keys: str) -> Any:
     return next((value[key] for key in keys if value.get(key) is not None), None)
 
 
-def _id(value: Mapping[str, Any]) -> str:
-    found = _first(value, "tool_use_id", "call_id", "tool_call_id", "toolUseId", "id")
+def id_of(value: Mapping[str, Any]) -> str:
+    found = first(value, "tool_use_id", "call_id", "tool_call_id", "toolUseId", "id")
     return found if isinstance(found, str) else ""

@@ -1,0 +1,90 @@
+"""Claude as a summarizer, through Anthropic's own client (``trimtab[anthropic]``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ._ask import Answer
+from ._attempts import Limits
+from ._client import AsyncCalls, Calls, most
+from ._faults import NoMessageError
+from ._prices import priced
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from ._ask import Ask, Usage
+
+MODEL = "claude-haiku-5-5"
+THINKING = {"thinking", "redacted_thinking"}
+
+
+@dataclass(frozen=True, slots=True)
+class Anthropic:
+    """A summarizer that Claude writes. Keys and addresses that are not given are found as the SDK finds them.
+
+    Attributes:
+        model: an id of Anthropic's.
+        base_url: where the API is.
+        api_key: the key; never shown.
+        limits: how long and how often it is asked. The SDK's own retries are off.
+    """
+
+    model: str = MODEL
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def name(self) -> str:
+        """What results and events call it."""
+        return f"anthropic:{self.model}"
+
+    def session(self) -> Calls:
+        """For plain callers: the SDK's plain client."""
+        return Calls(self, "Anthropic")
+
+    def asession(self) -> AsyncCalls:
+        """For a running event loop: the SDK's asynchronous client."""
+        return AsyncCalls(self, "AsyncAnthropic")
+
+    package = "anthropic"
+
+    def client(self, sdk: ModuleType, kind: str) -> Any:
+        """A client of the SDK's."""
+        given = {"api_key": self.api_key, "base_url": self.base_url}
+        return getattr(sdk, kind)(max_retries=0, **{key: value for key, value in given.items() if value is not None})
+
+    def create(self, client: Any, ask: Ask, seconds: float | None) -> Any:
+        """The call: a message, or what gives one when awaited."""
+        prompt = ask.render()
+        return client.messages.create(
+            model=self.model,
+            max_tokens=most(ask),
+            system=prompt.system,
+            messages=[{"role": "user", "content": prompt.user}],
+            timeout=seconds,
+        )
+
+    def answer(self, message: Any) -> Answer:
+        """What a message says.
+
+        Raises:
+            NoMessageError: the server sent something else.
+        """
+        blocks = getattr(message, "content", None)
+        if not isinstance(blocks, list):
+            raise NoMessageError(f"the answer is no message ({type(message).__name__})")
+        held = [(getattr(block, "type", None), getattr(block, "text", None)) for block in blocks]
+        other = tuple(str(kind) for kind, _ in held if kind != "text" and kind not in THINKING)
+        text = "".join(text for kind, text in held if kind == "text" and isinstance(text, str))
+        usage = priced(_usage(getattr(message, "usage", None)), self.model)
+        return Answer(text, getattr(message, "stop_reason", None), other, usage)
+
+
+def _usage(usage: object) -> Usage:
+    """What was charged, in the names that the API has for it."""
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+    found: Usage = {name: value for name in names if isinstance(value := getattr(usage, name, None), int)}
+    return {"calls": 1, **found}

@@ -1,0 +1,36 @@
+"""The document on summarizers: its code runs, and its names are those that there are."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import trimtab
+from trimtab import summarize
+from trimtab.summarize import Limits
+
+DOCS = (Path(__file__).parent.parent / "docs" / "summarizers.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", DOCS, flags=re.S)
+
+
+@pytest.mark.parametrize("code", BLOCKS, ids=range(len(BLOCKS)))
+def test_its_code_runs(code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "mine {}"
+
+
+def test_its_numbers_and_names_are_the_defaults() -> None:
+    limits = Limits()
+    assert f"At most {limits.tries} calls inside one deadline of {limits.seconds:g} seconds" in DOCS
+    assert f"random part of {limits.pause:g} s" in DOCS
+    assert summarize.Anthropic().model in DOCS
+    for name in ("Anthropic", "OpenAI", "Command", "Function", "Limits"):
+        assert name in summarize.__all__
+        assert name in DOCS
+    assert all(f"trimtab[{name}]" in DOCS for name in ("anthropic", "openai"))
+    assert trimtab.SummaryError.__name__ in DOCS
