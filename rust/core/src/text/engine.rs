@@ -7,9 +7,10 @@ use std::cell::RefCell;
 
 use super::cache::{Cache, MEDIUM};
 use super::class::char_at;
-use super::merge;
+use super::split::solid;
 use super::tables::{Key, SHORT, Tables};
 use super::vocabulary::Vocabulary;
+use super::{merge, simd};
 
 /// Pieces that are split off before they are counted.
 const BATCH: usize = 256;
@@ -32,6 +33,9 @@ pub struct Worker {
     vocabulary: &'static Vocabulary,
     cache: Cache,
     waiting: Vec<Waiting>,
+    /// Room for the ends of pieces, and for their keys.
+    ends: Vec<usize>,
+    keys: Vec<(Key, u64)>,
 }
 
 thread_local! {
@@ -61,7 +65,8 @@ pub fn with_worker<R>(vocabulary: &'static Vocabulary, work: impl FnOnce(&mut Wo
 
 impl Worker {
     fn new(vocabulary: &'static Vocabulary) -> Self {
-        Self { vocabulary, cache: Cache::default(), waiting: Vec::with_capacity(WAITING + BATCH) }
+        let (waiting, keys) = (Vec::with_capacity(WAITING + BATCH), Vec::with_capacity(BATCH));
+        Self { vocabulary, cache: Cache::default(), waiting, ends: vec![0; BATCH], keys }
     }
 
     /// Tokens of `text`.
@@ -74,12 +79,11 @@ impl Worker {
 
     /// Adds the tokens of `text` to `counts[index]`, those of the pieces that wait later: [`Worker::settle`].
     pub fn add(&mut self, text: &[u8], index: usize, counts: &mut [usize]) {
-        let mut ends = [0; BATCH];
-        let mut at = 0;
+        let (mut at, limit) = (0, solid(text));
         while at < text.len() {
-            let found = self.split(text, at, &mut ends);
-            counts[index] += self.look_up(text, at, &ends[..found], index);
-            at = ends[found - 1];
+            let (end, tokens) = self.batch(text, limit, at, BATCH, index);
+            counts[index] += tokens;
+            at = end;
             if self.waiting.len() >= WAITING {
                 self.settle(counts);
             }
@@ -88,17 +92,15 @@ impl Worker {
 
     /// Whether `text` has more than `limit` tokens: a piece has at least one, and a byte at most one.
     pub fn exceeds(&mut self, text: &[u8], limit: usize) -> bool {
-        let (mut counts, mut at) = ([0], 0);
-        let mut ends = [0; BATCH];
+        let (mut counts, mut at, solid) = ([0], 0, solid(text));
         while at < text.len() {
             // What is left cannot reach the limit.
             if text.len() - at + counts[0] + self.waiting.len() * SHORT <= limit {
                 break;
             }
-            let most = limit.saturating_sub(counts[0]).clamp(1, BATCH);
-            let found = self.split(text, at, &mut ends[..most]);
-            counts[0] += self.look_up(text, at, &ends[..found], 0);
-            at = ends[found - 1];
+            let most = limit.saturating_sub(counts[0]).clamp(simd::ROOM, BATCH);
+            let (end, tokens) = self.batch(text, solid, at, most, 0);
+            (at, counts[0]) = (end, counts[0] + tokens);
             if counts[0] + self.waiting.len() > limit {
                 self.waiting.clear();
                 return true;
@@ -111,40 +113,40 @@ impl Worker {
         counts[0] > limit
     }
 
-    /// The ends of the pieces that begin at `at`, as many as there is room for: at least one.
-    fn split(&self, text: &[u8], at: usize, ends: &mut [usize]) -> usize {
-        let (mut at, mut found) = (at, 0);
-        while at < text.len() && found < ends.len() {
-            at = self.vocabulary.scheme.end(text, at);
-            ends[found] = at;
-            found += 1;
-        }
-        found
-    }
-
-    /// Tokens of the pieces that were seen lately; the others wait.
+    /// Splits off at most `most` pieces from `at` on: where they end, and the tokens of those that were seen lately.
     #[inline]
-    fn look_up(&mut self, text: &[u8], mut at: usize, ends: &[usize], index: usize) -> usize {
+    fn batch(&mut self, text: &[u8], limit: usize, mut at: usize, most: usize, index: usize) -> (usize, usize) {
+        let (mut ends, mut keys) = (std::mem::take(&mut self.ends), std::mem::take(&mut self.keys));
+        let found = self.vocabulary.scheme.fill(text, limit, at, &mut ends[..most]);
         let mut total = 0;
-        for &end in ends {
+        for &end in &ends[..found] {
             if end - at > SHORT {
                 total += self.longer(&text[at..end]);
             } else {
                 let key = Key::of(text, at, end);
                 let hash = key.hash();
-                match self.cache.near(key, hash) {
-                    Some(count) => total += count,
-                    None => self.waiting.push(Waiting { key, hash, text: index }),
-                }
+                self.cache.prefetch_near(hash);
+                keys.push((key, hash));
             }
             at = end;
         }
-        total
+        for (key, hash) in keys.drain(..) {
+            match self.cache.near(key, hash) {
+                Some(count) => total += count,
+                None => self.waiting.push(Waiting { key, hash, text: index }),
+            }
+        }
+        (self.ends, self.keys) = (ends, keys);
+        (at, total)
     }
 
     /// Counts the pieces that wait.
     pub fn settle(&mut self, counts: &mut [usize]) {
         let mut waiting = std::mem::take(&mut self.waiting);
+        for Waiting { hash, .. } in &waiting {
+            simd::prefetch(self.tables().line(*hash));
+            self.cache.prefetch_far(*hash);
+        }
         for Waiting { key, hash, text } in waiting.drain(..) {
             counts[text] += self.first_seen(key, hash, true);
         }

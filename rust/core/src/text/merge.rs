@@ -168,22 +168,74 @@ fn windows_of(tables: &Tables, piece: &[u8], size: usize) -> Option<Vec<usize>> 
     }
 }
 
-/// Bytes at the start of a piece that is one character again and again: whole tokens, each the longest there is, that
-/// may be counted without looking; with the number of those tokens.
+/// Bytes at the start of a piece that is one character again and again: whole tokens, each the same, that may be
+/// counted without looking; with the number of those tokens.
 fn repeated(tables: &Tables, piece: &[u8]) -> (usize, usize) {
     let unit = decode(piece, 0, piece[0]).length;
-    if piece.len() < 2 * WINDOW || piece[unit..] != piece[..piece.len() - unit] {
+    if piece[unit..] != piece[..piece.len() - unit] {
         return (0, 0);
     }
-    // If the rest begins with twice the same token, any number of it may stand before.
-    let ends = heaped(tables, &piece[..WINDOW]);
-    let token = ends[0];
-    let tokens = (piece.len() - WINDOW) / token;
-    let rest = &piece[tokens * token..];
-    match heaped(tables, rest)[..] {
-        [first, second, ..] if first == token && second == 2 * token && token.is_multiple_of(unit) => {
-            (tokens * token, tokens)
+    for size in [DIRECT, 3 * DIRECT, WINDOW] {
+        if piece.len() < 2 * size {
+            break;
         }
-        _ => (0, 0),
+        let token = heaped(tables, &piece[..size])[0];
+        let tokens = (piece.len() - size) / token;
+        // If the rest begins with twice the same token, any number of it may stand before.
+        if let [first, second, ..] = heaped(tables, &piece[tokens * token..])[..]
+            && (first, second) == (token, 2 * token)
+            && token.is_multiple_of(unit)
+        {
+            return (tokens * token, tokens);
+        }
+    }
+    (0, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tables::make::{bytes_of, merge, ranked};
+    use super::super::vocabulary::{CL100K, O200K};
+    use super::*;
+
+    #[test]
+    fn merging_means_the_first_pair_of_the_lowest_rank_again_and_again() {
+        for vocabulary in [&O200K, &CL100K] {
+            let tables = &vocabulary.tables;
+            let merges = ranked(tables.vocabulary()).unwrap();
+            let (bytes, table) = (bytes_of(&merges.tokens).unwrap(), merges.table());
+            let mut seed = 7_u64;
+            let mut next = |below: usize| {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (seed >> 33) as usize % below
+            };
+            for round in 0..600 {
+                let alphabet: Vec<char> = (0..=next(8))
+                    .map(|_| "abetnioxyz =-_*#./0149AMZ中日の é─━\n".chars().nth(next(31)).unwrap())
+                    .collect();
+                let length = if round % 20 == 0 { 2_500 } else { 90 };
+                let piece: String = (0..=next(length)).map(|_| alphabet[next(alphabet.len())]).collect();
+                let expected = merge(piece.as_bytes(), &bytes, &table);
+                assert_eq!(count(tables, piece.as_bytes()), expected.len(), "{piece:?}");
+                let mut end = 0;
+                let stops: Vec<usize> = expected
+                    .iter()
+                    .map(|&token| {
+                        end += merges.tokens[token as usize].len();
+                        end
+                    })
+                    .collect();
+                assert_eq!(ends(tables, piece.as_bytes()), stops, "{piece:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_token_is_one_token() {
+        for vocabulary in [&O200K, &CL100K] {
+            for token in vocabulary.tables.vocabulary() {
+                assert_eq!(count(&vocabulary.tables, &token), 1, "{token:?}");
+            }
+        }
     }
 }

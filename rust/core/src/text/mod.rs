@@ -13,6 +13,7 @@ pub mod envelope;
 pub mod estimate;
 mod merge;
 mod pool;
+mod simd;
 mod split;
 mod tables;
 mod vocabulary;

@@ -5,6 +5,7 @@
 //! split in time linear in its length.
 
 use super::class::{CASELESS, Char, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, SYMBOL, Set, UPPER, char_at};
+use super::simd;
 
 const LETTERS: Set = Set::of(&[LOWER, UPPER, CASELESS]);
 const UPPERS: Set = Set::of(&[UPPER, CASELESS, MARK]);
@@ -32,6 +33,30 @@ pub enum Scheme {
 }
 
 impl Scheme {
+    /// Ends of pieces from `at` on, the start of one: as many as fit, at least one; the wide scanner where there is one.
+    ///
+    /// `limit` is what [`solid`] says of the text.
+    #[inline]
+    pub fn fill(self, text: &[u8], limit: usize, at: usize, ends: &mut [usize]) -> usize {
+        if ends.len() >= simd::ROOM
+            && let Some(found) = simd::fill(self, text, limit, at, ends)
+        {
+            return found;
+        }
+        self.fill_one_by_one(text, at, ends)
+    }
+
+    /// The same, one character after the other.
+    pub fn fill_one_by_one(self, text: &[u8], mut at: usize, ends: &mut [usize]) -> usize {
+        let mut found = 0;
+        while at < text.len() && found < ends.len() {
+            at = self.end(text, at);
+            ends[found] = at;
+            found += 1;
+        }
+        found
+    }
+
     /// The end of the piece that begins at `at`, which must be before the end of the text.
     #[inline]
     pub fn end(self, text: &[u8], at: usize) -> usize {
@@ -44,6 +69,12 @@ impl Scheme {
             Self::DeepSeek3 => super::deepseek::end(text, at),
         }
     }
+}
+
+/// The bytes of `text` without the ASCII white space at its end.
+#[inline]
+pub fn solid(text: &[u8]) -> usize {
+    text.iter().rposition(|byte| !matches!(byte, b' ' | 9..=13)).map_or(0, |last| last + 1)
 }
 
 /// Behind the characters of `set` that begin at `at`.
@@ -67,7 +98,7 @@ fn peek(text: &[u8], at: usize) -> (u8, usize) {
 ///
 /// Without regard to case the long s is an s as well.
 #[inline]
-fn contraction(text: &[u8], at: usize, caseless: bool) -> usize {
+pub fn contraction(text: &[u8], at: usize, caseless: bool) -> usize {
     if text.get(at) != Some(&b'\'') {
         return 0;
     }
@@ -234,4 +265,55 @@ fn gpt2(text: &[u8], at: usize) -> usize {
         end += char.length;
     }
     if end == text.len() || last == at { end } else { last }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Scheme; 6] =
+        [Scheme::O200k, Scheme::Cl100k, Scheme::Llama3, Scheme::Qwen2, Scheme::Gpt2, Scheme::DeepSeek3];
+
+    /// Small numbers that look random, the same ones in each run.
+    fn numbers(mut seed: u64) -> impl FnMut(usize) -> usize {
+        move |below| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % below
+        }
+    }
+
+    fn all_of(text: &[u8], mut fill: impl FnMut(usize, &mut [usize]) -> usize) -> Vec<usize> {
+        let (mut found, mut at) = (Vec::new(), 0);
+        while at < text.len() {
+            let mut ends = [0; 100];
+            let more = fill(at, &mut ends);
+            assert!(more > 0);
+            found.extend_from_slice(&ends[..more]);
+            at = ends[more - 1];
+        }
+        found
+    }
+
+    #[test]
+    fn the_wide_scanner_splits_as_the_scalar_one_does() {
+        let mut next = numbers(1);
+        let words = [
+            "a", "b", "don", "T", "Foo", "barBaz", "HTTP", "'s", "'S", "'ll", "'LL", "'t", "'", "\'re", "x'", " ",
+            "  ", "\n", "\r\n", "\t", "\x0b", "        ", "1", "12", "345", "67890", "!", "...", "/", "//", "_", "(",
+            "é", "中", "\u{301}", "\u{17f}", "\u{a0}", "\u{2028}", "😀", "\u{0}", "=", "word", "The ", "\n    ",
+            "\n\n", " \n", "/\n", "!\n",
+        ];
+        for round in 0..60_000 {
+            let alphabet: Vec<&str> =
+                (0..=next(if round % 2 == 0 { 6 } else { 40 })).map(|_| words[next(words.len())]).collect();
+            let text: String =
+                (0..next(if round % 10 == 0 { 300 } else { 60 })).map(|_| alphabet[next(alphabet.len())]).collect();
+            let text = text.as_bytes();
+            for scheme in ALL {
+                let slow = all_of(text, |at, ends| scheme.fill_one_by_one(text, at, ends));
+                let fast = all_of(text, |at, ends| scheme.fill(text, solid(text), at, ends));
+                assert_eq!(fast, slow, "{scheme:?} {:?}", String::from_utf8_lossy(text));
+            }
+        }
+    }
 }

@@ -14,13 +14,13 @@ pub struct Merges {
 
 impl Merges {
     /// What two tokens merge into.
-    fn table(&self) -> HashMap<(u32, u32), u32> {
+    pub fn table(&self) -> HashMap<(u32, u32), u32> {
         self.parts.iter().zip(0..).filter_map(|(parts, token)| parts.map(|parts| (parts, token))).collect()
     }
 }
 
 /// Tokens of `piece` under `merges`, by the definition: as long as there is one, the first pair of the lowest rank.
-fn merge(piece: &[u8], bytes: &[u32; 256], merges: &HashMap<(u32, u32), u32>) -> Vec<u32> {
+pub fn merge(piece: &[u8], bytes: &[u32; 256], merges: &HashMap<(u32, u32), u32>) -> Vec<u32> {
     let mut tokens: Vec<u32> = piece.iter().map(|&byte| bytes[usize::from(byte)]).collect();
     loop {
         let ranks = tokens.windows(2).map(|pair| merges.get(&(pair[0], pair[1])).copied().unwrap_or(NONE));
@@ -39,7 +39,7 @@ fn merge(piece: &[u8], bytes: &[u32; 256], merges: &HashMap<(u32, u32), u32>) ->
 /// # Errors
 ///
 /// The byte that has none.
-fn bytes_of(tokens: &[Vec<u8>]) -> Result<[u32; 256], String> {
+pub fn bytes_of(tokens: &[Vec<u8>]) -> Result<[u32; 256], String> {
     let mut bytes = [NONE; 256];
     for (token, number) in tokens.iter().zip(0..) {
         if let [byte] = token[..] {

@@ -6,7 +6,7 @@
 
 mod cross;
 #[allow(dead_code)] // the build script makes the tables
-mod make;
+pub mod make;
 
 use bytemuck::cast_slice;
 
@@ -143,6 +143,12 @@ impl Tables {
             chars: cast_slice(next(5)),
             cross: Cross::read(next(6)),
         }
+    }
+
+    /// Where the look-up of a piece with that hash begins.
+    #[inline]
+    pub fn line(&self, hash: u64) -> &'static [u64; 8] {
+        &self.seeds[line_of(hash, self.seeds.len())]
     }
 
     /// Tokens of a piece that is in the vocabulary.

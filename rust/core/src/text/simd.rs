@@ -1,0 +1,303 @@
+//! Splitting ASCII text many bytes at once, where the processor has AVX2. The only file with `unsafe` code.
+//!
+//! Sixty-four bytes become masks of their classes, a bit a byte, and the starts of pieces are found by arithmetic on
+//! masks. A start depends on the class of a byte, of the two before it and of the one behind it, but for numbers, which
+//! need the last start, and some rare neighbours, which are left to the scalar scanner. What lies before the last known
+//! start cannot matter: a pattern is matched from there. So `at`, that start, is all the state there is.
+//!
+//! The scalar scanner is what this one means: `split::tests` compares them, and `fuzz/` does.
+#![allow(unsafe_code)]
+#![allow(clippy::cast_possible_truncation)] // places in a window are below 64
+
+use super::split::{Scheme, contraction};
+
+/// Bytes that are looked at together.
+const WIDE: usize = 64;
+
+/// Bytes of them that are there for the sake of those behind.
+const CONTEXT: usize = 8;
+
+/// Pieces that must fit into what is left of a buffer for the wide scanner to go on.
+pub const ROOM: usize = WIDE;
+
+/// Whether this processor can.
+#[inline]
+pub fn available() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // The standard library asks the processor once, and remembers.
+        is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Asks for the cache line of `place` before it is needed.
+#[inline]
+pub fn prefetch<T>(place: &T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86-64 processor has SSE, a prefetch of any address has no effect but on the cache, and this
+        // one is of a reference.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
+
+/// Splits `text` from `at`, the start of a piece, up to `limit`: the ends of the pieces that were found, and how many.
+///
+/// Behind `limit` there must be white space only, and none before it. None where the processor or the scheme cannot.
+#[inline]
+pub fn fill(scheme: Scheme, text: &[u8], limit: usize, at: usize, ends: &mut [usize]) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if available() {
+        // SAFETY: the features that both functions are compiled for were found on this processor.
+        return unsafe {
+            match scheme {
+                Scheme::O200k => Some(avx2::fill::<true, 3>(scheme, text, limit, at, ends)),
+                Scheme::Cl100k | Scheme::Llama3 => Some(avx2::fill::<false, 3>(scheme, text, limit, at, ends)),
+                Scheme::Qwen2 => Some(avx2::fill::<false, 1>(scheme, text, limit, at, ends)),
+                Scheme::Gpt2 | Scheme::DeepSeek3 => None,
+            }
+        };
+    }
+    let _ = (scheme, text, limit, at, ends);
+    None
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::{
+        __m256i, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256,
+        _mm256_set1_epi8, _mm256_sub_epi8,
+    };
+
+    use super::{CONTEXT, ROOM, Scheme, WIDE, contraction};
+
+    /// The classes of the bytes of a window, a bit a byte.
+    struct Masks {
+        letter: u64,
+        upper: u64,
+        number: u64,
+        /// The space itself.
+        space: u64,
+        /// White space that ends no line.
+        blank: u64,
+        newline: u64,
+        apostrophe: u64,
+        slash: u64,
+        /// Bytes beyond ASCII.
+        beyond: u64,
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn masks(window: &[u8; WIDE]) -> Masks {
+        let place: *const __m256i = window.as_ptr().cast();
+        // SAFETY: a window is 64 bytes long: two unaligned reads of 32.
+        let halves = unsafe { [_mm256_loadu_si256(place), _mm256_loadu_si256(place.add(1))] };
+        let bits = |of: &dyn Fn(__m256i) -> __m256i| {
+            let [low, high] = halves.map(|half| u64::from(_mm256_movemask_epi8(of(half)).cast_unsigned()));
+            low | high << 32
+        };
+        let is = |byte: u8| {
+            let byte = _mm256_set1_epi8(byte.cast_signed());
+            bits(&|half| _mm256_cmpeq_epi8(half, byte))
+        };
+        let within = |half: __m256i, first: u8, last: u8| {
+            let from = _mm256_sub_epi8(half, _mm256_set1_epi8(first.cast_signed()));
+            _mm256_cmpeq_epi8(_mm256_min_epu8(from, _mm256_set1_epi8((last - first).cast_signed())), from)
+        };
+        let small = _mm256_set1_epi8(0x20);
+        let space = is(b' ');
+        let newline = is(b'\n') | is(b'\r');
+        Masks {
+            letter: bits(&|half| within(_mm256_or_si256(half, small), b'a', b'z')),
+            upper: bits(&|half| within(half, b'A', b'Z')),
+            number: bits(&|half| within(half, b'0', b'9')),
+            space,
+            blank: (space | bits(&|half| within(half, 9, 13))) & !newline,
+            newline,
+            apostrophe: is(b'\''),
+            slash: is(b'/'),
+            beyond: bits(&|half| half),
+        }
+    }
+
+    /// Starts of pieces in a window, and up to which byte they are known.
+    ///
+    /// `known`: where in the window the last known start is; 0 if it is before the window.
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[inline]
+    fn starts<const CASED: bool, const DIGITS: usize>(window: &[u8; WIDE], known: usize) -> (u64, usize) {
+        let mut of = masks(window);
+        // Before the last known start nothing is but a line's end.
+        let past = (1 << known) - 1;
+        for mask in [
+            &mut of.letter,
+            &mut of.upper,
+            &mut of.number,
+            &mut of.space,
+            &mut of.blank,
+            &mut of.apostrophe,
+            &mut of.slash,
+            &mut of.beyond,
+        ] {
+            *mask &= !past;
+        }
+        of.newline |= past;
+        let white = of.blank | of.newline;
+        let sign = !(of.letter | of.number | white | of.beyond);
+        // Where the class is that of the byte before.
+        let (letter1, number1, sign1, space1) = (of.letter << 1, of.number << 1, sign << 1, of.space << 1);
+
+        let first_sign = sign & !sign1 & !space1;
+        // One sign that no space has taken goes with the letters behind it, as does any blank.
+        let taken = (of.blank | first_sign) << 1;
+        let mut starts = of.letter & !letter1 & !taken;
+        if CASED {
+            starts |= of.upper & (of.letter & !of.upper) << 1;
+        }
+        starts |= first_sign;
+        // White space: its first byte unless a sign takes its line's end, what follows the line's end, and the last blank.
+        let indent = of.blank & of.newline << 1;
+        starts |= white & !(white << 1) & !(of.newline & sign1) | indent | of.blank & !(white >> 1);
+        starts |= if DIGITS == 1 { of.number } else { threes(of.number, number1, known) };
+
+        let mut sure = (of.beyond & !0 << (CONTEXT - 5)).trailing_zeros().saturating_sub(1).min(WIDE as u32 - 1);
+        // Blanks between two line ends start nothing: left to the scalar scanner, with those that go on out of sight.
+        let (behind, cut) = of.blank.overflowing_add(indent);
+        if cut || behind & (of.newline | of.beyond) & !of.blank != 0 {
+            sure = sure.min((indent & !0 << CONTEXT).trailing_zeros());
+        }
+        if CASED {
+            // A slash may go on with signs from the line before.
+            sure = sure.min((of.slash & of.newline << 1 & !(1 << known)).trailing_zeros());
+        }
+        let mut short = of.apostrophe & of.letter >> 1 & if CASED { letter1 } else { first_sign };
+        if CASED {
+            // Whether a contraction behind a contraction is one depends on those before.
+            let chained = short & (short << 2 | short << 3);
+            sure = sure.min(chained.trailing_zeros().saturating_sub(3));
+        }
+        while short != 0 {
+            let place = short.trailing_zeros();
+            short &= short - 1;
+            if place as usize > WIDE - 4 {
+                sure = sure.min(place);
+                break;
+            }
+            let length = contraction(window, place as usize, true) as u32;
+            if length > 0 {
+                if CASED {
+                    starts &= !(((1 << length) - 1) << place);
+                }
+                starts |= of.letter & 1 << (place + length);
+            }
+        }
+        (starts, sure as usize)
+    }
+
+    /// Each third number of a run, from its first one or from the last known start.
+    #[target_feature(enable = "bmi1,bmi2")]
+    #[inline]
+    fn threes(number: u64, number1: u64, known: usize) -> u64 {
+        let mut starts = number & !number1;
+        // A run that goes on from the context: its last start is the last known one.
+        if number >> (CONTEXT - 1) & 3 == 3 {
+            starts = starts & !0 << CONTEXT | 1 << (known + 3) & number;
+        }
+        let (number2, number3) = (number << 2, number << 3);
+        let inside = number & number1 & number2 & number3;
+        let mut next = starts << 3 & inside;
+        while next != 0 {
+            starts |= next;
+            next = next << 3 & inside;
+        }
+        starts
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub fn fill<const CASED: bool, const DIGITS: usize>(
+        scheme: Scheme,
+        text: &[u8],
+        limit: usize,
+        mut at: usize,
+        ends: &mut [usize],
+    ) -> usize {
+        let (mut found, mut from) = (0, at + 1); // what starts before `from` is known
+        while from < limit && found + ROOM <= ends.len() {
+            let padded;
+            let whole = from.checked_sub(CONTEXT).and_then(|start| text[start..].first_chunk());
+            let window = if let Some(window) = whole {
+                window
+            } else {
+                padded = pad(text, from);
+                &padded
+            };
+            let (starts, sure) = starts::<CASED, DIGITS>(window, (at + CONTEXT).saturating_sub(from));
+            let known = sure.min(limit - from + CONTEXT);
+            if known <= CONTEXT {
+                loop {
+                    at = scheme.end(text, at);
+                    ends[found] = at;
+                    found += 1;
+                    // Text beyond ASCII is seldom one character alone.
+                    let near = text.get(at..at + 8).is_none_or(|near| !near.is_ascii());
+                    if at >= limit || found == ends.len() || !near {
+                        break;
+                    }
+                }
+                from = at + 1;
+                continue;
+            }
+            let bits = starts & ((1 << known) - 1) & !0 << CONTEXT;
+            found += emit(bits, from - CONTEXT.min(from), CONTEXT.saturating_sub(from), &mut ends[found..]);
+            if bits != 0 {
+                at = ends[found - 1];
+            }
+            from += known - CONTEXT;
+        }
+        // The last piece, and white space behind it.
+        while from >= limit && at < text.len() && found < ends.len() {
+            at = scheme.end(text, at);
+            ends[found] = at;
+            found += 1;
+        }
+        found
+    }
+
+    /// A window that begins before the text or ends behind it.
+    #[cold]
+    fn pad(text: &[u8], from: usize) -> [u8; WIDE] {
+        let mut window = [b'\n'; WIDE];
+        let before = CONTEXT.min(from);
+        let stop = text.len().min(from + WIDE - CONTEXT);
+        window[CONTEXT - before..CONTEXT + stop - from].copy_from_slice(&text[from - before..stop]);
+        window
+    }
+
+    /// Writes the places of `bits`, which begin at `base` but for the first `skipped` ones.
+    #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+    #[inline]
+    fn emit(mut bits: u64, base: usize, skipped: usize, ends: &mut [usize]) -> usize {
+        let count = bits.count_ones() as usize;
+        let mut written = 0;
+        let Some(room) = ends.first_chunk_mut::<ROOM>() else { return 0 };
+        // Four at a time: how many there are is hard to foresee.
+        while written < count {
+            for place in &mut room[written..(written + 4).min(ROOM)] {
+                *place = (base + bits.trailing_zeros() as usize).wrapping_sub(skipped);
+                bits &= bits.wrapping_sub(1);
+            }
+            written += 4;
+        }
+        count
+    }
+}
