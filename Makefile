@@ -22,6 +22,8 @@ help:            ## the targets
 
 .venv/dev: .venv/wheel pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[dev]"
+	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --python-version 3.12 --only-binary=:all: \
+		--dest .venv/wheels "ctok==1.3.0"
 	@touch $@
 
 demo: .venv/wheel ## compact a recorded session and show what happened

@@ -285,3 +285,22 @@ def _from_line(tail, rest):
 def line_count(text):
     """Lines, the last one with its end or without."""
     return text.count("\n") + (text != "" and not text.endswith("\n"))
+
+
+def fewest(marked, pieces, prefixes):
+    """The fewest pieces that a stream can be laid with.
+
+    `marked` holds characters, as bytes, and markers. One without a piece costs a token a byte, less what the longest of
+    `prefixes` saves.
+    """
+
+    def alone(char):
+        saved = max((n for n in range(2, len(char) + 1) if char[:n] in prefixes), default=1)
+        return 1 if char in pieces else 1 + len(char) - saved
+
+    longest = max(map(len, pieces))
+    least = [0]
+    for end in range(1, len(marked) + 1):
+        starts = (start for start in range(max(0, end - longest), end) if b"".join(marked[start:end]) in pieces)
+        least.append(min([least[end - 1] + alone(marked[end - 1]), *(least[start] + 1 for start in starts)]))
+    return least[-1]

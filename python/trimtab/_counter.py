@@ -28,7 +28,9 @@ class Counter(_core.Counter):
     """Counts tokens, offline and in time linear in the text.
 
     ``Counter("o200k_base")`` and ``Counter("cl100k_base")`` equal tiktoken's ``encode_ordinary``: text that looks like
-    a special token is text, lone surrogates count as U+FFFD.
+    a special token is text, lone surrogates count as U+FFFD. ``Counter("claude-old")`` (Claude 3 to 4.6) and
+    ``Counter("claude-new")`` (4.7 and later) count a text as it stands inside a prompt, with the vocabularies that the
+    package ctok reconstructed; what a message adds is not in it.
 
     Example:
         >>> Counter("o200k_base").count("hello world")
@@ -42,6 +44,8 @@ class Counter(_core.Counter):
         """What counts, and how wrong it may be."""
         family = self.family
         exact = "an estimate by length" if "/4" in self.engine else "exact"
+        if self.engine.startswith("trimtab claude"):
+            exact = "reconstructed, equal to ctok 1.3.0"
         return f"{self.engine}: {family.error if family else exact}"
 
     @classmethod

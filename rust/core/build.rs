@@ -12,6 +12,9 @@ use flate2::read::GzDecoder;
 #[path = "src/text/tables/mod.rs"]
 mod tables;
 
+#[path = "src/text/claude/make.rs"]
+mod claude;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     for name in ["o200k_base", "cl100k_base"] {
@@ -27,6 +30,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = Path::new("data").join("classes.txt");
     println!("cargo::rerun-if-changed={}", file.display());
     println!("cargo::rerun-if-changed=src/text/tables");
+    for file in ["claude-old.pieces", "claude-new.pieces", "claude.classes"] {
+        println!("cargo::rerun-if-changed=data/{file}");
+    }
+    println!("cargo::rerun-if-changed=src/text/claude/make.rs");
+    claude::make(Path::new("data"), &out.join("claude.rs"));
     fs::write(out.join("classes"), classes(&fs::read_to_string(file)?)?)?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use trimtab_core::ledger::Ledger;
 use trimtab_core::shape::Provider;
-use trimtab_core::text::{self, Chars, Encoding, Rates, Round, Unit};
+use trimtab_core::text::{self, Chars, Claude, Encoding, Rates, Round, Unit};
 
 use crate::convert::{released, to_py};
 use crate::scan::{Last, provider_of, scan};
@@ -32,6 +32,8 @@ impl Counter {
     fn new(encoding: &str, given: u32, written: u32, call: u32, message: u32) -> PyResult<Self> {
         let counter = if let Some(name) = encoding.strip_prefix("chars/4 ") {
             text::Counter::length(length(name)?)
+        } else if let Some(claude) = Claude::named(encoding) {
+            text::Counter::claude(claude)
         } else {
             text::Counter::exact(Encoding::named(encoding).map_err(to_py)?)
         };
@@ -97,10 +99,15 @@ impl Counter {
         Ok(ledger.per_message().map_err(to_py)?.to_pyarray(py))
     }
 
-    /// The bytes of each token of an encoding, by rank.
+    /// The bytes of each token of an encoding, by rank; of Claude's, which has no ranks, in order.
+    ///
+    /// Claude's pieces hold markers: F8 where a word begins, F9 where it ends, FA and FB where it is capitalized.
     #[staticmethod]
     fn vocabulary<'py>(py: Python<'py>, encoding: &str) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let tokens = Encoding::named(encoding).map_err(to_py)?.vocabulary();
+        let tokens = match Claude::named(encoding) {
+            Some(claude) => claude.family.pieces(),
+            None => Encoding::named(encoding).map_err(to_py)?.vocabulary(),
+        };
         Ok(tokens.iter().map(|token| PyBytes::new(py, token)).collect())
     }
 }

@@ -25,7 +25,7 @@ impl Encoding {
     pub fn named(name: &str) -> Result<Self, Error> {
         Self::NAMES.iter().find(|(n, _)| *n == name).map(|(_, e)| *e).ok_or_else(|| {
             let known = Self::NAMES.map(|(n, _)| n).join(", ");
-            Error::Argument(format!("unknown encoding {name:?}, known are {known}"))
+            Error::Argument(format!("unknown encoding {name:?}, known are {known}, claude-old, claude-new"))
         })
     }
 

@@ -5,6 +5,7 @@ compile_error!("the tables of the vocabularies are little-endian");
 
 mod cache;
 mod class;
+pub mod claude;
 pub mod count;
 mod deepseek;
 pub mod encoding;
@@ -18,6 +19,7 @@ mod split;
 mod tables;
 mod vocabulary;
 
+pub use claude::Claude;
 pub use count::{Counter, Rates, Size};
 pub use encoding::Encoding;
 pub use estimate::{Chars, Round, Unit};

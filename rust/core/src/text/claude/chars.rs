@@ -1,0 +1,125 @@
+//! What there is to know of a character: its class in the stream, and what it does to those beside it.
+
+use super::table::{CLASS_BLOCKS, CLASS_INDEX};
+
+/// Which run a character belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Counted by itself: ideographs, Hangul, emoji, and symbols beyond ASCII.
+    Hard,
+    /// Part of a word.
+    Wordy,
+    /// ASCII and Arabic digits.
+    Digit,
+    /// ASCII punctuation and symbols, and some others that were measured to join them.
+    Punct,
+    /// Blanks, tabs, line ends, the ideographic space.
+    Space,
+}
+
+/// A character's bits, as `data/claude.py` packs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bits(u16);
+
+impl Bits {
+    /// The kind of a hard character: 0 a letter, 1 like punctuation, 2 a number.
+    const KIND: u16 = 3 << 3;
+    const STRAY: u16 = 1 << 5;
+    const SELECTOR: u16 = 1 << 6;
+    const DECIMAL: u16 = 1 << 7;
+    const NUMBER: u16 = 1 << 8;
+    const UPPER: u16 = 1 << 9;
+    const LOWER: u16 = 1 << 10;
+    const LETTER: u16 = 1 << 11;
+    const ORDERED: u16 = 1 << 12;
+    const REPLACED: u16 = 1 << 13;
+    const DECOMPOSED: u16 = 1 << 14;
+    const JOINS: u16 = 1 << 15;
+
+    /// The bits of `c`.
+    #[inline]
+    pub fn of(c: char) -> Self {
+        let code = c as usize;
+        Self(CLASS_BLOCKS[usize::from(CLASS_INDEX[code >> 6]) * 64 + (code & 63)])
+    }
+
+    #[inline]
+    pub fn class(self) -> Class {
+        match self.0 & 7 {
+            0 => Class::Hard,
+            1 => Class::Wordy,
+            2 => Class::Digit,
+            3 => Class::Punct,
+            _ => Class::Space,
+        }
+    }
+
+    /// Kind of a hard character; runs of hard characters are split where it changes.
+    pub fn kind(self) -> u16 {
+        self.0 & Self::KIND
+    }
+
+    /// Whether a hard character is a letter: no piece joins it with another.
+    pub fn is_hard_letter(self) -> bool {
+        self.kind() == 0
+    }
+
+    /// Whether a hard character is like punctuation: it takes markers beside a space.
+    pub fn is_symbol(self) -> bool {
+        self.kind() == 1 << 3
+    }
+
+    /// A combining mark that opens a word where nothing before can be its base.
+    pub fn is_stray(self) -> bool {
+        self.0 & Self::STRAY != 0
+    }
+
+    /// A variation selector: it rides on what is before it.
+    pub fn is_selector(self) -> bool {
+        self.0 & Self::SELECTOR != 0
+    }
+
+    /// General category Nd or No, as bits that are equal for equal categories; 0 for others.
+    pub fn numeral(self) -> u16 {
+        self.0 & (Self::DECIMAL | Self::NUMBER)
+    }
+
+    pub fn is_upper(self) -> bool {
+        self.0 & Self::UPPER != 0
+    }
+
+    pub fn is_lower(self) -> bool {
+        self.0 & Self::LOWER != 0
+    }
+
+    /// Letter or mark by general category.
+    pub fn is_letter(self) -> bool {
+        self.0 & Self::LETTER != 0
+    }
+
+    /// Whether normalization form C has to do with the character: it is never so in most texts.
+    pub fn is_composed(self) -> bool {
+        self.0 & (Self::ORDERED | Self::DECOMPOSED | Self::JOINS) != 0
+    }
+
+    /// Whether normalization form C changes the character wherever it stands.
+    pub fn is_decomposed(self) -> bool {
+        self.0 & Self::DECOMPOSED != 0
+    }
+
+    /// Whether the character may become one with one before it.
+    pub fn joins(self) -> bool {
+        self.0 & Self::JOINS != 0
+    }
+
+    /// Whether normalization strips the character or puts another in its place.
+    pub fn is_replaced(self) -> bool {
+        self.0 & Self::REPLACED != 0
+    }
+}
+
+/// The character that begins at byte `at`, which must be a boundary inside `text`.
+#[inline]
+pub fn char_at(text: &str, at: usize) -> char {
+    text[at..].chars().next().unwrap_or('\0')
+}

@@ -1,0 +1,129 @@
+//! The fewest pieces that a cell can be laid with.
+
+use super::table;
+
+/// The markers, as bytes that UTF-8 never has.
+pub const BOW: u8 = 0xF8;
+pub const EOW: u8 = 0xF9;
+pub const SHIFT: u8 = 0xFA;
+pub const CAPS: u8 = 0xFB;
+
+/// Places kept of the row of costs: more than the longest piece has bytes (`build.rs` asserts it).
+const RING: usize = 256;
+
+/// A family's pieces: a double array over bytes, and what each character costs by itself.
+#[derive(Clone, Copy)]
+pub struct Pieces {
+    units: &'static [u32],
+    root: u32,
+    index: &'static [u16],
+    blocks: &'static [u8],
+}
+
+pub static OLD: Pieces = Pieces {
+    units: &table::OLD_TRIE,
+    root: table::OLD_ROOT,
+    index: &table::OLD_ALONE_INDEX,
+    blocks: &table::OLD_ALONE_BLOCKS,
+};
+
+pub static NEW: Pieces = Pieces {
+    units: &table::NEW_TRIE,
+    root: table::NEW_ROOT,
+    index: &table::NEW_ALONE_INDEX,
+    blocks: &table::NEW_ALONE_BLOCKS,
+};
+
+impl Pieces {
+    /// Tokens of one character by itself: one if it is a piece, else those of its bytes.
+    #[inline]
+    pub fn alone(&self, c: char) -> u32 {
+        let code = c as usize;
+        u32::from(self.blocks[usize::from(self.index[code >> 6]) * 64 + (code & 63)])
+    }
+
+    /// The unit of the child of a node by `byte`.
+    #[inline]
+    fn child(&self, base: u32, byte: u8) -> Option<u32> {
+        let unit = *self.units.get((base ^ u32::from(byte)) as usize)?;
+        (unit & 0xFF == u32::from(byte)).then_some(unit)
+    }
+
+    /// Whether `marked` is one piece.
+    pub fn has(&self, marked: &[u8]) -> bool {
+        let mut base = self.root;
+        let mut ends = false;
+        for byte in marked {
+            let Some(unit) = self.child(base, *byte) else { return false };
+            (base, ends) = (unit >> 9, unit & 1 << 8 != 0);
+        }
+        ends
+    }
+
+    /// Every piece, in order of bytes: how the vocabulary is checked against the published one.
+    pub fn all(&self) -> Vec<Vec<u8>> {
+        let (mut found, mut work) = (Vec::new(), vec![(self.root, Vec::new())]);
+        while let Some((base, path)) = work.pop() {
+            for byte in 0..=u8::MAX {
+                let Some(unit) = self.child(base, byte) else { continue };
+                let longer = [path.as_slice(), &[byte]].concat();
+                if unit & 1 << 8 != 0 {
+                    found.push(longer.clone());
+                }
+                work.push((unit >> 9, longer));
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// The fewest tokens for `marked`: pieces, or the bytes of characters that no piece covers.
+    ///
+    /// Time is linear in the length, times the longest piece where the text is made for it; memory is constant.
+    pub fn tile(&self, marked: &[u8]) -> u32 {
+        if self.has(marked) {
+            return 1;
+        }
+        let mut least = [u32::MAX; RING];
+        least[0] = 0;
+        for at in 0..marked.len() {
+            // Each place is used again 256 bytes on, and must be empty by then.
+            let here = std::mem::replace(&mut least[at % RING], u32::MAX);
+            if here == u32::MAX {
+                continue; // inside a character
+            }
+            let first = marked[at];
+            let mut reach = |to: usize, tokens: u32| {
+                let least = &mut least[to % RING];
+                *least = tokens.min(*least);
+            };
+            if (0x80..BOW).contains(&first) {
+                let c = decode(&marked[at..]);
+                reach(at + c.len_utf8(), here + self.alone(c));
+            } else {
+                reach(at + 1, here + 1);
+            }
+            let mut base = self.root;
+            for (to, byte) in marked.iter().enumerate().skip(at) {
+                let Some(unit) = self.child(base, *byte) else { break };
+                base = unit >> 9;
+                if unit & 1 << 8 != 0 {
+                    reach(to + 1, here + 1);
+                }
+            }
+        }
+        least[marked.len() % RING]
+    }
+}
+
+/// The character of two bytes or more that `bytes` begins with.
+fn decode(bytes: &[u8]) -> char {
+    let tail = |n: usize| u32::from(bytes.get(n).copied().unwrap_or(0) & 0x3F);
+    let first = u32::from(bytes[0]);
+    let code = match first {
+        0..0xE0 => (first & 0x1F) << 6 | tail(1),
+        0xE0..0xF0 => (first & 0x0F) << 12 | tail(1) << 6 | tail(2),
+        _ => (first & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3),
+    };
+    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
