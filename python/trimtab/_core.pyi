@@ -16,6 +16,8 @@ __all__ = [
     "__version__",
     "detect",
     "digest",
+    "partition",
+    "snap",
     "split",
     "truncate",
     "validate",
@@ -29,7 +31,18 @@ PRUNED: str
 @disjoint_base
 class Counter:
     def __new__(
-        cls, encoding: str, *, given: int = 1000, written: int = 1000, call: int = 0, message: int = 0
+        cls,
+        encoding: str,
+        *,
+        given: int = 1000,
+        written: int = 1000,
+        call: int = 0,
+        message: int = 0,
+        result: int = 0,
+        image: int | None = None,
+        low: int | None = None,
+        least: int = 0,
+        joined: bool = False,
     ) -> Self: ...
     @property
     def engine(self) -> str: ...
@@ -80,6 +93,7 @@ class Ledger:
     def digest(self) -> str: ...
     def digest_of(self, index: int) -> str: ...
     def find(self, digests: Iterable[str]) -> list[int]: ...
+    def named(self, names: Iterable[str]) -> NDArray[np.bool_]: ...
     def id_of(self, row: int) -> str: ...
     def name_of(self, row: int) -> str: ...
 
@@ -100,6 +114,19 @@ class Truncation:
 def digest(text: str | bytes) -> str: ...
 def detect(messages: Sequence[Any]) -> str | None: ...
 def split(tokens: NDArray[np.uint32], safe: NDArray[np.bool_], *, keep: int) -> int | None: ...
+def snap(cuts: NDArray[np.bool_], raw: int, *, back: bool = True) -> int: ...
+def partition(
+    tokens: NDArray[np.uint32],
+    safe: NDArray[np.bool_],
+    cuts: NDArray[np.bool_],
+    summary: NDArray[np.bool_],
+    pinned: NDArray[np.bool_],
+    *,
+    keepers: Sequence[tuple[str, int]],
+    snap: str = "own",
+    head: int = 0,
+    least: int = 0,
+) -> NDArray[np.uint8]: ...
 def validate(
     ledger: Ledger, *, original: Ledger | None = None, **rules: bool | int | None
 ) -> list[tuple[int, int | None, str, str, str]]: ...

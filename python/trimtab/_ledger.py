@@ -6,7 +6,7 @@ from enum import IntEnum, IntFlag
 
 from ._core import Ledger
 
-__all__ = ["Kind", "Ledger", "Mark", "Role", "RowFlag"]
+__all__ = ["Kind", "Ledger", "Mark", "Role", "RowFlag", "Zone"]
 
 
 class Kind(IntEnum):
@@ -58,3 +58,14 @@ class Mark(IntFlag):
     GLUED = 4
     NO_CALLS = 8
     PLAIN = 16
+
+
+class Zone(IntEnum):
+    """Why a message stays, as the core's ``partition`` says it."""
+
+    COMPACTABLE = 0
+    PROTECTED = 1
+    PRESERVED = 2
+    RECENT = 3
+    SUMMARY = 4
+    HEAD = 5

@@ -71,7 +71,7 @@ keys! {
     ToolCallId "tool_call_id", Function "function", FunctionCall "function_call", Custom "custom",
     Arguments "arguments", Refusal "refusal", ImageUrl "image_url", Url "url", CallId "call_id", Output "output",
     Summary "summary", EncryptedContent "encrypted_content", ReasoningContent "reasoning_content",
-    ApprovalRequestId "approval_request_id", FileId "file_id", Title "title", ServerName "server_name",
+    ApprovalRequestId "approval_request_id", FileId "file_id", Title "title", ServerName "server_name", Detail "detail",
     ToolUse "toolUse", ToolUseCamelId "toolUseId", ToolResult "toolResult", Status "status", Json "json",
     CamelReasoning "reasoningContent", ReasoningText "reasoningText", RedactedContent "redactedContent",
     Image "image", Document "document", Bytes "bytes", CachePoint "cachePoint",

@@ -1,10 +1,11 @@
 //! Questions about columns and about one text.
 
-use numpy::PyReadonlyArray1;
-use pyo3::exceptions::PyTypeError;
+use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trimtab_core::ledger::cut;
+use trimtab_core::ledger::partition::{self as zones, Columns, Keeper, Snap};
 use trimtab_core::text::envelope;
 use trimtab_core::validate::{self as rules, Options};
 
@@ -23,6 +24,75 @@ pub fn split(
 ) -> PyResult<Option<usize>> {
     let (tokens, safe) = (tokens.as_slice()?, safe.as_slice()?);
     released(py, || cut::split(tokens, safe, keep))
+}
+
+/// The place nearest to `raw` where a tail may begin: one of `cuts`, `back` or behind it.
+#[pyfunction]
+#[pyo3(signature = (cuts, raw, *, back=true))]
+pub fn snap(py: Python<'_>, cuts: PyReadonlyArray1<'_, bool>, raw: usize, back: bool) -> PyResult<usize> {
+    let cuts = cuts.as_slice()?;
+    let how = if back { Snap::Back } else { Snap::Forward };
+    released(py, || Ok(zones::snap(cuts, raw, how, 0, cuts.len().saturating_sub(1))))
+}
+
+/// The zone of each message: uint8, shape (messages,).
+///
+/// Args:
+///     tokens: of each message.
+///     safe: cuts that part no group.
+///     cuts: those of them at which the tail may begin.
+///     summary: messages that are summaries.
+///     pinned: messages that are pinned.
+///     keepers: what keeps messages and how much, in order: "tokens", "messages", "summaries", "pins".
+///     snap: where a boundary goes that falls between cuts: "back", "forward" or "own".
+///     head: messages at the start that stay.
+///     least: messages that stay at the end.
+///
+/// Raises:
+///     ValueError: columns that do not fit one another, a keeper or a snap that there is not.
+#[pyfunction]
+#[pyo3(signature = (tokens, safe, cuts, summary, pinned, *, keepers, snap="own", head=0, least=0))]
+#[allow(clippy::too_many_arguments)] // five columns and how to read them
+pub fn partition<'py>(
+    py: Python<'py>,
+    tokens: PyReadonlyArray1<'py, u32>,
+    safe: PyReadonlyArray1<'py, bool>,
+    cuts: PyReadonlyArray1<'py, bool>,
+    summary: PyReadonlyArray1<'py, bool>,
+    pinned: PyReadonlyArray1<'py, bool>,
+    keepers: Vec<(String, u64)>,
+    snap: &str,
+    head: usize,
+    least: usize,
+) -> PyResult<Bound<'py, PyArray1<u8>>> {
+    let keepers = keepers.iter().map(|(name, amount)| keeper(name, *amount)).collect::<PyResult<Vec<_>>>()?;
+    let how = match snap {
+        "back" => Snap::Back,
+        "forward" => Snap::Forward,
+        "own" => Snap::Own,
+        _ => return Err(PyValueError::new_err(format!("unknown snap {snap:?}: known are back, forward, own"))),
+    };
+    let columns = Columns {
+        tokens: tokens.as_slice()?,
+        safe: safe.as_slice()?,
+        cuts: cuts.as_slice()?,
+        summary: summary.as_slice()?,
+        pinned: pinned.as_slice()?,
+    };
+    Ok(released(py, || zones::partition(columns, &keepers, how, head, least))?.to_pyarray(py))
+}
+
+fn keeper(name: &str, amount: u64) -> PyResult<Keeper> {
+    Ok(match name {
+        "tokens" => Keeper::Tokens(amount),
+        "messages" => Keeper::Messages(usize::try_from(amount).unwrap_or(usize::MAX)),
+        "summaries" => Keeper::Summaries,
+        "pins" => Keeper::Pins,
+        _ => {
+            let known = "known are tokens, messages, summaries, pins";
+            return Err(PyValueError::new_err(format!("unknown keeper {name:?}: {known}")));
+        }
+    })
 }
 
 /// Index, block, code, words and fix of a problem.

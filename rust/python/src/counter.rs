@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use trimtab_core::ledger::Ledger;
 use trimtab_core::shape::Provider;
-use trimtab_core::text::{self, Chars, Claude, Encoding, Rates, Round, Unit};
+use trimtab_core::text::{self, Chars, Claude, Encoding, Flat, Rates, Round, Unit};
 
 use crate::convert::{released, to_py};
 use crate::scan::{Last, provider_of, scan};
@@ -28,8 +28,22 @@ impl Counter {
 #[pymethods]
 impl Counter {
     #[new]
-    #[pyo3(signature = (encoding, *, given=1000, written=1000, call=0, message=0))]
-    fn new(encoding: &str, given: u32, written: u32, call: u32, message: u32) -> PyResult<Self> {
+    #[pyo3(signature = (
+        encoding, *, given=1000, written=1000, call=0, message=0, result=0, image=None, low=None, least=0, joined=false
+    ))]
+    #[allow(clippy::too_many_arguments)] // keywords of a table's row: a struct of them would be built from the same
+    fn new(
+        encoding: &str,
+        given: u32,
+        written: u32,
+        call: u32,
+        message: u32,
+        result: u32,
+        image: Option<u32>,
+        low: Option<u32>,
+        least: u32,
+        joined: bool,
+    ) -> PyResult<Self> {
         let counter = if let Some(name) = encoding.strip_prefix("chars/4 ") {
             text::Counter::length(length(name)?)
         } else if let Some(claude) = Claude::named(encoding) {
@@ -37,7 +51,8 @@ impl Counter {
         } else {
             text::Counter::exact(Encoding::named(encoding).map_err(to_py)?)
         };
-        Ok(Self(counter.with_rates(Rates { given, written, call, message }), Last::default()))
+        let flat = Flat { result, image, low, least, joined };
+        Ok(Self(counter.with_rates(Rates { given, written, call, message }).with_flat(flat), Last::default()))
     }
 
     /// What does the counting.

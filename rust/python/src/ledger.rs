@@ -177,6 +177,12 @@ impl Ledger {
         Ok(self.columns.digests.iter().enumerate().filter_map(found).collect())
     }
 
+    /// Whether each row is a call of one of these tools, or the result of one: bool, shape (rows,).
+    fn named<'py>(&self, names: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let wanted = names.try_iter()?.map(|name| name?.extract()).collect::<PyResult<HashSet<String>>>()?;
+        Ok(PyArray1::from_iter(names.py(), self.columns.calls_of(&wanted)))
+    }
+
     /// The call id of a row, empty where it has none.
     ///
     /// Raises:

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::answer::{digest, split, validate};
+    use super::answer::{digest, partition, snap, split, validate};
     #[pymodule_export]
     use super::counter::Counter;
     #[pymodule_export]

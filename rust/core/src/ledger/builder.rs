@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Kind, Ledger, MessageFlag, Picture, Role, RowFlag};
+use super::{Kind, Ledger, Media, MessageFlag, Picture, Role, RowFlag};
 use crate::error::Error;
 use crate::media;
 use crate::node::{Node, encoded, write_json};
@@ -33,7 +33,7 @@ pub struct Builder<T> {
     /// Texts by row: first and behind last of `pieces`.
     spans: Vec<Range<usize>>,
     pieces: Vec<Piece<T>>,
-    media: Vec<u32>,
+    media: Vec<Media>,
     /// Messages of the list that stand before these.
     before: usize,
     block: Option<usize>,
@@ -83,7 +83,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         self.ledger.ids.push("");
         self.ledger.names.push(name);
         self.spans.push(self.pieces.len()..self.pieces.len());
-        self.media.push(0);
+        self.media.push(Media::default());
     }
 
     /// Renames the row: the tool, once it is known.
@@ -169,7 +169,15 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     /// Adds a picture's or a document's tokens to the row.
     pub fn media(&mut self, tokens: u32) {
         if let Some(media) = self.media.last_mut() {
-            *media = media.saturating_add(tokens);
+            media.tokens = media.tokens.saturating_add(tokens);
+            media.all += 1;
+        }
+    }
+
+    /// Says that the picture just added is of low detail.
+    pub fn low_detail(&mut self) {
+        if let Some(media) = self.media.last_mut() {
+            media.low += 1;
         }
     }
 
@@ -254,7 +262,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
                 }
                 // A cache marker says where to cache, not what is said: it may move without making another message.
                 said.extend((ledger.flags[row] & !(RowFlag::Cached as u16)).to_le_bytes());
-                said.extend(self.media[row].to_le_bytes());
+                said.extend(self.media[row].tokens.to_le_bytes());
                 said.extend(ledger.said[row]);
             }
             super::digest(&said)

@@ -6,11 +6,14 @@ pub mod builder;
 pub mod cut;
 pub mod groups;
 pub mod kind;
+pub mod partition;
 pub mod strings;
 
 pub use builder::Builder;
 pub use kind::{Kind, MessageFlag, Role, RowFlag};
 pub use strings::Strings;
+
+use std::collections::HashSet;
 
 use crate::error::Error;
 use crate::text::{Counter, Rates, Size};
@@ -119,6 +122,17 @@ impl Ledger {
             .collect()
     }
 
+    /// Whether each row is a call of one of the tools `wanted`, or the result of one.
+    pub fn calls_of(&self, wanted: &HashSet<String>) -> impl Iterator<Item = bool> {
+        (0..self.rows()).map(|row| {
+            let call = match usize::try_from(self.pair[row]) {
+                Ok(pair) if self.kind[row].is_result() => pair,
+                _ => row,
+            };
+            self.kind[call].is_call() && wanted.contains(self.names.get(call))
+        })
+    }
+
     /// Digest of the transcript: of every message's digest, in order.
     #[must_use]
     pub fn digest(&self) -> [u8; 16] {
@@ -191,22 +205,57 @@ impl Ledger {
     }
 
     /// Writes tokens and lengths of each row, as `counter` sees them.
-    fn measure(&mut self, sizes: &[Size], media: &[u32], counter: &Counter) -> Result<(), Error> {
-        let rates = counter.rates;
+    fn measure(&mut self, sizes: &[Size], media: &[Media], counter: &Counter) -> Result<(), Error> {
+        let (rates, flat) = (counter.rates, counter.flat);
+        let joined = counter.chars().filter(|_| flat.joined);
         self.overhead = rates.message;
+        let mut said = 0; // what the rows of the same message before this one are long
         for (row, (text, media)) in sizes.iter().zip(media).enumerate() {
             let written =
                 self.role[self.owner[row] as usize] == Role::Assistant && self.kind[row] != Kind::ServerResult;
             let rate = if written { rates.written } else { rates.given };
             let call = if self.kind[row].is_call() { rates.call } else { 0 };
-            let tokens = Rates::scale(text.tokens, rate) + (media + call) as usize;
+            let result = if self.kind[row].is_result() { flat.result } else { 0 };
+            let plain = joined.map_or(text.tokens, |chars| {
+                said = if row > 0 && self.owner[row - 1] == self.owner[row] { said } else { 0 };
+                let before = chars.tokens(said);
+                said += chars.length(text);
+                chars.tokens(said) - before
+            });
+            let media = flat.media(media.tokens, media.all, media.low);
+            let tokens = Rates::scale(plain, rate) + (media + call + result) as usize;
             self.tokens.push(u32::try_from(tokens).map_err(|_| Error::Overflow("tokens"))?);
             self.bytes.push(size(text.bytes)?);
             self.chars.push(size(text.chars)?);
             self.utf16.push(size(text.utf16)?);
         }
+        if flat.least > 0 {
+            self.lift(flat.least);
+        }
         Ok(())
     }
+
+    /// Lets every message that has rows cost at least `least`.
+    fn lift(&mut self, least: u32) {
+        for message in 0..self.messages() {
+            let rows = self.rows_of(message);
+            let tokens: u64 = rows.clone().map(|row| u64::from(self.tokens[row])).sum();
+            if let Some(first) = self.tokens[rows].first_mut() {
+                *first += least.saturating_sub(u32::try_from(tokens).unwrap_or(u32::MAX));
+            }
+        }
+    }
+}
+
+/// The pictures and documents of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Media {
+    /// What they cost, by their sizes.
+    pub tokens: u32,
+    /// How many there are.
+    pub all: u32,
+    /// How many of them are of low detail.
+    pub low: u32,
 }
 
 fn size(n: usize) -> Result<u32, Error> {

@@ -126,8 +126,12 @@ pub fn picture<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(),
 /// Adds the tokens of an `OpenAI` image part: `image_url` is a string, or a map with `url`.
 pub fn picture_url<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     stamp(part, Key::FileId, builder)?;
+    let mut detail = text_of(part, Key::Detail)?;
     let url = match part.get(Key::ImageUrl)? {
-        Some(value) if value.shape() == Shape::Map => text_of(&value, Key::Url)?,
+        Some(value) if value.shape() == Shape::Map => {
+            detail = text_of(&value, Key::Detail)?.or(detail);
+            text_of(&value, Key::Url)?
+        }
         Some(value) => value.text()?,
         None => None,
     };
@@ -137,6 +141,9 @@ pub fn picture_url<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<
             builder.data(url);
         }
         None => builder.picture(None),
+    }
+    if detail.is_some_and(|detail| detail.as_ref() == "low") {
+        builder.low_detail();
     }
     Ok(())
 }

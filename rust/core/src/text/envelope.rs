@@ -33,9 +33,15 @@ pub fn is_summary(text: &str) -> bool {
     rest.strip_suffix(CLOSE).is_some_and(|inside| said == Some(digest(inside).as_str()))
 }
 
+/// What other systems put in the place of a pruned result (seeds 002 and 004): such a list may come to us.
+pub const PLACEHOLDERS: [&str; 2] = ["[TOOL OUTPUT PRUNED]", "[Old tool result content cleared]"];
+
 /// Whether `text` is the placeholder of a pruned result, and nothing more.
 #[must_use]
 pub fn is_pruned(text: &str) -> bool {
+    if PLACEHOLDERS.contains(&text) {
+        return true;
+    }
     let number = text.strip_prefix(PRUNED).and_then(|rest| rest.strip_suffix(" tokens]"));
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit() || b == b','))
 }

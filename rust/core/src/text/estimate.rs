@@ -1,5 +1,7 @@
 //! Estimates by length: a quarter of a text's characters, bytes or UTF-16 units.
 
+use super::Size;
+
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -51,6 +53,16 @@ impl Chars {
         }
     }
 
+    /// Of `size`, the length that is counted.
+    #[must_use]
+    pub fn length(self, size: &Size) -> usize {
+        match self.unit {
+            Unit::Bytes => size.bytes,
+            Unit::Chars => size.chars,
+            Unit::Utf16 => size.utf16,
+        }
+    }
+
     /// Tokens of `text`.
     #[must_use]
     pub fn count(self, text: &str) -> usize {
@@ -59,6 +71,30 @@ impl Chars {
             Unit::Chars => chars(text),
             Unit::Utf16 => utf16(text),
         })
+    }
+}
+
+/// What a policy's own estimate says beyond the length of texts: flat numbers, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flat {
+    /// A result.
+    pub result: u32,
+    /// A picture or a document, whatever its size; `None` measures it.
+    pub image: Option<u32>,
+    /// A picture of low detail; as `image` where it is `None`.
+    pub low: Option<u32>,
+    /// A message costs at least this.
+    pub least: u32,
+    /// The fraction is dropped once a message, not once a text.
+    pub joined: bool,
+}
+
+impl Flat {
+    /// Tokens of a row's pictures: `media` as measured, of `all` pictures `low` of low detail.
+    #[must_use]
+    pub fn media(&self, media: u32, all: u32, low: u32) -> u32 {
+        let Some(image) = self.image else { return media };
+        image * (all - low) + self.low.unwrap_or(image) * low
     }
 }
 

@@ -22,4 +22,4 @@ mod vocabulary;
 pub use claude::Claude;
 pub use count::{Counter, Rates, Size};
 pub use encoding::Encoding;
-pub use estimate::{Chars, Round, Unit};
+pub use estimate::{Chars, Flat, Round, Unit};
