@@ -1,5 +1,6 @@
 """Slow and obvious versions of what the core does: they are its meaning. They read messages, not columns."""
 
+import itertools
 import json
 import math
 import re
@@ -304,3 +305,50 @@ def fewest(marked, pieces, prefixes):
         starts = (start for start in range(max(0, end - longest), end) if b"".join(marked[start:end]) in pieces)
         least.append(min([least[end - 1] + alone(marked[end - 1]), *(least[start] + 1 for start in starts)]))
     return least[-1]
+
+
+def estimate(texts, *, unit, rounding, joined=False, message=0, least=0, beside=0):
+    """Tokens of one message by length: its texts, what it costs by itself, and flat numbers for what is no text."""
+    lengths = [length(text, unit) for text in texts]
+    said = quarter(sum(lengths), rounding) if joined else sum(quarter(n, rounding) for n in lengths)
+    return max(said + beside, least) + message
+
+
+def groups(safe):
+    """The groups of a transcript: from each safe cut to the next."""
+    cuts = [cut for cut, is_safe in enumerate(safe) if is_safe or cut in {0, len(safe) - 1}]
+    return [range(a, b) for a, b in itertools.pairwise(cuts)]
+
+
+def partition(costs, safe, cuts, summary, pinned, *, keepers, snap="own", head=0, least=0):
+    """The zone of each message, one message at a time; 0 may go, 1 tokens, 2 pins, 3 messages, 4 summaries, 5 head."""
+    n, zones = len(costs), [5] * head + [0] * (len(costs) - head)
+    tail = n
+
+    def land(raw, how, end):
+        behind = [c for c in range(raw, end + 1) if cuts[c]]
+        before = [c for c in range(head, raw + 1) if cuts[c]]
+        return behind[0] if how == "forward" and behind else before[-1] if before else head
+
+    def label(start, end, zone):
+        for m in range(start, end):
+            zones[m] = zones[m] or zone
+
+    for kind, amount in keepers:
+        if kind == "summaries":
+            for m in range(n):
+                label(m, m + 1, 4 if summary[m] else 0)
+        elif kind == "pins":
+            for group in groups(safe):
+                label(group.start, group.stop, 2 if any(pinned[m] for m in group) else 0)
+        else:
+            raw = tail
+            while raw > head and (sum(costs[raw - 1 : tail]) <= amount if kind == "tokens" else tail - raw < amount):
+                raw -= 1
+            own = {"tokens": "forward", "messages": "back"}[kind] if snap == "own" else snap
+            start = tail if raw == tail < n else land(raw, own, tail)
+            label(start, tail, {"tokens": 1, "messages": 3}[kind])
+            tail = start
+    if n - tail < min(least, n - head):
+        label(land(n - min(least, n - head), "back", n), tail, 3)
+    return zones

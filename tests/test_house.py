@@ -15,11 +15,22 @@ PACKAGE = ROOT / "python" / "trimtab"
 
 FLOORS = {
     0: {"_core", "_errors", "_log"},
-    1: {"_models", "_budget", "_counter", "_messages", "_ledger", "_envelope", "_truncate", "_validate"},
+    1: {
+        "_models",
+        "_budget",
+        "_estimate",
+        "_counter",
+        "_messages",
+        "_usage",
+        "_ledger",
+        "_envelope",
+        "_truncate",
+        "_validate",
+    },
     2: {"_plan", "_policy", "_decide", "stages", "policies"},
     3: {"events", "hooks", "formats", "archive", "summarize"},
     4: {"_apply", "_flow", "_drive"},
-    5: {"__init__", "_compactor"},
+    5: {"__init__", "_compactor", "_gate"},
     6: {"cli", "__main__"},
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names}

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ._counter import Counter, count
     from ._errors import ArchiveError, ConflictError, Error, InternalError, MessageError, PlanError, SummaryError
     from ._flow import Compaction
+    from ._gate import Fitted
     from ._ledger import Kind, Ledger, Role
     from ._messages import Message, Provider, Transcript
     from ._models import Model
@@ -32,6 +33,7 @@ __all__ = [
     "ConflictError",
     "Counter",
     "Error",
+    "Fitted",
     "InternalError",
     "Kind",
     "Ledger",
@@ -60,6 +62,7 @@ _HOMES = {
     "_counter": ("Counter", "count"),
     "_errors": ("ArchiveError", "ConflictError", "Error", "InternalError", "MessageError", "PlanError", "SummaryError"),
     "_flow": ("Compaction",),
+    "_gate": ("Fitted",),
     "_ledger": ("Kind", "Ledger", "Role"),
     "_messages": ("Message", "Provider", "Transcript"),
     "_models": ("Model",),

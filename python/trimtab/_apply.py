@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._counter import scan
 from ._errors import PlanError
-from ._plan import Drop, Prune, StripThinking, Summarize, Truncate
+from ._ledger import Role
+from ._plan import Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from ._truncate import truncate
+from .stages._template import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,12 +27,14 @@ TEXT_TYPE = {"anthropic": "text", "openai_chat": "text", "openai_responses": "in
 GAP = "[trimtab: messages were left out here]"
 """What the user says between two turns of the assistant that now are neighbours."""
 
-ACKNOWLEDGED = "Understood. I continue from there."
-"""What the assistant says to a summary, where a user message follows it: roles alternate."""
 
-
-def apply(
-    plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter, placed: str | None
+def apply(  # noqa: PLR0917 - a plan, its transcript, and what takes the place of what leaves
+    plan: Plan,
+    messages: Sequence[Message],
+    ledger: Ledger,
+    counter: Counter,
+    placed: str | None,
+    place: Place | None = None,
 ) -> list[Message]:
     """The list that ``plan`` makes of ``messages``.
 
@@ -40,6 +44,7 @@ def apply(
         ledger: the transcript's.
         counter: measures what a truncated result may keep.
         placed: the text that stands where messages left: a summary in its envelope, or a notice.
+        place: where it stands, and what stands around it.
 
     Raises:
         PlanError: the plan is of another transcript.
@@ -52,7 +57,8 @@ def apply(
     out: list[Message] = []
     for index, original in enumerate(messages):
         if zone and index == zone.start:
-            out.extend(_placed(placed or "", plan.provider, answered=_user_follows(zone, ledger)))
+            shape = "user" if isinstance(zone, Drop) or place is None else place.shape
+            out.extend(_placed(placed or "", shape, place or Place(), plan.provider, _follows(zone, ledger)))
         if zone and zone.start <= index < zone.stop and index not in kept:
             continue
         message = edited.get(index, original)
@@ -73,23 +79,32 @@ def _torn(index: int, out: list[Message], message: Message, messages: Sequence[M
     return index == 0 or messages[index - 1].get("role") != "assistant"
 
 
-def _user_follows(zone: Summarize | Drop, ledger: Ledger) -> bool:
-    """Whether a user message follows what is placed, so that the assistant has to speak in between."""
+def _follows(zone: Summarize | Drop, ledger: Ledger) -> int | None:
+    """Who speaks behind what is placed; None where nothing follows."""
     following = zone.keep[0] if zone.keep else zone.stop
-    return following < len(ledger) and int(ledger.role[following]) == 0
+    return int(ledger.role[following]) if following < len(ledger) else None
 
 
-def _placed(text: str, provider: str, *, answered: bool) -> list[Message]:
-    user: Message
-    assistant: Message
-    if provider == "openai_responses":
-        user = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
-        said = [{"type": "output_text", "text": ACKNOWLEDGED}]
-        assistant = {"type": "message", "role": "assistant", "content": said}
-    else:
-        user = {"role": "user", "content": text}
-        assistant = {"role": "assistant", "content": ACKNOWLEDGED}
-    return [user, assistant] if answered else [user]
+def _placed(text: str, shape: str, place: Place, provider: str, follows: int | None) -> list[Message]:
+    """What stands where messages left, in the shape that was asked for or the nearest that the provider takes."""
+    strict = provider == "anthropic"  # roles alternate there, a user begins, and no system text stands in between
+    before_user = follows == Role.USER
+    said = partial(_said, provider=provider)
+    if shape == "system" and not strict:
+        return [said("system", text)]
+    if shape in {"assistant", "question"}:
+        first = [said("user", place.question)] if strict or shape == "question" else []
+        return [*first, said("assistant", text)]
+    always = shape == "user_ack" and not (strict and follows == Role.ASSISTANT)
+    return [said("user", text), *([said("assistant", place.ack)] if before_user or always else [])]
+
+
+def _said(role: str, text: str, provider: str) -> Message:
+    """One message of text."""
+    if provider != "openai_responses":
+        return {"role": role, "content": text}
+    kind = "output_text" if role == "assistant" else "input_text"
+    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
 
 
 def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter) -> dict[int, Message | None]:
@@ -106,9 +121,12 @@ def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter:
 
     for edit in plan.edits:
         match edit:
-            case Prune(rows):
+            case Prune(rows, text):
                 for row in rows:
-                    change(row, partial(_like, text=_placeholder(int(tokens[row])), kind=kind))
+                    change(row, partial(_like, text=text or _placeholder(int(tokens[row])), kind=kind))
+            case Cut(rows, most, unit, marker):
+                for row in rows:
+                    change(row, partial(_began, most=most, unit=unit, marker=marker, kind=kind))
             case Truncate(rows, most):
                 for row in rows:
                     change(row, partial(_shortened, most=most, counter=counter, provider=plan.provider))
@@ -142,6 +160,31 @@ def _placeholder(tokens: int) -> str:
 def _like(old: object, text: str, kind: str) -> Any:
     """A text in the form that the old content had: a string, or a block."""
     return [{"type": kind, "text": text}] if isinstance(old, list) else text
+
+
+def _began(old: object, most: int, unit: str, marker: str, kind: str) -> Any:
+    """The beginning of the content, its pictures gone."""
+    if isinstance(old, list):
+        text = "".join(part.get("text", "") for part in old if isinstance(part, dict))
+        return [{"type": kind, "text": cut(text, most, unit, marker)}]
+    return cut(old if isinstance(old, str) else str(old), most, unit, marker)
+
+
+def cut(text: str, most: int, unit: str = "bytes", marker: str = "") -> str:
+    """At most ``most`` of a text, with ``marker`` behind it where something is missing; no code point is parted.
+
+    Args:
+        text: what is cut; it comes back as it is where it is no longer.
+        most: how much of it may stay.
+        unit: ``bytes`` of UTF-8, ``chars`` or ``utf16`` units.
+        marker: stands where the text was cut.
+    """
+    encoding = {"bytes": "utf-8", "utf16": "utf-16-le"}.get(unit)
+    if encoding is None:
+        return text if len(text) <= most else text[:most] + marker
+    encoded = text.encode(encoding, "surrogatepass")
+    most *= 2 if unit == "utf16" else 1
+    return text if len(encoded) <= most else encoded[:most].decode(encoding, "ignore") + marker
 
 
 def _shortened(old: object, most: int, counter: Counter, provider: str) -> Any:

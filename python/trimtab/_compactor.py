@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Self, cast
 from uuid import uuid4
 
 from . import _core
-from ._apply import ACKNOWLEDGED
-from ._budget import Budget
+from ._budget import Budget, Terms
 from ._counter import Counter, overhead, scan
 from ._drive import Outside, arun, run
 from ._envelope import wrap
-from ._errors import PlanError
+from ._errors import NothingToCompactError, PlanError, SummaryError
 from ._flow import Compaction, Job, check, compaction, summary_in
+from ._gate import STUCK, Fitted, Gate
+from ._log import log
 from ._models import Model
 from ._policy import Policy
 from .archive import open_archive
+from .hooks import noop
 from .policies import POLICIES
+from .stages._sizes import PLACEHOLDER
 from .summarize import open_summarizer
 
 if TYPE_CHECKING:
@@ -36,9 +40,6 @@ if TYPE_CHECKING:
 
 SHAPES = ("anthropic", "openai_chat", "openai_responses")
 """The message shapes that can be compacted."""
-
-RESERVE = 32_000
-"""Most tokens kept free for the answer where nothing is said: agents rarely ask for more (seed 004, section 3.1)."""
 
 
 class Compactor:
@@ -91,29 +92,38 @@ class Compactor:
         if not isinstance(model, str | Model):
             msg = f"model must be an id or a Model, got {type(model).__name__}"
             raise TypeError(msg)
+        self._policy = _policy(policy)
         known = Model.named(model) if isinstance(model, str) else model
         self._model = known.limited(window, max_output)
         self.model = model if isinstance(model, str) else model.name
-        self._counter = Counter.for_model(known)
-        self._reserve = max_output or min(self._model.max_output, RESERVE)
+        self._counter = self._policy.counter.counter() if self._policy.counter else Counter.for_model(known)
+        self._reserve = max_output or min(self._model.max_output, self._policy.trigger.output)
         self._provider = _shape(provider)
-        self._policy = _policy(policy)
         self.session = uuid4().hex if session is None else session
         self._exclusive = session is not None
         self._redact = redact
+        self._gate = Gate()
         self._summarizer, write = open_summarizer(summarizer)
         listeners = tuple(listeners)
         if any(iscoroutinefunction(listener) for listener in listeners):
             raise TypeError("a listener is told and not awaited: pass a plain function")
         self.budget()  # a window without room is said now, not with the first message
         self.archive = open_archive(archive)
-        self._outside = Outside(self.archive, write, pre_compact, listeners)
+        self._outside = Outside(self.archive, write, pre_compact or noop, listeners)
 
     def budget(self, *, system: object = None, tools: object = None) -> Budget:
         """The limits of a call with this system text and these tools."""
-        fixed = overhead(self._counter, system=system, tools=tools)
-        window = self._model.window
-        return Budget.of(window, self._reserve, fixed, trigger=self._policy.trigger, target=self._policy.target)
+        return Budget.of(self._terms(0, system, tools), self._policy.trigger, self._policy.target)
+
+    def _terms(self, messages: int, system: object, tools: object) -> Terms:
+        """What is known of a call before it is made."""
+        return Terms(
+            window=self._model.window,
+            output=self._reserve,
+            messages=messages,
+            system=overhead(self._counter, system=system),
+            tools=overhead(self._counter, tools=tools),
+        )
 
     def explain(self, messages: Sequence[Message] | None = None, *, system: object = None, tools: object = None) -> str:
         """Every term of the budget, a line each, and how the messages stand to it."""
@@ -171,7 +181,7 @@ class Compactor:
             SummaryError: no summary, where the policy says that this is an error.
         """
         job = self._job(messages, self._aim(target, system, tools), instructions, plan)
-        return run(compaction(job), self._outside)
+        return self._noted(run(compaction(job), self._outside))
 
     async def acompact(
         self,
@@ -185,7 +195,59 @@ class Compactor:
     ) -> Compaction:
         """``compact``, with hooks and a summarizer that may be asynchronous."""
         job = self._job(messages, self._aim(target, system, tools), instructions, plan)
-        return await arun(compaction(job), self._outside)
+        return self._noted(await arun(compaction(job), self._outside))
+
+    def _noted(self, done: Compaction) -> Compaction:
+        self._gate.done(done)
+        self._remember(done)
+        return done
+
+    def fit(
+        self, messages: Sequence[Message], *, system: object = None, tools: object = None, when: str = "before_call"
+    ) -> Fitted:
+        """What goes into the next call: the same list below the policy's trigger, a compacted one above it.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text that is sent beside the messages.
+            tools: tool definitions.
+            when: the moment: ``before_call``, ``after_step``, ``after_tool_batch``, ``after_run``, ``on_length`` (the
+                answer was cut at its limit) or ``on_overflow`` (the provider refused the call as too long).
+
+        Raises:
+            MessageError: the list is not one that its provider takes.
+            ArchiveError: the originals cannot be kept; nothing was changed.
+        """
+        job = self._due(messages, system, tools, when)
+        if job is None:
+            return self._fitted(messages, system, None)
+        try:
+            return self._fitted(messages, system, run(compaction(job), self._outside))
+        except (SummaryError, NothingToCompactError) as error:
+            return self._resting(messages, system, error)
+
+    async def afit(
+        self, messages: Sequence[Message], *, system: object = None, tools: object = None, when: str = "before_call"
+    ) -> Fitted:
+        """``fit``, with hooks and a summarizer that may be asynchronous."""
+        job = self._due(messages, system, tools, when)
+        if job is None:
+            return self._fitted(messages, system, None)
+        try:
+            return self._fitted(messages, system, await arun(compaction(job), self._outside))
+        except (SummaryError, NothingToCompactError) as error:
+            return self._resting(messages, system, error)
+
+    def record(self, usage: object) -> None:
+        """Tells what the last call was charged: the next ``fit`` starts from it.
+
+        Args:
+            usage: of the answer, as any provider gives it.
+
+        Raises:
+            ValueError: it names no tokens of a prompt.
+        """
+        self._gate.record(usage, self._policy)
 
     def restore(self, ref: str) -> list[dict[str, Any]]:
         """The whole original list of a compaction, equal to what it was and the same as JSON.
@@ -224,6 +286,56 @@ class Compactor:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _due(self, messages: Sequence[Message], system: object, tools: object, when: str) -> Job | None:
+        """The compaction that is due at this moment, None where none is."""
+        trigger, prune = self._policy.trigger, self._policy.prune
+        self._gate.moment(when)
+        tidy = prune is not None and when in prune.when
+        if not trigger.auto or not (tidy or when in trigger.when):
+            return None
+        ledger = self._scan(messages)
+        terms = self._gate.terms(self._terms(ledger.total, system, tools), self._policy)
+        over = when in trigger.when and (trigger.fires(terms) or when == "on_overflow")
+        if not over and not tidy:
+            return None
+        if over and self._gate.stuck >= STUCK:
+            log.warning("automatic compaction rests: %d rounds in a row made no progress", self._gate.stuck)
+            return None
+        policy = self._policy if over else replace(self._policy, summarize=None, order=())
+        job = self._job(messages, self._aim(None, system, tools), None, None, ledger, policy)
+        return replace(job, trigger="auto", plan=self._deciding(ledger, messages, policy, system, tools, terms))
+
+    def _deciding(  # noqa: PLR0917 - what decides, and on what
+        self, ledger: Ledger, messages: Sequence[Message], policy: Policy, system: object, tools: object, terms: Terms
+    ) -> Callable[[], Plan]:
+        target = self._aim(None, system, tools)(ledger)
+        urgent = self._policy.trigger.endangers(terms)
+        return lambda: self._decide(ledger, messages, target, policy, urgent=urgent)
+
+    def _fitted(self, messages: Sequence[Message], system: object, done: Compaction | None) -> Fitted:
+        kept = messages
+        if done is not None:
+            self._gate.done(done)
+            self._remember(done)
+            kept = done.messages
+        key = "input" if self._provider == "openai_responses" else "messages"
+        request = {key: kept, **({"system": system} if system is not None else {})}
+        done_now = done if done is not None and done.ref is not None else None
+        return Fitted(kept, request, done_now, done.reason if done is not None and done_now is None else "")
+
+    def _resting(self, messages: Sequence[Message], system: object, error: Exception) -> Fitted:
+        """The same list, where the policy says that a failure is an error: an automatic one is logged, not raised."""
+        log.warning("automatic compaction failed: %s", error)
+        self._gate.stuck += 1
+        return replace(self._fitted(messages, system, None), reason=str(error))
+
+    def _remember(self, done: Compaction) -> None:
+        """Knows a summary again that stands without its envelope."""
+        if self._policy.parity and done.summary is not None:
+            text = self._policy.place.prefix + done.summary
+            placed = [message for message in done.messages if message.get("content") == text]
+            self._gate.known.extend(self._scan([message]).digest_of(0) for message in placed)
+
     def _scan(self, messages: Sequence[Message]) -> Ledger:
         found = _core.detect(messages)
         provider = self._provider or (found if found in SHAPES else None) or self._model.provider
@@ -244,30 +356,80 @@ class Compactor:
             raise ValueError(msg)
         return lambda _: target
 
-    def _decide(self, ledger: Ledger, messages: Sequence[Message], target: int) -> Plan:
+    def _decide(
+        self,
+        ledger: Ledger,
+        messages: Sequence[Message],
+        target: int,
+        policy: Policy | None = None,
+        *,
+        urgent: bool = False,
+    ) -> Plan:
         from ._decide import decide  # noqa: PLC0415 - numpy comes with the first plan
 
-        pins = _pinned(self.archive.pins(self.session), ledger, messages)
-        binds = self._model.binds_thinking
-        return decide(ledger, self._policy, target, pins=pins, binds_thinking=binds, frame=self._frame)
+        return decide(
+            ledger,
+            policy or self._policy,
+            target,
+            window=self._model.window,
+            pins=self._pinned(ledger, messages),
+            summaries=self._summaries(ledger, messages),
+            binds_thinking=self._model.binds_thinking,
+            frame=self._frame,
+            placeholder=self._placeholder,
+            urgent=urgent,
+        )
+
+    def _pinned(self, ledger: Ledger, messages: Sequence[Message]) -> list[int]:
+        flag = self._policy.keep.flags()[0]
+        return sorted({*_pinned(self.archive.pins(self.session), ledger, messages), *_flagged(messages, flag)})
+
+    def _summaries(self, ledger: Ledger, messages: Sequence[Message]) -> tuple[int, ...]:
+        flag = self._policy.keep.flags()[1]
+        known = ledger.find(self._gate.known) if self._gate.known else ()
+        return tuple(sorted({*known, *_flagged(messages, flag)}))
 
     @cached_property
     def _frame(self) -> int:
         """Most tokens of what stands around a summary: envelope, note, acknowledgement, and their two messages."""
-        around = wrap("", ref="0" * 20, count=10**7)
-        placed = [{"role": "user", "content": around}, {"role": "assistant", "content": ACKNOWLEDGED}]
+        place = self._policy.place
+        around = place.prefix if self._policy.parity else wrap(place.prefix, ref="0" * 20, count=10**7)
+        beside = max(place.ack, place.question, key=len)
+        placed = [{"role": "user", "content": around}, {"role": "assistant", "content": beside}]
         return int(self._counter.per_message(placed, provider="openai_chat").sum()) + 8
 
-    def _job(
+    @cached_property
+    def _placeholder(self) -> int:
+        """Tokens of a pruned result."""
+        text = self._policy.prune.placeholder if self._policy.prune else ""
+        if not text:
+            return PLACEHOLDER
+        pruned = [{"role": "tool", "tool_call_id": "", "content": text}]
+        return int(scan(pruned, self._counter, "openai_chat").tokens[0])
+
+    @cached_property
+    def _capacity(self) -> int | None:
+        """Tokens of messages that the summarizer takes at once; the offline one takes any number."""
+        stage = self._policy.summarize
+        if self._summarizer == "offline" or stage is None:
+            return None
+        model = Model.named(stage.model) if stage.model else self._model
+        asked = self._counter.count(stage.template.system + stage.template.request()) if stage.template else 0
+        return max((model.window - stage.max_tokens - asked) * 9 // 10, 1)
+
+    def _job(  # noqa: PLR0917 - all that a compaction needs to know
         self,
         messages: Sequence[Message],
         aim: Callable[[Ledger], int],
         instructions: str | None,
         plan: Plan | None,
+        ledger: Ledger | None = None,
+        policy: Policy | None = None,
     ) -> Job:
         taken = tuple(messages) if isinstance(messages, list | tuple) else messages
-        ledger = self._scan(taken)
+        ledger = self._scan(taken) if ledger is None else ledger
         target = aim(ledger)
+        policy = policy or self._policy
         if plan is not None and plan.digest != ledger.digest:
             raise PlanError("the plan was made for another transcript; make a new one for these messages")
         return Job(
@@ -275,7 +437,7 @@ class Compactor:
             messages=tuple(taken),
             ledger=ledger,
             counter=self._counter,
-            policy=self._policy,
+            policy=policy,
             plan=lambda: plan or self._decide(ledger, taken, target),
             summarizer=self._summarizer,
             trigger="manual",
@@ -283,6 +445,11 @@ class Compactor:
             exclusive=self._exclusive,
             redact=self._redact,
             instructions=instructions,
+            emergency=lambda: self._decide(ledger, taken, target, urgent=True),
+            earlier=self._summaries(ledger, taken),
+            capacity=self._capacity,
+            uuid=str(uuid4()),
+            turn=self._gate.turn,
         )
 
 
@@ -311,6 +478,11 @@ def _pinned(pins: Iterable[tuple[str, str]], ledger: Ledger, messages: Sequence[
             if any(_holds(message, text) for text in texts) and summary_in(message) is None:
                 found.add(index)
     return sorted(found)
+
+
+def _flagged(messages: Sequence[Message], flag: str | None) -> list[int]:
+    """Positions of the messages that carry a flag."""
+    return [index for index, message in enumerate(messages) if message.get(flag)] if flag else []
 
 
 def _holds(value: object, text: str) -> bool:

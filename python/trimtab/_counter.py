@@ -56,8 +56,13 @@ class Counter(_core.Counter):
             model: an id, or a ``Model`` of your own.
         """
         family = FAMILIES[(Model.named(model) if isinstance(model, str) else model).family]
-        rates = {"given": family.given, "written": family.written, "call": family.call, "message": family.message}
-        counter = cls(family.encoding, **rates)
+        counter = cls(
+            family.encoding,
+            given=family.given,
+            written=family.written,
+            call=family.call,
+            message=family.message,
+        )
         counter.family = family
         return counter
 

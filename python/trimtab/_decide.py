@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._plan import Drop, Plan, Prune, StripThinking, Summarize, Truncate, dropped
+from ._ledger import Zone
+from ._plan import Cut, Drop, Plan, Prune, StripThinking, Summarize, Truncate, dropped
 from .stages import SummarizeZone
 from .stages._draft import Draft
 from .stages._sizes import PLACEHOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from ._ledger import Ledger
     from ._plan import Edit
@@ -25,33 +29,46 @@ def decide(
     policy: Policy,
     target: int,
     *,
+    window: int = 0,
     pins: Iterable[int] = (),
+    summaries: Iterable[int] = (),
     binds_thinking: bool = False,
     frame: int = 160,
+    placeholder: int = PLACEHOLDER,
+    urgent: bool = False,
 ) -> Plan:
-    """Brings a transcript to ``target`` tokens.
+    """Brings a transcript to ``target`` tokens, or does what a policy's zones say.
 
     Args:
         ledger: the transcript.
         policy: how to decide.
         target: tokens of messages that are aimed at.
+        window: tokens of the model's window, for policies that keep a share of it.
         pins: messages that never leave.
+        summaries: messages that are summaries, beside those in our envelope.
         binds_thinking: whether the model's thinking dies with an edit in front of it.
         frame: most tokens of what stands around a summary.
+        placeholder: tokens of a pruned result.
+        urgent: the next call is in danger: the policy's emergency, if it has one.
 
     Returns:
         A plan without edits, and the reason, where nothing need or can be done.
     """
-    draft = Draft(ledger, tuple(pins), binds_thinking, frame)
-    if ledger.total <= target:
+    draft = Draft(ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder)
+    if policy.keep.fill and ledger.total <= target:
         return _plan(draft, policy, target, (), "already at or under the target")
-    edits = tuple(_edits(draft, policy, target)) if draft.messages > draft.head else ()
-    if not edits and not len(draft.thinking):
+    edits: tuple[Edit, ...] = ()
+    if draft.messages > draft.head:
+        found = (
+            _filled(draft, policy, target) if policy.keep.fill else _zoned(draft, policy, target, window, urgent=urgent)
+        )
+        edits = tuple(found)
+    if not edits and (not len(draft.thinking) or not policy.keep.fill):
         return _plan(draft, policy, target, (), "nothing can leave: " + _floor(draft, policy, target))
     if len(draft.thinking):
         edits = (*edits, StripThinking(tuple(int(row) for row in draft.thinking)))
     plan = _plan(draft, policy, target, edits, "")
-    if plan.tokens_after >= plan.tokens_before:
+    if plan.tokens_after >= plan.tokens_before and not policy.parity:
         floor = _floor(draft, policy, target)
         return _plan(draft, policy, target, (), f"compaction would not make it smaller: {floor}")
     reached = plan.tokens_after <= target
@@ -59,23 +76,79 @@ def decide(
     return _plan(draft, policy, target, edits, reason)
 
 
-def _edits(draft: Draft, policy: Policy, target: int) -> Iterable[Edit]:
+def zones(
+    ledger: Ledger,
+    policy: Policy,
+    *,
+    window: int = 0,
+    target: int = 0,
+    pins: Iterable[int] = (),
+    summaries: Iterable[int] = (),
+) -> NDArray[np.uint8]:
+    """The ``Zone`` of each message under a policy: uint8, shape (messages,)."""
+    return policy.keep.zones(Draft(ledger, tuple(pins), summaries=tuple(summaries)), window, target)
+
+
+def _filled(draft: Draft, policy: Policy, target: int) -> Iterable[Edit]:
+    """What brings the transcript to the target and hardly below."""
     verbatim = policy.keep.verbatim(draft, target)
     prunable = draft.results(0, 0, at_least=0)
     if policy.prune:
         prunable = policy.prune.candidates(draft, before=policy.keep.recent_from(draft, target), without=verbatim)
         need = draft.total - target
-        if int((draft.tokens[prunable] - PLACEHOLDER).sum()) >= need > 0:
-            yield from policy.prune.enough(draft, prunable, need)
+        if int((draft.tokens[prunable] - draft.placeholder).sum()) >= need > 0:
+            yield from policy.prune.enough_of(draft, prunable, need)
             return
     if draft.total <= target:
         return
     zone = policy.summarize or _DROPS
     for edit in zone.edits(draft, target, verbatim=verbatim, prunable=prunable):
         if isinstance(edit, Summarize) and policy.summarize is None:
-            yield dropped(edit)
+            yield dropped(edit, policy.place.notice)
         else:
             yield edit
+
+
+def _zoned(draft: Draft, policy: Policy, target: int, window: int, *, urgent: bool) -> Iterable[Edit]:
+    """What the policy's zones say, whatever the target: results first, then the messages."""
+    emergency = policy.emergency if urgent else None
+    keep = emergency.keep if emergency else policy.keep
+    leaving = _leaving(draft, policy, keep.zones(draft, window, target))
+    if emergency:
+        edit = emergency.edit(draft, leaving)
+        yield from [edit] if edit else []
+        return
+    pruned = tuple(policy.prune.edits(draft, leaving)) if policy.prune else ()
+    zone = policy.summarize.zone(draft, leaving, whole=policy.parity) if policy.summarize else None
+    if pruned and (zone is None or _after(draft, pruned) <= target):
+        yield from pruned
+        return
+    if zone:
+        yield from _staying(draft, pruned, zone)
+        yield zone
+
+
+def _leaving(draft: Draft, policy: Policy, zone: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Messages that nothing keeps; the last request stays, and earlier summaries are taken up with what leaves."""
+    leaving: NDArray[np.bool_] = zone == Zone.COMPACTABLE
+    if not policy.parity:
+        leaving[list(draft.closed(int(m) for m in draft.requests()[-1:]))] = False
+        if leaving.any():
+            leaving |= zone == Zone.SUMMARY
+    return leaving
+
+
+def _staying(draft: Draft, edits: Iterable[Edit], zone: Summarize) -> Iterable[Edit]:
+    """The edits of rows that do not leave anyway."""
+    kept = set(zone.keep)
+    for edit in edits:
+        if isinstance(edit, Prune):
+            owners = draft.owner[list(edit.rows)]
+            rows = tuple(
+                row for row, m in zip(edit.rows, owners, strict=True) if not zone.start <= m < zone.stop or m in kept
+            )
+            if rows:
+                yield Prune(rows, edit.text)
 
 
 def _plan(draft: Draft, policy: Policy, target: int, edits: tuple[Edit, ...], reason: str) -> Plan:
@@ -103,9 +176,12 @@ def _after(draft: Draft, edits: tuple[Edit, ...]) -> int:
     for edit in edits:
         match edit:
             case Prune(rows):
-                total -= int((draft.tokens[list(rows)] - PLACEHOLDER).sum())
+                total -= int((draft.tokens[list(rows)] - draft.placeholder).sum())
             case Truncate(rows, most):
                 total -= int((draft.tokens[list(rows)] - most).clip(min=0).sum())
+            case Cut(rows, most, unit):
+                length = getattr(draft.ledger, unit)[list(rows)]
+                total -= int((draft.tokens[list(rows)] * (length - most).clip(min=0) // length.clip(min=1)).sum())
             case _:
                 pass
     return total
@@ -114,6 +190,7 @@ def _after(draft: Draft, edits: tuple[Edit, ...]) -> int:
 def _words(plan: Plan) -> str:
     names = {
         Prune: "pruned",
+        Cut: "cut",
         Truncate: "truncated",
         Summarize: "summarized",
         Drop: "dropped",
@@ -125,6 +202,8 @@ def _words(plan: Plan) -> str:
 def _floor(draft: Draft, policy: Policy, target: int) -> str:
     """What keeps the transcript above the target."""
     head = int(draft.cost[: draft.head].sum())
+    if not policy.keep.fill:
+        return f"what policy {policy.name} keeps of {draft.total:,} tokens, {head:,} of them system messages"
     verbatim = policy.keep.verbatim(draft, target) if draft.messages > draft.head else ()
     kept = int(draft.cost[list(verbatim)].sum())
     last = int(draft.cost[draft.last_group :].sum())

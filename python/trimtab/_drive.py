@@ -7,7 +7,8 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from ._flow import Commit, Compaction, Store, Write
+from ._errors import InternalError
+from ._flow import Commit, Compaction, Store, Write, WriteAll
 from ._log import log
 from .hooks import Review
 from .summarize import AwaitableError, awrite, open_summarizer, write
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from .archive import Archive
     from .events import Event
     from .hooks import PreCompact
-    from .summarize import Answer, Writer
+    from .summarize import Answer, Ask, Writer
+
+
+AT_ONCE = 4
+"""Most calls to a summarizer at the same time: providers answer more with 429."""
 
 
 class Outside:
@@ -57,6 +62,8 @@ class Outside:
             case Commit(stored, record, since):
                 took = round((monotonic() - since) * 1000)
                 self.archive.commit(stored, replace(record, duration_ms=took))
+            case WriteAll():
+                raise InternalError("a driver asks for the parts one by one")
             case event:
                 self._tell(event)
         return None
@@ -84,7 +91,7 @@ def run(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
     """
     step = _advance(flow, None, None)
     while not isinstance(step, Compaction):
-        answer, failure = _attempt(outside, step)
+        answer, failure = _together(outside, step) if isinstance(step, WriteAll) else _attempt(outside, step)
         if isinstance(failure, AwaitableError):
             flow.close()
             raise failure
@@ -97,6 +104,19 @@ def run(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
     return step
 
 
+def _together(outside: Outside, wanted: WriteAll) -> tuple[object, Exception | None]:
+    """An answer or an exception for each, asked for in parallel."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - for the rare zone that is asked for in parts
+
+    def one(ask: Ask) -> object:
+        answer, failure = _attempt(outside, Write(ask, wanted.fallback))
+        return answer if failure is None else failure
+
+    with ThreadPoolExecutor(AT_ONCE, "trimtab-summary") as pool:
+        answers = list(pool.map(one, wanted.asks))
+    return answers, next((each for each in answers if isinstance(each, AwaitableError)), None)
+
+
 async def arun(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
     """Drives a flow whose hooks and summarizers may be asynchronous; archive and plain summarizers work in threads."""
     import asyncio  # noqa: PLC0415 - 24 ms, paid by those who have a loop running anyway
@@ -105,7 +125,9 @@ async def arun(flow: Generator[Want, Any, Compaction], outside: Outside) -> Comp
     while not isinstance(step, Compaction):
         answer: object
         failure: Exception | None = None
-        if isinstance(step, Write):
+        if isinstance(step, WriteAll):
+            answer = _gathered(outside, step)
+        elif isinstance(step, Write):
             answer = outside.awrite(step)
         elif isinstance(step, Store | Commit):
             answer, failure = await asyncio.to_thread(_attempt, outside, step)
@@ -118,6 +140,22 @@ async def arun(flow: Generator[Want, Any, Compaction], outside: Outside) -> Comp
                 failure = error
         step = _advance(flow, answer, failure)
     return step
+
+
+async def _gathered(outside: Outside, wanted: WriteAll) -> list[object]:
+    """An answer or an exception for each, asked for at the same time."""
+    import asyncio  # noqa: PLC0415 - as above
+
+    slots = asyncio.Semaphore(AT_ONCE)
+
+    async def one(ask: Ask) -> object:
+        async with slots:
+            try:
+                return await outside.awrite(Write(ask, wanted.fallback))
+            except Exception as error:  # noqa: BLE001 - the flow decides what a failure means
+                return error
+
+    return await asyncio.gather(*(one(ask) for ask in wanted.asks))
 
 
 def _attempt(outside: Outside, want: Want) -> tuple[object, Exception | None]:

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from ._apply import apply
 from ._counter import scan
 from ._envelope import unwrap, wrap
-from ._errors import InternalError, MessageError, SummaryError
-from ._plan import Summarize, dropped
+from ._errors import InternalError, MessageError, NothingToCompactError, SummaryError
+from ._plan import Drop, Summarize, dropped
 from ._validate import Rules
 from .archive import Record
 from .archive.redact import redacted
-from .events import Compacted, Event, FellBack, Refused
+from .events import Compacted, Event, FellBack, Refused, told
 from .hooks import Review, Verdict
 from .summarize import Ask, answer_of, total
+from .summarize._chunks import chunks, merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from ._plan import Plan
     from ._policy import Policy
     from .archive import Stored
-    from .summarize import Usage
+    from .summarize import Answer, Usage
 
 AT_THE_END = frozenset({"final_assistant_whitespace", "prefill_unsupported", "thinking_last", "reasoning_without_item"})
 """Findings about how a list ends: they go away when it goes on, so they are no reason to refuse it."""
@@ -60,6 +61,14 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteAll:
+    """Summarize each; answered with a text or an exception each, in the same order."""
+
+    asks: tuple[Ask, ...]
+    fallback: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """Remember this compaction, begun when its originals were stored; answered with None."""
 
@@ -68,7 +77,7 @@ class Commit:
     since: float
 
 
-Want: TypeAlias = Review | Store | Write | Commit | Event
+Want: TypeAlias = Review | Store | Write | WriteAll | Commit | Event
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,8 @@ class Compaction:
         tokens_after: tokens of the messages as they are.
         reason: what was done and why, or why nothing was.
         summarizer: who wrote the summary, None if there is none.
+        summary: its text, None if there is none.
+        strategy: what the policy calls what was done, or the step that took a failed summarizer's place.
     """
 
     messages: Sequence[Message]
@@ -94,6 +105,8 @@ class Compaction:
     reason: str
     summarizer: str | None = None
     usage: Usage = field(default_factory=dict)
+    summary: str | None = None
+    strategy: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,6 +126,12 @@ class Job:
         exclusive: whether another compaction of the session meanwhile is a conflict.
         instructions: what the summary is to stress.
         redact: takes out of a text what is neither to be stored nor summarized.
+        context: lines that a hook adds to what a model is asked.
+        emergency: decides as the policy's emergency does.
+        earlier: messages that are summaries without our envelope, by position.
+        capacity: tokens of messages that the summarizer takes at once; None takes any number.
+        uuid: a new one, for what is told.
+        turn: number of tool batches since the user spoke.
     """
 
     given: Sequence[Message]
@@ -127,11 +146,28 @@ class Job:
     exclusive: bool = False
     instructions: str | None = None
     redact: Callable[[str], str] | None = None
+    context: str | None = None
+    emergency: Callable[[], Plan] | None = None
+    earlier: tuple[int, ...] = ()
+    capacity: int | None = None
+    uuid: str = ""
+    turn: int = 0
 
     @cached_property
     def told(self) -> tuple[Message, ...]:
         """The messages as they may be stored and summarized."""
         return self.messages if self.redact is None else tuple(redacted(m, self.redact) for m in self.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of asking: the plan as it is now, the summary and its author, and what that is called."""
+
+    plan: Plan
+    strategy: str
+    text: str | None = None
+    author: str | None = None
+    usage: Usage = field(default_factory=dict)
 
 
 def check(ledger: Ledger) -> None:
@@ -157,29 +193,46 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
     verdict = yield from _asked(job, None)
     if verdict.refuse is not None:
         return (yield from _refused(job, verdict.refuse))
-    job = replace(job, instructions=_either(verdict.instructions, job.instructions))
+    job = _heard(job, verdict)
     plan = job.plan()
     if not plan.edits:
+        if job.policy.on_nothing == "error" and job.trigger == "manual":
+            raise NothingToCompactError().during("Compact", job.session)
         return _unchanged(job, plan, plan.reason)
     verdict = yield from _asked(job, plan)
     if verdict.refuse is not None:
         return (yield from _refused(job, verdict.refuse, plan))
-    job = replace(job, instructions=_either(verdict.instructions, job.instructions))
+    job = _heard(job, verdict)
     stored, since = yield Store(job.told, job.session)
-    plan, written = yield from _summary(job, plan)
-    summary, author, usage = written.text, written.author, written.usage
+    outcome = yield from _summary(job, plan)
+    plan, summary, author, usage = outcome.plan, outcome.text, outcome.author, outcome.usage
+    if not plan.edits:
+        yield Refused(job.trigger, plan.reason)
+        return replace(_unchanged(job, plan, plan.reason), strategy=outcome.strategy, usage=usage)
     ref = _ref(job, stored, plan, summary)
     messages, after = _build(job, plan, summary, ref)
-    if after >= plan.tokens_before:
+    if after >= plan.tokens_before and not job.policy.parity:
         reason = "compaction would not make it smaller"
         yield Refused(job.trigger, reason)
         return replace(_unchanged(job, plan, reason), usage=usage)
     if after > plan.target and "not to the target" not in plan.reason:
         plan = replace(plan, reason=f"{plan.reason}; {after - plan.target:,} tokens over the target")
-    done = Compaction(messages, plan, ref, plan.tokens_before, after, plan.reason, author, usage)
+    done = Compaction(
+        messages, plan, ref, plan.tokens_before, after, plan.reason, author, usage, summary, outcome.strategy
+    )
     yield Commit(stored, _record(job, done, summary), since)
-    yield Compacted(job.trigger, ref, plan.tokens_before, after, plan, author, usage)
+    event = Compacted(
+        job.trigger, ref, plan.tokens_before, after, plan, author, usage, summary, outcome.strategy, job.turn
+    )
+    yield event
+    yield from told(job.policy.order, event, uuid=job.uuid, session_id=job.session)
     return done
+
+
+def _heard(job: Job, verdict: Verdict) -> Job:
+    """The job with what a hook said."""
+    lines = "\n".join(text for text in (job.context, verdict.context) if text)
+    return replace(job, instructions=_either(verdict.instructions, job.instructions), context=lines or None)
 
 
 def _asked(job: Job, plan: Plan | None) -> Generator[Want, Any, Verdict]:
@@ -212,10 +265,9 @@ def _either(new: str | None, old: str | None) -> str | None:
 def _record(job: Job, done: Compaction, summary: str | None) -> Record:
     """What the archive is to remember."""
     kept = {id(message) for message in done.messages}
-    policy = job.policy
     return Record(
         ref=done.ref or "",
-        strategy="hybrid" if policy.prune else "summarization" if policy.summarize else "drop",
+        strategy=done.strategy,
         tokens_before=done.tokens_before,
         tokens_after=done.tokens_after,
         plan=done.plan.to_json(),
@@ -236,61 +288,113 @@ def _ref(job: Job, stored: Stored, plan: Plan, summary: str | None) -> str:
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """A summary, or that there is none; and what all who were asked charged."""
-
-    text: str | None = None
-    author: str | None = None
-    usage: Usage = field(default_factory=dict)
-
-
-def _summary(job: Job, plan: Plan) -> Generator[Want, Any, tuple[Plan, _Written]]:
-    """The summary, or the plan without one; failing over as the policy says."""
+def _summary(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
+    """The summary's text and author, or the plan without one; failing over as the policy says."""
     zone = plan.zone()
     if not isinstance(zone, Summarize):
-        return plan, _Written()
+        emergency = isinstance(zone, Drop) and job.policy.emergency is not None
+        return Outcome(plan, "emergency" if emergency else job.policy.strategy)
     ask = _ask(job, zone)
     # None is the caller's own; the offline one does not take its own place.
     steps = [None, *(step for step in job.policy.fallback if not step == job.summarizer == "offline")]
-    failed = ""
+    failed = cause = ""
     usage: Usage = {}
     for step, instead in zip(steps, [*steps[1:], None], strict=True):
         if step == "error":
             break
-        if step == "drop":
-            edits = tuple(dropped(zone) if edit == zone else edit for edit in plan.edits)
-            reason = plan.reason.replace("summarized", "dropped") + f"; no summary: {failed}"
-            return replace(plan, edits=edits, reason=reason), _Written(usage=usage)
+        if step not in {None, "offline"}:
+            return replace(_without(job, plan, zone, str(step), failed), usage=usage)
         author = step or job.summarizer
         try:
-            answer = answer_of((yield Write(ask, step)))
+            answer = yield from _written(job, ask, step)
         except Exception as error:  # noqa: BLE001 - whoever summarizes may fail in any way: that is what the steps are for
             usage = total(usage, getattr(error, "usage", {}))
-            failed = f"{author} failed: {error}"
+            failed, cause = f"{author} failed: {error}", str(error)
             if instead and instead != "error":
                 yield FellBack(author, str(error), instead)
             continue
         reason = f"{plan.reason}; {failed}" if failed else plan.reason
-        return replace(plan, reason=reason), _Written(answer.text, author, total(usage, answer.usage))
-    raise SummaryError(failed or "the policy allows no summarizer", usage=usage)
+        return Outcome(
+            replace(plan, reason=reason), job.policy.strategy, answer.text, author, total(usage, answer.usage)
+        )
+    raise SummaryError(f"compaction summary failed: {cause or 'the policy allows no summarizer'}", usage=usage).during(
+        "ExecuteStrategy", job.session, strategy=job.policy.strategy
+    )
+
+
+def _without(job: Job, plan: Plan, zone: Summarize, step: str, failed: str) -> Outcome:
+    """What a step does that needs no summary."""
+    reason = plan.reason.replace("summarized", "dropped") + f"; no summary: {failed}"
+    if step == "stop":
+        return Outcome(replace(plan, edits=(), tokens_after=plan.tokens_before, reason=f"stopped: {failed}"), step)
+    if step == "emergency" and job.emergency is not None:
+        return Outcome(replace(job.emergency(), reason=f"emergency; no summary: {failed}"), step)
+    about = "; ".join(_topics(job, zone)) or "..."
+    drop = dropped(zone, job.policy.place.notice, about)
+    edits = tuple(drop if edit == zone else edit for edit in plan.edits)
+    return Outcome(replace(plan, edits=edits, reason=reason), step)
+
+
+def _topics(job: Job, zone: Summarize) -> list[str]:
+    """How the user's requests in the zone begin: the first two and the last."""
+    words = [
+        " ".join(content.split())[:60]
+        for message in job.told[zone.start : zone.stop]
+        if message.get("role") == "user" and isinstance(content := message.get("content"), str) and content.strip()
+    ]
+    return words if len(words) <= 3 else [*words[:2], words[-1]]
+
+
+def _written(job: Job, ask: Ask, step: str | None) -> Generator[Want, Any, Answer]:
+    """One summary of the zone: at once where the summarizer takes it, in parts that are merged where it does not."""
+    usage: Usage = {}
+    while step is None and (parts := chunks(ask, job.counter, job.capacity)):
+        answers = yield WriteAll(parts, step)
+        texts = []
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+            found = answer_of(answer)
+            usage = total(usage, found.usage)
+            texts.append(found.text)
+        ask = merged(ask, texts)
+    answer = answer_of((yield Write(ask, step)))
+    return replace(answer, usage=total(usage, answer.usage))
 
 
 def _ask(job: Job, zone: Summarize) -> Ask:
-    kept = set(zone.keep)
+    kept, known = set(zone.keep), set(job.earlier)
     costs = job.ledger.per_message
-    leaving = [job.told[index] for index in range(zone.start, zone.stop) if index not in kept]
-    earlier = [found for message in leaving if (found := summary_in(message))]
+    leaving = [(index, job.told[index]) for index in range(zone.start, zone.stop) if index not in kept]
+    prefix = job.policy.place.prefix
+    earlier = [
+        text.removeprefix(prefix)
+        for index, message in leaving
+        if (text := summary_in(message) or (_words(message) if index in known else None))
+    ]
+    stage = job.policy.summarize
+    replaces = int(costs[zone.start : zone.stop].sum() - costs[list(zone.keep)].sum())
     return Ask(
-        messages=tuple(message for message in leaving if not summary_in(message)),
+        messages=tuple(message for index, message in leaving if not summary_in(message) and index not in known),
         provider=cast("Provider", job.ledger.provider),
         max_tokens=zone.max_tokens,
         count=job.counter.count,
         instructions=job.instructions,
         previous="\n".join(earlier) or None,
         after=job.told[zone.stop :],
-        replaces=int(costs[zone.start : zone.stop].sum() - costs[list(zone.keep)].sum()),
+        replaces=0 if job.policy.parity else replaces,
+        template=stage.template if stage else None,
+        model=stage.model if stage else None,
+        context=job.context,
     )
+
+
+def _words(message: Message) -> str | None:
+    """The text of a message that holds nothing else."""
+    content = message.get("content")
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
+        content = content[0].get("text")
+    return content if isinstance(content, str) else None
 
 
 def summary_in(message: Message) -> str | None:
@@ -300,10 +404,8 @@ def summary_in(message: Message) -> str | None:
 
 
 def _enveloped(message: Message) -> Summary | None:
-    content = message.get("content")
-    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
-        content = content[0].get("text")
-    return unwrap(content) if isinstance(content, str) and message.get("role") == "user" else None
+    content = _words(message)
+    return unwrap(content) if content else None
 
 
 def _arrived(job: Job) -> Sequence[Message]:
@@ -318,12 +420,15 @@ def _build(job: Job, plan: Plan, summary: str | None, ref: str) -> tuple[list[Me
     placed = None
     if zone := plan.zone():
         count = zone.stop - zone.start - len(zone.keep)
-        placed = wrap(summary or "", ref=ref, count=count) if isinstance(zone, Summarize) else zone.notice
-    messages = apply(plan, job.messages, job.ledger, job.counter, placed)
+        text = job.policy.place.prefix + (summary or "")
+        written = text if job.policy.parity else wrap(text, ref=ref, count=count)
+        placed = written if isinstance(zone, Summarize) else zone.notice
+    messages = apply(plan, job.messages, job.ledger, job.counter, placed, job.policy.place)
     messages.extend(_arrived(job))
     ledger = scan(messages, job.counter, job.ledger.provider)
     try:
-        check(ledger)
+        if not job.policy.parity:
+            check(ledger)
     except MessageError as error:
         raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error
     return messages, ledger.total

@@ -21,9 +21,28 @@ class Prune:
 
     Attributes:
         rows: positions of result blocks in the transcript, ascending.
+        text: the placeholder; empty says how many tokens were there.
     """
 
     rows: tuple[int, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Keeps the beginning of tool results.
+
+    Attributes:
+        rows: positions of result blocks, ascending.
+        most: what each may keep, in ``unit``; no code point is parted.
+        unit: ``bytes``, ``chars`` or ``utf16``.
+        marker: what is put behind it.
+    """
+
+    rows: tuple[int, ...]
+    most: int
+    unit: str
+    marker: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +103,24 @@ class StripThinking:
     rows: tuple[int, ...]
 
 
-Edit: TypeAlias = Prune | Truncate | Summarize | Drop | StripThinking
-_EDITS = {edit.__name__: edit for edit in (Prune, Truncate, Summarize, Drop, StripThinking)}
+Edit: TypeAlias = Prune | Cut | Truncate | Summarize | Drop | StripThinking
+_EDITS = {edit.__name__: edit for edit in (Prune, Cut, Truncate, Summarize, Drop, StripThinking)}
 
 
 NOTICE = "[trimtab: {count} earlier messages were left out here to save room; they are archived]"
 """What stands where messages were dropped."""
 
 
-def dropped(zone: Summarize) -> Drop:
-    """The same zone without a summary: what a failed summarizer leaves."""
+def dropped(zone: Summarize, notice: str = NOTICE, about: str = "") -> Drop:
+    """The same zone without a summary: what a failed summarizer leaves.
+
+    Args:
+        zone: what leaves.
+        notice: what stands in its place; ``{count}`` and ``{about}`` are filled in.
+        about: what the user asked for in there.
+    """
     count = zone.stop - zone.start - len(zone.keep)
-    return Drop(zone.start, zone.stop, NOTICE.format(count=count), zone.keep)
+    return Drop(zone.start, zone.stop, notice.format(count=count, about=about), zone.keep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +215,8 @@ def _typed(kind: Callable[..., object], body: dict[str, Any]) -> None:
 
 def _line(edit: Edit) -> str:
     match edit:
+        case Cut(rows, most, unit):
+            return f"cut        {_many(rows, 'tool result')} to {most:,} {unit} ({_rows(rows)})"
         case Prune(rows):
             return f"prune      {_many(rows, 'tool result')} ({_rows(rows)})"
         case Truncate(rows, max_tokens):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from ._budget import Trigger
+from .stages._template import Place
+
 if TYPE_CHECKING:
-    from .stages import Keep, PruneResults, SummarizeZone
+    from ._estimate import Estimate
+    from .stages import Emergency, Ingest, Keep, PruneResults, SummarizeZone
+
+Step = Literal["offline", "drop", "truncate", "emergency", "stop", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,24 +21,46 @@ class Policy:
 
     Attributes:
         name: what the command line calls it.
-        trigger: share of the input budget past which compaction pays.
-        target: share of the input budget that it aims at.
         keep: what stays as it is, whatever happens.
         prune: which tool results lose their content first; None prunes nothing.
-        summarize: how large a summary of what leaves may be; None drops with a notice.
-        fallback: what takes a failed summarizer's place, in order.
+        summarize: how large a summary of what leaves may be, and how it is asked for; None drops with a notice.
+        fallback: what takes a failed summarizer's place, in order. ``drop`` and ``truncate`` leave a notice,
+            ``emergency`` does what the emergency does, ``stop`` changes nothing, ``error`` raises.
+        trigger: when compaction pays.
+        target: tokens of messages that it aims at, as a share of what system, tools and answer leave of the window, or
+            as a number.
+        counter: what it counts with; None counts as the model does.
+        place: where a summary stands.
+        ingest: how a tool's result is cut before it enters the transcript; None takes it whole.
+        emergency: what is done where the next call is in danger; None knows no such thing.
+        strategy: what the documents call it.
+        order: the steps that are told of a compaction once it is done, in the order of the document.
+        on_nothing: whether there being nothing to compact is an error.
+        parity: for conformance tests alone: a compaction may grow, no request is kept by force, a summary stands
+            without its envelope and earlier ones are not taken up, and the result is not validated.
     """
 
     name: str
-    trigger: float
-    target: float
     keep: Keep
     prune: PruneResults | None
     summarize: SummarizeZone | None
-    fallback: tuple[Literal["offline", "drop", "error"], ...]
+    fallback: tuple[Step, ...]
+    trigger: Trigger = field(default_factory=Trigger)
+    target: float = 0.40
+    counter: Estimate | None = None
+    place: Place = field(default_factory=Place)
+    ingest: Ingest | None = None
+    emergency: Emergency | None = None
+    strategy: str = ""
+    order: tuple[str, ...] = ()
+    on_nothing: Literal["noop", "error"] = "noop"
+    parity: bool = False
 
     def __post_init__(self) -> None:
         """Refuses shares that make no sense together."""
-        if not 0 < self.target <= self.trigger < 1:
-            msg = f"need 0 < target <= trigger < 1, got {self.target} and {self.trigger}"
+        if not self.target > 0 or (self.target <= 1 and not self.target <= self.trigger.share):
+            msg = f"need 0 < target <= trigger, got {self.target} and {self.trigger.share}"
+            raise ValueError(msg)
+        if "emergency" in self.fallback and self.emergency is None:
+            msg = f"policy {self.name!r} falls back to an emergency that it does not have"
             raise ValueError(msg)

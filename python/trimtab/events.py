@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from ._plan import Plan
@@ -22,6 +22,9 @@ class Compacted:
         plan: what was done.
         summarizer: who wrote the summary, None if there is none.
         usage: what the summarizer charged, as in ``Compaction``.
+        summary: its text, None if there is none.
+        strategy: what the policy calls it, or the step that took a failed summarizer's place.
+        turn: number of tool batches since the user spoke; 0 before the first call.
     """
 
     trigger: str
@@ -31,6 +34,78 @@ class Compacted:
     plan: Plan
     summarizer: str | None
     usage: Usage = field(default_factory=dict)
+    summary: str | None = None
+    strategy: str = ""
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One of the steps that a policy's order names, told in that order once the compaction is done.
+
+    Attributes:
+        name: as the policy's document calls it.
+        done: the compaction that it belongs to.
+    """
+
+    name: str
+    done: Compacted
+
+
+@dataclass(frozen=True, slots=True)
+class CompactBoundary(Step):
+    """Where a compaction stands in a session (seed 000, section 7).
+
+    Attributes:
+        uuid: new for each compaction.
+        session_id: the session's.
+    """
+
+    uuid: str
+    session_id: str
+
+    def payload(self) -> dict[str, Any]:
+        """The message as the document gives it."""
+        return {
+            "type": "system",
+            "subtype": "compact_boundary",
+            "compact_metadata": {"trigger": self.done.trigger, "pre_tokens": self.done.tokens_before},
+            "uuid": self.uuid,
+            "session_id": self.session_id,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStart(Step):
+    """A session goes on from a summary (seed 000, section 4.2).
+
+    Attributes:
+        source: always ``compact``.
+    """
+
+    source: str = "compact"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextCompacted(Step):
+    """What seed 003 reports of a compaction."""
+
+    def payload(self) -> dict[str, Any]:
+        """The event as the document gives it."""
+        done = self.done
+        return {
+            "type": "ContextCompacted",
+            "tokens_before": done.tokens_before,
+            "tokens_after": done.tokens_after,
+            "strategy": done.strategy,
+            "turn": done.turn,
+        }
+
+    def __str__(self) -> str:
+        """The line that seed 003 prints in continuous integration."""
+        done = self.done
+        moved = f"{done.tokens_before} → {done.tokens_after} tokens"
+        return f"[sven:context:compacted:{done.strategy}] {moved} (tool round {done.turn})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +128,7 @@ class FellBack:
     Attributes:
         summarizer: the one that failed.
         reason: why.
-        instead: what took its place: ``offline`` or ``drop``.
+        instead: what took its place, a step of the policy's fallback.
     """
 
     summarizer: str
@@ -61,4 +136,21 @@ class FellBack:
     instead: str
 
 
-Event: TypeAlias = Compacted | Refused | FellBack
+Event: TypeAlias = Compacted | Step | Refused | FellBack
+
+
+def told(order: tuple[str, ...], done: Compacted, *, uuid: str, session_id: str) -> tuple[Step, ...]:
+    """The steps of a policy's order, each as the event that has its payload."""
+
+    def event(name: str) -> Step:
+        match name:
+            case "emit:compact_boundary":
+                return CompactBoundary(name, done, uuid, session_id)
+            case "emit:ContextCompacted":
+                return ContextCompacted(name, done)
+            case "hook:SessionStart(compact)":
+                return SessionStart(name, done)
+            case _:
+                return Step(name, done)
+
+    return tuple(event(name) for name in order)

@@ -26,6 +26,10 @@ class Review:
     instructions: str | None
     plan: Plan | None
 
+    def payload(self) -> dict[str, str | None]:
+        """The input of a PreCompact hook as seed 000 gives it."""
+        return {"trigger": self.trigger, "custom_instructions": self.instructions}
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -34,11 +38,17 @@ class Verdict:
     Attributes:
         refuse: why not; None lets it be.
         instructions: replaces the instructions; None leaves them.
+        context: is added to what a model is asked.
     """
 
     refuse: str | None = None
     instructions: str | None = None
+    context: str | None = None
 
 
 PreCompact: TypeAlias = Callable[[Review], Verdict | Awaitable[Verdict | None] | None]
 """A hook: plain, or a coroutine function where the asynchronous methods are used. One that raises refuses."""
+
+
+def noop(review: Review, /) -> None:
+    """The hook where there is none: goes on."""

@@ -1,7 +1,27 @@
 """Presets: a file each, values only."""
 
+from .agentpg import POLICY as AGENTPG
+from .agentpg_summarization import POLICY as AGENTPG_SUMMARIZATION
 from .default import POLICY as DEFAULT
 from .drop import POLICY as DROP
+from .goat import POLICY as GOAT
+from .opencode import POLICY as OPENCODE
+from .spec09 import POLICY as SPEC09
+from .sven import POLICY as SVEN
+from .sven_narrative import POLICY as SVEN_NARRATIVE
 
-POLICIES = {policy.name: policy for policy in (DEFAULT, DROP)}
+POLICIES = {
+    policy.name: policy
+    for policy in (
+        DEFAULT,
+        DROP,
+        SPEC09,
+        GOAT,
+        AGENTPG,
+        AGENTPG_SUMMARIZATION,
+        SVEN,
+        SVEN_NARRATIVE,
+        OPENCODE,
+    )
+}
 """By name, as ``Compactor(policy=...)`` and the command line take them."""

@@ -1,14 +1,13 @@
 """No summary: prune old results, then drop what is oldest behind a notice. The archive still has it all."""
 
 from .._policy import Policy
-from ..stages import Keep, PruneResults
+from ..stages import Keep, Pins, PruneResults, Tokens, Turns
 
 POLICY = Policy(
     name="drop",
-    trigger=0.80,
-    target=0.40,
-    keep=Keep(recent=0.20, turns=1),
-    prune=PruneResults(min_tokens=60),
+    keep=Keep((Tokens(target=0.20), Turns(1), Pins()), fill=True),
+    prune=PruneResults(min_tokens=60, enough=True),
     summarize=None,
     fallback=("drop",),
+    strategy="drop",
 )

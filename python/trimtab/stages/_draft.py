@@ -32,12 +32,16 @@ class Draft:
         binds_thinking: whether an edit costs all thinking. What stands in front of the edit goes too: taking thinking
             from the start is allowed, and one rule is easier to trust than two.
         frame: most tokens of a summary's envelope, its note and the acknowledgement behind it.
+        summaries: messages that are summaries of earlier compactions, beside those in our envelope.
+        placeholder: tokens of a pruned result.
     """
 
     ledger: Ledger
     pins: tuple[int, ...] = ()
     binds_thinking: bool = False
     frame: int = 160
+    summaries: tuple[int, ...] = ()
+    placeholder: int = PLACEHOLDER
 
     @cached_property
     def owner(self) -> NDArray[np.int64]:
@@ -98,9 +102,30 @@ class Draft:
         compaction = np.zeros(self.messages, dtype=bool)
         if len(self.kind):
             compaction = self.kind[np.minimum(first, len(self.kind) - 1)] == Kind.COMPACTION
-        leads = (self.role == Role.SYSTEM) | compaction
+        leads = ((self.role == Role.SYSTEM) | compaction) & ~self.summarized
         others = np.flatnonzero(~leads)
         return int(others[0]) if len(others) else self.messages
+
+    def mask(self, messages: Iterable[int]) -> NDArray[np.bool_]:
+        """True at each of these messages."""
+        found = np.zeros(self.messages, dtype=bool)
+        found[list(messages)] = True
+        return found
+
+    @cached_property
+    def summarized(self) -> NDArray[np.bool_]:
+        """Messages that are summaries of earlier compactions."""
+        found = self.mask(self.summaries)
+        found[self.owner[(self.flags & RowFlag.SUMMARY) != 0]] = True
+        return found
+
+    @cached_property
+    def begins_with_text(self) -> NDArray[np.bool_]:
+        """Cuts behind which words of user or assistant stand, and the one at the end."""
+        busy = np.isin(self.kind, (Kind.CALL, Kind.RESULT, Kind.SERVER_CALL, Kind.SERVER_RESULT))
+        found = np.ones(self.messages + 1, dtype=bool)
+        found[self.owner[busy]] = False
+        return found
 
     @cached_property
     def safe(self) -> NDArray[np.bool_]:
@@ -135,7 +160,7 @@ class Draft:
         """Messages in which the user says something, ascending: no results, no summary of ours."""
         spoken = np.isin(self.kind, (Kind.TEXT, Kind.IMAGE, Kind.DOCUMENT))
         empty = (self.flags & (RowFlag.BLANK | RowFlag.SUMMARY)) != 0
-        silent = (self.kind == Kind.TEXT) & empty
+        silent = ((self.kind == Kind.TEXT) & empty) | self.summarized[self.owner]
         return np.unique(self.owner[spoken & ~silent & (self.role[self.owner] == Role.USER)])
 
     def instructions(self) -> NDArray[np.int64]:
@@ -168,5 +193,5 @@ class Draft:
     def cost_without(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Tokens of each message once ``rows`` are pruned."""
         cost = self.cost.copy()
-        np.subtract.at(cost, self.owner[rows], self.tokens[rows] - PLACEHOLDER)
+        np.subtract.at(cost, self.owner[rows], self.tokens[rows] - self.placeholder)
         return cost

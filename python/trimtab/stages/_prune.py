@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from .._plan import Prune, Truncate
-from ._sizes import PLACEHOLDER
+from .._ledger import Kind, RowFlag
+from .._plan import Cut, Prune, Truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,21 +20,82 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PruneResults:
-    """Oldest first, no more than needed; the one that tips the scale is truncated instead.
+    """Which results lose their content, and what stands in its place.
 
     Attributes:
         min_tokens: results up to this size stay: a placeholder would hardly be smaller.
+        enough: oldest first, no more than the target needs, the one that tips the scale truncated instead; without it,
+            all that may go goes, and the summary is asked for only where that is not enough.
+        leaving: only results in messages that may be compacted.
+        longer_than: results up to this length stay, in ``unit``.
+        first: this much of the content stays, in ``unit``, with ``marker`` behind it; None leaves a placeholder.
+        unit: of the two.
+        marker: what stands where a result was cut.
+        placeholder: what stands in the place of a result; empty says how many tokens were there.
+        age: this many of the newest messages are not touched.
+        turns: this many of the newest turns are not touched.
+        protect: the newest results stay until there are more tokens of them than this.
+        minimum: it is not done for less than this, in tokens.
+        skip: results of these tools stay.
+        completed: results that report an error stay.
+        stops: what is older than the latest summary, or than a result already pruned, is not looked at.
+        when: moments at which it is done whatever the trigger says.
     """
 
-    min_tokens: int
+    min_tokens: int = 0
+    enough: bool = False
+    leaving: bool = False
+    longer_than: int = 0
+    first: int | None = None
+    unit: Literal["bytes", "chars", "utf16"] = "bytes"
+    marker: str = ""
+    placeholder: str = ""
+    age: int | None = None
+    turns: int = 0
+    protect: int = 0
+    minimum: int = 0
+    skip: tuple[str, ...] = ()
+    completed: bool = False
+    stops: bool = False
+    when: tuple[str, ...] = ()
 
     def candidates(self, draft: Draft, *, before: int, without: tuple[int, ...]) -> NDArray[np.int64]:
         """Rows that may be pruned, oldest first."""
         return draft.results(0, before, at_least=self.min_tokens, without=without)
 
-    def enough(self, draft: Draft, rows: NDArray[np.int64], need: int) -> Iterator[Edit]:
+    def select(self, draft: Draft, leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Rows whose content goes, oldest first, by all rules but the target's and the minimum's."""
+        rows = draft.results(0, self._before(draft), at_least=self.min_tokens)
+        keep = getattr(draft.ledger, self.unit)[rows] > self.longer_than
+        if self.leaving:
+            keep &= leaving[draft.owner[rows]]
+        if self.completed:
+            keep &= (draft.flags[rows] & RowFlag.ERROR) == 0
+        if self.skip:
+            keep &= ~draft.ledger.named(self.skip)[rows]
+        if self.stops:
+            keep &= rows >= self._stop(draft)
+        rows = rows[keep]
+        if self.protect:
+            newest_first = draft.tokens[rows[::-1]].cumsum()[::-1]
+            rows = rows[newest_first > self.protect]
+        found: NDArray[np.int64] = rows
+        return found
+
+    def edits(self, draft: Draft, leaving: NDArray[np.bool_]) -> Iterator[Edit]:
+        """What is done to the rows selected, if it gains enough."""
+        rows = self.select(draft, leaving)
+        if not len(rows) or (self.minimum and int(draft.tokens[rows].sum()) <= self.minimum):
+            return
+        positions = tuple(int(row) for row in rows)
+        if self.first is None:
+            yield Prune(positions, self.placeholder)
+        else:
+            yield Cut(positions, self.first, self.unit, self.marker)
+
+    def enough_of(self, draft: Draft, rows: NDArray[np.int64], need: int) -> Iterator[Edit]:
         """Edits of ``rows`` that take off at least ``need`` tokens, and hardly more."""
-        gains = (draft.tokens[rows] - PLACEHOLDER).cumsum()
+        gains = (draft.tokens[rows] - draft.placeholder).cumsum()
         last = int(gains.searchsorted(need))
         before = int(gains[last - 1]) if last else 0
         tipping = int(rows[last])
@@ -46,3 +107,18 @@ class PruneResults:
             whole.append(tipping)
         if whole:
             yield Prune(tuple(whole))
+
+    def _before(self, draft: Draft) -> int:
+        """The first message that is not touched."""
+        before = draft.messages
+        if self.age is not None:
+            before = min(before, draft.messages - max(self.age, 0))
+        if self.turns:
+            began = draft.requests()
+            before = min(before, int(began[-self.turns]) if len(began) >= self.turns else 0)
+        return max(before, 0)
+
+    def _stop(self, draft: Draft) -> int:
+        """The first row behind the latest summary and the newest result already pruned."""
+        done = (draft.kind == Kind.RESULT) & ((draft.flags & RowFlag.PRUNED) != 0)
+        return int((done | draft.summarized[draft.owner]).nonzero()[0].max(initial=-1)) + 1

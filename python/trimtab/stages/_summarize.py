@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from .. import _core
 from .._plan import Prune, Summarize, Truncate
-from ._sizes import PLACEHOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from .._plan import Edit
     from ._draft import Draft
+    from ._template import Template
 
 SMALLEST = 48
 """A truncated result keeps at least this: less would not hold the notice and a line."""
@@ -31,12 +31,30 @@ class SummarizeZone:
         min_tokens: least limit of a summary.
         max_tokens: most of one, but for room that nothing else can use.
         spare: share of the target that may be left over before older groups are let in.
+        template: how a model is asked; None asks as the summarizer does by itself.
+        model: who is asked; None is the session's own model, or the summarizer's.
     """
 
     share: float
     min_tokens: int
     max_tokens: int
     spare: float = 0.05
+    template: Template | None = None
+    model: str | None = None
+
+    def zone(self, draft: Draft, leaving: NDArray[np.bool_], *, whole: bool) -> Summarize | None:
+        """A summary in the place of the messages that are ``leaving``; None where there are none.
+
+        Its limit is ``max_tokens``; unless ``whole``, no more than a third of what it replaces.
+        """
+        gone = leaving.nonzero()[0]
+        if not len(gone):
+            return None
+        start, stop = draft.head, int(gone[-1]) + 1
+        keep = tuple(int(m) for m in (~leaving[start:stop]).nonzero()[0] + start)
+        replaced = int(draft.cost[gone].sum())
+        limit = self.max_tokens if whole else min(self.max_tokens, max(replaced // 3, 1))
+        return Summarize(start, stop, limit, keep)
 
     def limit(self, target: int) -> int:
         """Most tokens of the summary; never more than a third of the target."""
@@ -103,10 +121,10 @@ class SummarizeZone:
 
 def _give_back(draft: Draft, pruned: NDArray[np.int64], left: int) -> tuple[int, int, int]:
     """How many of the newest pruned rows fit whole, what part of the next one does, and what is left then."""
-    gains = (draft.tokens[pruned[::-1]] - PLACEHOLDER).cumsum()
+    gains = (draft.tokens[pruned[::-1]] - draft.placeholder).cumsum()
     returned = int(gains.searchsorted(left, side="right"))
     if returned:
         left -= int(gains[returned - 1])
     if returned < len(pruned) and left > 2 * SMALLEST:
-        return returned, left + PLACEHOLDER, 0
+        return returned, left + draft.placeholder, 0
     return returned, 0, left

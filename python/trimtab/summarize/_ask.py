@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from .._messages import Message, Provider
+    from ..stages import Template
+    from ._request import Request
 
 TASK = """\
 Write it under these headings, leaving out those for which there is nothing:
@@ -82,6 +84,9 @@ class Ask:
         task: what the summary is to hold.
         correction: what was wrong with the answer before, None the first time.
         nonce: what makes the boundary around the messages one that they cannot hold; fresh with every ask.
+        template: how a policy asks; None asks by ``task``.
+        model: whom a policy asks; None is the summarizer's own choice.
+        context: lines that a hook adds to what is asked.
     """
 
     messages: tuple[Message, ...]
@@ -95,6 +100,20 @@ class Ask:
     task: str = TASK
     correction: str | None = None
     nonce: str = field(default_factory=lambda: os.urandom(6).hex(), compare=False)
+
+    template: Template | None = None
+    model: str | None = None
+    context: str | None = None
+
+    def request(self) -> Request:
+        """What a policy's template makes of it: model, system text, messages, limit, and never a tool.
+
+        Raises:
+            ValueError: the policy has no template and leaves the asking to the summarizer.
+        """
+        from ._request import request  # noqa: PLC0415 - only models read it
+
+        return request(self)
 
     def render(self) -> Prompt:
         """The ask as a model reads it: the same text each time.

@@ -53,6 +53,7 @@ def render(ask: Ask) -> Prompt:
     said = [Said(one.at, one.who, sendable(one.text)) for one in spoken(ask.messages)]
     previous, wanted = sendable(ask.previous or ""), sendable(ask.instructions or "")
     nonce = _fresh(ask.nonce, [previous, wanted, *(part for one in said for part in (one.who, one.text))])
+    task = ask.task if ask.template is None else ask.template.task(ask.context)
     lines = []
     if previous:
         lines += ["The summary so far; bring it up to date, and repeat none of it beside itself:"]
@@ -68,7 +69,7 @@ def render(ask: Ask) -> Prompt:
         lines.append(f"Your answer before this one could not be used: {ask.correction}. Write it anew, without that.")
     lines.append(f"Write the summary now: text only, at most {ask.max_tokens:,} tokens.")
     words = max(ask.max_tokens * 2 // 3, 1)
-    system = SYSTEM.format(task=sendable(ask.task), nonce=nonce, tokens=ask.max_tokens, words=words)
+    system = SYSTEM.format(task=sendable(task), nonce=nonce, tokens=ask.max_tokens, words=words)
     return Prompt(system, "\n".join(lines), nonce)
 
 

@@ -1,0 +1,98 @@
+"""The gate before a call: what it has learned of the session, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ._usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ._budget import Terms
+    from ._flow import Compaction
+    from ._messages import Message
+    from ._policy import Policy
+
+STUCK = 3
+"""Rounds without progress after which automatic compaction rests until the list has changed its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What goes into the call.
+
+    Attributes:
+        messages: the list to send; the caller's own, the very same object, where nothing was done.
+        request: keywords of the provider's call: the messages, and the system text where it was given.
+        compaction: what was done, None where nothing was.
+        reason: why nothing was done although the trigger was passed; empty otherwise.
+    """
+
+    messages: Sequence[Message]
+    request: dict[str, Any]
+    compaction: Compaction | None = None
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Gate:
+    """What is known of a session between calls.
+
+    Attributes:
+        factor: what a counted token came to on average.
+        usage: what the last call was charged; None before the first, and after a compaction.
+        seen: tokens of messages, system and tools that ``fit`` counted last, for the next ``record``.
+        turn: number of tool batches since the user spoke.
+        stuck: rounds without progress in a row.
+    """
+
+    factor: float = 1.0
+    usage: Usage | None = None
+    seen: int = 0
+    turn: int = 0
+    stuck: int = 0
+    read: int = 0
+    written: int = 0
+    known: list[str] = field(default_factory=list)
+
+    def moment(self, when: str) -> None:
+        """Counts tool batches, from the user's words on."""
+        self.turn = 0 if when == "before_call" else self.turn + (when == "after_tool_batch")
+
+    def record(self, usage: object, policy: Policy) -> None:
+        """Learns from what the last call was charged."""
+        charged = Usage.of(usage)
+        self.usage = charged
+        self.read += charged.cache_read
+        self.written += charged.cache_write
+        learns = policy.counter.learns if policy.counter else None
+        if learns:
+            prompt = sum(getattr(charged, name) for name in learns.terms)
+            self.factor = learns.learned(self.factor, prompt, self.seen)
+
+    def terms(self, terms: Terms, policy: Policy) -> Terms:
+        """The terms of the next call, with what was charged for the last."""
+        self.seen = terms.messages + terms.system + terms.tools
+        terms = replace(terms, factor=self.factor)
+        if self.usage is None:
+            # Before the first call nothing was charged; what was counted stands in, so that a long list is seen.
+            return replace(terms, input=self.seen)
+        charged = self.usage
+        if policy.counter is not None and policy.counter.asks:
+            terms = replace(terms, messages=charged.prompt + charged.output)
+        return replace(
+            terms,
+            input=charged.input,
+            cache_read=charged.cache_read,
+            cache_write=charged.cache_write,
+            answered=charged.output,
+        )
+
+    def done(self, compaction: Compaction) -> None:
+        """Takes note of a round: what was charged is of another list now."""
+        progress = compaction.ref is not None
+        self.stuck = 0 if progress else self.stuck + 1
+        if progress:
+            self.usage = None

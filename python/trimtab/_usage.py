@@ -1,0 +1,61 @@
+"""What a provider charged for one call, in one form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call was charged, in tokens.
+
+    Attributes:
+        input: of the prompt, without what a cache gave or took.
+        output: of the answer.
+        cache_read: of the prompt, from a cache.
+        cache_write: of the prompt, into a cache.
+    """
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+    @property
+    def prompt(self) -> int:
+        """The whole prompt, wherever it came from."""
+        return self.input + self.cache_read + self.cache_write
+
+    @classmethod
+    def of(cls, usage: object) -> Self:
+        """The usage of an answer, as any provider gives it: a dict or an object of its SDK.
+
+        Raises:
+            ValueError: it names no tokens of a prompt.
+        """
+        if isinstance(usage, cls):
+            return usage
+
+        def get(*names: str) -> int | None:
+            found = (_get(usage, name) for name in names)
+            return next((value for value in found if isinstance(value, int)), None)
+
+        prompt = get("input_tokens", "input", "prompt_tokens", "inputTokens", "prompt_token_count", "promptTokenCount")
+        if prompt is None:
+            msg = f"usage names no tokens of a prompt: got {usage!r}"
+            raise ValueError(msg)
+        output = get("output_tokens", "output", "completion_tokens", "outputTokens", "candidates_token_count")
+        read = get("cache_read_input_tokens", "cache_read", "cacheReadInputTokens")
+        write = get("cache_creation_input_tokens", "cache_write", "cacheWriteInputTokens")
+        if read is None:  # OpenAI counts what a cache gave within the prompt
+            details = _get(usage, "prompt_tokens_details") or _get(usage, "input_tokens_details")
+            cached = _get(details, "cached_tokens")
+            read = cached if isinstance(cached, int) else 0
+            prompt -= read
+        return cls(prompt, output or 0, read, write or 0)
+
+
+def _get(value: object, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
