@@ -56,6 +56,7 @@ summaries: .venv/dev ## what the offline summarizer keeps, beside simpler extrac
 
 bench-count: .venv/rivals ## counting beside tiktoken and four others: MB/s, ratios, mismatches
 	@$(BIN)/python benches/count.py $(ARGS)
+	@$(BIN)/python benches/calls.py
 
 record: .venv/dev ## the example session, recorded anew on the repository as it is
 	@$(BIN)/python examples/record.py

@@ -14,6 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import _corpora
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -123,6 +125,12 @@ def vocabularies() -> None:
             raise ValueError(msg)
         (FOLDER / "tiktoken" / hashlib.sha1(asked["address"].encode()).hexdigest()).write_bytes(ranks)
         (FOLDER / f"{encoding}.json").write_text(json.dumps(_tokenizer_json(tokens, pattern)))
+
+
+def write(corpus: str) -> None:
+    """Writes a corpus where a process of its own finds it."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / f"{corpus}.json").write_text(json.dumps(_corpora.corpus(corpus)))
 
 
 def _tokenizer_json(tokens: list[bytes], pattern: str) -> dict:

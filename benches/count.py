@@ -177,7 +177,7 @@ def main() -> int:
     rows: list[Row] = []
     for corpus in options.corpus or _corpora.NAMES:
         texts = _corpora.corpus(corpus)
-        (_rivals.FOLDER / f"{corpus}.json").write_text(json.dumps(texts))
+        _rivals.write(corpus)
         size = _corpora.size(texts)
         for threads in options.threads or (1, 2):
             for encoding in options.encoding or _rivals.ENCODINGS:

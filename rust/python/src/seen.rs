@@ -29,7 +29,6 @@ impl Seen {
         let known = walk(message, 0, &mut |mark, leaf| {
             self.marks.push(mark);
             self.leaves.extend(leaf.map(|leaf| leaf.clone().unbind()));
-            true
         });
         if !known {
             self.marks.truncate(marks);
@@ -51,48 +50,70 @@ impl Seen {
     /// How many of `messages` in front are what they were.
     pub fn same<'py>(&self, messages: impl Iterator<Item = Bound<'py, PyAny>>) -> usize {
         let mut at = 0;
-        let same = |(message, end): (Bound<'py, PyAny>, &usize)| {
-            let as_before = walk(&message, 0, &mut |mark, _| {
-                let expected = self.marks.get(at) == Some(&mark);
-                at += 1;
-                expected
-            });
-            as_before && at == *end
-        };
+        let same = |(message, end): (Bound<'py, PyAny>, &usize)| self.matches(&message, &mut at, 0) && at == *end;
         messages.zip(&self.ends).map(same).take_while(|same| *same).count()
     }
+
+    /// Whether `object` is what the marks from `at` on say; moves behind them.
+    fn matches(&self, object: &Bound<'_, PyAny>, at: &mut usize, depth: usize) -> bool {
+        let Some(&mark) = self.marks.get(*at) else { return false };
+        *at += 1;
+        if mark == address(object) {
+            return true; // a leaf, which is kept alive, so it need not even be looked at
+        }
+        let mut inside = |value: &Bound<'_, PyAny>| self.matches(value, at, depth + 1);
+        if depth > MAX_DEPTH {
+            false
+        } else if let Ok(dict) = object.cast_exact::<PyDict>() {
+            mark == container(dict.len(), DICT) && dict.iter().all(|(key, value)| inside(&key) && inside(&value))
+        } else if let Ok(list) = object.cast_exact::<PyList>() {
+            mark == container(list.len(), LIST) && list.iter().all(|item| inside(&item))
+        } else if let Ok(tuple) = object.cast_exact::<PyTuple>() {
+            mark == container(tuple.len(), TUPLE) && tuple.iter().all(|item| inside(&item))
+        } else {
+            false
+        }
+    }
 }
+
+/// Kinds of container, in the low bits of a mark: odd, because objects stand at even addresses.
+const DICT: usize = 0b011;
+const LIST: usize = 0b101;
+const TUPLE: usize = 0b111;
 
 /// Stands for a message that holds what cannot be known again. Odd, and no container's mark.
 const UNKNOWN: usize = 1;
 
-/// Shows `visit` all that `object` is made of; false as soon as `visit` says so, or something may change unseen.
+/// Shows `visit` all that `object` is made of; false where something in it may change unseen.
 fn walk<'py>(
     object: &Bound<'py, PyAny>,
     depth: usize,
-    visit: &mut impl FnMut(usize, Option<&Bound<'py, PyAny>>) -> bool,
+    visit: &mut impl FnMut(usize, Option<&Bound<'py, PyAny>>),
 ) -> bool {
-    if object.is_instance_of::<PyString>() {
-        return visit(address(object), Some(object));
-    }
     if depth > MAX_DEPTH {
         return false;
     }
     if let Ok(dict) = object.cast_exact::<PyDict>() {
-        return visit(container(dict.len(), 0b011), None)
-            && dict.iter().all(|(key, value)| walk(&key, depth + 1, visit) && walk(&value, depth + 1, visit));
+        visit(container(dict.len(), DICT), None);
+        return dict.iter().all(|(key, value)| walk(&key, depth + 1, visit) && walk(&value, depth + 1, visit));
     }
     if let Ok(list) = object.cast_exact::<PyList>() {
-        return visit(container(list.len(), 0b101), None) && list.iter().all(|item| walk(&item, depth + 1, visit));
+        visit(container(list.len(), LIST), None);
+        return list.iter().all(|item| walk(&item, depth + 1, visit));
     }
     if let Ok(tuple) = object.cast_exact::<PyTuple>() {
-        return visit(container(tuple.len(), 0b111), None) && tuple.iter().all(|item| walk(&item, depth + 1, visit));
+        visit(container(tuple.len(), TUPLE), None);
+        return tuple.iter().all(|item| walk(&item, depth + 1, visit));
     }
     let fixed = object.is_none()
+        || object.is_instance_of::<PyString>()
         || object.is_exact_instance_of::<PyBool>()
         || object.is_exact_instance_of::<PyInt>()
         || object.is_exact_instance_of::<PyFloat>();
-    fixed && visit(address(object), Some(object))
+    if fixed {
+        visit(address(object), Some(object));
+    }
+    fixed
 }
 
 fn address(object: &Bound<'_, PyAny>) -> usize {
@@ -100,7 +121,6 @@ fn address(object: &Bound<'_, PyAny>) -> usize {
     pointer as usize
 }
 
-/// An odd number: objects stand at even addresses.
 fn container(length: usize, kind: usize) -> usize {
     length << 3 | kind
 }
