@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help demo test lint sessions summaries startup bench-count record clean
+.PHONY: help demo test lint sessions summaries sdks startup bench-count record clean
 
 help:            ## the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1 - /'
@@ -61,6 +61,9 @@ bench-count: .venv/rivals ## counting beside tiktoken and four others: MB/s, rat
 record: .venv/dev ## the example session, recorded anew on the repository as it is
 	@$(BIN)/python examples/record.py
 	@$(BIN)/python -m pytest -m slow tests/test_examples.py
+
+sdks: .venv/dev ## releases of the summarizers' clients, each through the matrix of failures
+	$(BIN)/python -m pytest -s -m slow tests/test_summarize_sdks.py
 
 startup: .venv/dev ## what an import and the first calls cost
 	@$(BIN)/python benches/startup.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -34,3 +35,14 @@ def test_its_numbers_and_names_are_the_defaults() -> None:
         assert name in DOCS
     assert all(f"trimtab[{name}]" in DOCS for name in ("anthropic", "openai"))
     assert trimtab.SummaryError.__name__ in DOCS
+
+
+def test_its_commands_are_ones_that_the_command_line_takes() -> None:
+    from trimtab import cli
+
+    commands = re.findall(r"^\$ trimtab (.*)$", DOCS, flags=re.M)
+    assert len(commands) >= 3
+    for command in commands:
+        options = cli.parser().parse_args(shlex.split(command))
+        assert options.summarizer != "offline"
+    assert f"exit code {cli.UNAVAILABLE}" in DOCS

@@ -1,7 +1,8 @@
 """The command line: a file a verb, data on stdout, notes on stderr.
 
 Exit codes: 0 done; 1 the answer is no; 64 wrong usage; 65 the input cannot be used (missing, unreadable, no messages);
-74 an output or the archive cannot be written or read; 130 interrupted. Never 2: hosts of agents take 2 as a veto.
+69 no summary could be had and nothing else was to take its place (``--no-fallback``); 74 an output or the archive
+cannot be written or read; 130 interrupted. Never 2: hosts of agents take 2 as a veto.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ import sys
 from typing import TYPE_CHECKING, Never
 
 from .. import __version__
-from .._errors import ArchiveError, Error
+from .._errors import ArchiveError, Error, SummaryError
 from . import compact, count, plan, restore, truncate, validate
 from ._say import warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OK, NO, USAGE, DATA, IO, INTERRUPTED = 0, 1, 64, 65, 74, 130
+OK, NO, USAGE, DATA, UNAVAILABLE, IO, INTERRUPTED = 0, 1, 64, 65, 69, 74, 130
 
 EXAMPLES = """examples:
   trimtab count session.jsonl
@@ -29,7 +30,8 @@ EXAMPLES = """examples:
   make 2>&1 | trimtab truncate --category head-tail --tokens 4k
   trimtab restore REF -o original.json
 
-exit codes: 0 done, 1 the answer is no, 64 usage, 65 bad input, 74 output or archive, 130 interrupted
+exit codes: 0 done, 1 the answer is no, 64 usage, 65 bad input, 69 no summary,
+  74 output or archive, 130 interrupted
 nothing leaves this machine: there is no telemetry, and the default summarizer uses no model"""
 
 
@@ -83,9 +85,11 @@ def _failed(error: Exception) -> int:
     warn(f"trimtab: {error}" if str(error) else f"trimtab: {type(error).__name__}")
     if isinstance(error, ArchiveError | OSError):
         return IO
+    if isinstance(error, SummaryError):
+        return UNAVAILABLE
     if isinstance(error, Error):
         return DATA
-    if isinstance(error, ValueError | TypeError):
+    if isinstance(error, ValueError | TypeError | ImportError):
         return USAGE
     warn("  this is a defect of trimtab; --debug shows where")
     return DATA

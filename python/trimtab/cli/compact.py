@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ._files import archive_url, to_text, write
 from ._input import add_file, model_of, sendable, target
 from ._say import answer, say, warn
+from ._summarizer import add_summarizer, policy, summarizer
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +26,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", default="-", help="where to; stdout otherwise")
     parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
     parser.add_argument("--target", type=target, help="tokens (20k) or share (0.5, 50%%); the policy's otherwise")
-    parser.add_argument("--summarizer", default="offline", help="who writes the summary; default: %(default)s")
+    add_summarizer(parser)
     parser.add_argument("--instructions", metavar="TEXT", help="what the summary is to stress")
     parser.add_argument("--pin", metavar="TEXT", action="append", default=[], help="keep messages that hold TEXT")
     parser.add_argument("--archive", metavar="URL", help="sqlite:///PATH or memory; default: in the data folder")
@@ -43,8 +44,8 @@ def run(options: argparse.Namespace) -> int:
         model_of(options, found),
         provider=found.provider,
         window=options.window,
-        policy=options.policy,
-        summarizer=options.summarizer,
+        policy=policy(options),
+        summarizer=summarizer(options),
         archive=url,
         session=options.session,
     )
@@ -87,6 +88,7 @@ def _report(done: Compaction, url: str) -> dict[str, Any]:
         "summarized": left if isinstance(zone, Summarize) else 0,
         "dropped": left if isinstance(zone, Drop) else 0,
         "summarizer": done.summarizer,
+        "usage": done.usage,
         "reason": done.reason,
         "ref": done.ref,
         "archive": None if url == "memory" else url,
@@ -112,6 +114,8 @@ def _print(report: dict[str, Any], output: str) -> None:
         if count := report[name]:
             by = f", by {report['summarizer']}" if name == "summarized" else ""
             line(f"  {name:11} {count:,} {what}{'s' if count > 1 else ''}{by}")
+    if report["usage"]:
+        line(f"  charged     {_charged(report['usage'])}")
     if ";" in report["reason"]:
         line(f"  note        {report['reason'].split(';', 1)[1].strip()}")
     if report["archive"]:
@@ -120,3 +124,10 @@ def _print(report: dict[str, Any], output: str) -> None:
         line(f"  undo        trimtab restore {report['ref']}{place}")
     else:
         line("  archive     in memory: gone now, there is no way back")
+
+
+def _charged(usage: dict[str, float]) -> str:
+    """What the summary cost, in a line."""
+    read = sum(usage.get(f"{kind}input_tokens", 0) for kind in ("", "cache_read_", "cache_creation_"))
+    cost = f", ${usage['cost']:.4f}" if "cost" in usage else ""
+    return f"{read:,.0f} tokens in, {usage.get('output_tokens', 0):,.0f} out{cost}"

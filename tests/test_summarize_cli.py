@@ -1,0 +1,120 @@
+"""A summarizer on the command line: named, pointed somewhere, timed, and refused with what to do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import loopback
+from checker import check
+from loopback import DIALECTS, Reply
+from transcripts import transcript
+
+TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
+SUMMARY = "The tests were mended; nothing is open."
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    Path("s.json").write_text(json.dumps(transcript(TALK, provider="anthropic")))
+
+
+def run(*words: str, code: str = "") -> subprocess.CompletedProcess[str]:
+    """The command, in a process of its own; ``code`` runs before it."""
+    start = f"{code}\nimport sys\nfrom trimtab.cli import main\nsys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", start, "compact", "s.json", "--model", "gpt-5.5", "--target", "0.5", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
+def test_a_model_writes_and_what_it_cost_is_said(httpserver, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dialect = DIALECTS[kind]
+    seen = loopback.serve(httpserver, dialect, [Reply(dialect.body(SUMMARY))])
+    monkeypatch.setenv(f"{kind.upper()}_API_KEY", "not-a-key")
+    url = httpserver.url_for("" if kind == "anthropic" else "/v1").rstrip("/")
+    options = ["--summarizer", kind, "--summarizer-url", url, "--summarizer-model", "claude-haiku-4-5"]
+    done = run(*options, "--summarizer-timeout", "50", "-o", "out.json")
+    assert done.returncode == 0, done.stderr
+    assert f"by {kind}:claude-haiku-4-5" in done.stdout
+    assert "charged     1,000 tokens in, 50 out, $0.0013" in done.stdout
+    assert seen[0]["model"] == "claude-haiku-4-5"
+    smaller = json.loads(Path("out.json").read_text())
+    assert SUMMARY in smaller[0]["content"]
+    assert check(smaller, "anthropic") == []
+    report = json.loads(run(*options, "-o", "again.json", "--json").stdout)
+    assert report["usage"] == {"calls": 1, "input_tokens": 1000, "output_tokens": 50, "cost": 0.00125} | (
+        {} if kind == "anthropic" else {"cache_read_input_tokens": 0}
+    )
+
+
+def test_a_program_writes() -> None:
+    script = Path("sum.py")
+    script.write_text("import sys\nprint(len(sys.stdin.read()), 'characters', sys.argv[1:])")
+    done = run("--summarizer", f"cmd:{sys.executable} sum.py 'one word' two", "-o", "out.json")
+    assert done.returncode == 0, done.stderr
+    assert "characters ['one word', 'two']" in json.loads(Path("out.json").read_text())[0]["content"]
+
+
+def test_a_failure_is_noted_and_the_offline_summary_written() -> None:
+    done = run("--summarizer", "cmd:false", "-o", "out.json")
+    assert done.returncode == 0
+    assert "by offline" in done.stdout
+    assert "note        cmd:false failed: exit code 1" in done.stdout
+
+
+def test_without_a_fallback_a_failure_is_exit_code_69_and_nothing_is_written() -> None:
+    done = run("--summarizer", "cmd:false", "--no-fallback", "-o", "out.json")
+    assert done.returncode == 69
+    assert done.stderr == "trimtab: cmd:false failed: exit code 1\n"
+    assert not Path("out.json").exists()
+
+
+def test_its_time_is_over_when_it_is() -> None:
+    options = ["--summarizer", "cmd:sleep 60", "--summarizer-timeout", "0.5", "--no-fallback"]
+    done = run(*options)
+    assert done.returncode == 69
+    assert "no answer in time; the 0.5 s are over" in done.stderr
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
+def test_a_client_that_is_not_installed_is_a_usage_error_that_says_what_to_type(kind: str) -> None:
+    hidden = (
+        f"import importlib.util as u; real = u.find_spec\nu.find_spec = lambda n: n != {kind!r} and real(n) or None"
+    )
+    done = run("--summarizer", kind, code=hidden)
+    assert done.returncode == 64
+    needs = f'the summarizer {kind} needs the package {kind}: pip install "trimtab[{kind}]"'
+    assert done.stderr == f"trimtab: {needs}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--summarizer", "gpt"], "unknown summarizer 'gpt'"),
+        (["--summarizer", "cmd:"], "name of a program"),
+        (["--summarizer", "cmd:'"], "cannot read the summarizer"),
+        (["--summarizer-url", "http://localhost"], "goes with --summarizer anthropic or openai"),
+        (["--summarizer", "cmd:x", "--summarizer-model", "m"], "goes with --summarizer anthropic or openai"),
+        (["--summarizer-timeout", "5"], "the offline one computes"),
+        (["--summarizer", "cmd:x", "--summarizer-timeout", "0"], "is no time"),
+        (["--summarizer", "cmd:x", "--summarizer-timeout", "soon"], "is no time"),
+        (["--no-fallback", "--policy", "boldest"], "unknown policy"),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error(words: list[str], why: str) -> None:
+    done = run(*words)
+    assert done.returncode == 64
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_help_stays_on_a_screen() -> None:
+    command = [sys.executable, "-m", "trimtab", "compact", "--help"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert len(shown.stdout.splitlines()) <= 50

@@ -1,0 +1,116 @@
+"""A server that fails as providers do, and judges who called it: nothing it finds may be left."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from llmock.scenarios import Delay
+
+import loopback
+import trimtab
+from checker import check
+from transcripts import transcript
+from trimtab.summarize import Anthropic, Limits, OpenAI
+
+TALK = transcript(" ".join("u:60 a:90" for _ in range(30)))
+WRITERS = {"anthropic": Anthropic, "openai": OpenAI}
+SUMMARY = "The tests were mended; nothing is open."
+
+
+def compacted(llmock, kind: str, path: str, seconds: float = 30.0) -> trimtab.Compaction:
+    """A compaction through the real client against the server; the result is valid whatever happens."""
+    llmock.reply(SUMMARY, times=None)
+    writer = WRITERS[kind](base_url=llmock.base_url(kind), api_key="k", limits=Limits(seconds, pause=0.2))
+    cm = trimtab.Compactor("gpt-5.5", summarizer=writer)
+    start = time.monotonic()
+    done = cm.compact(TALK, target=0.5) if path == "compact" else asyncio.run(cm.acompact(TALK, target=0.5))
+    assert loopback.elapsed(start) < seconds + 5
+    assert check(list(done.messages), "anthropic") == []
+    assert cm.restore(done.ref) == TALK
+    return done
+
+
+both = pytest.mark.parametrize("kind", WRITERS)
+ways = pytest.mark.parametrize("path", ["compact", "acompact"])
+
+
+@both
+@ways
+def test_a_good_answer_is_taken(llmock, kind: str, path: str) -> None:
+    done = compacted(llmock, kind, path)
+    assert done.summarizer.startswith(kind)
+    assert SUMMARY in done.messages[0]["content"]
+    assert len(llmock.requests) == 1
+    llmock.assert_resilient(strict=True)
+
+
+@both
+@ways
+@pytest.mark.parametrize("status", [429, 500, 503, 504, 529])
+def test_what_passes_is_outlived(llmock, kind: str, path: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("random.random", lambda: 0.9)
+    llmock.fail(status, times=2)
+    assert compacted(llmock, kind, path).summarizer.startswith(kind)
+    assert len(llmock.requests) == 3
+    llmock.assert_resilient(strict=True)
+
+
+@both
+@ways
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413])
+def test_what_does_not_pass_is_not_tried_again(llmock, kind: str, path: str, status: int) -> None:
+    llmock.fail(status, times=None)
+    assert compacted(llmock, kind, path).summarizer == "offline"
+    assert len(llmock.requests) == 1
+    llmock.assert_resilient(strict=True)
+
+
+@both
+@ways
+def test_a_rate_limit_is_waited_out(llmock, kind: str, path: str) -> None:
+    llmock.rate_limit(times=2, retry_after=0.3)
+    start = time.monotonic()
+    assert compacted(llmock, kind, path).summarizer.startswith(kind)
+    assert loopback.elapsed(start) > 0.6
+    llmock.assert_resilient(strict=True)
+
+
+@both
+@ways
+def test_an_outage_ends_in_the_offline_summary(llmock, kind: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("random.random", lambda: 0.9)
+    llmock.outage()
+    assert compacted(llmock, kind, path).summarizer == "offline"
+    assert len(llmock.requests) == 3
+    llmock.assert_resilient(strict=True)
+
+
+@both
+@ways
+def test_a_prompt_that_is_too_long_is_not_sent_again(llmock, kind: str, path: str) -> None:
+    llmock.context_overflow(times=None)
+    done = compacted(llmock, kind, path)
+    assert done.summarizer == "offline"
+    assert "maximum context length" in done.reason
+    llmock.assert_resilient(strict=True)
+
+
+@both
+@ways
+def test_a_tool_call_is_no_summary(llmock, kind: str, path: str) -> None:
+    llmock.call_tool("Bash", {"command": "rm -rf /"}, times=None)
+    done = compacted(llmock, kind, path)
+    assert done.summarizer == "offline"
+    assert len(llmock.requests) == 2
+    assert "not text alone" in done.reason
+
+
+@both
+@ways
+def test_one_that_takes_too_long_is_left(llmock, kind: str, path: str) -> None:
+    llmock.add(Delay(3.0, times=None))
+    done = compacted(llmock, kind, path, seconds=0.7)
+    assert done.summarizer == "offline"
+    assert "no answer in time" in done.reason

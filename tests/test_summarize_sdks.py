@@ -1,0 +1,47 @@
+"""Releases of the clients that changed something, each in a folder of its own, through the same matrix (make sdks)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "target" / "sdks"
+RELEASES = [
+    "anthropic==0.121.0",
+    "anthropic==1.0.0",
+    "anthropic==1.17.0",
+    "anthropic==2.0.0",
+    "anthropic==2.12.0",
+    "openai==1.66.0",
+    "openai==1.109.1",
+    "openai==2.0.0",
+    "openai==3.0.0",
+    "openai==3.54.0",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_release_goes_through_the_matrix(release: str) -> None:
+    folder = FOLDER / release
+    package, _, version = release.partition("==")
+    if not (folder / package).is_dir():
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder]
+        subprocess.run([*install, release], check=True)
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    code = f"import {package}; print({package}.__version__, {package}.__file__)"
+    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout.split() == [version, str(folder / package / "__init__.py")]
+    words = f"{package} and (goes_wrong or real_clients or cancelling or no_key)"
+    files = [str(ROOT / "tests" / name) for name in ("test_summarize_matrix.py", "test_summarize.py")]
+    command = [sys.executable, "-m", "pytest", "-x", "-k", words, *files]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4_000:]
+    last = done.stdout.strip().splitlines()[-1]
+    print(release, last)
+    assert int(last.split(" passed")[0].split()[-1]) > 100, last
