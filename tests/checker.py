@@ -6,6 +6,8 @@ message, and only if that holds the rules between them. It judges no sizes (toke
 can know (whether a signature is genuine, to which stored reasoning a call belongs).
 """
 
+import checker_more
+
 
 def _table(text):
     """The known types, each with its required fields: ``"text:text tool_use:id,name,input"``."""
@@ -54,11 +56,10 @@ def check(messages, provider, *, in_flight=False, prefill=True, thinking=None):
     `in_flight`: calls of the last assistant turn may be open, with nothing but some of their results behind them.
     `prefill`: the model lets an assistant message end the list. `thinking`: on, off, or None if not known.
     """
-    shape = {"anthropic": _message, "openai_chat": _chat_shape, "openai_responses": _responses_shape}[provider]
-    rules = {"anthropic": _anthropic, "openai_chat": _chat, "openai_responses": _responses}[provider]
+    shape, rules = JUDGES[provider]
     if not isinstance(messages, list) or not messages:
         return ["messages: empty_messages: a list of at least one message is required"]
-    shapes = (shape(m, ROLES[provider]) if isinstance(m, dict) else [("wrong_type", "no dict")] for m in messages)
+    shapes = (shape(m, ROLES.get(provider)) if isinstance(m, dict) else [("wrong_type", "no dict")] for m in messages)
     found = [(i, *finding) for i, findings in enumerate(shapes) for finding in findings]
     found = found or sorted(rules(messages, in_flight, prefill, thinking))
     return [f"messages[{i}]: {code}: {what}" for i, code, what in found]
@@ -297,3 +298,12 @@ def _responses(items, in_flight, *_):
     for ref, i in calls.items():
         if ref not in answered and not (in_flight and i >= start):
             yield i, "call_without_output", f"no output for {ref}"
+
+
+JUDGES = {
+    "anthropic": (_message, _anthropic),
+    "openai_chat": (_chat_shape, _chat),
+    "openai_responses": (_responses_shape, _responses),
+    "bedrock": (lambda message, _: checker_more.bedrock_shape(message), checker_more.bedrock),
+    "gemini": (lambda content, _: checker_more.gemini_shape(content), checker_more.gemini),
+}

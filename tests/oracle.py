@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 TEXT, CALL, RESULT, THINKING, IMAGE, DOCUMENT, SERVER_CALL, SERVER_RESULT, COMPACTION, OPAQUE = range(10)
 USER, ASSISTANT, SYSTEM, TOOL, OTHER = range(5)
-ROLES = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM, "developer": SYSTEM, "tool": TOOL}
+ROLES = {"user": USER, "assistant": ASSISTANT, "model": ASSISTANT, "system": SYSTEM, "developer": SYSTEM, "tool": TOOL}
 UNKNOWN_IMAGE = 1_560
 
 
@@ -36,7 +36,13 @@ def compact(value):
 
 def rows(messages, provider):
     """All rows of a transcript, in order."""
-    read = {"anthropic": _anthropic, "openai_chat": _chat, "openai_responses": _responses}[provider]
+    read = {
+        "anthropic": _anthropic,
+        "openai_chat": _chat,
+        "openai_responses": _responses,
+        "bedrock": lambda message: (ROLES[message["role"]], [_converse(block) for block in message["content"]]),
+        "gemini": lambda content: (ROLES[content["role"]], [_part(part) for part in content["parts"]]),
+    }[provider]
     found = []
     for owner, message in enumerate(messages):
         role, blocks = read(message)
@@ -106,6 +112,43 @@ def _chat(message):
         pieces = [function["name"], function["arguments"]]
         blocks.append({"kind": CALL, "id": call["id"], "name": function["name"], "pieces": pieces})
     return role, blocks
+
+
+def _converse(block):
+    (kind, held), *_ = block.items()
+    match kind:
+        case "text":
+            return {"kind": TEXT, "name": kind, "pieces": [held]}
+        case "reasoningContent":
+            return {"kind": THINKING, "name": kind, "pieces": [held["reasoningText"]["text"]]}
+        case "toolUse":
+            pieces = [held["name"], compact(held["input"])]
+            return {"kind": CALL, "id": held["toolUseId"], "name": held["name"], "pieces": pieces}
+        case "toolResult":
+            pieces = [part["text"] if "text" in part else compact(part["json"]) for part in held["content"]]
+            return {"kind": RESULT, "id": held["toolUseId"], "name": kind, "pieces": pieces}
+        case "image":
+            return {"kind": IMAGE, "name": kind, "media": image(held["source"]["bytes"])}
+        case _:
+            return {"kind": OPAQUE, "name": kind, "pieces": [compact(block)]}
+
+
+def _part(part):
+    (kind, held), *_ = part.items()
+    match kind:
+        case "text":
+            thought = part.get("thought", False)
+            return {"kind": THINKING if thought else TEXT, "name": "thought" if thought else kind, "pieces": [held]}
+        case "functionCall":
+            pieces = [held["name"], compact(held["args"])]
+            return {"kind": CALL, "id": held.get("id", held["name"]), "name": held["name"], "pieces": pieces}
+        case "functionResponse":
+            pieces = [held["name"], compact(held["response"])]
+            return {"kind": RESULT, "id": held.get("id", held["name"]), "name": held["name"], "pieces": pieces}
+        case "inlineData":
+            return {"kind": IMAGE, "name": kind, "media": image(held["data"])}
+        case _:
+            return {"kind": OPAQUE, "name": kind, "pieces": [compact(part)]}
 
 
 def _responses(item):
@@ -184,7 +227,7 @@ def safe(messages, provider):
             groups.append({row.owner, table[partner].owner if partner >= 0 else end})
     for at in range(end):
         last = [row.kind for row in table if row.owner == at][-1:]
-        if last == [THINKING] and provider != "openai_chat":
+        if last == [THINKING] and provider not in ("openai_chat", "gemini"):
             groups.append({at, at + 1})
     return [not any(min(g) < cut <= max(g) for g in groups) for cut in range(end + 1)]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from checker import check
+from transcripts import transcript
 from trimtab._errors import MessageError
 from trimtab.formats import FORMATS, LOGS, read
 
@@ -67,6 +68,11 @@ def test_a_given_format_is_taken_or_refused_and_never_guessed(name):
     if name in LOGS:
         with pytest.raises(MessageError, match="no messages in it"):
             read(jsonl(ASK, SAY), format=name)
+    elif name in ("bedrock", "gemini"):
+        with pytest.raises(MessageError, match=f"as {name} has them"):
+            read(jsonl(ASK, SAY), format=name)
+        assert read(json.dumps(transcript("u c1 r1 a", name)).encode(), format=name).provider == name
+        assert read(json.dumps(transcript("u c1 r1 a", name)).encode()).provider == name
     else:
         assert read(jsonl(ASK, SAY), format=name).provider == name
 

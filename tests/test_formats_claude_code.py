@@ -6,8 +6,8 @@ import pytest
 
 from checker import check
 from trimtab._messages import Charged, Repaired
+from trimtab._repair._entries import BEGINNING, INTERRUPTED
 from trimtab.formats import read
-from trimtab.formats._entries import BEGINNING, INTERRUPTED
 
 
 def text(words):

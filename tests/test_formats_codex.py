@@ -4,8 +4,8 @@ import json
 
 from checker import check
 from trimtab._messages import Charged, Repaired
+from trimtab._repair._entries import INTERRUPTED
 from trimtab.formats import read
-from trimtab.formats._entries import INTERRUPTED
 
 
 def line(kind, **payload):

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
+import transcripts
 from transcripts import PROVIDERS, deep_hash, messages, png, specs, transcript
 from trimtab import _core
 from trimtab._counter import Counter, scan
@@ -31,6 +32,8 @@ EVERYTHING = {
     "anthropic": "u:9+i:300 t a:3+c1+c2 r2:4+r1:9+u:2 v3:4+a:2 u:2+x t c4",
     "openai_chat": "s:3 u:9+i:300 t a:3+c1+c2 r2:4+r1:9+u:2 a:2 u:2+x c4",
     "openai_responses": "s:3 u:9+i:300 t a:3+c1+c2 r2:4+r1:9+u:2 v3:4+a:2 u:2+x t c4",
+    "bedrock": "u:9+i:300 t a:3+c1+c2 r2:4+r1:9+u:2 a:2 u:2+x t c4",
+    "gemini": "u:9+i:300 t a:3+c1+c2 r2:4+r1:9+u:2 a:2 u:2+x t c4",
 }
 
 generated = pytest.mark.parametrize("provider", PROVIDERS)
@@ -294,6 +297,8 @@ SILENT = {
     "anthropic": {"media_type"},  # of a picture whose data is the same
     "openai_chat": set(),
     "openai_responses": set(),
+    "bedrock": {"format"},
+    "gemini": {"mimeType"},
 }
 
 
@@ -463,6 +468,10 @@ SIZES = [(200, 200), (1, 1), (28, 29), (1000, 1000), (1092, 1092), (1920, 1080),
 def picture(data, kind="anthropic"):
     if kind == "anthropic":
         return user({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}})
+    if kind == "bedrock":
+        return user({"image": {"format": "png", "source": {"bytes": data}}})
+    if kind == "gemini":
+        return {"role": "user", "parts": [{"inlineData": {"mimeType": "image/png", "data": data}}]}
     url = f"data:image/png;base64,{data}"
     part = {"type": "image_url", "image_url": {"url": url}}
     return user(part if kind == "openai_chat" else {"type": "input_image", "image_url": url})
@@ -602,18 +611,37 @@ BAD_FOR_ONE = {
             "",
         ),
     },
+    "bedrock": {
+        "a string": ("hi", ""),
+        "no role": ({"content": [{"text": "hi"}]}, ".role"),
+        "a string for content": (ASK, ".content"),
+        "a string for a block": (user("hi"), ".content[0]"),
+        "a deep input": (lambda: user({"toolUse": {"input": nested(100_000, as_dict)}}), ".content[0]"),
+        "a cycle for a result": (user({"toolResult": {"content": [{"json": cycle(as_list)}]}}), ".content[0]"),
+    },
+    "gemini": {
+        "null": (None, ""),
+        "a string for parts": ({"role": "user", "parts": "hi"}, ".parts"),
+        "a string for a part": ({"role": "user", "parts": ["hi"]}, ".content[0]"),
+        "a deep response": (
+            lambda: {"parts": [{"functionResponse": {"name": "f", "response": nested(100_000, as_dict)}}]},
+            ".content[0]",
+        ),
+    },
 }
 
 
 def bad_input():
     for provider in PROVIDERS:
-        for name, (message, path) in (BAD | BAD_FOR_ONE[provider]).items():
+        common = {} if provider in {"bedrock", "gemini"} else BAD
+        for name, (message, path) in (common | BAD_FOR_ONE[provider]).items():
             yield pytest.param(message, path, provider, id=f"{provider}-{name}")
 
 
 @pytest.mark.parametrize(("message", "path", "provider"), [*bad_input()])
 def test_what_cannot_be_read_is_named_at_once_and_left_alone(message, path, provider):
-    transcript = [ASK, message() if callable(message) else message, ASK]
+    ask = transcripts.transcript("u", provider)[0]
+    transcript = [ask, message() if callable(message) else message, ask]
     before = deep_hash(transcript)
     O200K.count("the encoding is loaded once")
     times = []

@@ -7,17 +7,14 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from checker import check
+from damage import OPTIONS, damaged
 from transcripts import HEIGHT, PROVIDERS, deep_hash, is_open, png, specs, transcript
 from trimtab import validate
 
 CASES = Path(__file__).parents[2] / "shared" / "cases" / "must" / "invariants"
 generated = pytest.mark.parametrize("provider", PROVIDERS)
-OPTIONS = st.fixed_dictionaries(
-    {"in_flight": st.booleans(), "prefill": st.booleans(), "thinking": st.sampled_from([None, None, True, False])}
-)
 
 
 def codes(messages, provider, **options):
@@ -52,7 +49,8 @@ def test_an_open_call_is_a_problem_unless_it_is_in_flight(provider):
     @settings(max_examples=100)
     @given(specs(provider).filter(is_open))
     def holds(spec):
-        code = {"anthropic": "tool_use_without_result", "openai_chat": "tool_call_without_result"}
+        code = {"openai_chat": "tool_call_without_result", "gemini": "function_response_count"}
+        code |= dict.fromkeys(("anthropic", "bedrock"), "tool_use_without_result")
         expected = {code.get(provider, "call_without_output")}
         assert (codes(transcript(spec, provider), provider), judged(transcript(spec, provider), provider)) == (
             expected,
@@ -78,70 +76,6 @@ def test_a_block_that_nobody_knows_is_no_problem(provider):
 
 # Damaged transcripts
 
-IDS = ("id", "tool_use_id", "tool_call_id", "call_id")
-SAID = ("content", "text", "thinking", "output", "arguments", "signature", "name")
-
-
-def places(transcript):
-    """All messages, blocks and calls, each as its list and its position in it."""
-    lists = [transcript, *(m[key] for m in transcript for key in ("content", "tool_calls") if key in m)]
-    return [(of, at) for of in lists if isinstance(of, list) for at in range(len(of))]
-
-
-def fields(transcript, names):
-    """All fields of these names, each as its dict and its name."""
-    found = (of[at] for of, at in places(transcript))
-    return [(part, name) for part in found for name in names if name in part]
-
-
-@st.composite
-def damaged(draw, provider):
-    """A valid transcript with one to three things done to it."""
-    broken = transcript(draw(specs(provider)), provider)
-    for _ in range(draw(st.integers(1, 3))):
-        if places(broken):
-            draw(st.sampled_from(DAMAGE))(draw, broken)
-    return broken
-
-
-def drop(draw, broken):
-    of, at = draw(st.sampled_from(places(broken)))
-    del of[at]
-
-
-def duplicate(draw, broken):
-    of, at = draw(st.sampled_from(places(broken)))
-    of.insert(draw(st.integers(0, len(of))), copy.deepcopy(of[at]))
-
-
-def swap(draw, broken):
-    of, at = draw(st.sampled_from(places(broken)))
-    other = draw(st.integers(0, len(of) - 1))
-    of[at], of[other] = of[other], of[at]
-
-
-def change_an_id(draw, broken):
-    ids = [(of, name) for of, name in fields(broken, IDS) if str(of[name]).startswith("call_")]
-    if ids:
-        of, name = draw(st.sampled_from(ids))
-        of[name] = f"call_{draw(st.integers(1, 4))}"
-
-
-def empty_a_text(draw, broken):
-    texts = fields(broken, SAID)
-    if texts:
-        of, name = draw(st.sampled_from(texts))
-        of[name] = draw(st.sampled_from(["", "  ", "x ", [], None]))
-
-
-def change_a_role(draw, broken):
-    spoken = [message for message in broken if "role" in message]
-    if spoken:
-        draw(st.sampled_from(spoken))["role"] = draw(st.sampled_from(["user", "assistant", "system", "tool"]))
-
-
-DAMAGE = (drop, duplicate, swap, change_an_id, empty_a_text, change_a_role)
-
 # Findings that only one of the two makes, on purpose.
 DELIBERATE = {
     "anthropic": {
@@ -153,6 +87,8 @@ DELIBERATE = {
         "empty_content",  # nobody says whether an empty list of parts is refused; the library is on the safe side
         "reasoning_without_follower",  # in flight, the library lets reasoning end the list: the answer is still coming
     },
+    "bedrock": {"unknown_block"},
+    "gemini": {"unknown_block"},
 }
 
 
@@ -247,7 +183,7 @@ def output(ref, kind="function_call_output"):
 
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "sig"}
 FILE = {"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}
-ANTHROPIC, CHAT, RESPONSES = PROVIDERS
+ANTHROPIC, CHAT, RESPONSES, *_ = PROVIDERS
 
 VALID = {
     "results may come in two user messages": (

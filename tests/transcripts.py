@@ -6,11 +6,11 @@ message are joined by ``+``; a number behind a colon is a number of words.
 ====  ==========================================================================================
 u     a user's text
 a     the assistant's text
-s     system text (not in the Messages shape, where it stands beside the messages)
+s     system text (in OpenAI's shapes only, elsewhere it stands beside the messages)
 c1    a call with id 1; ``c1+c2`` are parallel calls
 r1    its result; ``r1+r2`` is one message where the shape has room for two, else one each
 t     thinking, in front of what the assistant says next
-v1    a tool call that the provider runs itself, with its result (not in the Chat shape)
+v1    a tool call that the provider runs itself, with its result (Messages and Responses only)
 i     an image; ``i:300`` is 300 pixels wide
 x     a block that nobody knows
 ====  ==========================================================================================
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-PROVIDERS = ("anthropic", "openai_chat", "openai_responses")
+PROVIDERS = ("anthropic", "openai_chat", "openai_responses", "bedrock", "gemini")
 HEIGHT = 100
 WORDS = "the plan naïve 日本語 \N{GRINNING FACE} def f(x): \n\treturn 'x' 3.14 \"quoted\" \\ don't über".split(" ")
 TOOLS = ("Read", "Bash", "mcp__böse__Edit")
@@ -87,8 +87,70 @@ def parse(spec):
 
 def transcript(spec, provider="anthropic"):
     """The messages that a spec spells, in a provider's shape; new objects at every call."""
-    write = {"anthropic": _anthropic, "openai_chat": _chat, "openai_responses": _responses}[provider]
-    return [message for elements in parse(spec) for message in write(elements)]
+    write = {
+        "anthropic": _anthropic,
+        "openai_chat": _chat,
+        "openai_responses": _responses,
+        "bedrock": lambda elements: _blocked(elements, "content", _converse, "assistant"),
+        "gemini": lambda elements: _blocked(elements, "parts", _part_of_gemini, "model"),
+    }[provider]
+    messages = [message for elements in parse(spec) for message in write(elements)]
+    return _alternating(messages) if provider in ("bedrock", "gemini") else messages
+
+
+def _alternating(messages):
+    """Neighbours of one role as one message: these shapes refuse them."""
+    merged = []
+    for message in messages:
+        key = "parts" if "parts" in message else "content"
+        if merged and merged[-1]["role"] == message["role"]:
+            merged[-1][key] += message[key]
+        else:
+            merged.append(message)
+    return merged
+
+
+def _blocked(elements, key, write, assistant):
+    if {e.kind for e in elements} & {"s", "v"}:
+        raise ValueError("this shape has no system messages and no server tools")
+    yield {
+        "role": assistant if {e.kind for e in elements} & set("act") else "user",
+        key: [write(e) for e in elements],
+    }
+
+
+def _converse(e):
+    match e.kind:
+        case "u" | "a":
+            return {"text": e.text}
+        case "t":
+            return {"reasoningContent": {"reasoningText": {"text": e.text, "signature": f"sig{e.place}"}}}
+        case "c":
+            return {"toolUse": {"toolUseId": e.call, "name": e.tool, "input": e.input}}
+        case "r":
+            part = {"text": e.text} if e.place % 2 else {"json": {"said": e.text}}
+            return {"toolResult": {"toolUseId": e.call, "content": [part]}}
+        case "i":
+            return {"image": {"format": "png", "source": {"bytes": e.png}}}
+        case _:
+            return {"hologram": {"depth": [e.size, None, {"ü": e.text}]}}
+
+
+def _part_of_gemini(e):
+    named = {"name": e.tool} | ({"id": e.call} if ord(e.ref[-1]) % 2 else {}) if e.ref else {}
+    match e.kind:
+        case "u" | "a":
+            return {"text": e.text}
+        case "t":
+            return {"text": e.text, "thought": True}
+        case "c":
+            return {"functionCall": {**named, "args": e.input}, "thoughtSignature": "sig"}
+        case "r":
+            return {"functionResponse": {**named, "response": {"result": e.text}}}
+        case "i":
+            return {"inlineData": {"mimeType": "image/png", "data": e.png}}
+        case _:
+            return {"hologram": {"depth": [e.size, None, {"ü": e.text}]}}
 
 
 def is_open(spec):
@@ -241,9 +303,10 @@ def specs(draw, provider="anthropic", *, unknown=False):
     """
     size, refs = st.integers(1, 30), itertools.count(1)
     more = ["", "", "+i:200", *(["+x"] if unknown else [])]
-    steps = ["user", "say", "call", "call", "call", *([] if provider == "openai_chat" else ["server"])]
+    served = provider in ("anthropic", "openai_responses")
+    steps = ["user", "say", "call", "call", "call", *(["server"] if served else [])]
     words = [f"u:{draw(size)}{draw(st.sampled_from(more))}"]
-    if provider != "anthropic" and draw(st.booleans()):
+    if provider.startswith("openai") and draw(st.booleans()):
         words.insert(0, f"s:{draw(size)}")
     for step in draw(st.lists(st.sampled_from(steps), max_size=6)):
         words += draw(_step(step, refs, size, thinks=words[-1][0] in "ur"))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ._models import Model
     from ._plan import Plan
     from ._policy import Policy
+    from ._repair import Repair, repair
     from ._truncate import truncate
     from ._validate import Problem, validate
     from .formats import read
@@ -45,12 +46,14 @@ __all__ = [
     "Policy",
     "Problem",
     "Provider",
+    "Repair",
     "Role",
     "SummaryError",
     "Transcript",
     "__version__",
     "count",
     "read",
+    "repair",
     "truncate",
     "validate",
 ]
@@ -68,6 +71,7 @@ _HOMES = {
     "_models": ("Model",),
     "_plan": ("Plan",),
     "_policy": ("Policy",),
+    "_repair": ("Repair", "repair"),
     "_truncate": ("truncate",),
     "_validate": ("Problem", "validate"),
     "formats": ("read",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from ._counter import scan
 from ._errors import PlanError
 from ._ledger import Role
 from ._plan import Cut, Drop, Prune, StripThinking, Summarize, Truncate
+from ._shapes import said
 from ._truncate import truncate
 from .stages._template import Place
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from ._plan import Plan
 
 TEXT_TYPE = {"anthropic": "text", "openai_chat": "text", "openai_responses": "input_text"}
-"""The type of a block of text in a tool's result, by provider."""
+"""The type of a block of text in a tool's result, by provider; where blocks have types."""
 
 GAP = "[trimtab: messages were left out here]"
 """What the user says between two turns of the assistant that now are neighbours."""
@@ -55,6 +57,7 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and what takes the place o
     zone = plan.zone()
     kept = frozenset(zone.keep) if zone else frozenset()
     out: list[Message] = []
+    last = -1  # the message of the transcript that was kept last
     for index, original in enumerate(messages):
         if zone and index == zone.start:
             shape = "user" if isinstance(zone, Drop) or place is None else place.shape
@@ -63,20 +66,29 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and what takes the place o
             continue
         message = edited.get(index, original)
         if message is not None:
-            if zone and plan.provider == "anthropic" and _torn(index, out, message, messages):
-                out.append({"role": "user", "content": GAP})
+            if zone and last != index - 1 and (filler := _between(plan.provider, out, message)):
+                out.append(filler)
+            last = index
             out.append(message)
     return out
 
 
-def _torn(index: int, out: list[Message], message: Message, messages: Sequence[Message]) -> bool:
-    """Whether two turns of the assistant would become one, because what stood between them is gone.
+_STRICT = ("anthropic", "bedrock", "gemini")
+"""Where what the assistant says in two messages is one turn, or is refused."""
 
-    The provider merges neighbours of one role, and refuses thinking in the middle of a turn.
+
+def _between(provider: str, out: list[Message], message: Message) -> Message | None:
+    """What stands between two messages that became neighbours, because what stood between them is gone.
+
+    Two of the assistant's are merged, and thinking in the middle of a turn is refused, or are refused themselves; two
+    of the user's are refused where roles alternate strictly.
     """
-    if not out or not message.get("role") == out[-1].get("role") == "assistant":
-        return False
-    return index == 0 or messages[index - 1].get("role") != "assistant"
+    role = message.get("role")
+    if provider not in _STRICT or not out or role != out[-1].get("role"):
+        return None
+    if role in ("assistant", "model"):
+        return said(provider, "user", GAP)
+    return said(provider, "assistant", Place().ack) if provider == "bedrock" else None
 
 
 def _follows(zone: Summarize | Drop, ledger: Ledger) -> int | None:
@@ -87,31 +99,22 @@ def _follows(zone: Summarize | Drop, ledger: Ledger) -> int | None:
 
 def _placed(text: str, shape: str, place: Place, provider: str, follows: int | None) -> list[Message]:
     """What stands where messages left, in the shape that was asked for or the nearest that the provider takes."""
-    strict = provider == "anthropic"  # roles alternate there, a user begins, and no system text stands in between
+    strict = provider in _STRICT  # roles alternate there, a user begins, and no system text stands in between
     before_user = follows == Role.USER
-    said = partial(_said, provider=provider)
     if shape == "system" and not strict:
-        return [said("system", text)]
+        return [said(provider, "system", text)]
     if shape in {"assistant", "question"}:
-        first = [said("user", place.question)] if strict or shape == "question" else []
-        return [*first, said("assistant", text)]
+        first = [said(provider, "user", place.question)] if strict or shape == "question" else []
+        return [*first, said(provider, "assistant", text)]
     always = shape == "user_ack" and not (strict and follows == Role.ASSISTANT)
-    return [said("user", text), *([said("assistant", place.ack)] if before_user or always else [])]
-
-
-def _said(role: str, text: str, provider: str) -> Message:
-    """One message of text."""
-    if provider != "openai_responses":
-        return {"role": role, "content": text}
-    kind = "output_text" if role == "assistant" else "input_text"
-    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+    ack = [said(provider, "assistant", place.ack)] if before_user or always else []
+    return [said(provider, "user", text), *ack]
 
 
 def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter) -> dict[int, Message | None]:
     """The messages that an edit changes inside, by position; None for one that is left empty."""
     owner, first, tokens = ledger.owner, ledger.first, ledger.tokens
     edited: dict[int, Message | None] = {}
-    kind = TEXT_TYPE[plan.provider]
 
     def change(row: int, content: Callable[[Any], Any]) -> None:
         index = int(owner[row])
@@ -123,10 +126,10 @@ def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter:
         match edit:
             case Prune(rows, text):
                 for row in rows:
-                    change(row, partial(_like, text=text or _placeholder(int(tokens[row])), kind=kind))
+                    change(row, partial(_like, text=text or _placeholder(int(tokens[row])), provider=plan.provider))
             case Cut(rows, most, unit, marker):
                 for row in rows:
-                    change(row, partial(_began, most=most, unit=unit, marker=marker, kind=kind))
+                    change(row, partial(_began, most=most, unit=unit, marker=marker, provider=plan.provider))
             case Truncate(rows, most):
                 for row in rows:
                     change(row, partial(_shortened, most=most, counter=counter, provider=plan.provider))
@@ -148,26 +151,40 @@ def _with_result(message: Message, block: int, content: Callable[[Any], Any]) ->
         return {**message, "content": content(message.get("content"))}
     if "output" in message:
         return {**message, "output": content(message["output"])}
-    blocks = list(message["content"])
-    blocks[block] = {**blocks[block], "content": content(blocks[block].get("content"))}
-    return {**message, "content": blocks}
+    key = "parts" if "parts" in message else "content"
+    blocks = list(message[key])
+    blocks[block] = _changed(blocks[block], content)
+    return {**message, key: blocks}
+
+
+def _changed(block: Message, content: Callable[[Any], Any]) -> Message:
+    """A result's block with other content: the block itself holds it, or what stands under its one key."""
+    for key, inner in (("toolResult", "content"), ("functionResponse", "response"), ("function_response", "response")):
+        if isinstance(result := block.get(key), dict):
+            return {**block, key: {**result, inner: content(result.get(inner))}}
+    return {**block, "content": content(block.get("content"))}
 
 
 def _placeholder(tokens: int) -> str:
     return f"{_core.PRUNED}{tokens:,} tokens]"
 
 
-def _like(old: object, text: str, kind: str) -> Any:
-    """A text in the form that the old content had: a string, or a block."""
-    return [{"type": kind, "text": text}] if isinstance(old, list) else text
+def _like(old: object, text: str, provider: str) -> Any:
+    """A text in the form that the old content had: a string, a block, or what a function gives back."""
+    if provider == "gemini":
+        return {"result": text}
+    if provider == "bedrock":
+        return [{"text": text}]
+    return [{"type": TEXT_TYPE[provider], "text": text}] if isinstance(old, list) else text
 
 
-def _began(old: object, most: int, unit: str, marker: str, kind: str) -> Any:
+def _began(old: object, most: int, unit: str, marker: str, provider: str) -> Any:
     """The beginning of the content, its pictures gone."""
     if isinstance(old, list):
-        text = "".join(part.get("text", "") for part in old if isinstance(part, dict))
-        return [{"type": kind, "text": cut(text, most, unit, marker)}]
-    return cut(old if isinstance(old, str) else str(old), most, unit, marker)
+        text = "".join(_text_of(part) or "" for part in old)
+    else:
+        text = old if isinstance(old, str) else json.dumps(old, ensure_ascii=False, default=str)
+    return _like(old, cut(text, most, unit, marker), provider)
 
 
 def cut(text: str, most: int, unit: str = "bytes", marker: str = "") -> str:
@@ -190,15 +207,25 @@ def cut(text: str, most: int, unit: str = "bytes", marker: str = "") -> str:
 def _shortened(old: object, most: int, counter: Counter, provider: str) -> Any:
     """The content with its text cut to what its pictures and files leave; they go where they leave too little."""
     if not isinstance(old, list):
-        return _cut(old if isinstance(old, str) else str(old), most, counter)
-    texts = [part["text"] for part in old if isinstance(part, dict) and isinstance(part.get("text"), str)]
-    others = [part for part in old if not (isinstance(part, dict) and isinstance(part.get("text"), str))]
+        text = old if isinstance(old, str) else json.dumps(old, ensure_ascii=False, default=str)
+        return _like(old, _cut(text, most, counter), provider)
+    texts = [words for part in old if (words := _text_of(part)) is not None]
+    others = [part for part in old if _text_of(part) is None]
     held = int(scan([{"role": "user", "content": others}], counter, provider).total) if others else 0
     if held > most * 3 // 4:
         texts.append(_placeholder(held))
         others, held = [], 0
     text = _cut("\n".join(texts), most - held, counter)
-    return [*([{"type": TEXT_TYPE[provider], "text": text}] if text else []), *others]
+    return [*(_like(old, text, provider) if text else []), *others]
+
+
+def _text_of(part: object) -> str | None:
+    """What a part of a result says: its text, or its JSON."""
+    if not isinstance(part, dict):
+        return None
+    if "json" in part:
+        return json.dumps(part["json"], ensure_ascii=False, default=str)
+    return part["text"] if isinstance(part.get("text"), str) else None
 
 
 def _cut(text: str, most: int, counter: Counter) -> str:
@@ -213,5 +240,6 @@ def _without(message: Message | None, blocks: set[int]) -> Message | None:
     if "reasoning_content" in message:
         message = {key: value for key, value in message.items() if key != "reasoning_content"}
         return message if message.get("content") or message.get("tool_calls") else None
-    left = [block for n, block in enumerate(message["content"]) if n not in blocks]
-    return {**message, "content": left} if left else None
+    key = "parts" if "parts" in message else "content"
+    left = [block for n, block in enumerate(message[key]) if n not in blocks]
+    return {**message, key: left} if left else None

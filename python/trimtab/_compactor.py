@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .summarize import Answer, Ask, Summarizer, Writer
 
 
-SHAPES = ("anthropic", "openai_chat", "openai_responses")
+SHAPES = ("anthropic", "openai_chat", "openai_responses", "bedrock", "gemini")
 """The message shapes that can be compacted."""
 
 
@@ -337,8 +337,7 @@ class Compactor:
             self._gate.known.extend(self._scan([message]).digest_of(0) for message in placed)
 
     def _scan(self, messages: Sequence[Message]) -> Ledger:
-        found = _core.detect(messages)
-        provider = self._provider or (found if found in SHAPES else None) or self._model.provider
+        provider = self._provider or _core.detect(messages) or self._model.provider
         return scan(messages, self._counter, provider)
 
     def _aim(self, target: float | None, system: object, tools: object) -> Callable[[Ledger], int]:

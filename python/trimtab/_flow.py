@@ -15,6 +15,7 @@ from ._counter import scan
 from ._envelope import unwrap, wrap
 from ._errors import InternalError, MessageError, NothingToCompactError, SummaryError
 from ._plan import Drop, Summarize, dropped
+from ._shapes import TRANSLATED, Lens, only_text
 from ._validate import Rules
 from .archive import Record
 from .archive.redact import redacted
@@ -370,31 +371,26 @@ def _ask(job: Job, zone: Summarize) -> Ask:
     earlier = [
         text.removeprefix(prefix)
         for index, message in leaving
-        if (text := summary_in(message) or (_words(message) if index in known else None))
+        if (text := summary_in(message) or (only_text(message) if index in known else None))
     ]
     stage = job.policy.summarize
     replaces = int(costs[zone.start : zone.stop].sum() - costs[list(zone.keep)].sum())
+    lens = Lens(job.ledger.provider)  # who summarizes need not know how Bedrock and Gemini say it
+    shape = "anthropic" if job.ledger.provider in TRANSLATED else job.ledger.provider
+    zone_messages = [message for index, message in leaving if not summary_in(message) and index not in known]
     return Ask(
-        messages=tuple(message for index, message in leaving if not summary_in(message) and index not in known),
-        provider=cast("Provider", job.ledger.provider),
+        messages=tuple(lens.into(zone_messages)),
+        provider=cast("Provider", shape),
         max_tokens=zone.max_tokens,
         count=job.counter.count,
         instructions=job.instructions,
         previous="\n".join(earlier) or None,
-        after=job.told[zone.stop :],
+        after=tuple(lens.into(job.told[zone.stop :])),
         replaces=0 if job.policy.parity else replaces,
         template=stage.template if stage else None,
         model=stage.model if stage else None,
         context=job.context,
     )
-
-
-def _words(message: Message) -> str | None:
-    """The text of a message that holds nothing else."""
-    content = message.get("content")
-    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
-        content = content[0].get("text")
-    return content if isinstance(content, str) else None
 
 
 def summary_in(message: Message) -> str | None:
@@ -404,7 +400,7 @@ def summary_in(message: Message) -> str | None:
 
 
 def _enveloped(message: Message) -> Summary | None:
-    content = _words(message)
+    content = only_text(message)
     return unwrap(content) if content else None
 
 

@@ -50,7 +50,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """A change that makes what a file holds sendable.
+    """A change that makes a list sendable.
 
     Attributes:
         index: position in ``messages`` of the message that was changed or added; of one that was removed, the position
@@ -66,6 +66,15 @@ class Repaired:
             - ``bare_thinking``, ``bare_reasoning``: thinking went that led to nothing, or whose turn begins without it.
             - ``server_half``: a server's call without its result went, or the other way round.
             - ``empty_field``: an empty list of calls went, or missing content became an empty string.
+            - ``unknown_role``: a message of a role that there is not became the user's.
+            - ``misplaced``: what the other role alone may say became text; thinking and a server's results went.
+            - ``incomplete``: a call got the fields that it needs, or became text; a picture without a source went.
+            - ``unsigned_thinking``, ``bound_thinking``: thinking went that nobody signed, or that an edit broke.
+            - ``merged``: a message became part of the one in front of it, whose role it has.
+            - ``prefill``, ``loop_ended``: the user asks to go on, where the model may not go on by itself.
+            - ``picture``: a picture went that the request may not hold.
+            - ``cache_marker``: the oldest of more than four markers went, or one on thinking.
+            - ``stored_id``: a call lost the id under which it is stored, as its reasoning is not there.
             - ``trailing_space``: white space behind the assistant's last word went.
         id: the call's id, empty if there is none.
     """

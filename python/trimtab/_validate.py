@@ -134,7 +134,7 @@ def validate(
         prefill=prefill,
         thinking=thinking,
         alternation=alternation,
-        markers=sum(1 for _ in _markers([system, tools])),
+        markers=markers_in(system, tools),
         tools=None if tools is None else bool(tools),
     )
     counter = Counter.chars()
@@ -143,6 +143,11 @@ def validate(
     except MessageError as error:
         return [Problem(error.index or 0, None, "malformed", f"{error.path}: {error.args[0]}", error.hint)]
     return rules.problems(ledger, None if original is None else scan(original, counter, provider))
+
+
+def markers_in(*values: object) -> int:
+    """The cache markers in what is sent beside the messages."""
+    return sum(1 for value in values for _ in _markers(value))
 
 
 def _markers(value: object) -> Iterator[object]:

@@ -6,10 +6,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ._input import add_file, raw
-from ._say import answer, say
+from ._say import answer, say, warn
 
 if TYPE_CHECKING:
     import argparse
+
+    from .._messages import Transcript
 
 
 DESCRIPTION = "What the provider would refuse, and how to mend it."
@@ -20,6 +22,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = verbs.add_parser("validate", help="what the provider would refuse", description=DESCRIPTION)
     add_file(parser)
     parser.add_argument("--in-flight", action="store_true", help="calls at the end may still be running")
+    parser.add_argument("--repair", action="store_true", help="print the messages as the provider would take them")
     parser.set_defaults(run=run)
 
 
@@ -28,6 +31,8 @@ def run(options: argparse.Namespace) -> int:
     from .._validate import validate
 
     found = raw(options)
+    if options.repair:
+        return _repaired(found, in_flight=options.in_flight)
     problems = validate(found.messages, provider=found.provider, in_flight=options.in_flight)
     if options.json:
         answer([asdict(problem) for problem in problems])
@@ -38,3 +43,14 @@ def run(options: argparse.Namespace) -> int:
         many = f"{len(problems):,} problem{'s' if len(problems) > 1 else ''}"
         say(f"refused: {many} in {what}" if problems else f"ok: {what}")
     return int(bool(problems))
+
+
+def _repaired(found: Transcript, *, in_flight: bool) -> int:
+    """The messages on stdout, what was changed on stderr."""
+    from .._repair import repair
+
+    done = repair(found.messages, provider=found.provider, in_flight=in_flight)
+    for change in done.changes:
+        warn(f"repaired messages[{change.index}]: {change.code} {change.id}".rstrip())
+    answer(done.messages)
+    return 0

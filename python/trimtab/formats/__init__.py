@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .._errors import MessageError
 from .._messages import Charged, Skipped, Transcript
+from .._repair import mend
 from . import (
     atif,
     claude_code,
@@ -24,7 +25,6 @@ from . import (
     pi,
     swe_agent,
 )
-from ._close import close
 from ._records import Record, parse
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _detect(records: Sequence[Record]) -> str:
 
 def _closed(draft: Transcript, skipped: list[Skipped], seen: int) -> Transcript:
     """The transcript, repaired, with the numbers of its usage moved to where the messages now stand."""
-    closed = close(draft.messages, draft.provider)
+    closed = mend(draft.messages, draft.provider)
     if not closed.messages:
         raise MessageError("no messages in it", hint="nothing but blank text and results without calls")
     usage = [Charged(closed.where[charged.before], charged.prompt, charged.output) for charged in draft.usage]

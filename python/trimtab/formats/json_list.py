@@ -1,6 +1,6 @@
 """Lists of messages as they are sent: a JSON array, JSONL with a message a line, or a whole request.
 
-Three providers' shapes look alike where only text is said; what tells them apart is looked for in the whole list.
+Providers' shapes look alike where only text is said; what tells them apart is looked for in the whole list.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
     from ._records import Record
 
-PROVIDERS = ("anthropic", "openai_chat", "openai_responses")
+PROVIDERS = ("anthropic", "openai_chat", "openai_responses", "bedrock", "gemini")
 
-_HINT = "need a list of Anthropic, OpenAI Chat or OpenAI Responses messages"
+_HINT = "need a list of Anthropic, OpenAI Chat, OpenAI Responses, Bedrock or Gemini messages"
 _ITEM_ENDS = ("_call", "_output", "_list_tools", "_request", "_response")
 _ITEMS = ("message", "reasoning", "item_reference", "compaction")
 _RESPONSES_PARTS = ("input_text", "output_text", "input_image", "input_file")
 _ANTHROPIC_PARTS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "search_result")
 _CHAT_PARTS = ("image_url", "input_audio", "file", "refusal")
+_BEDROCK_BLOCKS = ("text", "toolUse", "toolResult", "reasoningContent", "image", "document", "video", "cachePoint")
 _CHAT_ROLES = ("tool", "function", "system", "developer")
 _CHAT_FIELDS = ("tool_calls", "function_call", "tool_call_id", "reasoning_content")
 
@@ -55,6 +56,8 @@ def _key(value: dict[str, Any]) -> str:
         return ""
     if isinstance(value.get("messages"), list):
         return "messages"
+    if isinstance(value.get("contents"), list):
+        return "contents"
     return "input" if isinstance(value.get("input"), (list, str)) else ""
 
 
@@ -91,6 +94,8 @@ def _check(messages: list[Any], name: str) -> None:
         if not isinstance(message, dict):
             raise MessageError(f"a message is an object, got {_named(message)}", path=path, index=i, hint=_HINT)
         role, kind = message.get("role"), message.get("type")
+        if isinstance(message.get("parts"), list):
+            continue  # Gemini's, where even the role may be missing
         if not isinstance(role, str):
             if isinstance(kind, str) and kind != "message" and (kind in _ITEMS or kind.endswith(_ITEM_ENDS)):
                 continue
@@ -104,7 +109,7 @@ def _check(messages: list[Any], name: str) -> None:
             what = f"content is a string or a list, got {_named(content)}"
             raise MessageError(what, path=f"{path}.content", index=i, hint=hint)
         for j, block in enumerate(content if isinstance(content, list) else ()):
-            if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+            if not isinstance(block, dict) or not (isinstance(block.get("type"), str) or _is_bedrock(block)):
                 raise MessageError(
                     f"a content block is an object with a type, got {_named(block)}",
                     path=f"{path}.content[{j}]",
@@ -113,12 +118,22 @@ def _check(messages: list[Any], name: str) -> None:
                 )
 
 
+def _is_bedrock(block: dict[str, Any]) -> bool:
+    """Whether a block is one of Converse's: no type, and a key that says what it is."""
+    return "type" not in block and not block.keys().isdisjoint(_BEDROCK_BLOCKS)
+
+
 def _check_shape(messages: list[dict[str, Any]], name: str, provider: str) -> None:
     """Refuses what is a message, but none of this provider's."""
     for i, message in enumerate(messages):
-        if provider != "openai_responses" and "role" not in message:
+        if provider not in ("openai_responses", "gemini") and "role" not in message:
             what = f"an item of the Responses API, not of {provider}"
             raise MessageError(what, path=f"{name}[{i}]", index=i, hint="leave format away to have it found")
+        key = "parts" if provider == "gemini" else "content"
+        if provider in ("bedrock", "gemini") and not isinstance(message.get(key), list):
+            what = f"no {key} as {provider} has them"
+            hint = "leave format away to have it found"
+            raise MessageError(what, path=f"{name}[{i}].{key}", index=i, hint=hint)
         if provider == "anthropic" and message.get("content") is None:
             what = "content is a string or a list, got nothing"
             raise MessageError(what, path=f"{name}[{i}].content", index=i, hint=_HINT)
@@ -136,6 +151,10 @@ def _provider(messages: list[dict[str, Any]], request: dict[str, Any]) -> str:
     An item of the Responses API is sure; then a block of Anthropic's, even with a system message in front, which many
     put there by mistake; then what only Chat has. Plain text could be all of them: there the request decides.
     """
+    if any(isinstance(message.get("parts"), list) for message in messages):
+        return "gemini"
+    if any(_is_bedrock(block) for message in messages for block in _parts(message)):
+        return "bedrock"
     parts = {block["type"] for message in messages for block in _parts(message)}
     if "input" in request or any("role" not in message or message.get("type") == "message" for message in messages):
         return "openai_responses"

@@ -11,9 +11,7 @@ pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledge
         found.message(0, "empty_messages", "[] is too short - 'input'", "send at least one item");
         return;
     }
-    // While tools run, calls may be open if nobody but the model and its tools spoke behind them.
-    let spoken = ledger.role.iter().rposition(|role| matches!(role, Role::User | Role::System));
-    let running = if options.in_flight { spoken.map_or(0, |m| ledger.rows_of(m).end) } else { ledger.rows() };
+    let running = if options.in_flight { running(ledger) } else { ledger.rows() };
     let twice = repeated(ledger, |row| ledger.kind[row] == Kind::Result);
     for row in 0..ledger.rows() {
         item(found, row, running, twice.binary_search(&row).is_ok());
@@ -32,6 +30,17 @@ pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledge
     if let Some(original) = original {
         stored(found, original);
     }
+}
+
+/// The first row of what the model said last: while tools run, its calls may be open.
+fn running(ledger: &Ledger) -> usize {
+    let hosted = |m: usize| ledger.rows_of(m).next().is_some_and(|row| ledger.kind[row] == Kind::Opaque);
+    let modelled = |m: usize| ledger.role[m] == Role::Assistant || hosted(m);
+    let begins = |m: &usize| {
+        let answer = ledger.role[*m] == Role::Tool && !hosted(*m);
+        !answer && (!modelled(*m) || *m == 0 || !modelled(*m - 1))
+    };
+    (0..ledger.messages()).rev().find(begins).map_or(0, |m| ledger.rows_of(m).start)
 }
 
 /// P4: a call that the provider stores is sent with the reasoning that it came with.

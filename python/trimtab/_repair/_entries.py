@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .._messages import Repaired
@@ -11,6 +11,7 @@ from .._messages import Repaired
 INTERRUPTED = "[no result: the session was interrupted]"
 BEGINNING = "[the beginning of this session is missing]"
 ORPHAN = "[result of a call that is no longer here]"
+ON = "[continue]"
 
 
 @dataclass(slots=True, eq=False)
@@ -21,11 +22,15 @@ class Entry:
         origin: that one's position.
         message: the message; a change makes a new one.
         is_new: whether it was changed or added.
+        given: the message as it came; None for one that was added.
+        marked: what becomes of blocks, by position, while a step goes through the list.
     """
 
     origin: int
     message: dict[str, Any]
     is_new: bool = False
+    given: dict[str, Any] | None = None
+    marked: dict[int, Any] = field(default_factory=dict)
 
     def set(self, **fields: Any) -> None:
         """Puts other values in a new message; the given one stays as it is."""
@@ -65,3 +70,21 @@ def name(block: dict[str, Any], key: str) -> str:
     """An id, or empty: a file may hold anything in its place."""
     ref = block.get(key)
     return ref if isinstance(ref, str) else ""
+
+
+_SAYS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
+
+
+def sayable(content: list[Any], kind: str = "text") -> list[Any]:
+    """The parts of a content that have what they need; what is no part becomes text, text without words goes."""
+    kept = []
+    for part in content:
+        if not isinstance(part, dict):
+            kept.append({"type": kind, "text": str(part)})
+        elif (part.get("type") in _SAYS and not isinstance(part.get("text"), str)) or (
+            part.get("type") in ("image", "document") and not isinstance(part.get("source"), dict)
+        ):
+            continue
+        else:
+            kept.append(part)
+    return kept

@@ -2,14 +2,20 @@
 
 import json
 import random
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
 
 from checker import check
+from damage import OPTIONS, damaged
 from format_cases import assistant, calls, result, text, tool, use, user
+from transcripts import PROVIDERS, deep_hash, png, specs, transcript
+from trimtab import MessageError, repair, validate
 from trimtab._messages import Repaired
-from trimtab.formats._close import close
-from trimtab.formats._entries import BEGINNING, INTERRUPTED, ORPHAN
+from trimtab._repair import mend as close
+from trimtab._repair._entries import BEGINNING, INTERRUPTED, ORPHAN
+from trimtab._shapes import Lens
 
 ASK, SAY = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}
 THINKING = {"type": "thinking", "thinking": "hm", "signature": "sig"}
@@ -194,3 +200,171 @@ def test_whatever_a_list_holds_it_can_be_sent_and_a_valid_one_is_not_touched(pro
         assert where == sorted(where)
         assert where[-1] <= len(closed.messages)
         assert all(0 <= repaired.index < max(1, len(closed.messages)) for repaired in closed.repaired)
+
+
+# The public function
+
+CASES = Path(__file__).parents[2] / "shared" / "cases" / "must" / "invariants" / "repair.json"
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png(9, 9)}}
+HUGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png(8001, 1)}}
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def blocks(message):
+    content = message.get("content")
+    return content if isinstance(content, list) else [text(content)]
+
+
+def published():
+    return json.loads(CASES.read_text("utf-8"))["cases"] if CASES.exists() else []
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("case", published(), ids=lambda case: case["name"])
+def test_a_published_case_is_repaired_as_it_says(case):
+    given = case["input"]
+    done = repair(given["messages"], provider=given["provider"])
+    found = [block for message in done.messages for block in blocks(message)]
+    results = {
+        "valid": check(list(done.messages), given["provider"]) == [],
+        "text_kept": [block["text"] for block in found if block["type"] == "text"],
+        "result_ids": [block["tool_use_id"] for block in found if block["type"] == "tool_result"],
+        "cache_control_count": sum("cache_control" in block for block in found),
+        "messages": done.messages,
+        "messages.0.role": done.messages[0]["role"],
+        "messages.2.content.0.type": blocks(done.messages[-1])[0]["type"],
+    }
+    holds = {
+        "eq": lambda have, want: have == want,
+        "contains": lambda have, want: want in have,
+        "len_le": lambda have, want: len(have) <= want,
+        "le": lambda have, want: have <= want,
+    }
+    for path, operator, want in case["expect"]["assert"]:
+        assert holds[operator](results[path], want), path
+
+
+MENDED = {
+    "a role that there is not is the user's": ([{"role": "narrator", "content": "x"}], {}, ["unknown_role"]),
+    "system text stays, as the user's": ([{"role": "system", "content": "x"}, ASK], {}, ["unknown_role"]),
+    "a call in the user's mouth is told": ([user(use("a")), SAY], {}, ["misplaced"]),
+    "a result in the model's is told": ([ASK, assistant(result("a", "said")), ASK], {}, ["misplaced"]),
+    "a call without input has none": (
+        [ASK, assistant({"type": "tool_use", "id": "a", "name": "f"}), user(result("a"))],
+        {},
+        ["incomplete"],
+    ),
+    "thinking that nobody signed goes": (
+        [ASK, assistant({"type": "thinking", "thinking": "hm"}, text("a")), ASK],
+        {},
+        ["unsigned_thinking"],
+    ),
+    "thinking goes where it is off": ([ASK, assistant(THINKING, text("a"))], {"thinking": False}, ["bare_thinking"]),
+    "a model without prefill is asked to go on": ([ASK, SAY], {"prefill": False}, ["prefill"]),
+    "a loop without thinking is ended by a word": (
+        [ASK, assistant(use("a")), user(result("a"))],
+        {"thinking": True},
+        ["loop_ended"],
+    ),
+    "neighbours are merged where roles alternate": ([ASK, ASK], {"alternation": True}, ["merged"]),
+    "the oldest markers go": ([user(*(text(w) | MARK for w in "abcdef"))], {}, ["cache_marker"]),
+    "markers beside the messages count": (
+        [user(text("a") | MARK, text("b") | MARK)],
+        {"system": [text("s") | MARK] * 3},
+        ["cache_marker"],
+    ),
+    "the oldest pictures go": (
+        [user(*[PICTURE] * 102), SAY],
+        {"model": "claude-sonnet-4-5"},
+        ["picture"],
+    ),
+    "a picture that is too large goes, from a result too": (
+        [ASK, assistant(use("a")), user(result("a", [HUGE]))],
+        {},
+        ["picture"],
+    ),
+    "nothing is left but to begin": ([], {}, ["first_role"]),
+}
+
+
+@pytest.mark.parametrize(("given", "options", "codes"), MENDED.values(), ids=MENDED)
+def test_what_is_refused_is_mended_by_the_smallest_change(given, options, codes):
+    before = json.dumps(given)
+    assert validate(given, provider="anthropic", **options)
+    done = repair(given, provider="anthropic", **options)
+    assert [change.code for change in done.changes] == codes
+    assert validate(done.messages, provider="anthropic", **options) == []
+    assert repair(done.messages, provider="anthropic", **options).messages is done.messages
+    assert json.dumps(given) == before
+
+
+def test_thinking_behind_an_edit_is_stripped_where_the_model_binds_it():
+    original = [ASK, assistant(THINKING, text("a")), ASK, assistant({**THINKING, "signature": "2"}, text("b")), ASK]
+    edited = [{"role": "user", "content": "[summary]"}, *original[1:]]
+    options = {"provider": "anthropic", "model": "claude-sonnet-5-5", "original": original}
+    assert [problem.code for problem in validate(edited, **options)] == ["thinking_prefix_mismatch"] * 2
+    done = repair(edited, **options)
+    assert [change.code for change in done.changes] == ["bound_thinking"] * 2
+    assert [blocks(message) for message in done.messages[1::2]] == [[text("a")], [text("b")]]
+    assert validate([ASK, assistant(text("a")), *original[2:]], **options) == [], "from the start it may go"
+    unbound = options | {"model": "claude-sonnet-4-5"}
+    assert validate(edited, **unbound) == []
+
+
+def test_a_stored_call_without_its_reasoning_loses_its_id():
+    call = {"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c", "output": "x"}
+    original = [ASK, {"type": "reasoning", "id": "rs", "summary": []}, call, output]
+    done = repair([ASK, call, output], provider="openai_responses", original=original)
+    assert [change.code for change in done.changes] == ["stored_id"]
+    assert "id" not in done.messages[1]
+
+
+def test_calls_stay_open_while_they_run_and_are_answered_otherwise():
+    for provider in PROVIDERS:
+        running = transcript("u c1+c2 r2", provider)
+        assert repair(running, provider=provider, in_flight=True).messages is running
+        done = repair(running, provider=provider)
+        assert [change.code for change in done.changes] == ["interrupted_result"]
+        assert check(list(done.messages), provider) == []
+
+
+def test_what_no_change_of_messages_can_mend_is_an_error():
+    with pytest.raises(MessageError, match="tool_config_required"):
+        repair(transcript("u c1 r1", "bedrock"), provider="bedrock", tools=[])
+    with pytest.raises(MessageError, match=r"messages\[0\]"):
+        repair([7], provider="anthropic")
+
+
+@pytest.mark.parametrize("provider", ["bedrock", "gemini"])
+def test_shapes_read_in_other_words_go_back_as_they_were(provider):
+    @settings(max_examples=200)
+    @given(specs(provider, unknown=True))
+    def holds(spec):
+        messages = transcript(spec, provider)
+        lens = Lens(provider)
+        assert [lens.back(message) for message in lens.into(messages)] == messages
+
+    holds()
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_whatever_was_done_to_a_valid_list_it_can_be_mended(provider):
+    @settings(max_examples=400)
+    @given(damaged(provider), OPTIONS)
+    def holds(broken, options):
+        before = deep_hash(broken)
+        try:
+            done = repair(broken, provider=provider, **options)
+        except MessageError as error:
+            loops = str(error.args[0]).startswith("thinking_expected") and options["in_flight"]
+            assert loops or "malformed" in {p.code for p in validate(broken, provider=provider)}, error  # noqa: PT017
+            return
+        finally:
+            assert deep_hash(broken) == before
+        assert validate(done.messages, provider=provider, **options) == []
+        assert repair(done.messages, provider=provider, **options).messages is done.messages
+        assert bool(done.changes) == (done.messages is not broken)
+        assert bool(done.changes) == bool(validate(broken, provider=provider, **options))
+
+    holds()
