@@ -395,3 +395,15 @@ def partition(costs, safe, cuts, summary, pinned, *, keepers, snap="own", head=0
     if n - tail < min(least, n - head):
         label(land(n - min(least, n - head), "back", n), tail, 3)
     return zones
+
+
+def ends_of_tokens(text, head, tail, encoding):
+    """What the first and the last tokens of a text stand for, without the characters that they hold in part."""
+    tokens = [encoding.decode_single_token_bytes(token) for token in encoding.encode_ordinary(text)]
+    whole = b"".join(tokens).decode()
+    if len(tokens) <= head + tail:
+        return whole, ""
+    first, last = b"".join(tokens[:head]), b"".join(tokens[len(tokens) - tail :])
+    while last and last[0] & 0xC0 == 0x80:
+        last = last[1:]
+    return first.decode(errors="ignore"), last.decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from . import _core
@@ -11,6 +12,7 @@ from ._models import FAMILIES, Family, Model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
 
     from ._messages import Message, Provider, Transcript
 
@@ -65,6 +67,39 @@ class Counter(_core.Counter):
         )
         counter.family = family
         return counter
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str], *, pattern: str | None = None) -> Self:
+        """The counter of a vocabulary file, which is read once and stays in memory.
+
+        A ``tokenizer.json`` is known by what it says: byte-level pairs, split by the pattern of Llama 3, Qwen 2 and 3,
+        DeepSeek V3, GPT-2, ``o200k_base`` or ``cl100k_base``. Its special and added tokens are text, as they are in
+        ``count`` everywhere. A file of ranks, as tiktoken keeps them, is one of our encodings or needs a pattern.
+
+        Args:
+            path: a ``tokenizer.json`` or a file of ranks.
+            pattern: the expression that splits texts, for a file of ranks: one of those above, as it was published.
+
+        Raises:
+            OSError: the file cannot be read.
+            ValueError: it holds something else; says what.
+        """
+        file = Path(path)
+        return cls(file.name, data=file.read_bytes(), pattern=pattern)
+
+    def count_file(self, path: str | PathLike[str]) -> int:
+        """Tokens of a file's text, read piece by piece: memory is bounded unless a megabyte has no place to part.
+
+        What is not UTF-8 counts as U+FFFD.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        tally = self.tally()
+        with Path(path).open("rb") as file:
+            while data := file.read(1 << 20):
+                tally.append(data)
+        return tally.tokens
 
     @classmethod
     def chars(

@@ -24,8 +24,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         GzDecoder::new(fs::File::open(&file)?).read_to_string(&mut text)?;
         // A line is a token and its rank, and ranks are the line numbers.
         let tokens = text.lines().map(|line| STANDARD.decode(line.split(' ').next().unwrap_or(line)));
-        let merges = tables::ranked(tokens.collect::<Result<_, _>>()?)?;
-        fs::write(out.join(name), bytemuck::cast_slice(&tables::make(&merges)?))?;
+        let merges = tables::make::ranked(tokens.collect::<Result<_, _>>()?)?;
+        fs::write(out.join(name), bytemuck::cast_slice(&tables::make::make(&merges)?))?;
     }
     let file = Path::new("data").join("classes.txt");
     println!("cargo::rerun-if-changed={}", file.display());

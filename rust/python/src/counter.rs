@@ -1,6 +1,6 @@
 //! Counting.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use numpy::{PyArray1, ToPyArray};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -10,8 +10,9 @@ use trimtab_core::ledger::Ledger;
 use trimtab_core::shape::Provider;
 use trimtab_core::text::{self, Chars, Claude, Encoding, Flat, Rates, Round, Unit};
 
-use crate::convert::{released, to_py};
+use crate::convert::{held_or_released, released, to_py};
 use crate::scan::{Last, provider_of, scan};
+use crate::tally::Tally;
 use crate::text::Text;
 
 /// Text to tokens, for an encoding.
@@ -29,10 +30,12 @@ impl Counter {
 impl Counter {
     #[new]
     #[pyo3(signature = (
-        encoding, *, given=1000, written=1000, call=0, message=0, result=0, image=None, low=None, least=0, joined=false
+        encoding, *, given=1000, written=1000, call=0, message=0, result=0, image=None, low=None, least=0, joined=false,
+        data=None, pattern=None
     ))]
     #[allow(clippy::too_many_arguments)] // keywords of a table's row: a struct of them would be built from the same
     fn new(
+        py: Python<'_>,
         encoding: &str,
         given: u32,
         written: u32,
@@ -43,8 +46,12 @@ impl Counter {
         low: Option<u32>,
         least: u32,
         joined: bool,
+        data: Option<&[u8]>,
+        pattern: Option<&str>,
     ) -> PyResult<Self> {
-        let counter = if let Some(name) = encoding.strip_prefix("chars/4 ") {
+        let counter = if let Some(data) = data {
+            text::Counter::exact(released(py, || Encoding::read(data, encoding, pattern))?)
+        } else if let Some(name) = encoding.strip_prefix("chars/4 ") {
             text::Counter::length(length(name)?)
         } else if let Some(claude) = Claude::named(encoding) {
             text::Counter::claude(claude)
@@ -70,7 +77,8 @@ impl Counter {
     ///     TypeError: it is neither.
     fn count(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<usize> {
         let text = Text::of_either(text)?;
-        released(py, || Ok(self.0.count(text.as_ref())))
+        // A short text is counted before another thread could have begun.
+        held_or_released(py, text.as_ref().len(), || Ok(self.0.count(text.as_ref())))
     }
 
     /// Tokens of each text: uint32, shape (texts,). In parallel where that gains.
@@ -85,10 +93,45 @@ impl Counter {
         Ok(released(py, || self.0.count_many(&texts))?.to_pyarray(py))
     }
 
+    /// A count of a text that is to grow.
+    fn tally(&self) -> Tally {
+        Tally(Mutex::new(self.0.tally()))
+    }
+
+    /// The first ``head`` and the last ``tail`` tokens of a text, as two texts: exactly, and at whole characters.
+    ///
+    /// Args:
+    ///     text: as for ``count``.
+    ///     head: tokens of the first part.
+    ///     tail: tokens of the second part.
+    ///
+    /// Returns:
+    ///     The text and "" where it has no more than head + tail tokens. Else what tokens ``[:head]`` and ``[-tail:]``
+    ///     stand for, but that a character of which a part was taken is left out. Counts to either end, not between.
+    ///
+    /// Raises:
+    ///     ValueError: the counter estimates, and has no tokens to cut at.
+    fn truncate_tokens(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        head: usize,
+        tail: usize,
+    ) -> PyResult<(String, String)> {
+        let text = Text::of_either(text)?;
+        let text = text.as_ref();
+        released(py, || {
+            Ok(match self.0.edges(text, head, tail)? {
+                Some((end, start)) => (text[..end].to_owned(), text[start..].to_owned()),
+                None => (text.to_owned(), String::new()),
+            })
+        })
+    }
+
     /// Whether a text has more than n tokens, found without counting the rest.
     fn exceeds(&self, py: Python<'_>, text: &Bound<'_, PyAny>, n: usize) -> PyResult<bool> {
         let text = Text::of_either(text)?;
-        released(py, || Ok(self.0.exceeds(text.as_ref(), n)))
+        held_or_released(py, text.as_ref().len().min(n), || Ok(self.0.exceeds(text.as_ref(), n)))
     }
 
     /// What each message adds to the model's prompt: uint32, shape (messages,).

@@ -8,6 +8,7 @@ mod counter;
 mod ledger;
 mod scan;
 mod seen;
+mod tally;
 mod text;
 mod truncate;
 mod view;
@@ -25,6 +26,8 @@ mod _core {
     use super::ledger::Ledger;
     #[pymodule_export]
     use super::scan::detect;
+    #[pymodule_export]
+    use super::tally::Tally;
     #[pymodule_export]
     use super::truncate::{Truncation, truncate};
 

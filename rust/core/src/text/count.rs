@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use super::pool;
-use super::{Chars, Claude, Encoding, Flat, estimate};
+use super::tally::SoFar;
+use super::{Chars, Claude, Encoding, Flat, Tally, estimate};
 use crate::error::Error;
 
 /// Bytes from which a batch is worth a second thread: 64 KB of prose in short texts took 2.4 ms on one, 1.4 ms on two.
@@ -162,6 +163,30 @@ impl Counter {
         }
     }
 
+    /// A count of a text that is to grow.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let so_far = match self.engine {
+            Engine::Exact(encoding) => encoding.so_far(),
+            Engine::Length(chars) => SoFar::Length(chars, 0),
+            Engine::Claude(_) => SoFar::Whole(String::new()),
+        };
+        Tally::new(*self, so_far)
+    }
+
+    /// Where the first `head` tokens of `text` end and the last `tail` begin, at whole characters; None where it has no
+    /// more tokens than that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for a counter that has no tokens to cut at.
+    pub fn edges(&self, text: &str, head: usize, tail: usize) -> Result<Option<(usize, usize)>, Error> {
+        match self.engine {
+            Engine::Exact(encoding) if self.rates.given == 1000 => encoding.edges(text, head, tail),
+            _ => Err(Error::Argument(format!("{} has no tokens to cut at: use an encoding", self.engine()))),
+        }
+    }
+
     /// All lengths of `text`.
     #[must_use]
     pub fn size(&self, text: &str) -> Size {
@@ -175,9 +200,12 @@ impl Counter {
     ///
     /// [`Error::Overflow`] for a text of more than 4,294,967,295 tokens.
     pub fn count_many<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vec<u32>, Error> {
-        map_many(texts, |text| u32::try_from(self.count(text.as_ref())).map_err(|_| Error::Overflow("tokens")))
-            .into_iter()
-            .collect()
+        let plain = match self.engine {
+            Engine::Exact(encoding) => encoding.count_many(texts),
+            Engine::Claude(_) | Engine::Length(_) => map_many(texts, |text| self.plain(text.as_ref())),
+        };
+        let scaled = plain.into_iter().map(|tokens| Rates::scale(tokens, self.rates.given));
+        scaled.map(|tokens| u32::try_from(tokens).map_err(|_| Error::Overflow("tokens"))).collect()
     }
 }
 

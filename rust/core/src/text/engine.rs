@@ -63,6 +63,11 @@ pub fn with_worker<R>(vocabulary: &'static Vocabulary, work: impl FnOnce(&mut Wo
     result
 }
 
+/// Whether a piece ends at `at` in any text that has these two bytes there: a space behind what is none.
+pub fn parted(text: &[u8], at: usize) -> bool {
+    at > 0 && text[at] == b' ' && text[at - 1].is_ascii_graphic()
+}
+
 impl Worker {
     fn new(vocabulary: &'static Vocabulary) -> Self {
         let (waiting, keys) = (Vec::with_capacity(WAITING + BATCH), Vec::with_capacity(BATCH));
@@ -115,11 +120,21 @@ impl Worker {
 
     /// Splits off at most `most` pieces from `at` on: where they end, and the tokens of those that were seen lately.
     #[inline]
-    fn batch(&mut self, text: &[u8], limit: usize, mut at: usize, most: usize, index: usize) -> (usize, usize) {
-        let (mut ends, mut keys) = (std::mem::take(&mut self.ends), std::mem::take(&mut self.keys));
+    fn batch(&mut self, text: &[u8], limit: usize, at: usize, most: usize, index: usize) -> (usize, usize) {
+        let mut ends = std::mem::take(&mut self.ends);
         let found = self.vocabulary.scheme.fill(text, limit, at, &mut ends[..most]);
+        let total = self.look_up(text, at, &ends[..found], index);
+        let end = ends[found - 1];
+        self.ends = ends;
+        (end, total)
+    }
+
+    /// Tokens of the pieces that were seen lately; the others wait.
+    #[inline]
+    fn look_up(&mut self, text: &[u8], mut at: usize, ends: &[usize], index: usize) -> usize {
+        let mut keys = std::mem::take(&mut self.keys);
         let mut total = 0;
-        for &end in &ends[..found] {
+        for &end in ends {
             if end - at > SHORT {
                 total += self.longer(&text[at..end]);
             } else {
@@ -136,8 +151,74 @@ impl Worker {
                 None => self.waiting.push(Waiting { key, hash, text: index }),
             }
         }
-        (self.ends, self.keys) = (ends, keys);
-        (at, total)
+        self.keys = keys;
+        total
+    }
+
+    /// Tokens of pieces that are split already: the first begins at `at`.
+    pub fn pieces(&mut self, text: &[u8], mut at: usize, ends: &[usize]) -> usize {
+        let mut counts = [0];
+        for some in ends.chunks(BATCH) {
+            counts[0] += self.look_up(text, at, some, 0);
+            at = some[some.len() - 1];
+            self.settle(&mut counts);
+        }
+        counts[0]
+    }
+
+    /// The ends of all pieces from `at` on, the start of one.
+    pub fn split(&self, text: &[u8], mut at: usize) -> Vec<usize> {
+        let (mut all, mut ends, limit) = (Vec::new(), vec![0; BATCH], solid(text));
+        while at < text.len() {
+            let found = self.vocabulary.scheme.fill(text, limit, at, &mut ends);
+            all.extend_from_slice(&ends[..found]);
+            at = ends[found - 1];
+        }
+        all
+    }
+
+    /// The byte behind the first `tokens` tokens; None where the text has no more than that.
+    pub fn head(&mut self, text: &[u8], tokens: usize) -> Option<usize> {
+        let (mut at, mut left, limit) = (0, tokens, solid(text));
+        let mut ends = vec![0; BATCH];
+        while at < text.len() {
+            let most = left.clamp(simd::ROOM, BATCH);
+            let found = self.vocabulary.scheme.fill(text, limit, at, &mut ends[..most]);
+            for &end in &ends[..found] {
+                let count = self.pieces(text, at, &[end]);
+                if count > left {
+                    return Some(
+                        left.checked_sub(1).map_or(at, |last| at + merge::ends(self.tables(), &text[at..end])[last]),
+                    );
+                }
+                (at, left) = (end, left - count);
+            }
+        }
+        None
+    }
+
+    /// The byte where the last `tokens` tokens begin; None where the text has no more than that.
+    pub fn tail(&mut self, text: &[u8], tokens: usize) -> Option<usize> {
+        let mut bytes = tokens.saturating_mul(8).saturating_add(64);
+        loop {
+            // A piece ends before any space behind a sign, a letter or a digit, whatever stands before it.
+            let start = (1..text.len().saturating_sub(bytes)).rev().find(|&at| parted(text, at)).unwrap_or(0);
+            let ends = self.split(text, start);
+            let (mut end, mut left) = (text.len(), tokens);
+            for n in (0..ends.len()).rev() {
+                let at = n.checked_sub(1).map_or(start, |before| ends[before]);
+                let count = self.pieces(text, at, &[end]);
+                if count > left {
+                    let stops = merge::ends(self.tables(), &text[at..end]);
+                    return Some(stops[..count - left].last().map_or(at, |stop| at + stop));
+                }
+                (end, left) = (at, left - count);
+            }
+            if start == 0 {
+                return None;
+            }
+            bytes = bytes.saturating_mul(4);
+        }
     }
 
     /// Counts the pieces that wait.

@@ -63,14 +63,20 @@ impl Chars {
         }
     }
 
-    /// Tokens of `text`.
+    /// Length of `text` in the unit.
     #[must_use]
-    pub fn count(self, text: &str) -> usize {
-        self.tokens(match self.unit {
+    pub fn length_of(self, text: &str) -> usize {
+        match self.unit {
             Unit::Bytes => text.len(),
             Unit::Chars => chars(text),
             Unit::Utf16 => utf16(text),
-        })
+        }
+    }
+
+    /// Tokens of `text`.
+    #[must_use]
+    pub fn count(self, text: &str) -> usize {
+        self.tokens(self.length_of(text))
     }
 }
 

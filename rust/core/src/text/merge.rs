@@ -34,7 +34,6 @@ pub fn count(tables: &Tables, piece: &[u8]) -> usize {
 }
 
 /// Where the tokens of `piece` end, counted in bytes from its start.
-#[allow(dead_code)]
 pub fn ends(tables: &Tables, piece: &[u8]) -> Vec<usize> {
     windows(tables, piece)
 }

@@ -12,14 +12,17 @@ pub mod encoding;
 mod engine;
 pub mod envelope;
 pub mod estimate;
+mod load;
 mod merge;
 mod pool;
 mod simd;
 mod split;
 mod tables;
-mod vocabulary;
+mod tally;
+pub mod vocabulary;
 
 pub use claude::Claude;
 pub use count::{Counter, Rates, Size};
 pub use encoding::Encoding;
 pub use estimate::{Chars, Flat, Round, Unit};
+pub use tally::Tally;

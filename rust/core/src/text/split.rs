@@ -16,7 +16,6 @@ const SIGNS: Set = Set::of(&[OTHER, MARK, SYMBOL]);
 
 /// A way to split, named after the first vocabulary that had it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code)] // those of other vocabularies
 pub enum Scheme {
     /// `o200k_base`: words by case, with their contractions.
     O200k,

@@ -1,6 +1,9 @@
 //! A vocabulary: its tables, and how its texts are split.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
+
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::split::Scheme;
 use super::tables::Tables;
@@ -18,18 +21,42 @@ macro_rules! tables {
 }
 
 /// `o200k_base`.
-pub static O200K: LazyLock<Vocabulary> =
-    LazyLock::new(|| Vocabulary { scheme: Scheme::O200k, tables: tables!("o200k_base") });
+pub static O200K: LazyLock<Vocabulary> = LazyLock::new(|| ours("o200k_base", Scheme::O200k, tables!("o200k_base")));
 
 /// `cl100k_base`.
-pub static CL100K: LazyLock<Vocabulary> =
-    LazyLock::new(|| Vocabulary { scheme: Scheme::Cl100k, tables: tables!("cl100k_base") });
+pub static CL100K: LazyLock<Vocabulary> = LazyLock::new(|| ours("cl100k_base", Scheme::Cl100k, tables!("cl100k_base")));
+
+fn ours(name: &str, scheme: Scheme, tables: Tables) -> Vocabulary {
+    Vocabulary { name: name.to_owned(), normalizes: false, scheme, tables }
+}
 
 /// How texts are split, and what their pieces are merged into.
 #[derive(Debug)]
 pub struct Vocabulary {
+    /// What it is called.
+    pub(super) name: String,
+    /// Whether texts are put into normalization form C first.
+    pub(super) normalizes: bool,
     /// How texts are split.
-    pub scheme: Scheme,
+    pub(super) scheme: Scheme,
     /// What pieces are merged into.
-    pub tables: Tables,
+    pub(super) tables: Tables,
+}
+
+impl PartialEq for Vocabulary {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Vocabulary {}
+
+impl Vocabulary {
+    /// The text that is counted.
+    pub(super) fn normal<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if !self.normalizes || text.is_ascii() || is_nfc(text) {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(text.nfc().collect())
+    }
 }

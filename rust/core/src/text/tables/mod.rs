@@ -5,14 +5,11 @@
 #![allow(clippy::cast_possible_truncation)] // words are cut into halves, and hashes to the size of a table
 
 mod cross;
-#[allow(dead_code)] // the build script makes the tables
 pub mod make;
 
 use bytemuck::cast_slice;
 
 pub use cross::Cross;
-#[allow(unused_imports)] // the build script makes the tables
-pub use make::{make, ranked};
 
 /// Longest piece that a key holds, in bytes.
 pub const SHORT: usize = 15;

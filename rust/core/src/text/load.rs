@@ -1,0 +1,226 @@
+//! Vocabularies from files: a `tokenizer.json` is known by its pattern, a file of ranks by its tokens or with a pattern.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Mutex;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::split::Scheme;
+use super::tables::Tables;
+use super::tables::make::{Merges, bytes_of, make, merge, ranked};
+use super::vocabulary::{CL100K, O200K, Vocabulary};
+
+/// The patterns that are known, as files write them.
+const PATTERNS: [(&[&str], Scheme); 8] = [
+    (
+        &[concat!(
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
+            r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        )],
+        Scheme::O200k,
+    ),
+    (
+        &[concat!(
+            r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|",
+            r"\s*[\r\n]|\s+(?!\S)|\s",
+        )],
+        Scheme::Cl100k,
+    ),
+    (
+        &[concat!(
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|",
+            r"\s+(?!\S)|\s+",
+        )],
+        Scheme::Llama3,
+    ),
+    (
+        &[concat!(
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|",
+            r"\s+(?!\S)|\s+",
+        )],
+        Scheme::Qwen2,
+    ),
+    (&[r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"], Scheme::Gpt2),
+    (&[r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"], Scheme::Gpt2),
+    (&[], Scheme::Gpt2), // a byte-level pre-tokenizer's own
+    (
+        &[
+            r"\p{N}{1,3}",
+            "[一-龥぀-ゟ゠-ヿ]+",
+            concat!(
+                r##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|"##,
+                r" ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+            ),
+        ],
+        Scheme::DeepSeek3,
+    ),
+];
+
+/// Vocabularies that were read, by the digest of their files.
+static READ: Mutex<Vec<(u128, &'static Vocabulary)>> = Mutex::new(Vec::new());
+
+/// The vocabulary of a file; the same file gives the same one.
+///
+/// `pattern` says how texts are split where the file does not.
+pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<&'static Vocabulary, String> {
+    let digest = xxh3_128(data) ^ xxh3_128(pattern.unwrap_or_default().as_bytes()).rotate_left(1);
+    // Never waits, as the thread pool never does: a lock may have been held when another thread forked.
+    let before = READ.try_lock().ok().and_then(|read| read.iter().find(|(of, _)| *of == digest).map(|(_, v)| *v));
+    if let Some(vocabulary) = before {
+        return Ok(vocabulary);
+    }
+    let (merges, scheme, normalizes) = if data.trim_ascii_start().first() == Some(&b'{') {
+        tokenizer(&serde_json::from_slice(data).map_err(|error| format!("no tokenizer.json: {error}"))?)?
+    } else {
+        let tokens = ranks(data)?;
+        let Some(pattern) = pattern else {
+            let ours = [&*O200K, &*CL100K].into_iter().find(|ours| ours.tables.vocabulary() == tokens);
+            return ours.ok_or_else(|| "a file of ranks does not say how texts are split: give its pattern".to_owned());
+        };
+        (ranked(tokens)?, known(&[pattern.to_owned()])?, false)
+    };
+    let tables = Tables::read(Vec::leak(make(&merges)?));
+    let made: &'static Vocabulary =
+        Box::leak(Box::new(Vocabulary { name: name.to_owned(), normalizes, scheme, tables }));
+    if let Ok(mut read) = READ.try_lock() {
+        read.push((digest, made));
+    }
+    Ok(made)
+}
+
+/// The tokens of a file of ranks, in order.
+fn ranks(data: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+    let wrong = |line: &str| format!("no tokenizer.json and no ranks: {line:?}");
+    let text = std::str::from_utf8(data).map_err(|_| "no tokenizer.json and no ranks: not UTF-8".to_owned())?;
+    text.lines()
+        .zip(0..)
+        .map(|(line, number)| {
+            match line.split_once(' ').map(|(token, rank)| (STANDARD.decode(token), rank.parse::<usize>())) {
+                Some((Ok(token), Ok(rank))) if rank == number => Ok(token),
+                _ => Err(wrong(&line.chars().take(60).collect::<String>())),
+            }
+        })
+        .collect()
+}
+
+/// What a `tokenizer.json` says: merges, pattern, and whether texts are normalized.
+fn tokenizer(file: &Value) -> Result<(Merges, Scheme, bool), String> {
+    let model = &file["model"];
+    for (key, allowed) in [
+        ("type", &[Value::from("BPE"), Value::Null][..]),
+        ("byte_fallback", &[Value::Null, false.into()]),
+        ("dropout", &[Value::Null]),
+        ("continuing_subword_prefix", &[Value::Null, "".into()]),
+        ("end_of_word_suffix", &[Value::Null, "".into()]),
+    ] {
+        if !allowed.contains(&model[key]) {
+            return Err(format!(
+                "a tokenizer.json whose model has {key} {}: only byte-level pairs are known",
+                model[key]
+            ));
+        }
+    }
+    let scheme = scheme(&file["pre_tokenizer"])?;
+    let normalizes = match &file["normalizer"] {
+        Value::Null => false,
+        normalizer if normalizer["type"] == "NFC" => true,
+        normalizer if normalizer["normalizers"].as_array().is_some_and(Vec::is_empty) => false,
+        other => return Err(format!("a tokenizer.json with the normalizer {}: only NFC is known", other["type"])),
+    };
+    let merges = merges(model)?;
+    if model["ignore_merges"] == true {
+        reachable(&merges, file)?;
+    }
+    Ok((merges, scheme, normalizes))
+}
+
+/// The way to split that a pre-tokenizer's patterns are.
+fn scheme(pre: &Value) -> Result<Scheme, String> {
+    let alone = [pre.clone()];
+    let steps = pre["pretokenizers"].as_array().map_or(&alone[..], Vec::as_slice);
+    let (mut patterns, mut bytes) = (Vec::new(), None);
+    for step in steps {
+        match step["type"].as_str() {
+            Some("Split") if step["behavior"] == "Isolated" && step["invert"] != true && bytes.is_none() => {
+                let pattern = step["pattern"]["Regex"].as_str().ok_or("a pattern that is no regular expression")?;
+                // Some files hold the line ends themselves.
+                patterns.push(pattern.replace('\r', r"\r").replace('\n', r"\n"));
+            }
+            Some("ByteLevel") if step["add_prefix_space"] != true => bytes = Some(step["use_regex"] != false),
+            _ => return Err(format!("a tokenizer.json with the pre-tokenizer {step}")),
+        }
+    }
+    if bytes != Some(patterns.is_empty()) {
+        return Err("a tokenizer.json whose pre-tokenizer is not byte-level, or splits twice".to_owned());
+    }
+    known(&patterns)
+}
+
+/// The way to split that these patterns are, one after the other.
+fn known(patterns: &[String]) -> Result<Scheme, String> {
+    let known = PATTERNS.iter().find(|(known, _)| known == &patterns);
+    known.map(|(_, scheme)| *scheme).ok_or_else(|| format!("the pattern {patterns:?} is not known"))
+}
+
+/// The merges of a model, and their tokens: the bytes, then what each merge makes.
+fn merges(model: &Value) -> Result<Merges, String> {
+    let list = model["merges"].as_array().ok_or("a tokenizer.json without merges")?;
+    let bytes: HashMap<char, u8> = byte_names();
+    let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
+    let mut parts = vec![None; 256];
+    let mut known: HashMap<Vec<u8>, u32> = tokens.iter().cloned().zip(0..).collect();
+    for entry in list {
+        let pair = match entry {
+            Value::String(pair) => pair.split_once(' '),
+            _ => entry[0].as_str().zip(entry[1].as_str()),
+        };
+        let pair = pair.and_then(|(left, right)| Some((named(&bytes, left)?, named(&bytes, right)?)));
+        let (left, right) = pair.ok_or_else(|| format!("a merge that is not of bytes: {entry}"))?;
+        let (Some(&first), Some(&second)) = (known.get(&left), known.get(&right)) else {
+            return Err(format!("a merge of what is no token: {entry}"));
+        };
+        let made = [left, right].concat();
+        let number = u32::try_from(tokens.len()).map_err(|_| "too many merges")?;
+        if known.insert(made.clone(), number).is_some() {
+            return Err(format!("two merges make the same token: {entry}"));
+        }
+        tokens.push(made);
+        parts.push(Some((first, second)));
+    }
+    Ok(Merges { tokens, parts })
+}
+
+/// The bytes of a token by its name.
+fn named(bytes: &HashMap<char, u8>, name: &str) -> Option<Vec<u8>> {
+    name.chars().map(|char| bytes.get(&char).copied()).collect()
+}
+
+/// Whether each token is what its bytes merge into: then a piece that is in the vocabulary need not be looked up first.
+fn reachable(merges: &Merges, file: &Value) -> Result<(), String> {
+    let added: HashSet<&str> =
+        file["added_tokens"].as_array().into_iter().flatten().filter_map(|token| token["content"].as_str()).collect();
+    let (names, made) = (byte_names(), merges.tokens.iter().map(Vec::as_slice).collect::<HashSet<&[u8]>>());
+    let vocabulary = file["model"]["vocab"].as_object().into_iter().flat_map(|vocabulary| vocabulary.keys());
+    for name in vocabulary.filter(|name| !added.contains(name.as_str())) {
+        if named(&names, name).is_some_and(|token| !made.contains(&token[..])) {
+            return Err(format!("a token that no merge makes: {name:?}"));
+        }
+    }
+    let (bytes, table) = (bytes_of(&merges.tokens)?, merges.table());
+    match merges.tokens.iter().find(|token| merge(token, &bytes, &table).len() > 1) {
+        Some(token) => Err(format!("a token that its merges do not make: {:?}", String::from_utf8_lossy(token))),
+        None => Ok(()),
+    }
+}
+
+/// How byte-level vocabularies write each byte: itself where it can be seen, else a character from U+0100 on.
+fn byte_names() -> HashMap<char, u8> {
+    let seen = |byte: &u8| matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
+    let names = (0..=255_u8).filter(seen).map(|byte| (char::from(byte), byte));
+    let hidden = (0..=255_u8).filter(|byte| !seen(byte)).zip(0x100_u32..);
+    names.chain(hidden.filter_map(|(byte, name)| Some((char::from_u32(name)?, byte)))).collect()
+}

@@ -1,0 +1,147 @@
+"""Vocabularies from files count as the library counts that the files are for."""
+
+import itertools
+import json
+import random
+
+import pytest
+import tiktoken
+import tokenizers
+from hypothesis import given, settings
+
+from test_counter import TEXTS, tiktoken_counts  # noqa: F401
+from trimtab import Counter
+
+CASELESS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+LLAMA3 = CASELESS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+QWEN2 = LLAMA3.replace("{1,3}", "")
+R50K = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
+DEEPSEEK3 = [
+    r"\p{N}{1,3}",
+    "[一-龥\u3040-ゟ\u30a0-ヿ]+",
+    (r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|"""
+    r""" ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""),
+]
+NFC = {"type": "NFC"}
+GPT2 = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+WORDS = [
+    *"don't I'LL we'Ve 123456 1\u0663 naïve ΑΒΓ 日本語・カタ。 한국어 e\u0301 fooBarBAZ _x 3.14".split(),
+    *(" ", "  ", "\t", "\n", "\r\n\n", " \n ", "!", "!!\n", "/", "//\n", "中", "a", "Z", "'s", "é", "\U0001f600"),
+    *("x\x00\x01y", "\x00", "\u200b", "---- "),
+]
+
+
+@pytest.fixture(scope="module")
+def ranks():
+    return {token: rank for rank, token in enumerate(Counter("cl100k_base").vocabulary("cl100k_base"))}
+
+
+@pytest.fixture(scope="module")
+def rank_file(tmp_path_factory, ranks):
+    import base64
+
+    path = tmp_path_factory.mktemp("ranks") / "some.tiktoken"
+    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items()))
+    return path
+
+
+def byte_names():
+    """How byte-level vocabularies write each byte."""
+    seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(256) if byte not in seen]
+    return {byte: chr(byte) for byte in seen} | {byte: chr(256 + n) for n, byte in enumerate(hidden)}
+
+
+@pytest.fixture(scope="module")
+def model(ranks):
+    """The model of a tokenizer.json with the first 20,000 tokens of cl100k_base."""
+    names = byte_names()
+    name = {token: "".join(names[byte] for byte in token) for token in ranks}
+    few = {token: rank for token, rank in ranks.items() if rank < 20_000}
+    merges = []
+    for token, rank in few.items():
+        if len(token) > 1:
+            parts = [bytes([byte]) for byte in token]
+            while len(parts) > 2:
+                pairs = [(few.get(a + b, rank), n) for n, (a, b) in enumerate(itertools.pairwise(parts))]
+                best, at = min(pairs)
+                assert best < rank
+                parts[at : at + 2] = [parts[at] + parts[at + 1]]
+            merges.append([name[part] for part in parts])
+    vocab = {name[token]: rank for token, rank in few.items()}
+    return {"type": "BPE", "vocab": vocab, "merges": merges, "byte_fallback": False, "ignore_merges": False}
+
+
+def split_by(*patterns):
+    steps = [{"type": "Split", "pattern": {"Regex": p}, "behavior": "Isolated", "invert": False} for p in patterns]
+    return {"type": "Sequence", "pretokenizers": [*steps, GPT2 | {"use_regex": False}]}
+
+
+def tokenizer_file(folder, model, pre, normalizer=None):
+    path = folder / "tokenizer.json"
+    file = {"version": "1.0", "added_tokens": [], "normalizer": normalizer, "pre_tokenizer": pre, "model": model}
+    path.write_text(json.dumps(file | {"truncation": None, "padding": None, "post_processor": None, "decoder": None}))
+    return path
+
+
+def generated(seed, texts):
+    rng = random.Random(seed)
+    return ["".join(rng.choices(WORDS, k=rng.randrange(40))) for _ in range(texts)]
+
+
+@pytest.mark.parametrize("pattern", [LLAMA3, QWEN2, R50K], ids=["llama3", "qwen2", "r50k"])
+def test_ranks_with_a_pattern_count_as_in_tiktoken(pattern, ranks, rank_file):
+    ours = Counter.from_file(rank_file, pattern=pattern)
+    theirs = tiktoken.Encoding("some", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+    @settings(max_examples=300)
+    @given(TEXTS)
+    def holds(text):
+        assert ours.count(text) == len(theirs.encode_ordinary(text))
+
+    holds()
+    texts = generated(1, 2_000)
+    assert ours.count_many(texts).tolist() == [len(theirs.encode_ordinary(text)) for text in texts]
+    assert ours.engine == "trimtab some.tiktoken"
+
+
+@pytest.mark.parametrize(
+    ("pre", "normalizer"),
+    [(split_by(LLAMA3), None), (split_by(QWEN2), NFC), (split_by(*DEEPSEEK3), None), (GPT2, None)],
+    ids=["llama3", "qwen2", "deepseek3", "gpt2"],
+)
+def test_a_tokenizer_json_counts_as_in_tokenizers(pre, normalizer, model, tmp_path):
+    path = tokenizer_file(tmp_path, model, pre, normalizer)
+    ours, theirs = Counter.from_file(path), tokenizers.Tokenizer.from_file(str(path))
+    texts = generated(2, 2_000)
+    expected = [len(encoding) for encoding in theirs.encode_batch(texts, add_special_tokens=False)]
+    assert ours.count_many(texts).tolist() == expected == [ours.count(text) for text in texts]
+    tally = ours.tally()
+    for text in texts[:50]:
+        tally.append(text)
+    assert tally.tokens == ours.count("".join(texts[:50]))
+
+
+def test_our_own_ranks_need_no_pattern(rank_file):
+    assert Counter.from_file(rank_file).engine == "trimtab cl100k_base"
+
+
+def test_what_is_not_known_is_said(model, tmp_path, rank_file):
+    def refused(file, match, **options):
+        path = tmp_path / "file"
+        path.write_bytes(file if isinstance(file, bytes) else json.dumps(file).encode())
+        with pytest.raises(ValueError, match=match):
+            Counter.from_file(path, **options)
+
+    refused(b"", "does not say how texts are split")
+    refused(b"what is this\n", "no tokenizer.json and no ranks")
+    refused(b"\xff\xfe", "not UTF-8")
+    refused(b"{", "no tokenizer.json")
+    refused({"model": {"type": "Unigram"}}, "only byte-level pairs are known")
+    refused({"model": model, "pre_tokenizer": split_by(r"\w+")}, r"the pattern .* is not known")
+    refused({"model": model, "pre_tokenizer": GPT2, "normalizer": {"type": "NFKC"}}, "only NFC is known")
+    refused({"model": model | {"ignore_merges": True, "vocab": {"abcxyz": 0}}, "pre_tokenizer": GPT2}, "no merge makes")
+    with pytest.raises(ValueError, match="is not known"):
+        Counter.from_file(rank_file, pattern=r"\w+")
+    with pytest.raises(FileNotFoundError):
+        Counter.from_file(tmp_path / "none")
