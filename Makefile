@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help demo test lint sessions summaries sdks startup bench-count record clean
+.PHONY: help demo test lint sessions summaries sdks startup bench-count bench-claude claude record clean
 
 help:            ## the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1 - /'
@@ -64,6 +64,12 @@ record: .venv/dev ## the example session, recorded anew on the repository as it 
 
 sdks: .venv/dev ## releases of the summarizers' clients, each through the matrix of failures
 	$(BIN)/python -m pytest -s -m slow tests/test_summarize_sdks.py
+
+bench-claude: .venv/dev ## Claude's encodings beside ctok: MB/s, ratios, differences
+	@$(BIN)/python benches/claude.py $(ARGS)
+
+claude: .venv/dev ## a million generated texts, counted as by ctok
+	@$(BIN)/python -m pytest -m slow tests/test_claude.py
 
 startup: .venv/dev ## what an import and the first calls cost
 	@$(BIN)/python benches/startup.py

@@ -4,8 +4,8 @@
 
 /// Entries of short cells: a mebibyte, which a core's second cache holds.
 const SHORT: usize = 1 << 16;
-/// Entries of longer cells: 208 KiB.
-const LONG: usize = 1 << 12;
+/// Entries of longer cells: 832 KiB, made with the first of them. A quarter as many made a text of 17 languages 15 % slower.
+const LONG: usize = 1 << 14;
 /// Bytes of a short cell: what is left of sixteen beside its kind, its length and its tokens.
 const SHORT_BYTES: usize = 14;
 /// Bytes of the longest cell that is remembered.
@@ -41,13 +41,20 @@ impl Cache {
             return self.find_long(&text[at..end], kind);
         }
         let bytes = if let Some(sixteen) = text[at..].first_chunk::<16>() {
-            u128::from_le_bytes(*sixteen) & ((1 << (8 * length)) - 1)
+            u128::from_le_bytes(*sixteen)
         } else {
             let mut sixteen = [0; 16];
             sixteen[..length].copy_from_slice(&text[at..end]);
             u128::from_le_bytes(sixteen)
         };
-        let key = bytes | (u128::from((kind << 4) | length as u8) << (8 * SHORT_BYTES));
+        self.find_short(bytes, length, kind)
+    }
+
+    /// The same for the first `length` of sixteen bytes, at most 14.
+    #[inline]
+    pub fn find_short(&self, bytes: u128, length: usize, kind: u8) -> Result<u32, Slot> {
+        let cell = bytes & ((1 << (8 * length)) - 1);
+        let key = cell | (u128::from((kind << 4) | length as u8) << (8 * SHORT_BYTES));
         let slot = slot(key);
         let entry = self.short[slot];
         if entry << 8 == key << 8 { Ok((entry >> TOKENS) as u32) } else { Err(Slot::Short(slot, key)) }
@@ -60,17 +67,23 @@ impl Cache {
         if self.long.is_empty() {
             self.long = vec![([0; 48], 0); LONG];
         }
-        let mut key = [0; 48];
-        key[..cell.len()].copy_from_slice(cell);
-        (key[46], key[47]) = (kind, cell.len() as u8);
-        let hash = key
-            .as_chunks::<16>()
-            .0
-            .iter()
-            .fold(0, |hash: u64, part| mix(u128::from_le_bytes(*part)) ^ hash.rotate_left(23));
+        let length = cell.len() as u8;
+        // The first sixteen bytes, the last, and those between: what is left out tells few cells apart.
+        let mut first = [0; 16];
+        first[..cell.len().min(16)].copy_from_slice(&cell[..cell.len().min(16)]);
+        let mut hash = mix(u128::from_le_bytes(first)) ^ u64::from(length);
+        for part in [cell[cell.len() / 3..].first_chunk::<16>(), cell.last_chunk()].into_iter().flatten() {
+            hash = mix(u128::from_le_bytes(*part)) ^ hash.rotate_left(23);
+        }
         let slot = (hash >> 40) as usize % LONG;
         let (known, tokens) = &self.long[slot];
-        if *known == key { Ok(*tokens) } else { Err(Slot::Long(slot, key)) }
+        if known[46] == kind && known[47] == length && known[..cell.len()] == *cell {
+            return Ok(*tokens);
+        }
+        let mut key = [0; 48];
+        key[..cell.len()].copy_from_slice(cell);
+        (key[46], key[47]) = (kind, length);
+        Err(Slot::Long(slot, key))
     }
 
     /// Remembers a cell's tokens.

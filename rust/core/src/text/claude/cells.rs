@@ -8,7 +8,7 @@
 use super::Vocabulary;
 use super::cache::Cache;
 use super::case;
-use super::chars::{Bits, Class, char_at};
+use super::chars::{Bits, Class, decode};
 use super::tile::{BOW, EOW};
 
 /// Suffixes that an apostrophe joins to the word before: the word behind it has no beginning of its own.
@@ -41,9 +41,34 @@ const PUNCT: u8 = 2;
 const SPACE: u8 = 3;
 const OTHER: u8 = 4;
 
+fn class_of(bits: Bits) -> u8 {
+    match bits.class() {
+        Class::Hard => OTHER,
+        Class::Wordy => LETTER,
+        Class::Digit => DIGIT,
+        Class::Punct => PUNCT,
+        Class::Space => SPACE,
+    }
+}
+
+/// How many of sixteen bytes, from the lowest on, are letters of ASCII.
+#[inline]
+fn letters(sixteen: u128) -> usize {
+    const EACH: u128 = u128::from_ne_bytes([1; 16]);
+    const HIGH: u128 = EACH << 7;
+    // Bytes of 7 bits, made small; adding carries into the high bit from 'a' on, and from behind 'z' on.
+    let small = (sixteen | EACH << 5) & !HIGH;
+    let from_a = small + EACH * (0x80 - u128::from(b'a'));
+    let behind_z = small + EACH * (0x80 - u128::from(b'z') - 1);
+    let letter = from_a & !behind_z & !sixteen & HIGH;
+    ((letter ^ HIGH).trailing_zeros() / 8) as usize
+}
+
 /// A run of hard characters: where it ends, and which markers it would take beside a space.
 struct Hard {
     end: usize,
+    /// Tokens of its characters, each by itself.
+    alone: u32,
     letters: bool,
     opens: bool,
     closes: bool,
@@ -77,8 +102,10 @@ impl Reader<'_> {
             let (end, tokens);
             match self.class(at) {
                 LETTER => {
-                    end = self.word_end(at);
-                    tokens = self.word(at, end);
+                    let words;
+                    (end, words) = self.words(at);
+                    total += words;
+                    tokens = 0;
                     before = Before { closes: true, guards: self.ends_in_symbol(end) };
                 }
                 SPACE => {
@@ -109,29 +136,23 @@ impl Reader<'_> {
     }
 
     fn class_beyond(&self, at: usize) -> u8 {
-        match Bits::of(char_at(self.text, at)).class() {
-            Class::Hard => OTHER,
-            Class::Wordy => LETTER,
-            Class::Digit => DIGIT,
-            Class::Punct => PUNCT,
-            Class::Space => SPACE,
-        }
+        class_of(Bits::at(decode(self.text.as_bytes(), at).0))
     }
 
     /// The end of the characters of `class` from `at` on.
     #[inline]
     fn end_of(&self, class: u8, mut at: usize) -> usize {
         let bytes = self.text.as_bytes();
-        while at < bytes.len() {
-            let here = ASCII[usize::from(bytes[at])];
-            if here == OTHER && !bytes[at].is_ascii() {
-                let c = char_at(self.text, at);
-                if self.class_beyond(at) != class {
+        while let Some(byte) = bytes.get(at) {
+            let here = ASCII[usize::from(*byte)];
+            if here == class {
+                at += 1;
+            } else if here == OTHER {
+                let (code, width) = decode(bytes, at);
+                if class_of(Bits::at(code)) != class {
                     break;
                 }
-                at += c.len_utf8();
-            } else if here == class {
-                at += 1;
+                at += width;
             } else {
                 break;
             }
@@ -141,6 +162,32 @@ impl Reader<'_> {
 
     fn word_end(&self, at: usize) -> usize {
         self.end_of(LETTER, at)
+    }
+
+    /// Words of ASCII with one space between, from `at` on: where they end, and their tokens.
+    ///
+    /// This is what most texts are made of: sixteen bytes are looked at together, without a branch a letter.
+    fn words(&mut self, mut at: usize) -> (usize, usize) {
+        let bytes = self.text.as_bytes();
+        let mut total = 0;
+        while let Some(sixteen) = bytes[at..].first_chunk::<16>().map(|bytes| u128::from_le_bytes(*bytes)) {
+            let length = letters(sixteen);
+            if length == 0 || length > 14 || bytes[at + length] >= 0x80 {
+                break;
+            }
+            total += match self.cache.find_short(sixteen, length, WORD) {
+                Ok(tokens) => tokens,
+                Err(_) => self.word(at, at + length),
+            } as usize;
+            at += length;
+            if bytes[at] != b' ' || at + 1 == bytes.len() || ASCII[usize::from(bytes[at + 1])] != LETTER {
+                return (at, total);
+            }
+            at += 1;
+        }
+        // The last word, a long one, or one with letters beyond ASCII.
+        let end = self.word_end(at);
+        (end, total + self.word(at, end) as usize)
     }
 
     /// Whether a space stands before `at`.
@@ -175,6 +222,7 @@ impl Reader<'_> {
     }
 
     /// Whether the word that ends at `end` does so in a letter that is a symbol by category: a circled one.
+    #[inline]
     fn ends_in_symbol(&self, end: usize) -> bool {
         !self.text.as_bytes()[end - 1].is_ascii()
             && self.text[..end].chars().next_back().is_some_and(|c| Bits::of(c).is_symbol())
@@ -196,6 +244,12 @@ impl Reader<'_> {
 
     /// Tokens of text without case, with markers at its ends.
     fn cell(&mut self, at: usize, end: usize, opened: bool, closed: bool) -> u32 {
+        let bytes = self.text.as_bytes();
+        if end == at + 1 {
+            return u32::from(
+                self.vocabulary.single[usize::from(bytes[at])][usize::from(opened) + 2 * usize::from(closed)],
+            );
+        }
         let kind = PLAIN | (u8::from(opened) * OPENED) | (u8::from(closed) * CLOSED);
         match self.cache.find(self.text.as_bytes(), at, end, kind) {
             Ok(tokens) => tokens,
@@ -222,9 +276,9 @@ impl Reader<'_> {
                 end += bytes[end..].iter().take_while(|b| **b == byte).count();
                 tokens += self.vocabulary.blanks(byte, end - start);
             } else {
-                let c = char_at(self.text, end);
-                tokens += self.vocabulary.pieces.alone(c);
-                end += c.len_utf8();
+                let (code, width) = decode(bytes, end);
+                tokens += self.vocabulary.pieces.alone(code);
+                end += width;
             }
         }
         if end == at + 1 && bytes[at] == b' ' && closes && self.opens(end) { (end, 0) } else { (end, tokens) }
@@ -246,50 +300,53 @@ impl Reader<'_> {
 
     /// Digits: three of ASCII a token, any other by itself; those of other scripts take markers beside a space.
     fn digits(&mut self, at: usize) -> (usize, u32, Before) {
-        let end = self.end_of(DIGIT, at);
-        let digits = &self.text[at..end];
-        let mut tokens = 0;
-        let mut ascii = 0;
-        for c in digits.chars() {
-            if c.is_ascii() {
-                tokens += u32::from(ascii % 3 == 0);
-                ascii += 1;
+        let bytes = self.text.as_bytes();
+        let (mut end, mut tokens, mut closes) = (at, 0, false);
+        while end < bytes.len() && self.class(end) == DIGIT {
+            closes = !bytes[end].is_ascii();
+            if closes {
+                let (code, width) = decode(bytes, end);
+                tokens += self.vocabulary.pieces.alone(code) as usize;
+                end += width;
             } else {
-                tokens += self.vocabulary.pieces.alone(c);
-                ascii = 0;
+                let run = bytes[end..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                tokens += run.div_ceil(3);
+                end += run;
             }
         }
-        let opens = !digits.starts_with(|c: char| c.is_ascii());
-        let closes = !digits.ends_with(|c: char| c.is_ascii());
-        tokens += u32::from(opens && self.behind_space(at)) + u32::from(closes && self.before_space(end));
-        (end, tokens, Before { closes, guards: closes })
+        let opens = !bytes[at].is_ascii();
+        tokens += usize::from(opens && self.behind_space(at)) + usize::from(closes && self.before_space(end));
+        (end, u32::try_from(tokens).unwrap_or(u32::MAX), Before { closes, guards: closes })
     }
 
     /// The run of hard characters of one kind at `at`.
     fn hard_run(&self, at: usize) -> Hard {
-        let mut chars = self.text[at..].chars();
-        let first = chars.next().map_or(Bits::of('\0'), Bits::of);
-        let (mut last, mut end) = (first, at + char_at(self.text, at).len_utf8());
+        let bytes = self.text.as_bytes();
+        let (code, width) = decode(bytes, at);
+        let first = Bits::at(code);
+        let (mut last, mut end) = (first, at + width);
+        let mut alone = self.vocabulary.pieces.alone(code);
         let mut number = first.numeral() != 0 && !first.is_hard_letter();
-        for c in chars {
-            let bits = Bits::of(c);
+        while end < bytes.len() && !bytes[end].is_ascii() {
+            let (code, width) = decode(bytes, end);
+            let bits = Bits::at(code);
             if bits.class() != Class::Hard || !(bits.is_selector() || bits.kind() == first.kind()) {
                 break;
             }
+            alone += self.vocabulary.pieces.alone(code);
             number &= bits.numeral() == first.numeral();
             last = bits;
-            end += c.len_utf8();
+            end += width;
         }
         let takes = |bits: Bits| bits.is_selector() || bits.is_symbol() || number;
-        Hard { end, letters: first.is_hard_letter(), opens: takes(first), closes: takes(last) }
+        Hard { end, alone, letters: first.is_hard_letter(), opens: takes(first), closes: takes(last) }
     }
 
     fn hard(&mut self, at: usize) -> (usize, u32, Before) {
         let run = self.hard_run(at);
         let opened = self.behind_space(at) && (run.opens || (at == 0 && !run.letters));
         if run.letters {
-            let alone: u32 = self.text[at..run.end].chars().map(|c| self.vocabulary.pieces.alone(c)).sum();
-            let tokens = alone + u32::from(opened) + u32::from(run.closes && self.before_space(run.end));
+            let tokens = run.alone + u32::from(opened) + u32::from(run.closes && self.before_space(run.end));
             return (run.end, tokens, Before { closes: run.closes, guards: run.closes });
         }
         // A piece may go on into punctuation that follows at once.

@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 
 use cache::Cache;
 use cells::{CONTRACTIONS, Reader};
-use tile::{EOW, Pieces};
+use tile::{BOW, EOW, Pieces};
 
 /// The vocabularies that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +145,8 @@ struct Vocabulary {
     caps: bool,
     /// Tokens of each contraction.
     contractions: [u32; CONTRACTIONS.len()],
+    /// Tokens of each ASCII character between two others, and with a beginning, an end, or both.
+    single: [[u8; 4]; 128],
     /// Tokens of runs of spaces, tabs and line ends, by length.
     blanks: [[u8; RUN]; 3],
 }
@@ -161,9 +163,13 @@ impl Vocabulary {
             let marked = [b"'", suffix.as_bytes(), &[EOW]].concat();
             pieces.tile(&marked)
         });
-        let run =
-            |byte: u8| std::array::from_fn(|length| u8::try_from(pieces.tile(&vec![byte; length])).unwrap_or(u8::MAX));
-        Self { pieces, folds_quotes, caps, contractions, blanks: [run(b' '), run(b'\t'), run(b'\n')] }
+        let single = std::array::from_fn(|byte| {
+            let byte = u8::try_from(byte).unwrap_or(0);
+            let cells: [&[u8]; 4] = [&[byte], &[BOW, byte], &[byte, EOW], &[BOW, byte, EOW]];
+            cells.map(|cell| u8::try_from(pieces.tile(cell)).unwrap_or(u8::MAX))
+        });
+        let blanks = [b' ', b'\t', b'\n'].map(|byte| runs(&pieces, byte));
+        Self { pieces, folds_quotes, caps, contractions, single, blanks }
     }
 
     /// Tokens of `length` spaces, tabs or line ends in a row.
@@ -179,6 +185,17 @@ impl Vocabulary {
             None => self.pieces.tile(&vec![byte; length]),
         }
     }
+}
+
+/// Tokens of runs of one byte, by length: the fewest pieces that add up.
+fn runs(pieces: &Pieces, byte: u8) -> [u8; RUN] {
+    let lengths: Vec<usize> = (1..RUN).filter(|length| pieces.has(&vec![byte; *length])).collect();
+    let mut tokens = [0; RUN];
+    for length in 1..RUN {
+        let fewest = lengths.iter().take_while(|piece| **piece <= length).map(|piece| tokens[length - piece]).min();
+        tokens[length] = fewest.unwrap_or(u8::MAX - 1) + 1;
+    }
+    tokens
 }
 
 /// What a thread keeps for a family.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 
-use super::chars::{Bits, char_at};
+use super::chars::{Bits, decode};
 
 /// `text` in normalization form C, without controls and private characters, with plain blanks.
 ///
@@ -33,36 +33,38 @@ fn plain(bytes: &[u8]) -> usize {
 
 fn needed(text: &str, fold: bool) -> Needed {
     let bytes = text.as_bytes();
-    let (mut at, mut found) = (0, Needed::Nothing);
-    let mut before = '\0';
+    let (mut at, mut last, mut found) = (0, 0, Needed::Nothing);
     while at < bytes.len() {
-        let byte = bytes[at];
-        if byte < 0x80 {
-            let skipped = plain(&bytes[at..]);
-            if skipped > 0 {
-                at += skipped;
-                before = char::from(bytes[at - 1]);
-                continue;
+        if bytes[at].is_ascii() {
+            at += plain(&bytes[at..]);
+            while let Some(byte) = bytes.get(at).filter(|byte| byte.is_ascii()) {
+                if (*byte < b' ' && *byte != b'\n' && *byte != b'\t') || *byte == 0x7F {
+                    found = Needed::Replacing;
+                }
+                at += 1;
             }
-            if (byte < b' ' && byte != b'\n' && byte != b'\t') || byte == 0x7F {
-                found = Needed::Replacing;
-            }
-            before = char::from(byte);
-            at += 1;
+            last = at - 1;
             continue;
         }
-        let c = char_at(text, at);
-        let bits = Bits::of(c);
-        if bits.is_composed() && changes(bits, before, c) {
-            return Needed::Composing;
+        let (code, width) = decode(bytes, at);
+        let bits = Bits::at(code);
+        if bits.is_composed() || bits.is_replaced() || code == 0xE32 {
+            let (before, c) = (if at > 0 { char_at(text, last) } else { '\0' }, char_at(text, at));
+            if bits.is_composed() && changes(bits, before, c) {
+                return Needed::Composing;
+            }
+            if (bits.is_replaced() && (fold || !is_quote(c))) || is_split_am(before, c) {
+                found = Needed::Replacing;
+            }
         }
-        if (bits.is_replaced() && (fold || !is_quote(c))) || is_split_am(before, c) {
-            found = Needed::Replacing;
-        }
-        before = c;
-        at += c.len_utf8();
+        last = at;
+        at += width;
     }
     found
+}
+
+fn char_at(text: &str, at: usize) -> char {
+    text[at..].chars().next().unwrap_or('\0')
 }
 
 /// Whether normalization form C may change `c` behind `before`: never no where it does.

@@ -1,5 +1,6 @@
 //! The fewest pieces that a cell can be laid with.
 
+use super::chars::decode;
 use super::table;
 
 /// The markers, as bytes that UTF-8 never has.
@@ -37,8 +38,7 @@ pub static NEW: Pieces = Pieces {
 impl Pieces {
     /// Tokens of one character by itself: one if it is a piece, else those of its bytes.
     #[inline]
-    pub fn alone(&self, c: char) -> u32 {
-        let code = c as usize;
+    pub fn alone(&self, code: usize) -> u32 {
         u32::from(self.blocks[usize::from(self.index[code >> 6]) * 64 + (code & 63)])
     }
 
@@ -84,22 +84,27 @@ impl Pieces {
         if self.has(marked) {
             return 1;
         }
-        let mut least = [u32::MAX; RING];
+        // To clear 256 places costs more than to tile a word.
+        if marked.len() < 32 { self.fewest::<32>(marked) } else { self.fewest::<RING>(marked) }
+    }
+
+    /// Costs are kept for the last `N` places: as many as the text or the longest piece has bytes, and one more.
+    fn fewest<const N: usize>(&self, marked: &[u8]) -> u32 {
+        let mut least = [u32::MAX; N];
         least[0] = 0;
         for at in 0..marked.len() {
-            // Each place is used again 256 bytes on, and must be empty by then.
-            let here = std::mem::replace(&mut least[at % RING], u32::MAX);
+            // Each place is used again N bytes on, and must be empty by then.
+            let here = std::mem::replace(&mut least[at % N], u32::MAX);
             if here == u32::MAX {
                 continue; // inside a character
             }
-            let first = marked[at];
             let mut reach = |to: usize, tokens: u32| {
-                let least = &mut least[to % RING];
+                let least = &mut least[to % N];
                 *least = tokens.min(*least);
             };
-            if (0x80..BOW).contains(&first) {
-                let c = decode(&marked[at..]);
-                reach(at + c.len_utf8(), here + self.alone(c));
+            if (0x80..BOW).contains(&marked[at]) {
+                let (code, width) = decode(marked, at);
+                reach(at + width, here + self.alone(code));
             } else {
                 reach(at + 1, here + 1);
             }
@@ -112,18 +117,6 @@ impl Pieces {
                 }
             }
         }
-        least[marked.len() % RING]
+        least[marked.len() % N]
     }
-}
-
-/// The character of two bytes or more that `bytes` begins with.
-fn decode(bytes: &[u8]) -> char {
-    let tail = |n: usize| u32::from(bytes.get(n).copied().unwrap_or(0) & 0x3F);
-    let first = u32::from(bytes[0]);
-    let code = match first {
-        0..0xE0 => (first & 0x1F) << 6 | tail(1),
-        0xE0..0xF0 => (first & 0x0F) << 12 | tail(1) << 6 | tail(2),
-        _ => (first & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3),
-    };
-    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
