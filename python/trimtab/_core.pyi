@@ -12,6 +12,7 @@ __all__ = [
     "PRUNED",
     "Counter",
     "Ledger",
+    "Reader",
     "Tally",
     "Truncation",
     "__version__",
@@ -20,6 +21,7 @@ __all__ = [
     "partition",
     "snap",
     "split",
+    "survey",
     "truncate",
     "validate",
 ]
@@ -103,6 +105,12 @@ class Ledger:
     def name_of(self, row: int) -> str: ...
 
 @final
+class Reader:
+    def __new__(cls, *, counter: Counter, provider: str | None = None) -> Self: ...
+    def push(self, chunk: bytes) -> None: ...
+    def finish(self) -> tuple[Ledger, list[tuple[int, int, str]], int]: ...
+
+@final
 class Truncation:
     def __new__(
         cls,
@@ -122,6 +130,7 @@ class Tally:
     @property
     def tokens(self) -> int: ...
 
+def survey(lines: bytes, *, provider: str) -> tuple[int, int] | None: ...
 def digest(text: str | bytes) -> str: ...
 def detect(messages: Sequence[Any]) -> str | None: ...
 def split(tokens: NDArray[np.uint32], safe: NDArray[np.bool_], *, keep: int) -> int | None: ...

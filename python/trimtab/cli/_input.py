@@ -5,23 +5,51 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-from .. import formats
+from .. import _core, formats
+from .._messages import Transcript
 from .._validate import validate
+from ._files import chunks as file_chunks
+from ._progress import Progress
 from ._say import warn
 
 if TYPE_CHECKING:
-    from .._messages import Transcript
+    from collections.abc import Iterable, Sequence
+
+    from .._messages import Provider, Skipped
 
 DEFAULT_MODELS = {"anthropic": "claude-sonnet-4-5"}
 DEFAULT_MODEL = "gpt-5.5"
 """Whose window and counts are taken where neither the file nor the user names a model: by the messages' shape."""
 
+LARGE, HEAD = 32 << 20, 1 << 20
+"""Bytes from which a list of messages is counted as text; bytes in which it must show that it is one."""
+
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 
 LOGS = formats.LOGS
 """Formats that an agent writes as it goes, so that they may end in the middle of anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Large:
+    """A list of messages that is read in chunks.
+
+    Attributes:
+        found: the transcript without its messages.
+        provider: the messages' shape, where it is known already.
+        chunks: the text.
+        size: its bytes, 0 where nobody knows.
+    """
+
+    found: Transcript
+    provider: Provider | None
+    chunks: Iterable[bytes]
+    size: int
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
@@ -71,20 +99,51 @@ def sendable(options: argparse.Namespace) -> Transcript:
     return found
 
 
+def large(options: argparse.Namespace) -> Large | None:
+    """A list of messages that is too large to make objects of; None for anything else, which ``load`` reads."""
+    if options.format in LOGS:
+        return None
+    if options.file == "-":
+        options.head = head = sys.stdin.buffer.read(LARGE)
+        rest, size = iter(lambda: sys.stdin.buffer.read(1 << 20), b""), 0
+        chunks: Iterable[bytes] = chain([head], rest)
+    else:
+        size = path.stat().st_size if (path := Path(options.file)).is_file() else 0
+        if size < LARGE:
+            return None
+        chunks = file_chunks(options.file)
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    messages = formats.begins_with_messages(head[:HEAD]) if max(len(head), size) >= LARGE else []
+    if not messages:
+        return None
+    provider = cast("Provider | None", options.format or _core.detect(messages))
+    shape = provider or "openai_chat"
+    return Large(Transcript([], shape, shape), provider, chunks, size)
+
+
 def _source(options: argparse.Namespace) -> str | bytes:
-    return sys.stdin.buffer.read() if options.file == "-" else str(options.file)
+    if options.file != "-":
+        return str(options.file)
+    return getattr(options, "head", b"") + sys.stdin.buffer.read()
 
 
 def _read(options: argparse.Namespace, source: str | bytes, *, repair: bool) -> Transcript:
-    return formats.read(source, format=options.format, whole=options.whole, repair=repair)
+    with Progress(f"reading {options.file}"):
+        return formats.read(source, format=options.format, whole=options.whole, repair=repair)
+
+
+def tell_skipped(skipped: Sequence[Skipped], lost: int) -> None:
+    """Notes on what could not be read: the first of it, and how much that is."""
+    for skip in skipped[:5]:
+        warn(f"skipped line {skip.line} (byte {skip.offset}): {skip.reason}")
+    if lost > 5:
+        warn(f"skipped {lost:,} lines in all")
 
 
 def _tell(found: Transcript) -> None:
     """Notes on what could not be read, and on what was repaired."""
-    for skip in found.skipped[:5]:
-        warn(f"skipped line {skip.line} (byte {skip.offset}): {skip.reason}")
-    if len(found.skipped) > 5:
-        warn(f"skipped {len(found.skipped):,} lines in all")
+    tell_skipped(found.skipped, len(found.skipped))
     for change in found.repaired[:5]:
         warn(f"repaired messages[{change.index}]: {change.code} {change.id}".rstrip())
     if len(found.repaired) > 5:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._files import archive_url, to_text, write
 from ._input import add_file, model_of, sendable, target
+from ._progress import Progress
 from ._say import answer, say, warn
 from ._summarizer import add_summarizer, policy, summarizer
 
@@ -51,13 +52,14 @@ def run(options: argparse.Namespace) -> int:
     )
     for text in options.pin:
         cm.pin(text)
-    done = cm.compact(
-        found.messages,
-        system=found.system,
-        tools=found.tools,
-        target=options.target,
-        instructions=options.instructions,
-    )
+    with Progress("compacting"):
+        done = cm.compact(
+            found.messages,
+            system=found.system,
+            tools=found.tools,
+            target=options.target,
+            instructions=options.instructions,
+        )
     write(options.output, to_text(done.messages, options.output))
     report = _report(done, url)
     if options.json and options.output != "-":

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._input import add_file, load, model_of
+from ._input import add_file, large, load, model_of, tell_skipped
+from ._progress import Progress
 from ._say import answer, say
 
 if TYPE_CHECKING:
     import argparse
 
+    from .._counter import Counter
     from .._ledger import Ledger
+    from ._input import Large
 
 NAMES = {
     "results": ("RESULT", "SERVER_RESULT"),
@@ -36,10 +39,11 @@ def run(options: argparse.Namespace) -> int:
     from .._compactor import Compactor
     from .._counter import Counter, overhead, scan, unseen
 
-    found = load(options)
+    text = large(options)
+    found = text.found if text else load(options)
     model = model_of(options, found)
     counter = Counter.for_model(model)
-    ledger = scan(found.messages, counter, found.provider)
+    ledger = _scanned(text, counter) if text else scan(found.messages, counter, found.provider)
     fixed = overhead(counter, system=found.system, tools=found.tools)
     budget = Compactor(model, window=options.window).budget(system=found.system, tools=found.tools)
     kinds = by_kind(ledger) | {"system, tools": fixed}
@@ -47,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         answer(
             {
                 "format": found.format,
-                "provider": found.provider,
+                "provider": ledger.provider,
                 "model": model,
                 "messages": len(ledger),
                 "tokens": ledger.total,
@@ -68,6 +72,16 @@ def run(options: argparse.Namespace) -> int:
         say(f"  the last recorded call was charged {found.usage[-1].prompt:,} tokens")
         say(f"  about {beyond:,} of them are not in the file: system text and tools, by the first call's charge")
     return 0
+
+
+def _scanned(text: Large, counter: Counter) -> Ledger:
+    """The ledger of a list that is read in chunks; nothing in it is repaired."""
+    from ..formats import scan
+
+    with Progress("counting", text.size) as progress:
+        found = scan(progress.over(text.chunks), counter=counter, provider=text.provider)
+    tell_skipped(found.skipped, found.lost)
+    return found.ledger
 
 
 def by_kind(ledger: Ledger) -> dict[str, int]:

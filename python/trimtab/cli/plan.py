@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._input import add_file, model_of, sendable, target
+from ._progress import Progress
 from ._say import say
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def run(options: argparse.Namespace) -> int:
     found = sendable(options)
     outer = {"system": found.system, "tools": found.tools}
     cm = Compactor(model_of(options, found), provider=found.provider, window=options.window, policy=options.policy)
-    plan = cm.plan(found.messages, **outer, target=options.target)
+    with Progress("planning"):
+        plan = cm.plan(found.messages, **outer, target=options.target)
     if options.json:
         print(plan.to_json())
     else:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ._input import add_file, raw
+from ._progress import Progress
 from ._say import answer, say, warn
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def run(options: argparse.Namespace) -> int:
     found = raw(options)
     if options.repair:
         return _repaired(found, in_flight=options.in_flight)
-    problems = validate(found.messages, provider=found.provider, in_flight=options.in_flight)
+    with Progress("validating"):
+        problems = validate(found.messages, provider=found.provider, in_flight=options.in_flight)
     if options.json:
         answer([asdict(problem) for problem in problems])
     else:

@@ -26,11 +26,12 @@ from . import (
     swe_agent,
 )
 from ._records import Record, parse
+from ._scan import Scanned, begins_with_messages, scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FORMATS", "LOGS", "read"]
+__all__ = ["FORMATS", "LOGS", "Scanned", "begins_with_messages", "read", "scan"]
 
 
 class _Reader(Protocol):

@@ -6,6 +6,8 @@
 #![deny(unsafe_code)] // but in text/simd.rs
 
 pub mod error;
+pub mod json;
+pub mod jsonl;
 pub mod ledger;
 pub mod media;
 pub mod node;

@@ -203,6 +203,11 @@ impl Ledger {
 }
 
 impl Ledger {
+    /// A ledger of columns that are made already.
+    pub fn made(columns: ledger::Ledger, provider: Provider, counter: text::Counter) -> Self {
+        Self { columns: Arc::new(columns), provider, counter }
+    }
+
     fn check(&self, row: usize) -> PyResult<()> {
         if row < self.columns.rows() { Ok(()) } else { Err(out_of(row, self.columns.rows(), "rows")) }
     }

@@ -6,6 +6,7 @@ mod answer;
 mod convert;
 mod counter;
 mod ledger;
+mod reader;
 mod scan;
 mod seen;
 mod tally;
@@ -24,6 +25,8 @@ mod _core {
     use super::counter::Counter;
     #[pymodule_export]
     use super::ledger::Ledger;
+    #[pymodule_export]
+    use super::reader::{Reader, survey};
     #[pymodule_export]
     use super::scan::detect;
     #[pymodule_export]

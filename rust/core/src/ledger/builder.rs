@@ -117,6 +117,12 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         self.ledger.role.len()
     }
 
+    /// Number of rows begun.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.spans.len()
+    }
+
     /// Adds text to the row.
     pub fn text(&mut self, text: T) {
         self.piece(Piece::Given(text));

@@ -145,6 +145,13 @@ impl Ledger {
     ///
     /// [`Error::Overflow`] where the rows pass what a column can name.
     pub fn extend(mut self, tail: Self) -> Result<Self, Error> {
+        self.append(tail)?;
+        self.join();
+        Ok(self)
+    }
+
+    /// The same without pairs and cuts, which depend on all rows: [`Self::join`] is due when the last one is in.
+    pub(crate) fn append(&mut self, tail: Self) -> Result<(), Error> {
         let rows = u32::try_from(self.rows() + tail.rows()).map_err(|_| Error::Overflow("rows"))?;
         let (row, message) = (rows - size(tail.rows())?, size(self.messages())?);
         self.owner.extend(tail.owner.iter().map(|m| m + message));
@@ -166,8 +173,7 @@ impl Ledger {
         self.first.extend(tail.first.iter().map(|r| r + row));
         self.digests.extend(tail.digests);
         self.overhead = self.overhead.max(tail.overhead);
-        self.join();
-        Ok(self)
+        Ok(())
     }
 
     /// The first `messages` of these, as they stand in the whole: [`Ledger::extend`] makes a ledger of them again.
@@ -199,7 +205,7 @@ impl Ledger {
     }
 
     /// Fills what depends on all rows: pairs and safe cuts.
-    fn join(&mut self) {
+    pub(crate) fn join(&mut self) {
         self.pair = groups::pairs(self);
         self.safe = groups::safe(self);
     }

@@ -14,7 +14,7 @@ pub mod envelope;
 pub mod estimate;
 mod load;
 mod merge;
-mod pool;
+pub(crate) mod pool;
 mod simd;
 mod split;
 mod tables;

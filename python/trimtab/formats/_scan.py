@@ -1,0 +1,97 @@
+"""Messages of any number to a ledger, from their JSON: no object is made of them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from .._counter import message_error
+from .._errors import MessageError
+from .._messages import Skipped
+from ._records import BOM, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .._ledger import Ledger
+    from .._messages import Provider
+
+CHUNK = 1 << 20
+"""Bytes that are read at once: an interrupt is noticed between two of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What JSON text held.
+
+    Attributes:
+        ledger: its messages, in the order of the text.
+        skipped: what could not be read, the first ten thousand.
+        lost: how many that are in all.
+    """
+
+    ledger: Ledger
+    skipped: list[Skipped]
+    lost: int
+
+
+def scan(
+    source: str | os.PathLike[str] | bytes | Iterable[bytes],
+    *,
+    counter: _core.Counter,
+    provider: Provider | None = None,
+) -> Scanned:
+    """The ledger of a JSON list of messages, or of JSONL with a message a line; what stands there is not repaired.
+
+    The same as ``Ledger.of`` on what ``json.loads`` makes of the text, but in parallel, without the interpreter, and
+    with memory for the ledger and some 100 MB of text whatever the size. A value of more than 64 MiB is skipped.
+
+    Args:
+        source: a path, the text's bytes, or chunks of them.
+        counter: counts the texts.
+        provider: the messages' shape; otherwise found from the first 32 MiB, ``openai_chat`` where nothing tells.
+
+    Raises:
+        MessageError: a value is no message of the provider's, there is none at all, or the file cannot be read.
+    """
+    reader = _core.Reader(counter=counter, provider=provider)
+    try:
+        for chunk in _chunks(source):
+            reader.push(chunk)
+        ledger, skipped, lost = reader.finish()
+    except ValueError as error:
+        raise message_error(error) from None
+    if not len(ledger):
+        what = "no messages in it" if lost else "it is empty"
+        raise MessageError(what, hint="need a JSON list of messages, or a message a line")
+    return Scanned(ledger, [Skipped(*skip) for skip in skipped], lost)
+
+
+def begins_with_messages(head: bytes) -> list[dict[str, Any]]:
+    """The messages that a text begins with, as far as ``head`` goes; none if it is a request, a log, or anything else.
+
+    Args:
+        head: the first bytes of the text; it may be cut anywhere.
+    """
+    text = head.removeprefix(BOM).lstrip()
+    records, _ = parse(text.removeprefix(b"["))
+    values = [record.value for record in records]
+    is_message = values and all(isinstance(value, dict) and isinstance(value.get("role"), str) for value in values)
+    return values if is_message else []
+
+
+def _chunks(source: str | os.PathLike[str] | bytes | Iterable[bytes]) -> Iterator[bytes]:
+    """The bytes, in pieces."""
+    if isinstance(source, bytes):
+        yield from (source[at : at + CHUNK] for at in range(0, len(source), CHUNK))
+    elif isinstance(source, (str, os.PathLike)):
+        try:
+            with open(source, "rb", buffering=0) as file:  # noqa: PTH123 - a str keeps a trailing slash
+                yield from iter(lambda: file.read(CHUNK), b"")
+        except OSError as error:
+            what = str(error.strerror).lower()
+            raise MessageError(what, path=os.fsdecode(source), hint="name a file that can be read") from error
+    else:
+        yield from source

@@ -1,0 +1,232 @@
+//! JSON text as nodes: the second view beside the binding's over Python objects.
+//!
+//! What a value means is what Python's `json.loads` makes of it: the last of equal keys counts, where the first stood;
+//! `NaN` and `Infinity` are numbers; integers have any length up to [`parse::MOST_DIGITS`]; a lone surrogate is U+FFFD
+//! by the time it is counted.
+
+mod number;
+pub mod parse;
+mod unescape;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Place;
+
+use crate::error::Error;
+use crate::node::{Key, Node, Shape};
+use parse::{Entry, Kind};
+pub use parse::{Fault, Tape};
+
+/// From so many entries on, equal keys are found by a table; below, each is compared with those behind it.
+const MANY: usize = 32;
+
+/// A value in a parsed text.
+#[derive(Clone, Copy, Debug)]
+pub struct Json<'t, 'a> {
+    tape: &'t [Entry],
+    text: &'a str,
+    at: usize,
+}
+
+impl<'t, 'a> Json<'t, 'a> {
+    /// The value that `tape` was made of `text` for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use trimtab_core::json::{Json, Tape};
+    /// use trimtab_core::node::{Key, Node};
+    ///
+    /// let (text, mut tape) = (r#"{"text": "old", "text": "caf\u00e9"}"#, Tape::default());
+    /// assert_eq!(tape.parse(text, 0), Ok(text.len()));
+    /// let value = Json::new(&tape, text);
+    /// assert_eq!(value.get(Key::Text)?.expect("it is there").text()?.as_deref(), Some("café"));
+    /// # Ok::<(), trimtab_core::error::Error>(())
+    /// ```
+    #[must_use]
+    pub fn new(tape: &'t Tape, text: &'a str) -> Self {
+        Self { tape: &tape.entries, text, at: 0 }
+    }
+
+    fn entry(&self) -> Entry {
+        self.tape[self.at]
+    }
+
+    fn raw(&self) -> &'a str {
+        let Entry { start, end, .. } = self.entry();
+        &self.text[start as usize..end as usize]
+    }
+
+    fn at(&self, at: usize) -> Self {
+        Self { at, ..*self }
+    }
+
+    /// The position behind the value.
+    fn behind(&self) -> usize {
+        match self.entry().kind {
+            Kind::List | Kind::Map => self.entry().end as usize,
+            _ => self.at + 1,
+        }
+    }
+
+    /// The values inside a list or a map: of a map, keys and values in turn.
+    fn inner(&self) -> impl Iterator<Item = Self> {
+        let (outer, mut next) = (*self, self.at + 1);
+        std::iter::from_fn(move || {
+            (next < outer.behind()).then(|| {
+                let found = outer.at(next);
+                next = found.behind();
+                found
+            })
+        })
+    }
+
+    /// Keys and values of a map, as they stand.
+    fn pairs(&self) -> impl Iterator<Item = (Self, Self)> {
+        let mut inner = self.inner();
+        std::iter::from_fn(move || Some((inner.next()?, inner.next()?)))
+    }
+
+    fn is_map(&self) -> bool {
+        self.entry().kind == Kind::Map
+    }
+
+    /// A string's text.
+    fn string(&self) -> Cow<'a, str> {
+        match self.entry().kind {
+            Kind::Escaped => Cow::Owned(unescape::text(self.raw())),
+            _ => Cow::Borrowed(self.raw()),
+        }
+    }
+
+    /// Whether two keys are one: lone surrogates differ, though both are counted as U+FFFD.
+    fn is_same(&self, other: &Self) -> bool {
+        if self.entry().kind == Kind::Plain && other.entry().kind == Kind::Plain {
+            return self.raw() == other.raw();
+        }
+        unescape::units(self.raw()) == unescape::units(other.raw())
+    }
+
+    /// Keys and values of a map without repetitions: the first place, the last value.
+    fn unique(&self) -> Vec<(Self, Self)> {
+        let all: Vec<(Self, Self)> = self.pairs().collect();
+        let mut out: Vec<(Self, Self)> = Vec::with_capacity(all.len());
+        if all.len() < MANY {
+            for (key, value) in all {
+                match out.iter_mut().find(|(known, _)| known.is_same(&key)) {
+                    Some(known) => known.1 = value,
+                    None => out.push((key, value)),
+                }
+            }
+            return out;
+        }
+        let mut places: HashMap<Vec<u16>, usize> = HashMap::with_capacity(all.len());
+        for (key, value) in all {
+            match places.entry(unescape::units(key.raw())) {
+                Place::Occupied(place) => out[*place.get()].1 = value,
+                Place::Vacant(place) => {
+                    place.insert(out.len());
+                    out.push((key, value));
+                }
+            }
+        }
+        out
+    }
+}
+
+impl<'a> Node for Json<'_, 'a> {
+    type Text = Cow<'a, str>;
+
+    fn shape(&self) -> Shape {
+        match self.entry().kind {
+            Kind::Null => Shape::Null,
+            Kind::True | Kind::False => Shape::Bool,
+            Kind::Integer | Kind::Float | Kind::Word => Shape::Number,
+            Kind::Plain | Kind::Escaped => Shape::Text,
+            Kind::List => Shape::List,
+            Kind::Map => Shape::Map,
+        }
+    }
+
+    fn get(&self, key: Key) -> Result<Option<Self>, Error> {
+        if !self.is_map() {
+            return Ok(None);
+        }
+        let is_named = |name: &Self| match name.entry().kind {
+            Kind::Plain => name.raw() == key.text(),
+            _ => name.string() == key.text(),
+        };
+        Ok(self.pairs().filter(|(name, _)| is_named(name)).last().map(|(_, value)| value))
+    }
+
+    fn text(&self) -> Result<Option<Self::Text>, Error> {
+        Ok((self.shape() == Shape::Text).then(|| self.string()))
+    }
+
+    fn items(&self, visit: &mut dyn FnMut(Self) -> Result<(), Error>) -> Result<(), Error> {
+        if self.entry().kind == Kind::List { self.inner().try_for_each(visit) } else { Ok(()) }
+    }
+
+    fn entries(&self, visit: &mut dyn FnMut(&str, Self) -> Result<(), Error>) -> Result<(), Error> {
+        if !self.is_map() {
+            return Ok(());
+        }
+        self.unique().into_iter().try_for_each(|(key, value)| visit(&key.string(), value))
+    }
+
+    fn literal(&self) -> String {
+        match self.entry().kind {
+            Kind::Null => "null".to_owned(),
+            Kind::True => "true".to_owned(),
+            Kind::False => "false".to_owned(),
+            Kind::Integer if self.raw() == "-0" => "0".to_owned(),
+            Kind::Word | Kind::Integer => self.raw().to_owned(),
+            Kind::Float => number::float(self.raw()),
+            _ => String::new(),
+        }
+    }
+
+    fn is_true(&self) -> bool {
+        self.entry().kind == Kind::True
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::write_json;
+
+    fn written(text: &str) -> Result<String, Fault> {
+        let mut tape = Tape::default();
+        let end = tape.parse(text, 0)?;
+        assert_eq!(text[end..].trim(), "");
+        let mut out = String::new();
+        write_json(&Json::new(&tape, text), &mut out, None).unwrap();
+        Ok(out)
+    }
+
+    #[test]
+    fn odd_values_mean_what_they_mean_in_python() {
+        for (text, meaning) in [
+            (r#" {"a" : 1, "b": [ ], "a": {} } "#, r#"{"a":{},"b":[]}"#),
+            (r#"{"\ud800": 1, "\ud801": 2}"#, "{\"\u{fffd}\":1,\"\u{fffd}\":2}"),
+            (r#"["\ud83d\ude00", "\ude00\ud83d", "\ud83dx"]"#, "[\"😀\",\"\u{fffd}\u{fffd}\",\"\u{fffd}x\"]"),
+            ("[-0, -0.0, 1E2, 1e400, -Infinity, NaN]", "[0,-0.0,100.0,Infinity,-Infinity,NaN]"),
+            ("[0.1, 1e16, 123456789012345680.0, 1e-5, 0.0001]", "[0.1,1e+16,1.2345678901234568e+17,1e-05,0.0001]"),
+            ("[123456789012345678901234567890]", "[123456789012345678901234567890]"),
+            (r#"["\/\b\f\n\r\t\"\\"]"#, r#"["/\b\f\n\r\t\"\\"]"#),
+        ] {
+            assert_eq!(written(text).as_deref(), Ok(meaning), "{text}");
+        }
+    }
+
+    #[test]
+    fn many_keys_are_told_apart_as_few_are() {
+        for n in [3, 31, 32, 500] {
+            let keys = |from| (0..n).map(move |i| format!("\"k{i}\":{}", from + i));
+            let twice = format!("{{{}}}", keys(0).chain(keys(n)).collect::<Vec<_>>().join(","));
+            let once = format!("{{{}}}", keys(n).collect::<Vec<_>>().join(","));
+            assert_eq!(written(&twice), Ok(once));
+        }
+    }
+}

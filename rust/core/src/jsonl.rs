@@ -1,0 +1,330 @@
+//! Messages as JSON text to a ledger: a list, or a message a line; no object is made of them.
+//!
+//! Bytes are pushed as they come and let go as soon as they are counted, so that a file may be larger than memory.
+//! Whole lines are read in parallel; a chunk in which a value spans lines, or a line holds several, is read in order.
+
+mod walk;
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+
+use crate::error::Error;
+use crate::json::{Json, Tape};
+use crate::ledger::{Builder, Ledger};
+use crate::shape::{self, Provider};
+use crate::text::{Counter, pool};
+use walk::{Place, Walk, is_blank};
+
+/// Bytes that are read at once: many pieces for each thread, little beside what a process needs anyway.
+const CHUNK: usize = 8 << 20;
+
+/// Bytes of a task: its values and texts stay in a core's cache.
+const PIECE: usize = 256 << 10;
+
+/// Bytes of a value beyond which it is left out: no provider takes such a message.
+const LONGEST: usize = 64 << 20;
+
+/// Bytes that are held at most while no message gives its provider away.
+const UNSURE: usize = 32 << 20;
+
+/// Lines that are named at most; the others are counted.
+const NAMED: usize = 10_000;
+
+/// A part of a text that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skip {
+    /// Line, from 1.
+    pub line: u64,
+    /// Bytes before that line.
+    pub offset: u64,
+    /// What is wrong with it; never what it says.
+    pub reason: &'static str,
+}
+
+/// What a text held.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// Its messages.
+    pub ledger: Ledger,
+    /// Their shape.
+    pub provider: Provider,
+    /// What could not be read, the first ten thousand.
+    pub skipped: Vec<Skip>,
+    /// How many that are in all.
+    pub lost: u64,
+}
+
+/// Reads messages out of bytes that are pushed.
+///
+/// # Examples
+///
+/// ```
+/// use trimtab_core::jsonl::Reader;
+/// use trimtab_core::text::{Counter, Encoding};
+///
+/// let mut reader = Reader::new(Counter::exact(Encoding::O200k), None);
+/// for part in [r#"{"role": "user", "content": "hello"#, " world\"}\nnonsense\n"] {
+///     reader.push(part.as_bytes())?;
+/// }
+/// let found = reader.finish()?;
+/// assert_eq!((found.ledger.messages(), found.ledger.tokens), (1, vec![2]));
+/// assert_eq!((found.skipped[0].line, found.skipped[0].offset), (2, 43));
+/// # Ok::<(), trimtab_core::error::Error>(())
+/// ```
+pub struct Reader {
+    counter: Counter,
+    provider: Option<Provider>,
+    ledger: Ledger,
+    skipped: Vec<Skip>,
+    lost: u64,
+    held: Vec<u8>,
+    /// Bytes to be held before there is a point in reading on.
+    wanted: usize,
+    begun: bool,
+    /// Whether what comes belongs to a line that is too long.
+    dropping: bool,
+    walk: Walk,
+}
+
+impl Reader {
+    /// A reader of nothing yet; `provider` is found from the first messages where it is `None`.
+    #[must_use]
+    pub fn new(counter: Counter, provider: Option<Provider>) -> Self {
+        Self {
+            counter,
+            provider,
+            ledger: Ledger::default(),
+            skipped: Vec::new(),
+            lost: 0,
+            held: Vec::new(),
+            wanted: CHUNK,
+            begun: false,
+            dropping: false,
+            walk: Walk::default(),
+        }
+    }
+
+    /// What counts.
+    #[must_use]
+    pub fn counter(&self) -> Counter {
+        self.counter
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Message`] for a value that is no message of the provider's; [`Error::Overflow`] past what a column holds.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        for part in bytes.chunks(CHUNK) {
+            self.held.extend_from_slice(part);
+            if self.held.len() >= self.wanted {
+                self.work(false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the bytes held.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::push`].
+    pub fn finish(mut self) -> Result<Reading, Error> {
+        self.work(true)?;
+        if let Some(place) = self.walk.list {
+            self.skip(place, "the list is not closed");
+        }
+        let empty = Builder::<String>::default().finish(&self.counter)?;
+        let mut ledger = self.ledger;
+        ledger.append(empty)?;
+        ledger.join();
+        self.skipped.sort_by_key(|skip| skip.offset);
+        let provider = self.provider.unwrap_or(Provider::OpenAiChat);
+        Ok(Reading { ledger, provider, skipped: self.skipped, lost: self.lost })
+    }
+
+    /// Reads what is held, and keeps what is not complete.
+    fn work(&mut self, is_end: bool) -> Result<(), Error> {
+        let held = std::mem::take(&mut self.held);
+        let done = self.read(&held, is_end);
+        self.held = held;
+        let read = done?;
+        self.held.drain(..read);
+        self.wanted = CHUNK.max((2 * self.held.len()).min(LONGEST + CHUNK));
+        if self.held.is_empty() && self.held.capacity() > 2 * CHUNK {
+            self.held = Vec::new();
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, held: &[u8], is_end: bool) -> Result<usize, Error> {
+        let mut from = 0;
+        if self.dropping {
+            let Some(end) = memchr::memchr(b'\n', held) else {
+                self.walk.place.pass(held);
+                return Ok(held.len());
+            };
+            from = end + 1;
+            self.walk.place.pass(&held[..from]);
+            self.dropping = false;
+        }
+        if !self.begun && (held.len() >= 3 || is_end) {
+            self.begun = true;
+            from = if held.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+            self.walk.place.pass(&held[..from]);
+        }
+        let bytes = whole(&held[from..], is_end);
+        let text = mended(bytes);
+        if self.provider.is_none() {
+            self.provider = self.detect(&text, is_end);
+            if self.provider.is_none() && !is_end && held.len() < UNSURE {
+                return Ok(from);
+            }
+        }
+        let provider = self.provider.unwrap_or(Provider::OpenAiChat);
+        let lines = if is_end { text.len() } else { memchr::memrchr(b'\n', text.as_bytes()).map_or(0, |n| n + 1) };
+        if self.walk.list.is_none() && lines > 0 && self.parallel(&text[..lines], provider)? {
+            self.walk.place.pass(&bytes[..lines]);
+            return Ok(from + lines);
+        }
+        Ok(from + self.in_order(&text, bytes, provider, is_end)?)
+    }
+
+    /// Reads lines of one message each, in parallel; false where one is not, and then nothing was read.
+    fn parallel(&mut self, text: &str, provider: Provider) -> Result<bool, Error> {
+        let pieces = pieces(text);
+        let counter = self.counter;
+        let read = |piece: &&str| {
+            let mut builder = Builder::default();
+            read_lines(piece, provider, &mut builder).then(|| builder.finish(&counter))
+        };
+        let found: Option<Vec<_>> = if pieces.len() < 2 {
+            pieces.iter().map(read).collect()
+        } else {
+            pool::run(|| pieces.par_iter().map(read).collect())
+        };
+        let Some(found) = found else { return Ok(false) };
+        found.into_iter().try_for_each(|ledger| self.ledger.append(ledger?))?;
+        Ok(true)
+    }
+
+    /// Reads value after value; gives the bytes that are through.
+    fn in_order(&mut self, text: &str, raw: &[u8], provider: Provider, is_end: bool) -> Result<usize, Error> {
+        let (mut builder, mut faults) = (Builder::behind(self.ledger.messages()), Vec::new());
+        let mut walk = std::mem::take(&mut self.walk);
+        let through =
+            walk.over(text, is_end, &mut |value| provider.read(&value, &mut builder), &mut |place, at, reason| {
+                // A line that is not UTF-8 was blotted out.
+                let is_text = text.as_bytes().get(at) == raw.get(at);
+                faults.push((place, if is_text { reason } else { "not UTF-8" }));
+            });
+        self.walk = walk;
+        for (place, reason) in faults {
+            self.skip(place, reason);
+        }
+        let through = through?;
+        self.dropping = through.is_dropping;
+        self.ledger.append(builder.finish(&self.counter)?)?;
+        Ok(through.bytes)
+    }
+
+    /// The provider that the first of the messages gives away; Chat where the text is over and one is system text.
+    fn detect(&self, text: &str, is_end: bool) -> Option<Provider> {
+        let (mut found, mut system) = (None, false);
+        let mut see = |value: Json<'_, '_>| {
+            found = shape::detect(&value)?;
+            system |= shape::is_system(&value)?;
+            if found.is_some() { Err(Error::Argument("enough was seen".to_owned())) } else { Ok(()) }
+        };
+        // Stops at the first that tells; what goes wrong is met again by whoever reads.
+        let _ = self.walk.clone().over(text, is_end, &mut see, &mut |_, _, _| ());
+        found.or((is_end && system).then_some(Provider::OpenAiChat))
+    }
+
+    fn skip(&mut self, place: Place, reason: &'static str) {
+        self.lost += 1;
+        if self.skipped.len() < NAMED {
+            self.skipped.push(Skip { line: place.line, offset: place.offset, reason });
+        }
+    }
+}
+
+/// Messages and rows of a text with a message a line, read and not counted: what reading alone costs. `None` where a
+/// line is something else.
+#[must_use]
+pub fn survey(text: &str, provider: Provider) -> Option<(usize, usize)> {
+    pieces(text).into_iter().try_fold((0, 0), |(messages, rows), piece| {
+        let mut builder = Builder::default();
+        read_lines(piece, provider, &mut builder).then(|| (messages + builder.messages(), rows + builder.rows()))
+    })
+}
+
+/// Reads each line as one message; false at the first that is none.
+fn read_lines<'a>(text: &'a str, provider: Provider, builder: &mut Builder<Cow<'a, str>>) -> bool {
+    let (mut tape, mut at) = (Tape::default(), 0);
+    while at < text.len() {
+        let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |n| at + n);
+        let line = &text[at..end];
+        at = end + 1;
+        if line.bytes().all(is_blank) {
+            continue;
+        }
+        let is_one = tape.parse(line, 0).is_ok_and(|end| line[end..].bytes().all(is_blank)) && tape.is_map();
+        if !is_one || provider.read(&Json::new(&tape, line), builder).is_err() {
+            return false;
+        }
+    }
+    true
+}
+
+/// The text in pieces of about the size of a task, cut at the ends of lines.
+fn pieces(text: &str) -> Vec<&str> {
+    let (mut pieces, mut rest) = (Vec::with_capacity(text.len() / PIECE + 1), text);
+    while rest.len() > PIECE {
+        let end = memchr::memchr(b'\n', &rest.as_bytes()[PIECE..]).map_or(rest.len(), |n| PIECE + n + 1);
+        let (piece, others) = rest.split_at(end);
+        pieces.push(piece);
+        rest = others;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+/// The bytes without a character at their end that is still to come.
+fn whole(bytes: &[u8], is_end: bool) -> &[u8] {
+    let last = bytes.len().saturating_sub(3);
+    let begun = bytes[last..].iter().rposition(|&b| b >= 0xC0).map(|n| last + n);
+    match begun.and_then(|n| std::str::from_utf8(&bytes[n..]).err().map(|error| (n, error.error_len()))) {
+        Some((n, None)) if !is_end => &bytes[..n],
+        _ => bytes,
+    }
+}
+
+/// The bytes as text of the same length: a surrogate, which Python lets pass, is U+FFFD, and a line that is not UTF-8
+/// is blotted out with NULs, which no JSON has.
+fn mended(bytes: &[u8]) -> Cow<'_, str> {
+    let mut fault = match std::str::from_utf8(bytes) {
+        Ok(text) => return Cow::Borrowed(text),
+        Err(error) => error.valid_up_to(),
+    };
+    let mut made = bytes.to_vec();
+    loop {
+        if let [0xED, 0xA0..=0xBF, 0x80..=0xBF, ..] = made[fault..] {
+            made[fault..fault + 3].copy_from_slice("\u{fffd}".as_bytes());
+        } else {
+            let start = memchr::memrchr(b'\n', &made[..fault]).map_or(0, |n| n + 1);
+            let end = memchr::memchr(b'\n', &made[fault..]).map_or(made.len(), |n| fault + n);
+            made[start..end].fill(0);
+        }
+        // What stands before the fault was text, and a line's start is the start of a character.
+        fault += match std::str::from_utf8(&made[fault..]) {
+            Ok(_) => return String::from_utf8(made).map_or_else(|_| Cow::Borrowed(""), Cow::Owned),
+            Err(error) => error.valid_up_to(),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+use super::*;
+use crate::text::Encoding;
+
+const HI: &str = r#"{"role": "user", "content": "hi\nthere \u00e9"}"#;
+const USE: &str =
+    r#"{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"x": [1.0]}}]}"#;
+const GAVE: &str = r#"{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "ok"}]}"#;
+
+fn read(parts: &[&[u8]]) -> Reading {
+    let mut reader = Reader::new(Counter::exact(Encoding::O200k), None);
+    for part in parts {
+        reader.push(part).unwrap();
+    }
+    reader.finish().unwrap()
+}
+
+fn places(reading: &Reading) -> Vec<(u64, u64, &str)> {
+    reading.skipped.iter().map(|skip| (skip.line, skip.offset, skip.reason)).collect()
+}
+
+#[test]
+fn a_list_and_lines_and_values_in_any_order_are_the_same_ledger() {
+    let lines = read(&[format!("{HI}\n{USE}\n\n{GAVE}").as_bytes()]);
+    assert_eq!(
+        (lines.provider, lines.ledger.messages(), lines.ledger.pair.as_slice()),
+        (Provider::Anthropic, 3, &[-1, 2, 1][..])
+    );
+    for text in [
+        format!("[{HI},{USE},{GAVE}]"),
+        format!(" [\n  {HI},\r\n  {USE} ,\n  {GAVE}\n]\n"),
+        format!("\u{feff}{HI}{USE} {GAVE}\r\n"),
+        format!("{}\n{USE}\n{GAVE}", HI.replace(", ", ",\n  ")),
+        format!("[{HI}]\n[{USE}, {GAVE}]"),
+    ] {
+        let found = read(&[text.as_bytes()]);
+        assert_eq!((found.ledger == lines.ledger, places(&found)), (true, vec![]), "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_all_else_is_kept() {
+    let text = [
+        b"\xef\xbb\xbf[INFO] start\n",
+        HI.as_bytes(),
+        b"\n\"word\"\n\xff\xfe\n{\"a\": 01}\n",
+        USE.as_bytes(),
+        b"\n{\"role\": \"us",
+    ]
+    .concat();
+    let found = read(&[&text]);
+    assert_eq!(found.ledger.messages(), 2);
+    let reasons: Vec<_> = found.skipped.iter().map(|skip| (skip.line, skip.reason)).collect();
+    assert_eq!(
+        reasons,
+        [
+            (1, "not JSON (expected a value)"),
+            (3, "a bare value, no object"),
+            (4, "not UTF-8"),
+            (5, "not JSON (a number that begins with 0)"),
+            (7, "cut off by the end of the file")
+        ]
+    );
+    for skip in &found.skipped {
+        let offset = usize::try_from(skip.offset).unwrap();
+        assert!(offset == 0 || text[offset - 1] == b'\n');
+        assert_eq!(memchr::memchr_iter(b'\n', &text[..offset]).count() as u64 + 1, skip.line);
+    }
+}
+
+#[test]
+fn a_list_that_is_cut_keeps_the_messages_that_are_whole() {
+    let list = format!("[{HI}, {USE}, {GAVE}]");
+    let found = read(&[&list.as_bytes()[..list.len() - 9]]);
+    assert_eq!(found.ledger.messages(), 2);
+    assert_eq!(found.skipped.len(), 1);
+}
+
+#[test]
+fn every_way_to_cut_the_bytes_into_parts_gives_the_same() {
+    let text = [
+        HI.as_bytes(),
+        b"\nbad \xe9\xa0\n",
+        "{\"role\": \"user\", \"content\": \"日本\"}\n".as_bytes(),
+        USE.as_bytes(),
+    ]
+    .concat();
+    let whole = read(&[&text]);
+    for at in 0..text.len() {
+        let mut reader = Reader::new(Counter::exact(Encoding::O200k), None);
+        reader.wanted = 1;
+        reader.push(&text[..at]).unwrap();
+        reader.wanted = 1;
+        reader.push(&text[at..]).unwrap();
+        let found = reader.finish().unwrap();
+        assert_eq!((found.ledger == whole.ledger, places(&found)), (true, places(&whole)), "{at}");
+    }
+}
+
+#[test]
+fn many_lines_are_read_in_parallel_as_one_by_one() {
+    let all = [HI, USE, GAVE].map(|line| format!("{line}\n")).concat().repeat(4_000);
+    let found = read(&[all.as_bytes()]);
+    let mut slow = Builder::default();
+    let (mut tape, provider) = (Tape::default(), Provider::Anthropic);
+    for line in all.lines() {
+        tape.parse(line, 0).unwrap();
+        provider.read(&Json::new(&tape, line), &mut slow).unwrap();
+    }
+    assert_eq!(found.ledger, slow.finish(&Counter::exact(Encoding::O200k)).unwrap());
+    assert_eq!(survey(&all, provider), Some((12_000, 12_000)));
+}
+
+#[test]
+fn what_is_no_message_is_an_error_with_its_place() {
+    let mut reader = Reader::new(Counter::exact(Encoding::O200k), Some(Provider::Anthropic));
+    let text = format!("{HI}\n{USE}\n{}\n", r#"{"role": "user", "content": 5}"#);
+    let error = reader.push(text.as_bytes()).and_then(|()| reader.finish().map(|_| ())).unwrap_err();
+    assert!(error.to_string().starts_with("messages[2].content: is a number"), "{error}");
+}
+
+#[test]
+fn a_line_that_is_too_long_is_left_out_and_held_no_longer_than_needed() {
+    let mut reader = Reader::new(Counter::exact(Encoding::O200k), Some(Provider::Anthropic));
+    reader.push(format!("{HI}\n{{\"role\": \"user\", \"content\": \"").as_bytes()).unwrap();
+    let mut most = 0;
+    for _ in 0..200 {
+        reader.push("x".repeat(1 << 20).as_bytes()).unwrap();
+        most = most.max(reader.held.len());
+    }
+    reader.push(format!("\"}}\n{GAVE}\n").as_bytes()).unwrap();
+    let found = reader.finish().unwrap();
+    assert_eq!((found.ledger.messages(), places(&found)), (2, vec![(2, HI.len() as u64 + 1, "longer than 64 MiB")]));
+    assert!(most <= 2 * LONGEST);
+}

@@ -1,0 +1,75 @@
+//! Messages as JSON text: bytes in, a ledger out, no object made of a message.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use trimtab_core::error::Error;
+use trimtab_core::jsonl;
+use trimtab_core::shape::Provider;
+
+use crate::convert::{released, to_py};
+use crate::counter::Counter;
+use crate::ledger::Ledger;
+
+/// Reads a list of messages, or a message a line, out of bytes that are pushed.
+#[pyclass(frozen, module = "trimtab._core")]
+pub struct Reader(Mutex<Option<jsonl::Reader>>);
+
+/// Line, bytes before it and what is wrong with it.
+type Skip = (u64, u64, &'static str);
+
+#[pymethods]
+impl Reader {
+    #[new]
+    #[pyo3(signature = (*, counter, provider=None))]
+    fn new(counter: &Bound<'_, Counter>, provider: Option<&str>) -> PyResult<Self> {
+        let provider = provider.map(Provider::named).transpose().map_err(to_py)?;
+        Ok(Self(Mutex::new(Some(jsonl::Reader::new(counter.get().0, provider)))))
+    }
+
+    /// Takes the next bytes; what is complete is read and counted, in parallel.
+    ///
+    /// Raises:
+    ///     ValueError: a value is no message, args are what, path, index and hint; or the reader is finished.
+    fn push(&self, py: Python<'_>, chunk: &[u8]) -> PyResult<()> {
+        released(py, || {
+            let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            slot.as_mut().ok_or_else(finished)?.push(chunk)
+        })
+    }
+
+    /// The ledger, what could not be read (line, offset, reason; the first ten thousand), and how much that is in all.
+    ///
+    /// Raises:
+    ///     ValueError: as push.
+    ///     OverflowError: more rows or tokens than a uint32 can name.
+    fn finish(&self, py: Python<'_>) -> PyResult<(Ledger, Vec<Skip>, u64)> {
+        let (found, counter) = released(py, || {
+            let reader = self.0.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(finished)?;
+            let counter = reader.counter();
+            Ok((reader.finish()?, counter))
+        })?;
+        let skipped = found.skipped.into_iter().map(|skip| (skip.line, skip.offset, skip.reason)).collect();
+        Ok((Ledger::made(found.ledger, found.provider, counter), skipped, found.lost))
+    }
+}
+
+fn finished() -> Error {
+    Error::Argument("the reader is finished; begin another".to_owned())
+}
+
+/// Messages and rows of text with a message a line, read and not counted; None where a line is something else.
+///
+/// Raises:
+///     ValueError: it is not UTF-8, or the provider is unknown.
+#[pyfunction]
+#[pyo3(signature = (lines, *, provider))]
+pub fn survey(py: Python<'_>, lines: &Bound<'_, PyBytes>, provider: &str) -> PyResult<Option<(usize, usize)>> {
+    let provider = Provider::named(provider).map_err(to_py)?;
+    let bytes = lines.as_bytes();
+    released(py, || {
+        let text = std::str::from_utf8(bytes).map_err(|error| Error::Argument(error.to_string()))?;
+        Ok(jsonl::survey(text, provider))
+    })
+}
