@@ -17,7 +17,7 @@ class Row:
     """A block as the ledger sees it.
 
     `pieces` are its texts, counted one by one: a call's name apart from its arguments. `media` are the tokens of what
-    is no text.
+    is no text, `hidden` the length of what stands for thinking, `input` a call's arguments where they are an object.
     """
 
     owner: int
@@ -27,6 +27,9 @@ class Row:
     name: str = ""
     pieces: list = field(default_factory=list)
     media: int = 0
+    hidden: int = 0
+    input: dict | None = None
+    failed: bool = False
 
 
 def compact(value):
@@ -36,16 +39,9 @@ def compact(value):
 
 def rows(messages, provider):
     """All rows of a transcript, in order."""
-    read = {
-        "anthropic": _anthropic,
-        "openai_chat": _chat,
-        "openai_responses": _responses,
-        "bedrock": lambda message: (ROLES[message["role"]], [_converse(block) for block in message["content"]]),
-        "gemini": lambda content: (ROLES[content["role"]], [_part(part) for part in content["parts"]]),
-    }[provider]
     found = []
     for owner, message in enumerate(messages):
-        role, blocks = read(message)
+        role, blocks = _READ[provider](message)
         found += [Row(owner, role=role, **block) for block in blocks]
     return found
 
@@ -66,9 +62,10 @@ def _block(block):
         case "tool_use" | "server_tool_use":
             pieces = [block["name"], compact(block["input"])]
             row = CALL if kind == "tool_use" else SERVER_CALL
-            return {"kind": row, "id": block["id"], "name": block["name"], "pieces": pieces}
+            return {"kind": row, "id": block["id"], "name": block["name"], "pieces": pieces, "input": block["input"]}
         case "tool_result":
-            return {"kind": RESULT, "id": block["tool_use_id"], "name": kind, **_returned(block.get("content", ""))}
+            given = _returned(block.get("content", "")) | {"failed": block.get("is_error", False)}
+            return {"kind": RESULT, "id": block["tool_use_id"], "name": kind, **given}
         case "web_search_tool_result":
             given = _returned(block["content"])
             return {"kind": SERVER_RESULT, "id": block["tool_use_id"], "name": kind, **given}
@@ -123,7 +120,8 @@ def _converse(block):
             return {"kind": THINKING, "name": kind, "pieces": [held["reasoningText"]["text"]]}
         case "toolUse":
             pieces = [held["name"], compact(held["input"])]
-            return {"kind": CALL, "id": held["toolUseId"], "name": held["name"], "pieces": pieces}
+            named = {"id": held["toolUseId"], "name": held["name"]}
+            return {"kind": CALL, **named, "pieces": pieces, "input": held["input"]}
         case "toolResult":
             pieces = [part["text"] if "text" in part else compact(part["json"]) for part in held["content"]]
             return {"kind": RESULT, "id": held["toolUseId"], "name": kind, "pieces": pieces}
@@ -141,7 +139,8 @@ def _part(part):
             return {"kind": THINKING if thought else TEXT, "name": "thought" if thought else kind, "pieces": [held]}
         case "functionCall":
             pieces = [held["name"], compact(held["args"])]
-            return {"kind": CALL, "id": held.get("id", held["name"]), "name": held["name"], "pieces": pieces}
+            named = {"id": held.get("id", held["name"]), "name": held["name"]}
+            return {"kind": CALL, **named, "pieces": pieces, "input": held["args"]}
         case "functionResponse":
             pieces = [held["name"], compact(held["response"])]
             return {"kind": RESULT, "id": held.get("id", held["name"]), "name": held["name"], "pieces": pieces}
@@ -159,8 +158,8 @@ def _responses(item):
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
             return ROLES[item["role"]], [_said(part) for part in parts]
         case "reasoning":
-            media = len(item["encrypted_content"]) // 8
-            row = {"kind": THINKING, "id": item["id"], "name": kind, "media": media}
+            hidden = len(item["encrypted_content"])
+            row = {"kind": THINKING, "id": item["id"], "name": kind, "hidden": hidden}
             return ASSISTANT, [row | {"pieces": [part["text"] for part in item["summary"]]}]
         case "function_call":
             pieces = [item["name"], item["arguments"]]
@@ -169,6 +168,15 @@ def _responses(item):
             return TOOL, [{"kind": RESULT, "id": item["call_id"], "name": kind, **_returned(item["output"])}]
         case _:
             return ASSISTANT, [{"kind": OPAQUE, "name": kind, "pieces": [compact(item)]}]
+
+
+_READ = {
+    "anthropic": _anthropic,
+    "openai_chat": _chat,
+    "openai_responses": _responses,
+    "bedrock": lambda message: (ROLES[message["role"]], [_converse(block) for block in message["content"]]),
+    "gemini": lambda content: (ROLES[content["role"]], [_part(part) for part in content["parts"]]),
+}
 
 
 def _said(part):
@@ -195,15 +203,16 @@ def image(data):
     return patches(int.from_bytes(header[16:20]), int.from_bytes(header[20:24]))
 
 
-def patches(width, height):
-    """Patches of 28 pixels of the largest picture of that form that has at most 1,568 of them and pixels a side."""
+def patches(width, height, tier="standard"):
+    """Patches of 28 pixels of the largest picture of that form that keeps the tier's pixels a side and patches."""
+    edge, most = PATCHES[tier]
 
     def cost(w, h):
         across, down = math.ceil(w / 28), math.ceil(h / 28)
-        return across * down if max(across, down) * 28 <= 1_568 and across * down <= 1_568 else None
+        return across * down if max(across, down) * 28 <= edge and across * down <= most else None
 
     long, short = max(width, height), min(width, height)
-    sizes = ((edge, max(1, round(short * edge / long))) for edge in range(long, 0, -1))
+    sizes = ((side, max(1, round(short * side / long))) for side in range(long, 0, -1))
     return next(tokens for tokens in (cost(*size) for size in sizes) if tokens)
 
 
@@ -256,12 +265,97 @@ def quarter(size, rounding):
     return whole[rounding](size / 4)
 
 
-def tokens(row, count, rates):
-    """Tokens of a row: its texts at the model's rate, its pictures, and what a call adds."""
-    written = row.role == ASSISTANT and row.kind != SERVER_RESULT
-    texts = sum(map(count, row.pieces)) * (rates.written if written else rates.given)
-    call = rates.call if row.kind in {CALL, SERVER_CALL} else 0
-    return math.floor(texts / 1000 + 0.5) + row.media + call
+NAMESPACE = "antml:"
+PATCHES = {"standard": (1_568, 1_568), "high": (2_576, 4_784)}
+
+
+def tokens(row, count):
+    """Tokens of a row's texts and pictures, nothing around them."""
+    return sum(map(count, row.pieces)) + row.media + hidden(row, 125, 0)
+
+
+def hidden(row, factor, without):
+    """Tokens of thinking of which only so many characters of a signature are there, a factor in thousandths."""
+    return math.floor(max(row.hidden - without, 0) * factor / 1000 + 0.5)
+
+
+def costs(messages, provider, count, prompt):
+    """Tokens of each row, and what each message adds beyond them, as a prompt's grammar writes them."""
+    table = rows(messages, provider)
+    roles = [_READ[provider](message)[0] for message in messages]
+    if prompt.form == "plain":
+        return [tokens(row, count) for row in table], [0] * len(messages)
+    spent = [_sent(at, table, count, prompt) for at in range(len(table))]
+    framing, partner = [0] * len(messages), pairs(table)
+    for turn in _turns(roles):
+        own = [at for at, row in enumerate(table) if row.owner in turn]
+        calls, results, thinking = ([at for at in own if table[at].kind == kind] for kind in (CALL, RESULT, THINKING))
+        for message in turn:
+            said = {table[at].kind for at in own if table[at].owner == message}
+            begins = {ASSISTANT: prompt.assistant, SYSTEM: prompt.system}.get(roles[message], prompt.user)
+            if prompt.form == "framed":
+                framing[message] = begins if not said or said - {CALL, RESULT, THINKING} else 0
+            else:
+                framing[message] = prompt.again if message > turn[0] else 0 if calls else begins
+        for at in own:
+            if table[at].kind in {CALL, SERVER_CALL}:
+                spent[at] += prompt.call
+            if at in thinking and "".join(table[at].pieces):
+                spent[at] += prompt.thinking
+        if calls:
+            spent[calls[0]] += prompt.calls + (prompt.parallel if len(calls) > 1 else 0)
+            if prompt.form == "tagged":
+                spent[calls[0]] += count(f"<{NAMESPACE}function_calls>\n</{NAMESPACE}function_calls>")
+            for at in thinking[:1]:
+                spent[at] += prompt.thought
+        if len(results) == 1:
+            empty = not tokens(table[results[0]], count)
+            spent[results[0]] += prompt.result + (prompt.failed if table[results[0]].failed or empty else 0)
+        elif results:
+            spent[results[0]] += prompt.results
+            for at in results:
+                name = table[partner[at]].name if partner[at] >= 0 else "tool"
+                spent[at] += prompt.each + (count(f"<name>{name}</name>") if prompt.form == "tagged" else 0)
+    words = [at for at, row in enumerate(table) if row.role == USER and row.kind in {TEXT, IMAGE, DOCUMENT}]
+    if words and not prompt.keeps_thinking:
+        spent = [0 if row.kind == THINKING and at < words[-1] else spent[at] for at, row in enumerate(table)]
+    return [max(cost, 0) for cost in spent], framing
+
+
+def _turns(roles):
+    """Runs of messages of one side; results stand on the user's."""
+    sides = [{TOOL: USER, OTHER: USER}.get(role, role) for role in roles]
+    starts = [at for at in range(len(sides)) if not at or sides[at] != sides[at - 1]]
+    return [range(start, stop) for start, stop in zip(starts, [*starts[1:], len(sides)], strict=True)]
+
+
+def _sent(at, table, count, prompt):
+    """Tokens of a row's texts as they stand in the prompt, and of its pictures."""
+    row = table[at]
+    pieces, factor = row.pieces, prompt.given
+    if row.role == ASSISTANT and row.kind != SERVER_RESULT:
+        factor = prompt.written
+    if prompt.form == "tagged":
+        if row.kind == RESULT and not "".join(pieces) and not row.media:
+            pieces = ["Tool ran without output or errors"]
+        elif row.kind == RESULT and pieces:
+            wrapped = ["<x>" + pieces[0], *pieces[1:]]
+            return sum(map(count, [*wrapped[:-1], wrapped[-1] + "</x>"])) - count("<x></x>") + row.media
+        elif row.input is not None:
+            pieces = [_invoked(row)]
+        elif (
+            row.kind == TEXT and at + 1 < len(table) and (table[at + 1].kind, table[at + 1].owner) == (CALL, row.owner)
+        ):
+            pieces = [*pieces[:-1], pieces[-1] + "\n\n"]
+    unseen = hidden(row, prompt.signature, prompt.unsigned)
+    return math.floor(sum(map(count, pieces)) * factor / 1000 + 0.5) + row.media + unseen
+
+
+def _invoked(row):
+    values = {key: v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for key, v in row.input.items()}
+    tag = f"{NAMESPACE}parameter"
+    inner = "".join(f'<{tag} name="{key}">{value}</{tag}>\n' for key, value in values.items())
+    return f'<{NAMESPACE}invoke name="{row.name}">\n{inner}</{NAMESPACE}invoke>\n'
 
 
 NOTICE = re.compile(r"\[(\d+) lines?, (\d+) bytes? omitted(?:; read on with offset/limit)?\]\n")

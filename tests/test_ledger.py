@@ -20,10 +20,8 @@ from trimtab._counter import Counter, scan
 from trimtab._envelope import wrap
 from trimtab._errors import MessageError
 from trimtab._ledger import Kind, Mark, Role, RowFlag
-from trimtab._models import Family
 
 O200K = Counter("o200k_base")
-PLAIN = Family("plain", "o200k_base", 1000, 1000, 0, 0, "")
 ROW_COLUMNS = {"owner": "uint32", "kind": "uint8", "tokens": "uint32", "pair": "int32", "flags": "uint16"}
 ROW_COLUMNS |= dict.fromkeys(("bytes", "chars", "utf16"), "uint32")
 MESSAGE_COLUMNS = {"role": "uint8", "marks": "uint16", "per_message": "uint32", "first": "uint32", "safe": "bool"}
@@ -83,7 +81,7 @@ def test_rows_say_what_the_oracle_reads(provider):
         names = [(ledger.id_of(row), ledger.name_of(row)) for row in range(len(table))]
         assert names == [(row.id, row.name) for row in table]
         assert ledger.pair.tolist() == oracle.pairs(table)
-        assert ledger.tokens.tolist() == [oracle.tokens(row, O200K.count, PLAIN) for row in table]
+        assert ledger.tokens.tolist() == [oracle.tokens(row, O200K.count) for row in table]
         for unit in ("bytes", "chars", "utf16"):
             lengths = [sum(oracle.length(piece, unit) for piece in row.pieces) for row in table]
             assert getattr(ledger, unit).tolist() == lengths, unit

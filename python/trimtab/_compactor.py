@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from . import _core
 from ._budget import Budget, Terms
-from ._counter import Counter, overhead, scan
+from ._counter import Counter, scan
 from ._drive import Outside, arun, run
 from ._envelope import wrap
 from ._errors import NothingToCompactError, PlanError, SummaryError
@@ -20,6 +20,7 @@ from ._gate import STUCK, Fitted, Gate
 from ._log import log
 from ._models import Model
 from ._policy import Policy
+from ._request import overhead
 from .archive import open_archive
 from .hooks import noop
 from .policies import POLICIES

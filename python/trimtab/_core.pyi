@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from ._prompts import Prompt
+
 __all__ = [
     "CLOSE",
     "ENVELOPE",
@@ -37,10 +39,9 @@ class Counter:
         cls,
         encoding: str,
         *,
-        given: int = 1000,
-        written: int = 1000,
-        call: int = 0,
+        prompt: Prompt | None = None,
         message: int = 0,
+        call: int = 0,
         result: int = 0,
         image: int | None = None,
         low: int | None = None,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from . import _core
 from ._errors import MessageError
-from ._models import FAMILIES, Family, Model
+from ._models import Model
+from ._request import overhead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
     from ._messages import Message, Provider, Transcript
+    from ._prompts import Prompt
 
 
 def message_error(error: ValueError) -> ValueError:
@@ -39,16 +40,17 @@ class Counter(_core.Counter):
         2
     """
 
-    family: Family | None = None
-    """How the model's prompts are counted; None for a plain encoding."""
+    prompt: Prompt | None = None
+    """How the model's requests are counted; None for a plain encoding."""
 
     def explain(self) -> str:
         """What counts, and how wrong it may be."""
-        family = self.family
         exact = "an estimate by length" if "/4" in self.engine else "exact"
         if self.engine.startswith("trimtab claude"):
             exact = "reconstructed, equal to ctok 1.3.0"
-        return f"{self.engine}: {family.error if family else exact}"
+        if self.prompt is None:
+            return f"{self.engine}: {exact}"
+        return f"{self.engine}, prompts of {self.prompt.name}: {self.prompt.error}"
 
     @classmethod
     def for_model(cls, model: str | Model) -> Self:
@@ -57,15 +59,9 @@ class Counter(_core.Counter):
         Args:
             model: an id, or a ``Model`` of your own.
         """
-        family = FAMILIES[(Model.named(model) if isinstance(model, str) else model).family]
-        counter = cls(
-            family.encoding,
-            given=family.given,
-            written=family.written,
-            call=family.call,
-            message=family.message,
-        )
-        counter.family = family
+        prompt = (Model.named(model) if isinstance(model, str) else model).prompt
+        counter = cls(prompt.encoding, prompt=prompt)
+        counter.prompt = prompt
         return counter
 
     @classmethod
@@ -128,12 +124,6 @@ def scan(messages: Sequence[Message], counter: _core.Counter, provider: str | No
         raise message_error(error) from None
 
 
-def overhead(counter: Counter, *, system: object = None, tools: object = None, **options: object) -> int:
-    """Tokens of what is sent beside the messages: system text, and tool definitions and options as compact JSON."""
-    texts = [_text(part) for part in (system, tools, *options.values()) if part]
-    return sum(counter.count(text) for text in texts)
-
-
 def unseen(transcript: Transcript, counter: Counter) -> int:
     """Tokens of what a session file does not hold: system text, tool definitions, reminders.
 
@@ -146,12 +136,6 @@ def unseen(transcript: Transcript, counter: Counter) -> int:
     return max(first.prompt - messages, 0)
 
 
-def _text(part: object) -> str:
-    if isinstance(part, str):
-        return part
-    return json.dumps(part, ensure_ascii=False, separators=(",", ":"), default=str)
-
-
 def count(
     messages: str | Sequence[Message],
     *,
@@ -159,7 +143,7 @@ def count(
     system: object = None,
     tools: object = None,
     tool_choice: object = None,
-    thinking: object = None,  # noqa: ARG001 - part of a request; what it adds is said below
+    thinking: object = None,
     output_config: object = None,
     provider: Provider | None = None,
 ) -> int:
@@ -171,7 +155,7 @@ def count(
         system: the system prompt, where it is sent beside the messages.
         tools: tool definitions.
         tool_choice: which of them are to be called.
-        thinking: how the model is to think; it changes the answer, and adds nothing to the prompt.
+        thinking: how the model is to think.
         output_config: the form of the answer.
         provider: the messages' shape, where it cannot be seen from them.
 
@@ -185,6 +169,6 @@ def count(
     counter = Counter.for_model(model)
     if isinstance(messages, str):
         return counter.count(messages)
-    total: Any = scan(messages, counter, provider).total
-    beside = overhead(counter, system=system, tools=tools, tool_choice=tool_choice, output_config=output_config)
-    return int(total) + beside
+    options = {"tool_choice": tool_choice, "thinking": thinking, "output_config": output_config}
+    total: int = scan(messages, counter, provider).total
+    return total + overhead(counter, system=system, tools=tools, **options)

@@ -1,54 +1,37 @@
-"""What we know of models: windows, output limits, families. Every value can be overridden where it is used.
+"""What we know of models: windows, limits, prices, how a prompt is counted. Every field can be overridden.
 
-Windows and output limits come from the providers' model pages of November 2026. Families say how a prompt is counted.
-The rates of the Claude families are averages fitted on recorded usage; they stand in until Claude's own vocabularies do
-the counting.
+``dataclasses.replace(Model.named("claude-opus-5"), window=400_000)`` is a model of your own, and is taken wherever an
+id is.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
+from . import _model_table
 from ._log import log
+from ._prompts import PROMPTS, Prompt
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ._messages import Provider
+
+BETAS = {"context-1m-2025-08-07": ("sonnet", 1_000_000)}
+"""Beta flags that widen a window: part of the id of the models that they work on, and the window that they give."""
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """How the prompts of some models are counted.
+class Price:
+    """US dollars for a million tokens; what is not known is NaN."""
 
-    Attributes:
-        name: what ``explain`` calls it.
-        encoding: the exact encoding underneath.
-        given: tokens for a thousand of the encoding's, in user text, system text and tool results.
-        written: the same, in what the assistant wrote.
-        call: tokens that a call adds with its result.
-        message: tokens that a message adds.
-        error: what to expect of a count, in words.
-    """
-
-    name: str
-    encoding: str
-    given: int
-    written: int
-    call: int
-    message: int
-    error: str
-
-
-FAMILIES = {
-    family.name: family
-    for family in (
-        Family("openai", "o200k_base", 1000, 1000, 9, 4, "exact for text, nearly so for tool traffic"),
-        Family("claude", "o200k_base", 1145, 1295, 80, 4, "an estimate by average rates"),
-        Family("claude-4.7", "o200k_base", 1535, 1640, 108, 4, "an estimate by average rates"),
-        Family("unknown", "o200k_base", 1000, 1000, 9, 4, "a guess: another model's encoding"),
-    )
-}
+    input: float = float("nan")
+    output: float = float("nan")
+    cache_read: float = float("nan")
+    cache_write: float = float("nan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,41 +41,52 @@ class Model:
     Attributes:
         name: the id, without a date.
         provider: the message shape that it is usually called with.
-        family: how its prompts are counted, a key of ``FAMILIES``.
+        prompt: how its requests are counted.
         window: tokens of input and output together.
         max_output: most tokens of one answer.
+        price: what it costs.
         binds_thinking: whether a thinking block is signed against all that stands before it, so that an edit in front
             of it makes the provider refuse it (Anthropic documentation, "Preserved thinking").
         prefill: whether the list may end with the beginning of the answer; models from Claude 4.6 on refuse that.
+        known: whether it is in the table, and not taken for one of its family.
     """
 
     name: str
     provider: Provider
-    family: str
+    prompt: Prompt
     window: int
     max_output: int
+    price: Price = field(default_factory=Price)
     binds_thinking: bool = False
     prefill: bool = True
+    known: bool = True
 
     def __post_init__(self) -> None:
         """Refuses limits that leave no room for a prompt."""
         if not 0 < self.max_output < self.window:
             msg = f"need 0 < max_output < window, got {self.max_output} and {self.window}"
             raise ValueError(msg)
-        if self.family not in FAMILIES:
-            msg = f"unknown family {self.family!r}, known are {', '.join(FAMILIES)}"
-            raise ValueError(msg)
 
     @classmethod
-    def named(cls, name: str, *, window: int | None = None, max_output: int | None = None) -> Model:
-        """The model of that id: dated and prefixed ids too, unknown ones by their family.
+    def named(
+        cls, name: str, *, window: int | None = None, max_output: int | None = None, betas: Iterable[str] = ()
+    ) -> Model:
+        """The model of that id: dated and prefixed ids too, unknown ones by their family, with a warning once.
 
         Args:
             name: such as ``claude-opus-4-5-20251101``, ``anthropic/claude-sonnet-4-5`` or ``gpt-5.5``.
-            window: overrides the table.
+            window: overrides the table, and the betas.
             max_output: overrides the table.
+            betas: beta flags that are sent; of these ``context-1m-2025-08-07`` gives every Sonnet a window of
+                1,000,000.
         """
-        return (_TABLE.get(_plain(name)) or _by_family(name)).limited(window, max_output)
+        plain = _plain(name)
+        found = _table().get(_ALIASES.get(plain, plain)) or _by_family(name)
+        for beta in betas:
+            part, wide = BETAS.get(beta, ("", 0))
+            if part and part in name.lower():
+                found = replace(found, window=max(found.window, wide))
+        return found.limited(window, max_output)
 
     def limited(self, window: int | None = None, max_output: int | None = None) -> Model:
         """The same model with other limits; None leaves one as it is.
@@ -109,67 +103,71 @@ class Model:
         return replace(self, window=room, max_output=most)
 
 
-def _table() -> dict[str, Model]:
-    claude: Provider = "anthropic"
-    chat: Provider = "openai_chat"
-    rows = [
-        *(Model(f"claude-3-{n}", claude, "claude", 200_000, 8_192) for n in ("haiku", "sonnet", "opus")),
-        *(Model(f"claude-3-5-{n}", claude, "claude", 200_000, 8_192) for n in ("haiku", "sonnet")),
-        Model("claude-3-7-sonnet", claude, "claude", 200_000, 64_000),
-        *(Model(f"claude-{n}-4", claude, "claude", 200_000, 32_000) for n in ("opus", "sonnet")),
-        Model("claude-opus-4-1", claude, "claude", 200_000, 32_000),
-        *(Model(f"claude-{n}-4-5", claude, "claude", 200_000, 64_000) for n in ("haiku", "sonnet", "opus")),
-        *(Model(f"claude-{n}-4-6", claude, "claude", 1_000_000, 128_000, prefill=False) for n in ("sonnet", "opus")),
-        *(Model(f"claude-opus-4-{n}", claude, "claude-4.7", 1_000_000, 128_000, prefill=False) for n in (7, 8)),
-        *(
-            Model(f"claude-{n}-5", claude, "claude-4.7", 1_000_000, 128_000, prefill=False)
-            for n in ("haiku", "sonnet", "opus")
-        ),
-        *(
-            Model(name, claude, "claude-4.7", 1_000_000, 128_000, binds_thinking=True, prefill=False)
-            for name in (
-                "claude-haiku-5-5",
-                "claude-sonnet-5-5",
-                "claude-opus-5-5",
-                "claude-fable-5-1",
-                "claude-fable-5-2",
-                "claude-mythos-5-1",
-                "claude-mythos-5-2",
-            )
-        ),
-        *(Model(n, chat, "openai", 128_000, 16_384) for n in ("gpt-4o", "gpt-4o-mini")),
-        *(Model(n, chat, "openai", 1_047_576, 32_768) for n in ("gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano")),
-        *(Model(n, chat, "openai", 200_000, 100_000) for n in ("o1", "o3", "o3-mini", "o4-mini")),
-        *(Model(n, chat, "openai", 400_000, 128_000) for n in ("gpt-5", "gpt-5-mini", "gpt-5-codex", "gpt-5.1")),
-        *(Model(n, chat, "openai", 400_000, 128_000) for n in ("gpt-5.2", "gpt-5.3-codex", "gpt-5.4")),
-        Model("gpt-5.5", chat, "openai", 1_050_000, 128_000),
-    ]
-    return {model.name: model for model in rows}
-
-
-_TABLE = _table()
-
-
 def known() -> dict[str, Model]:
     """The table, by name."""
-    return dict(_TABLE)
+    return dict(_table())
+
+
+_ALIASES = {
+    "sonnet": "claude-sonnet-5-5",
+    "opus": "claude-opus-5-5",
+    "haiku": "claude-haiku-5-5",
+    "chatgpt-4o": "gpt-4o",
+}
+
+
+@cache
+def _table() -> dict[str, Model]:
+    """Every model of the table; read with the first id."""
+    models = []
+    for name, (grammar, window, output, paid, answered, read) in _model_table.CLAUDE.items():
+        prompt = PROMPTS[grammar]
+        if name in _model_table.KEEPS:
+            prompt = replace(prompt, keeps_thinking=True)
+        price = Price(paid, answered, read, 1.25 * paid)
+        binds, prefill = name.endswith(_model_table.BINDS), grammar not in _NO_PREFILL
+        models.append(Model(name, "anthropic", prompt, window, output, price, binds, prefill))
+    for name, (grammar, window, output, paid, answered, read) in (_model_table.OPENAI | _model_table.GEMINI).items():
+        prompt = PROMPTS[grammar]
+        if name == "gpt-4o-mini":
+            prompt = replace(prompt, images="tiles-mini")
+        models.append(Model(name, "openai_chat", prompt, window, output, Price(paid, answered, read, paid)))
+    return {model.name: model for model in models}
+
+
+_NO_PREFILL = {"claude-4.6", "claude-4.7", "claude-4.8"}
 
 
 def _plain(name: str) -> str:
     """The id without provider, region, date and version: ``us.anthropic.claude-opus-4-1-20250805-v1:0``."""
     bare = name.lower().rsplit("/", 1)[-1]
-    bare = re.sub(r"^(\w+\.)*(?=claude|gpt|o\d)", "", bare)
-    return re.sub(r"(-v\d+(:\d+)?)?$", "", re.sub(r"([-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest)(?=$|-v\d|\[)", "", bare))
+    bare = re.sub(r"^(\w+\.)*(?=claude|gpt|o\d|gemini)", "", bare)
+    bare = re.sub(r"([-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest)(?=$|-v\d|\[)", "", bare)
+    return re.sub(r"(-v\d+(:\d+)?)?(\[1m\])?$", "", bare)
 
 
+FAMILIES: tuple[tuple[str, Provider, str, int, int], ...] = (
+    (r"claude-(3|instant|2)", "anthropic", "claude", 200_000, 8_192),
+    (r"claude-\w+-4($|-[0-4])", "anthropic", "claude", 200_000, 32_000),
+    (r"claude-\w+-4-5", "anthropic", "claude-4.5", 200_000, 32_000),
+    (r"claude-\w+-4-6", "anthropic", "claude-4.6", 200_000, 32_000),
+    (r"claude-\w+-4-7", "anthropic", "claude-4.7", 200_000, 32_000),
+    (r"claude", "anthropic", "claude-4.8", 200_000, 32_000),
+    (r"gpt-3\.5|gpt-4($|-turbo|-\d)", "openai_chat", "openai-cl100k", 128_000, 4_096),
+    (r"gpt-4|chatgpt", "openai_chat", "openai-4", 128_000, 16_384),
+    (r"o\d", "openai_chat", "openai-o", 128_000, 16_384),
+    (r"gpt|codex", "openai_chat", "openai", 128_000, 16_384),
+    (r"gemini|models/gemini", "openai_chat", "gemini", 128_000, 8_192),
+    (r"", "openai_chat", "unknown", 128_000, 16_384),
+)
+"""What an id that is not in the table is taken for: the first pattern that it begins with."""
+
+
+@lru_cache(256)  # so that an id is warned of once
 def _by_family(name: str) -> Model:
     bare = _plain(name)
-    family: Literal["claude-4.7", "openai", "unknown"]
-    if bare.startswith("claude"):
-        family, provider, window, output = "claude-4.7", "anthropic", 200_000, 32_000
-    elif re.match(r"gpt|o\d|chatgpt|codex", bare):
-        family, provider, window, output = "openai", "openai_chat", 128_000, 16_384
-    else:
-        family, provider, window, output = "unknown", "openai_chat", 128_000, 16_384
-    log.warning("model %r is not in the table: counted as %s, window %s; say window= to override", name, family, window)
-    return Model(bare or "unknown", provider, family, window, output)  # type: ignore[arg-type]
+    _, provider, prompt, window, output = next(row for row in FAMILIES if re.match(row[0], bare))
+    text = "model %r is not in the table: counted as %s, window %s; say window= to override"
+    log.warning(text, name, PROMPTS[prompt].name, window)
+    prefill = prompt not in _NO_PREFILL
+    return Model(bare or "unknown", provider, PROMPTS[prompt], window, output, prefill=prefill, known=False)

@@ -37,7 +37,8 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Counts, and says how full the window is."""
     from .._compactor import Compactor
-    from .._counter import Counter, overhead, scan, unseen
+    from .._counter import Counter, scan, unseen
+    from .._request import overhead
 
     text = large(options)
     found = text.found if text else load(options)
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     ledger = _scanned(text, counter) if text else scan(found.messages, counter, found.provider)
     fixed = overhead(counter, system=found.system, tools=found.tools)
     budget = Compactor(model, window=options.window).budget(system=found.system, tools=found.tools)
-    kinds = by_kind(ledger) | {"system, tools": fixed}
+    kinds = by_kind(ledger)
     if options.json:
         answer(
             {
@@ -56,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
                 "messages": len(ledger),
                 "tokens": ledger.total,
                 "kinds": kinds,
+                "beside": fixed,
                 "counter": counter.explain(),
                 "window": budget.window,
                 "trigger": budget.trigger,
@@ -63,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         )
         return 0
     say(f"{len(ledger):,} messages   {ledger.total:,} tokens   ({counter.explain()})")
-    say("  " + " · ".join(f"{name} {value:,}" for name, value in kinds.items() if value))
+    say("  " + " · ".join(f"{name} {value:,}" for name, value in {**kinds, "beside": fixed}.items() if value))
     state = "over" if ledger.total > budget.trigger else "below"
     used = 100 * (ledger.total + fixed) / budget.window
     say(f"  {model}: window {budget.window:,}, used {used:.1f} %, {state} the trigger of {budget.trigger:,}")

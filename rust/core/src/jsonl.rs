@@ -136,7 +136,7 @@ impl Reader {
         if let Some(place) = self.walk.list {
             self.skip(place, "the list is not closed");
         }
-        let empty = Builder::<String>::default().finish(&self.counter)?;
+        let empty = Builder::<String>::new(self.counter.prompt, 0).finish(&self.counter)?;
         let mut ledger = self.ledger;
         ledger.append(empty)?;
         ledger.join();
@@ -197,7 +197,7 @@ impl Reader {
         let pieces = pieces(text);
         let counter = self.counter;
         let read = |piece: &&str| {
-            let mut builder = Builder::default();
+            let mut builder = Builder::new(counter.prompt, 0);
             read_lines(piece, provider, &mut builder).then(|| builder.finish(&counter))
         };
         let found: Option<Vec<_>> = if pieces.len() < 2 {
@@ -212,7 +212,7 @@ impl Reader {
 
     /// Reads value after value; gives the bytes that are through.
     fn in_order(&mut self, text: &str, raw: &[u8], provider: Provider, is_end: bool) -> Result<usize, Error> {
-        let (mut builder, mut faults) = (Builder::behind(self.ledger.messages()), Vec::new());
+        let (mut builder, mut faults) = (Builder::new(self.counter.prompt, self.ledger.messages()), Vec::new());
         let mut walk = std::mem::take(&mut self.walk);
         let through =
             walk.over(text, is_end, &mut |value| provider.read(&value, &mut builder), &mut |place, at, reason| {

@@ -159,7 +159,16 @@ pub trait Node: Clone {
 pub fn write_json<N: Node>(node: &N, out: &mut String, apart: Option<&mut Vec<N::Text>>) -> Result<(), Error> {
     let mut unwanted = Vec::new();
     let take = apart.is_some();
-    write_at(node, out, &mut Apart { files: apart.unwrap_or(&mut unwanted), take }, 0)
+    write_at(node, out, &mut Apart { files: apart.unwrap_or(&mut unwanted), take, between: (",", ":") }, 0)
+}
+
+/// Writes `node` as JSON with a blank behind each comma and colon, as Claude's prompt has it.
+///
+/// # Errors
+///
+/// As [`write_json`].
+pub fn write_spaced<N: Node>(node: &N, out: &mut String) -> Result<(), Error> {
+    write_at(node, out, &mut Apart { files: &mut Vec::new(), take: false, between: (", ", ": ") }, 0)
 }
 
 /// The base64 of a string that is an encoded file: a data URL, or a long run of base64 and nothing else.
@@ -173,10 +182,11 @@ pub fn encoded(text: &str) -> Option<&str> {
     (text.len() >= SHORT && text.bytes().all(base64)).then_some(text)
 }
 
-/// Where encoded files go, and whether they do.
+/// Where encoded files go, whether they do, and what stands between entries and behind keys.
 struct Apart<'a, T> {
     files: &'a mut Vec<T>,
     take: bool,
+    between: (&'static str, &'static str),
 }
 
 fn write_at<N: Node>(node: &N, out: &mut String, apart: &mut Apart<'_, N::Text>, depth: usize) -> Result<(), Error> {
@@ -198,7 +208,7 @@ fn write_at<N: Node>(node: &N, out: &mut String, apart: &mut Apart<'_, N::Text>,
             out.push('[');
             let mut first = true;
             node.items(&mut |item| {
-                separate(&mut first, out);
+                separate(&mut first, apart.between.0, out);
                 write_at(&item, out, apart, depth + 1)
             })?;
             out.push(']');
@@ -207,9 +217,9 @@ fn write_at<N: Node>(node: &N, out: &mut String, apart: &mut Apart<'_, N::Text>,
             out.push('{');
             let mut first = true;
             node.entries(&mut |key, value| {
-                separate(&mut first, out);
+                separate(&mut first, apart.between.0, out);
                 quote(key, out);
-                out.push(':');
+                out.push_str(apart.between.1);
                 write_at(&value, out, apart, depth + 1)
             })?;
             out.push('}');
@@ -220,9 +230,9 @@ fn write_at<N: Node>(node: &N, out: &mut String, apart: &mut Apart<'_, N::Text>,
     Ok(())
 }
 
-fn separate(first: &mut bool, out: &mut String) {
+fn separate(first: &mut bool, between: &str, out: &mut String) {
     if !std::mem::take(first) {
-        out.push(',');
+        out.push_str(between);
     }
 }
 
@@ -348,6 +358,9 @@ pub mod tests {
         let mut out = String::new();
         write_json(&node, &mut out, None).unwrap();
         assert_eq!(out, r#"{"a":[1,null,true],"b":"x\"\\\n\u0001é"}"#);
+        let mut spaced = String::new();
+        write_spaced(&value!({"a": [1, 2], "b": {}}), &mut spaced).unwrap();
+        assert_eq!(spaced, r#"{"a": [1, 2], "b": {}}"#);
     }
 
     #[test]

@@ -7,8 +7,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use trimtab_core::ledger::Ledger;
+use trimtab_core::media::Vision;
 use trimtab_core::shape::Provider;
-use trimtab_core::text::{self, Chars, Claude, Encoding, Flat, Rates, Round, Unit};
+use trimtab_core::text::{self, Chars, Claude, Encoding, Flat, Form, Round, Unit};
 
 use crate::convert::{held_or_released, released, to_py};
 use crate::scan::{Last, provider_of, scan};
@@ -30,17 +31,16 @@ impl Counter {
 impl Counter {
     #[new]
     #[pyo3(signature = (
-        encoding, *, given=1000, written=1000, call=0, message=0, result=0, image=None, low=None, least=0, joined=false,
+        encoding, *, prompt=None, message=0, call=0, result=0, image=None, low=None, least=0, joined=false,
         data=None, pattern=None
     ))]
     #[allow(clippy::too_many_arguments)] // keywords of a table's row: a struct of them would be built from the same
     fn new(
         py: Python<'_>,
         encoding: &str,
-        given: u32,
-        written: u32,
-        call: u32,
+        prompt: Option<Prompt>,
         message: u32,
+        call: u32,
         result: u32,
         image: Option<u32>,
         low: Option<u32>,
@@ -58,8 +58,12 @@ impl Counter {
         } else {
             text::Counter::exact(Encoding::named(encoding).map_err(to_py)?)
         };
-        let flat = Flat { result, image, low, least, joined };
-        Ok(Self(counter.with_rates(Rates { given, written, call, message }).with_flat(flat), Last::default()))
+        let counter = counter.with_flat(Flat { message, call, result, image, low, least, joined });
+        let counter = match prompt {
+            Some(prompt) => counter.with_prompt(prompt.grammar()?),
+            None => counter,
+        };
+        Ok(Self(counter, Last::default()))
     }
 
     /// What does the counting.
@@ -167,6 +171,68 @@ impl Counter {
             None => Encoding::named(encoding).map_err(to_py)?.vocabulary(),
         };
         Ok(tokens.iter().map(|token| PyBytes::new(py, token)).collect())
+    }
+}
+
+/// A prompt's grammar, from an object with an attribute for each term.
+#[derive(FromPyObject)]
+struct Prompt {
+    form: String,
+    given: u32,
+    written: u32,
+    user: u32,
+    assistant: u32,
+    system: u32,
+    again: u32,
+    call: i32,
+    calls: i32,
+    parallel: i32,
+    result: i32,
+    results: i32,
+    each: i32,
+    failed: i32,
+    thinking: i32,
+    thought: i32,
+    signature: u32,
+    unsigned: u32,
+    keeps_thinking: bool,
+    images: String,
+}
+
+impl Prompt {
+    fn grammar(self) -> PyResult<text::Prompt> {
+        let form = match self.form.as_str() {
+            "plain" => Form::Plain,
+            "framed" => Form::Framed,
+            "tagged" => Form::Tagged,
+            other => {
+                let known = "known are plain, framed, tagged";
+                return Err(PyValueError::new_err(format!("unknown form {other:?}, {known}")));
+            }
+        };
+        let vision = Vision::named(&self.images).map_err(to_py)?;
+        Ok(text::Prompt {
+            form,
+            given: self.given,
+            written: self.written,
+            user: self.user,
+            assistant: self.assistant,
+            system: self.system,
+            again: self.again,
+            call: self.call,
+            calls: self.calls,
+            parallel: self.parallel,
+            result: self.result,
+            results: self.results,
+            each: self.each,
+            error: self.failed,
+            thinking: self.thinking,
+            thought: self.thought,
+            signature: self.signature,
+            unsigned: self.unsigned,
+            keeps_thinking: self.keeps_thinking,
+            vision,
+        })
     }
 }
 

@@ -78,7 +78,7 @@ impl Ledger {
         PyArray1::from_iter(py, self.columns.kind.iter().map(|k| *k as u8))
     }
 
-    /// Tokens of each row, with the model's rates: uint32, shape (rows,).
+    /// Tokens of each row, with what the model's prompt puts around it: uint32, shape (rows,).
     #[getter]
     fn tokens<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.columns.tokens.to_pyarray(py)
@@ -151,7 +151,7 @@ impl Ledger {
     #[getter]
     fn total(&self) -> u64 {
         let rows: u64 = self.columns.tokens.iter().map(|t| u64::from(*t)).sum();
-        rows + u64::from(self.columns.overhead) * self.columns.messages() as u64
+        rows + self.columns.framing.iter().map(|t| u64::from(*t)).sum::<u64>()
     }
 
     /// What the messages say, as 32 hexadecimal digits; cache markers do not count.

@@ -43,7 +43,7 @@ pub fn scan(messages: &Bound<'_, PyAny>, provider: Provider, counter: &Counter, 
     let (before, mut seen) = last.take(provider).map_or_else(Default::default, |read| (Some(read.ledger), read.seen));
     let known = seen.same(each(messages)?);
     seen.truncate(known);
-    let new = read(each(messages)?.skip(known), provider, known, &mut seen)?;
+    let new = read(each(messages)?.skip(known), provider, Builder::new(counter.prompt, known), &mut seen)?;
     let ledger = released(messages.py(), || match before {
         Some(ledger) if known == ledger.messages() && new.messages() == 0 => Ok(ledger),
         Some(ledger) if known > 0 => ledger.head(known).extend(new.finish(counter)?).map(Arc::new),
@@ -60,7 +60,8 @@ pub fn extended(
     provider: Provider,
     counter: &Counter,
 ) -> PyResult<Ledger> {
-    let new = read(each(messages)?, provider, ledger.messages(), &mut Seen::default())?;
+    let builder = Builder::new(counter.prompt, ledger.messages());
+    let new = read(each(messages)?, provider, builder, &mut Seen::default())?;
     released(messages.py(), || ledger.clone().extend(new.finish(counter)?))
 }
 
@@ -68,13 +69,12 @@ pub fn extended(
 fn read<'py>(
     messages: impl Iterator<Item = Bound<'py, PyAny>>,
     provider: Provider,
-    before: usize,
+    mut builder: Builder<Text>,
     seen: &mut Seen,
 ) -> PyResult<Builder<Text>> {
-    let mut builder = Builder::behind(before);
     let mut one = |(index, message): (usize, Bound<'py, PyAny>)| {
         let view = View(message);
-        provider.read(&view, &mut builder).map_err(|error| at(error, index, before, &builder))?;
+        provider.read(&view, &mut builder).map_err(|error| at(error, index, &builder))?;
         seen.push(&view.0);
         Ok(())
     };
@@ -94,14 +94,14 @@ fn met(error: Error) -> Problem {
 }
 
 /// The same, with the place of what cannot be read.
-fn at(error: Error, index: usize, before: usize, builder: &Builder<Text>) -> Problem {
+fn at(error: Error, index: usize, builder: &Builder<Text>) -> Problem {
     match met(error) {
         Problem::Core(Error::Argument(what)) => {
             let hint = "pass plain dicts, lists, strings and numbers; of SDK objects what .model_dump() gives";
             Problem::Core(if builder.messages() > index {
                 builder.bad("", &what, hint)
             } else {
-                let index = before + index;
+                let index = builder.before() + index;
                 Error::Message { path: format!("messages[{index}]"), index, what, hint: hint.to_owned() }
             })
         }

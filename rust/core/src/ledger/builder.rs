@@ -5,10 +5,11 @@ use std::ops::Range;
 use super::{Kind, Ledger, Media, MessageFlag, Picture, Role, RowFlag};
 use crate::error::Error;
 use crate::media;
-use crate::node::{Node, encoded, write_json};
+use crate::node::{Node, Shape, encoded, write_json, write_spaced};
 use crate::text::count::map_many;
 use crate::text::envelope;
-use crate::text::{Counter, Size};
+use crate::text::prompt::{self, tags};
+use crate::text::{Counter, Form, Prompt, Size};
 
 /// A piece of a row's text.
 enum Piece<T> {
@@ -16,13 +17,15 @@ enum Piece<T> {
     Made(String),
     /// Part of what the message says, but not text to the model: a picture's data, a signature.
     Data(T),
+    /// What stands in the prompt for the row's other pieces.
+    Sent(String),
 }
 
 impl<T: AsRef<str>> AsRef<str> for Piece<T> {
     fn as_ref(&self) -> &str {
         match self {
             Self::Given(text) | Self::Data(text) => text.as_ref(),
-            Self::Made(text) => text,
+            Self::Made(text) | Self::Sent(text) => text,
         }
     }
 }
@@ -37,20 +40,22 @@ pub struct Builder<T> {
     /// Messages of the list that stand before these.
     before: usize,
     block: Option<usize>,
+    prompt: Prompt,
 }
 
 impl<T: AsRef<str> + Send + Sync> Default for Builder<T> {
     fn default() -> Self {
-        let ledger = Ledger::default();
-        Self { ledger, spans: Vec::new(), pieces: Vec::new(), media: Vec::new(), before: 0, block: None }
+        Self::new(Prompt::PLAIN, 0)
     }
 }
 
 impl<T: AsRef<str> + Send + Sync> Builder<T> {
-    /// For messages that stand behind `before` others: errors name them by their place in the whole.
+    /// A builder for a prompt's grammar, which [`Builder::finish`] is to be given again. Its messages stand behind `before`
+    /// others: errors name them by their place in the whole.
     #[must_use]
-    pub fn behind(before: usize) -> Self {
-        Self { before, ..Self::default() }
+    pub fn new(prompt: Prompt, before: usize) -> Self {
+        let ledger = Ledger::default();
+        Self { ledger, spans: Vec::new(), pieces: Vec::new(), media: Vec::new(), before, block: None, prompt }
     }
 
     /// Starts a message.
@@ -111,6 +116,12 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         }
     }
 
+    /// Messages of the list that stand before these.
+    #[must_use]
+    pub fn before(&self) -> usize {
+        self.before
+    }
+
     /// Number of messages begun.
     #[must_use]
     pub fn messages(&self) -> usize {
@@ -154,10 +165,41 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         let written = write_json(node, &mut out, Some(&mut files));
         self.written(written, out)?;
         for file in files {
-            self.media(media::tokens(encoded(file.as_ref()).unwrap_or_default()));
+            self.media(self.prompt.vision.file(encoded(file.as_ref()).unwrap_or_default()));
             self.data(file);
         }
         Ok(())
+    }
+
+    /// Writes the row's call as the prompt has it, where that is another text than its JSON; the name is known by now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Message`] if an argument cannot be written as JSON.
+    pub fn tagged<N: Node<Text = T>>(&mut self, input: &N) -> Result<(), Error> {
+        if self.prompt.form != Form::Tagged || input.shape() != Shape::Map {
+            return Ok(());
+        }
+        let row = self.ledger.names.len().saturating_sub(1);
+        let mut sent = tags::invoke(self.ledger.names.get(row));
+        input.entries(&mut |key, value| {
+            let mut json = String::new();
+            match value.text()? {
+                Some(text) => json.push_str(text.as_ref()),
+                None => write_spaced(&value, &mut json)?,
+            }
+            sent.push_str(&tags::parameter(key, &json));
+            Ok(())
+        })?;
+        sent.push_str(&tags::invoked());
+        self.piece(Piece::Sent(sent));
+        Ok(())
+    }
+
+    /// Adds thinking of which only this signature or ciphertext is there: counted by its length.
+    pub fn hidden(&mut self, data: T) {
+        self.media(u32::try_from(self.prompt.hidden(data.as_ref().len())).unwrap_or(u32::MAX));
+        self.data(data);
     }
 
     fn written(&mut self, written: Result<(), Error>, out: String) -> Result<(), Error> {
@@ -189,8 +231,8 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
 
     /// Adds a base64 picture, or one that is elsewhere: its tokens, and its size for the provider's limits.
     pub fn picture(&mut self, base64: Option<&str>) {
-        let size = base64.and_then(media::image_size);
-        self.media(size.map_or(media::UNKNOWN_IMAGE, |(width, height)| media::patches(width, height)));
+        let (size, vision) = (base64.and_then(media::image_size), self.prompt.vision);
+        self.media(size.map_or(vision.unknown(), |(width, height)| vision.patches(width, height)));
         self.ledger.pictures.push(Picture {
             row: u32::try_from(self.ledger.owner.len().saturating_sub(1)).unwrap_or(u32::MAX), // checked in finish
             edge: size.map_or(0, |(width, height)| width.max(height)),
@@ -229,7 +271,8 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         let rows = u32::try_from(self.spans.len()).map_err(|_| Error::Overflow("rows"))?;
         let mut ledger = self.ledger.clone();
         ledger.first.push(rows);
-        let measured = map_many(&self.pieces, |piece| Measured::of(piece, counter));
+        let items = self.items();
+        let measured = map_many(&items, |item| item.measured(counter));
         let (mut sizes, mut texts) = (Vec::with_capacity(self.spans.len()), Vec::new());
         for (row, span) in self.spans.iter().enumerate() {
             let mut size = Size::default();
@@ -237,24 +280,26 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
             texts.clear();
             for (n, piece) in measured[span.clone()].iter().enumerate() {
                 size += piece.size;
-                texts.extend(piece.digest);
-                traits = joined(traits, piece.traits, n == 0);
+                if let Some(digest) = piece.digest {
+                    texts.extend(digest);
+                    traits = joined(traits, piece.traits, n == 0);
+                }
             }
             ledger.flags[row] |= traits & allowed(ledger.kind[row]);
             ledger.said.push(super::digest(&texts));
             sizes.push(size);
         }
         ledger.measure(&sizes, &self.media, counter)?;
-        ledger.digests = self.digests(&ledger);
+        ledger.digests = Self::digests(&ledger);
         ledger.join();
         Ok(ledger)
     }
 
-    /// What each message says, as sixteen bytes: role, marks and for each row its kind, id, name, media and texts.
+    /// What each message says, as sixteen bytes: role, marks and for each row its kind, id, name and texts.
     ///
     /// XXH3, not a cryptographic hash: it is a third of the cost of a scan less, and who makes two messages collide
     /// has pinned one of his own messages more.
-    fn digests(&self, ledger: &Ledger) -> Vec<[u8; 16]> {
+    fn digests(ledger: &Ledger) -> Vec<[u8; 16]> {
         let mut said = Vec::new();
         let mut digest = |index: usize| {
             said.clear();
@@ -268,31 +313,93 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
                 }
                 // A cache marker says where to cache, not what is said: it may move without making another message.
                 said.extend((ledger.flags[row] & !(RowFlag::Cached as u16)).to_le_bytes());
-                said.extend(self.media[row].tokens.to_le_bytes());
                 said.extend(ledger.said[row]);
             }
             super::digest(&said)
         };
         (0..ledger.messages()).map(&mut digest).collect()
     }
+
+    /// The pieces, with what stands around them in the prompt.
+    fn items(&self) -> Vec<Item<'_, T>> {
+        let mut items: Vec<_> =
+            self.pieces.iter().map(|piece| Item { piece, before: "", after: "", counts: true }).collect();
+        if self.prompt.form != Form::Tagged {
+            return items;
+        }
+        for (row, span) in self.spans.iter().enumerate() {
+            let own = &mut items[span.clone()];
+            match self.ledger.kind[row] {
+                Kind::Result => {
+                    let mut texts = own.iter_mut().filter(|item| !matches!(item.piece, Piece::Data(_)));
+                    if let Some(first) = texts.next() {
+                        first.before = prompt::RESULT.0;
+                        texts.last().unwrap_or(first).after = prompt::RESULT.1;
+                    }
+                }
+                _ if own.iter().any(|item| matches!(item.piece, Piece::Sent(_))) => {
+                    for item in own {
+                        item.counts = matches!(item.piece, Piece::Sent(_));
+                    }
+                }
+                Kind::Text if self.is_call_next(row) => {
+                    if let Some(last) = own.last_mut() {
+                        last.after = "\n\n";
+                    }
+                }
+                _ => {}
+            }
+        }
+        items
+    }
+
+    /// Whether the row behind `row` is a call of the same message.
+    fn is_call_next(&self, row: usize) -> bool {
+        self.ledger.kind.get(row + 1) == Some(&Kind::Call) && self.ledger.owner[row] == self.ledger.owner[row + 1]
+    }
 }
 
-/// What there is to know of a piece: its lengths, its [`RowFlag`] bits and its digest.
+/// A piece, and what stands around it in the prompt.
+struct Item<'a, T> {
+    piece: &'a Piece<T>,
+    before: &'static str,
+    after: &'static str,
+    /// Whether it is in the prompt.
+    counts: bool,
+}
+
+impl<T: AsRef<str>> AsRef<str> for Item<'_, T> {
+    fn as_ref(&self) -> &str {
+        self.piece.as_ref()
+    }
+}
+
+impl<T: AsRef<str>> Item<'_, T> {
+    fn measured(&self, counter: &Counter) -> Measured {
+        let text = self.as_ref();
+        let digest = super::digest(text.as_bytes());
+        match self.piece {
+            Piece::Data(_) => Measured { size: Size::default(), traits: traits(""), digest: Some(digest) },
+            Piece::Sent(_) => {
+                let size = Size { tokens: counter.plain(text), ..Size::default() };
+                Measured { size, traits: traits(""), digest: None }
+            }
+            _ => {
+                let mut size = if self.counts { counter.size(text) } else { Size::of(text) };
+                if !self.before.is_empty() || !self.after.is_empty() {
+                    size.tokens = counter.plain(&[self.before, text, self.after].concat());
+                }
+                Measured { size, traits: traits(text), digest: Some(digest) }
+            }
+        }
+    }
+}
+
+/// What there is to know of a piece: its lengths, its [`RowFlag`] bits, and its digest where it is part of what is said.
 struct Measured {
     size: Size,
     traits: u16,
-    digest: [u8; 16],
-}
-
-impl Measured {
-    fn of<T: AsRef<str>>(piece: &Piece<T>, counter: &Counter) -> Self {
-        let text = piece.as_ref();
-        let digest = super::digest(text.as_bytes());
-        match piece {
-            Piece::Data(_) => Self { size: Size::default(), traits: traits(""), digest },
-            _ => Self { size: counter.size(text), traits: traits(text), digest },
-        }
-    }
+    digest: Option<[u8; 16]>,
 }
 
 fn traits(text: &str) -> u16 {

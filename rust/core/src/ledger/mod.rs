@@ -4,19 +4,22 @@
 
 pub mod builder;
 pub mod cut;
+pub mod frame;
 pub mod groups;
 pub mod kind;
 pub mod partition;
 pub mod strings;
 
 pub use builder::Builder;
+pub use frame::Terms;
 pub use kind::{Kind, MessageFlag, Role, RowFlag};
 pub use strings::Strings;
 
 use std::collections::HashSet;
 
 use crate::error::Error;
-use crate::text::{Counter, Rates, Size};
+use crate::text::prompt::tags;
+use crate::text::{Counter, Form, Prompt, Size};
 
 /// No partner.
 pub const UNPAIRED: i32 = -1;
@@ -71,8 +74,14 @@ pub struct Ledger {
     pub first: Vec<u32>,
     /// Digest of what each message says.
     pub digests: Vec<[u8; 16]>,
-    /// Tokens that a message costs beyond its rows.
-    pub overhead: u32,
+    /// Tokens of each row's texts and media, before what the prompt puts around them.
+    pub texts: Vec<u32>,
+    /// Tokens of a call's name as it stands before one of several results, 0 for other rows.
+    pub labels: Vec<u32>,
+    /// Tokens that each message costs beyond its rows.
+    pub framing: Vec<u32>,
+    /// The prompt's grammar.
+    pub terms: Terms,
     /// For each cut, whether no group straddles it; one more than there are messages.
     pub safe: Vec<bool>,
 }
@@ -117,7 +126,7 @@ impl Ledger {
         (0..self.messages())
             .map(|m| {
                 let rows: u64 = self.rows_of(m).map(|r| u64::from(self.tokens[r])).sum();
-                u32::try_from(rows + u64::from(self.overhead)).map_err(|_| Error::Overflow("tokens"))
+                u32::try_from(rows + u64::from(self.framing[m])).map_err(|_| Error::Overflow("tokens"))
             })
             .collect()
     }
@@ -156,7 +165,8 @@ impl Ledger {
         let (row, message) = (rows - size(tail.rows())?, size(self.messages())?);
         self.owner.extend(tail.owner.iter().map(|m| m + message));
         self.kind.extend(tail.kind);
-        self.tokens.extend(tail.tokens);
+        self.texts.extend(tail.texts);
+        self.labels.extend(tail.labels);
         self.bytes.extend(tail.bytes);
         self.chars.extend(tail.chars);
         self.utf16.extend(tail.utf16);
@@ -172,7 +182,7 @@ impl Ledger {
         self.first.pop();
         self.first.extend(tail.first.iter().map(|r| r + row));
         self.digests.extend(tail.digests);
-        self.overhead = self.overhead.max(tail.overhead);
+        self.terms = tail.terms;
         Ok(())
     }
 
@@ -183,7 +193,7 @@ impl Ledger {
         Self {
             owner: self.owner[..rows].to_vec(),
             kind: self.kind[..rows].to_vec(),
-            tokens: self.tokens[..rows].to_vec(),
+            tokens: Vec::new(),
             pair: Vec::new(),
             bytes: self.bytes[..rows].to_vec(),
             chars: self.chars[..rows].to_vec(),
@@ -199,38 +209,47 @@ impl Ledger {
             marks: self.marks[..messages].to_vec(),
             first: self.first[..=messages].to_vec(),
             digests: self.digests[..messages].to_vec(),
-            overhead: self.overhead,
+            texts: self.texts[..rows].to_vec(),
+            labels: self.labels[..rows].to_vec(),
+            framing: Vec::new(),
+            terms: self.terms,
             safe: Vec::new(),
         }
     }
 
-    /// Fills what depends on all rows: pairs and safe cuts.
+    /// Fills what depends on all rows: pairs, safe cuts, and what the prompt puts around rows and messages.
     pub(crate) fn join(&mut self) {
         self.pair = groups::pairs(self);
         self.safe = groups::safe(self);
+        frame::frame(self);
     }
 
-    /// Writes tokens and lengths of each row, as `counter` sees them.
+    /// Writes tokens and lengths of each row's texts, as `counter` sees them.
     fn measure(&mut self, sizes: &[Size], media: &[Media], counter: &Counter) -> Result<(), Error> {
-        let (rates, flat) = (counter.rates, counter.flat);
+        let (prompt, flat) = (counter.prompt, counter.flat);
         let joined = counter.chars().filter(|_| flat.joined);
-        self.overhead = rates.message;
+        self.terms = Terms::of(counter);
         let mut said = 0; // what the rows of the same message before this one are long
         for (row, (text, media)) in sizes.iter().zip(media).enumerate() {
-            let written =
-                self.role[self.owner[row] as usize] == Role::Assistant && self.kind[row] != Kind::ServerResult;
-            let rate = if written { rates.written } else { rates.given };
-            let call = if self.kind[row].is_call() { rates.call } else { 0 };
-            let result = if self.kind[row].is_result() { flat.result } else { 0 };
-            let plain = joined.map_or(text.tokens, |chars| {
+            let (kind, tagged) = (self.kind[row], prompt.form == Form::Tagged);
+            let written = self.role[self.owner[row] as usize] == Role::Assistant && kind != Kind::ServerResult;
+            let factor = if written { prompt.written } else { prompt.given };
+            let mut plain = joined.map_or(text.tokens, |chars| {
                 said = if row > 0 && self.owner[row - 1] == self.owner[row] { said } else { 0 };
                 let before = chars.tokens(said);
                 said += chars.length(text);
                 chars.tokens(said) - before
             });
+            if tagged && kind == Kind::Result {
+                plain = self.terms.result(plain, media.tokens == 0 && self.has(row, RowFlag::Empty));
+            }
+            let call = if kind.is_call() { flat.call } else { 0 };
+            let result = if kind.is_result() { flat.result } else { 0 };
             let media = flat.media(media.tokens, media.all, media.low);
-            let tokens = Rates::scale(plain, rate) + (media + call + result) as usize;
-            self.tokens.push(u32::try_from(tokens).map_err(|_| Error::Overflow("tokens"))?);
+            let tokens = Prompt::scale(plain, factor) + (media + call + result) as usize;
+            self.texts.push(u32::try_from(tokens).map_err(|_| Error::Overflow("tokens"))?);
+            let label = if tagged && kind == Kind::Call { counter.plain(&tags::named(self.names.get(row))) } else { 0 };
+            self.labels.push(u32::try_from(label).map_err(|_| Error::Overflow("tokens"))?);
             self.bytes.push(size(text.bytes)?);
             self.chars.push(size(text.chars)?);
             self.utf16.push(size(text.utf16)?);
@@ -245,8 +264,8 @@ impl Ledger {
     fn lift(&mut self, least: u32) {
         for message in 0..self.messages() {
             let rows = self.rows_of(message);
-            let tokens: u64 = rows.clone().map(|row| u64::from(self.tokens[row])).sum();
-            if let Some(first) = self.tokens[rows].first_mut() {
+            let tokens: u64 = rows.clone().map(|row| u64::from(self.texts[row])).sum();
+            if let Some(first) = self.texts[rows].first_mut() {
                 *first += least.saturating_sub(u32::try_from(tokens).unwrap_or(u32::MAX));
             }
         }

@@ -129,16 +129,19 @@ fn fields<N: Node>(kind: Kind, name: &str, block: &N, builder: &mut Builder<N::T
 }
 
 fn thinking<N: Node>(name: &str, block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    if name == "redacted_thinking" {
-        builder.flag(RowFlag::Signed);
-        return say(block, Key::Data, builder);
+    let (key, hides) = if name == "redacted_thinking" { (Key::Data, true) } else { (Key::Signature, false) };
+    let hides = hides || text_of(block, Key::Thinking)?.is_some_and(|text| text.as_ref().is_empty());
+    if name != "redacted_thinking" {
+        say(block, Key::Thinking, builder)?;
     }
-    say(block, Key::Thinking, builder)?;
-    if let Some(signature) = text_of(block, Key::Signature)?
-        && !signature.as_ref().is_empty()
-    {
-        builder.flag(RowFlag::Signed);
-        builder.data(signature);
+    match text_of(block, key)? {
+        Some(data) if data.as_ref().is_empty() => {}
+        Some(data) => {
+            builder.flag(RowFlag::Signed);
+            if hides { builder.hidden(data) } else { builder.data(data) }
+        }
+        None if name == "redacted_thinking" => builder.flag(RowFlag::Incomplete),
+        None => {}
     }
     Ok(())
 }

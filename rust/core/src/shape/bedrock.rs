@@ -118,7 +118,10 @@ fn requested<N: Node>(call: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
         builder.name(name.as_ref());
         builder.text(name);
     }
-    call.get(Key::Input)?.map_or(Ok(()), |input| builder.json(&input))
+    match call.get(Key::Input)? {
+        Some(input) => builder.json(&input).and_then(|()| builder.tagged(&input)),
+        None => Ok(()),
+    }
 }
 
 fn reasoning<N: Node>(thought: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {

@@ -72,7 +72,10 @@ fn said<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> 
     if let Some(call) = either(part, Key::CamelCall, Key::FunctionCall)? {
         builder.row(Kind::Call, "functionCall");
         named(&call, builder)?;
-        return call.get(Key::Args)?.map_or(Ok(()), |args| builder.json(&args));
+        return match call.get(Key::Args)? {
+            Some(args) => builder.json(&args).and_then(|()| builder.tagged(&args)),
+            None => Ok(()),
+        };
     }
     if let Some(response) = either(part, Key::FunctionResponse, Key::SnakeFunctionResponse)? {
         builder.row(Kind::Result, "functionResponse");

@@ -108,15 +108,13 @@ fn reasoning<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
     Ok(())
 }
 
-/// Adds what the provider encrypted, if there is any. Its tokens are a guess by the length of the base64: four
-/// characters a token, half of it padding.
+/// Adds what the provider encrypted, if there is any: its tokens are estimated by its length.
 fn encrypted<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     if let Some(text) = text_of(item, Key::EncryptedContent)?
         && !text.as_ref().is_empty()
     {
         builder.flag(RowFlag::Signed);
-        builder.media(u32::try_from(text.as_ref().len() / 8).unwrap_or(u32::MAX));
-        builder.data(text);
+        builder.hidden(text);
     }
     Ok(())
 }

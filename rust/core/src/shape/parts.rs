@@ -62,7 +62,10 @@ pub fn call<N: Node>(node: &N, arguments: Key, wanted: Shape, builder: &mut Buil
     }
     match value {
         Some(value) if value.shape() == Shape::Text => say(node, arguments, builder),
-        Some(value) => builder.json(&value),
+        Some(value) => {
+            builder.json(&value)?;
+            builder.tagged(&value)
+        }
         None => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::pool;
 use super::tally::SoFar;
-use super::{Chars, Claude, Encoding, Flat, Tally, estimate};
+use super::{Chars, Claude, Encoding, Flat, Prompt, Tally, estimate};
 use crate::error::Error;
 
 /// Bytes from which a batch is worth a second thread: 64 KB of prose in short texts took 2.4 ms on one, 1.4 ms on two.
@@ -18,36 +18,10 @@ enum Engine {
     Length(Chars),
 }
 
-/// What a model's prompt adds to the tokens of its texts: factors in thousandths, the rest in tokens.
-///
-/// [`Rates::PLAIN`] adds nothing: the tokens of an encoding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rates {
-    /// Text of users, system text and tool results.
-    pub given: u32,
-    /// Text, calls and thinking of the assistant.
-    pub written: u32,
-    /// A call with its result.
-    pub call: u32,
-    /// A message.
-    pub message: u32,
-}
-
-impl Rates {
-    /// The tokens of the texts, nothing added.
-    pub const PLAIN: Self = Self { given: 1000, written: 1000, call: 0, message: 0 };
-
-    /// `tokens` times a factor in thousandths, rounded half up.
-    #[must_use]
-    pub fn scale(tokens: usize, factor: u32) -> usize {
-        (tokens * factor as usize + 500) / 1000
-    }
-}
-
 /// Length of a text in every unit that a policy may ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// Tokens, before a model's rates.
+    /// Tokens, before a model's factors.
     pub tokens: usize,
     /// Bytes of UTF-8.
     pub bytes: usize,
@@ -55,6 +29,14 @@ pub struct Size {
     pub chars: usize,
     /// UTF-16 units.
     pub utf16: usize,
+}
+
+impl Size {
+    /// The lengths of `text` but its tokens.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self { tokens: 0, bytes: text.len(), chars: estimate::chars(text), utf16: estimate::utf16(text) }
+    }
 }
 
 impl std::ops::AddAssign for Size {
@@ -70,8 +52,8 @@ impl std::ops::AddAssign for Size {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
     engine: Engine,
-    /// What the model's prompt adds; [`Rates::PLAIN`] for an encoding.
-    pub rates: Rates,
+    /// What the model's prompt adds; [`Prompt::PLAIN`] for an encoding.
+    pub prompt: Prompt,
     /// What a policy's own estimate adds; nothing for a model or an encoding.
     pub flat: Flat,
 }
@@ -80,25 +62,25 @@ impl Counter {
     /// Counts in `encoding`, exactly.
     #[must_use]
     pub fn exact(encoding: Encoding) -> Self {
-        Self { engine: Engine::Exact(encoding), rates: Rates::PLAIN, flat: Flat::default() }
+        Self { engine: Engine::Exact(encoding), prompt: Prompt::PLAIN, flat: Flat::default() }
     }
 
     /// Counts in one of Claude's encodings, reconstructed.
     #[must_use]
     pub fn claude(claude: Claude) -> Self {
-        Self { engine: Engine::Claude(claude), rates: Rates::PLAIN, flat: Flat::default() }
+        Self { engine: Engine::Claude(claude), prompt: Prompt::PLAIN, flat: Flat::default() }
     }
 
     /// Estimates by length.
     #[must_use]
     pub fn length(chars: Chars) -> Self {
-        Self { engine: Engine::Length(chars), rates: Rates::PLAIN, flat: Flat::default() }
+        Self { engine: Engine::Length(chars), prompt: Prompt::PLAIN, flat: Flat::default() }
     }
 
     /// Adds what a model's prompt adds.
     #[must_use]
-    pub fn with_rates(self, rates: Rates) -> Self {
-        Self { rates, ..self }
+    pub fn with_prompt(self, prompt: Prompt) -> Self {
+        Self { prompt, ..self }
     }
 
     /// Adds what a policy's own estimate adds.
@@ -131,19 +113,20 @@ impl Counter {
     /// # Examples
     ///
     /// ```
-    /// use trimtab_core::text::{Counter, Encoding, Rates};
+    /// use trimtab_core::text::{Counter, Encoding, Prompt};
     ///
     /// let counter = Counter::exact(Encoding::Cl100k);
     /// assert_eq!(counter.count("hello world"), 2);
-    /// assert_eq!(counter.with_rates(Rates { given: 1500, ..Rates::PLAIN }).count("hello world"), 3);
+    /// assert_eq!(counter.with_prompt(Prompt { given: 1500, ..Prompt::PLAIN }).count("hello world"), 3);
     /// ```
     #[must_use]
     pub fn count(&self, text: &str) -> usize {
-        Rates::scale(self.plain(text), self.rates.given)
+        Prompt::scale(self.plain(text), self.prompt.given)
     }
 
-    /// Tokens of `text` in the encoding, without a model's rates.
-    fn plain(&self, text: &str) -> usize {
+    /// Tokens of `text` in the encoding, without a model's factors.
+    #[must_use]
+    pub fn plain(&self, text: &str) -> usize {
         match self.engine {
             Engine::Exact(encoding) => encoding.count(text),
             Engine::Claude(claude) => claude.count(text),
@@ -155,7 +138,7 @@ impl Counter {
     #[must_use]
     pub fn exceeds(&self, text: &str, limit: usize) -> bool {
         // The largest plain count that scales to no more than the limit: scaling rounds half up.
-        let most = (limit.saturating_mul(1000).saturating_add(499)) / self.rates.given.max(1) as usize;
+        let most = (limit.saturating_mul(1000).saturating_add(499)) / self.prompt.given.max(1) as usize;
         match self.engine {
             Engine::Exact(encoding) => encoding.exceeds(text, most),
             Engine::Claude(claude) => claude.exceeds(text, most),
@@ -182,7 +165,7 @@ impl Counter {
     /// [`Error::Argument`] for a counter that has no tokens to cut at.
     pub fn edges(&self, text: &str, head: usize, tail: usize) -> Result<Option<(usize, usize)>, Error> {
         match self.engine {
-            Engine::Exact(encoding) if self.rates.given == 1000 => encoding.edges(text, head, tail),
+            Engine::Exact(encoding) if self.prompt.given == 1000 => encoding.edges(text, head, tail),
             _ => Err(Error::Argument(format!("{} has no tokens to cut at: use an encoding", self.engine()))),
         }
     }
@@ -190,8 +173,7 @@ impl Counter {
     /// All lengths of `text`.
     #[must_use]
     pub fn size(&self, text: &str) -> Size {
-        let (chars, utf16) = (estimate::chars(text), estimate::utf16(text));
-        Size { tokens: self.plain(text), bytes: text.len(), chars, utf16 }
+        Size { tokens: self.plain(text), ..Size::of(text) }
     }
 
     /// Tokens of each text, in parallel where the batch is large enough to gain by it.
@@ -204,7 +186,7 @@ impl Counter {
             Engine::Exact(encoding) => encoding.count_many(texts),
             Engine::Claude(_) | Engine::Length(_) => map_many(texts, |text| self.plain(text.as_ref())),
         };
-        let scaled = plain.into_iter().map(|tokens| Rates::scale(tokens, self.rates.given));
+        let scaled = plain.into_iter().map(|tokens| Prompt::scale(tokens, self.prompt.given));
         scaled.map(|tokens| u32::try_from(tokens).map_err(|_| Error::Overflow("tokens"))).collect()
     }
 }
@@ -236,15 +218,10 @@ mod tests {
     fn exceeding_means_counting_more() {
         let text = "one two three four five six seven eight nine ten ".repeat(20);
         for given in [1, 999, 1000, 1145, 1535, 3000] {
-            let counter = Counter::exact(Encoding::O200k).with_rates(Rates { given, ..Rates::PLAIN });
+            let counter = Counter::exact(Encoding::O200k).with_prompt(Prompt { given, ..Prompt::PLAIN });
             for limit in 0..700 {
                 assert_eq!(counter.exceeds(&text, limit), counter.count(&text) > limit, "{given} {limit}");
             }
         }
-    }
-
-    #[test]
-    fn rates_round_half_up() {
-        assert_eq!([0, 1, 10, 1001].map(|n| Rates::scale(n, 1145)), [0, 1, 11, 1146]);
     }
 }

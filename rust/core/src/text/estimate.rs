@@ -83,6 +83,10 @@ impl Chars {
 /// What a policy's own estimate says beyond the length of texts: flat numbers, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flat {
+    /// A message.
+    pub message: u32,
+    /// A call.
+    pub call: u32,
     /// A result.
     pub result: u32,
     /// A picture or a document, whatever its size; `None` measures it.

@@ -15,6 +15,7 @@ pub mod estimate;
 mod load;
 mod merge;
 pub(crate) mod pool;
+pub mod prompt;
 mod simd;
 mod split;
 mod tables;
@@ -22,7 +23,8 @@ mod tally;
 pub mod vocabulary;
 
 pub use claude::Claude;
-pub use count::{Counter, Rates, Size};
+pub use count::{Counter, Size};
 pub use encoding::Encoding;
 pub use estimate::{Chars, Flat, Round, Unit};
+pub use prompt::{Form, Prompt};
 pub use tally::Tally;

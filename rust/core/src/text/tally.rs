@@ -2,7 +2,7 @@
 
 use super::engine::with_worker;
 use super::vocabulary::Vocabulary;
-use super::{Chars, Counter, Rates};
+use super::{Chars, Counter, Prompt};
 
 /// Pieces at the end of a text that more text may change. Where a piece ends is decided by it and by what stands up to
 /// the end of the one behind it, or by blanks, which make at most three pieces: what stands before four is settled.
@@ -99,7 +99,7 @@ impl Tally {
             SoFar::Length(chars, length) => chars.tokens(*length),
             SoFar::Whole(whole) => return self.counter.count(whole),
         };
-        Rates::scale(plain, self.counter.rates.given)
+        Prompt::scale(plain, self.counter.prompt.given)
     }
 }
 

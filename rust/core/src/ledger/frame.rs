@@ -1,0 +1,170 @@
+//! What a prompt adds around rows and messages.
+
+use super::{Kind, Ledger, Role, RowFlag};
+use crate::text::prompt::{EMPTY, RESULT, tags};
+use crate::text::{Counter, Form, Prompt};
+
+/// A prompt's grammar, with the tokens of its tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// The grammar.
+    pub prompt: Prompt,
+    /// What a policy's own estimate adds to a message.
+    message: u32,
+    /// The tags around a turn's calls.
+    block: u32,
+    /// The tags around a result.
+    tags: u32,
+    /// What stands for a result of nothing.
+    empty: u32,
+    /// The name before one of several results, where its call is not in the list.
+    unnamed: u32,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self { prompt: Prompt::PLAIN, message: 0, block: 0, tags: 0, empty: 0, unnamed: 0 }
+    }
+}
+
+impl Terms {
+    /// The terms of a counter's prompt.
+    #[must_use]
+    pub fn of(counter: &Counter) -> Self {
+        let (prompt, message) = (counter.prompt, counter.flat.message);
+        if prompt.form != Form::Tagged {
+            return Self { prompt, message, ..Self::default() };
+        }
+        let tokens = |text: &str| u32::try_from(counter.plain(text)).unwrap_or(u32::MAX);
+        Self {
+            prompt,
+            message,
+            block: tokens(&(tags::open() + &tags::close())),
+            tags: tokens(&[RESULT.0, RESULT.1].concat()),
+            empty: tokens(EMPTY),
+            unnamed: tokens(&tags::named("tool")),
+        }
+    }
+
+    /// Tokens of a result's text, from those of the text between its tags; of nothing at all, what stands for it.
+    #[must_use]
+    pub fn result(&self, tokens: usize, empty: bool) -> usize {
+        if empty { self.empty as usize } else { tokens.saturating_sub(self.tags as usize) }
+    }
+}
+
+/// Writes the tokens of each row and the framing of each message, from the tokens of the texts alone.
+pub fn frame(ledger: &mut Ledger) {
+    let terms = ledger.terms;
+    ledger.tokens.clone_from(&ledger.texts);
+    ledger.framing = vec![terms.message; ledger.messages()];
+    if terms.prompt.form == Form::Plain {
+        return;
+    }
+    let mut start = 0;
+    while start < ledger.messages() {
+        let mut stop = start + 1;
+        while stop < ledger.messages() && side(ledger.role[stop]) == side(ledger.role[start]) {
+            stop += 1;
+        }
+        turn(ledger, start, stop);
+        start = stop;
+    }
+    if !terms.prompt.keeps_thinking {
+        forget(ledger);
+    }
+}
+
+/// Whose turn a message is part of: results stand on the user's side.
+fn side(role: Role) -> Role {
+    match role {
+        Role::Tool | Role::Other => Role::User,
+        other => other,
+    }
+}
+
+/// Messages `start` to `stop` as one turn.
+fn turn(ledger: &mut Ledger, start: usize, stop: usize) {
+    let prompt = ledger.terms.prompt;
+    for message in start..stop {
+        ledger.framing[message] = opening(ledger, message, message == start);
+    }
+    if prompt.form == Form::Tagged && calls_in(ledger, start, stop) {
+        ledger.framing[start] = 0; // what closes the turn is charged with the results
+    }
+    let rows = ledger.first[start] as usize..ledger.first[stop] as usize;
+    let of = |kind: Kind| rows.clone().filter(|row| ledger.kind[*row] == kind).collect::<Vec<_>>();
+    let (calls, results, thinking) = (of(Kind::Call), of(Kind::Result), of(Kind::Thinking));
+    for row in calls.iter().copied().chain(of(Kind::ServerCall)) {
+        add(ledger, row, prompt.call);
+    }
+    if let Some(&first) = calls.first() {
+        let several = if calls.len() > 1 { prompt.parallel } else { 0 };
+        add(ledger, first, prompt.calls + several + signed(ledger.terms.block));
+        if let Some(&thought) = thinking.first() {
+            add(ledger, thought, prompt.thought);
+        }
+    }
+    for row in thinking {
+        if !ledger.has(row, RowFlag::Empty) {
+            add(ledger, row, prompt.thinking);
+        }
+    }
+    match results[..] {
+        [] => {}
+        [only] => {
+            let empty = ledger.has(only, RowFlag::Empty) && ledger.texts[only] == ledger.terms.empty; // no picture
+            let fails = empty || ledger.has(only, RowFlag::Error);
+            add(ledger, only, prompt.result + if fails { prompt.error } else { 0 });
+        }
+        _ => {
+            add(ledger, results[0], prompt.results);
+            for row in results {
+                let call = usize::try_from(ledger.pair[row]).ok();
+                let name = call.map_or(ledger.terms.unnamed, |call| ledger.labels[call]);
+                add(ledger, row, prompt.each + signed(name));
+            }
+        }
+    }
+}
+
+fn calls_in(ledger: &Ledger, start: usize, stop: usize) -> bool {
+    (ledger.first[start]..ledger.first[stop]).any(|row| ledger.kind[row as usize] == Kind::Call)
+}
+
+/// What a message adds by itself.
+fn opening(ledger: &Ledger, message: usize, first: bool) -> u32 {
+    let prompt = ledger.terms.prompt;
+    let mut rows = ledger.rows_of(message);
+    let said =
+        rows.is_empty() || rows.any(|row| !matches!(ledger.kind[row], Kind::Call | Kind::Result | Kind::Thinking));
+    match (prompt.form, side(ledger.role[message])) {
+        (Form::Framed, _) if !said => 0, // a call and a result have their own
+        (Form::Tagged, _) if !first => prompt.again,
+        (_, Role::Assistant) => prompt.assistant,
+        (_, Role::System) => prompt.system,
+        _ => prompt.user,
+    }
+}
+
+/// Takes the thinking out of the turns before the user's last words.
+fn forget(ledger: &mut Ledger) {
+    let words = |row: &usize| {
+        let kind = ledger.kind[*row];
+        ledger.role[ledger.owner[*row] as usize] == Role::User
+            && matches!(kind, Kind::Text | Kind::Image | Kind::Document)
+    };
+    if let Some(last) = (0..ledger.rows()).rfind(words) {
+        for row in (0..last).filter(|row| ledger.kind[*row] == Kind::Thinking).collect::<Vec<_>>() {
+            ledger.tokens[row] = 0;
+        }
+    }
+}
+
+fn add(ledger: &mut Ledger, row: usize, tokens: i32) {
+    ledger.tokens[row] = ledger.tokens[row].saturating_add_signed(tokens);
+}
+
+fn signed(tokens: u32) -> i32 {
+    i32::try_from(tokens).unwrap_or(i32::MAX)
+}

@@ -1,0 +1,136 @@
+"""Whole requests: what stands beside the messages, pictures, and recorded charges."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import oracle
+from transcripts import png
+from trimtab import Counter, Model, count, read
+from trimtab._request import namespace, tagged
+
+TOOL = {
+    "name": "get_weather",
+    "description": "The weather.\nOf a city.",
+    "input_schema": {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "description": "where"},
+            "days": {"type": "array", "items": {"type": "integer"}},
+            "unit": {"enum": ["C", "F"], "default": "C"},
+            "at": {"anyOf": [{"$ref": "#/$defs/place"}, {"type": "null"}]},
+        },
+        "required": ["city"],
+        "$defs": {"place": {"type": "object", "properties": {"x": {"type": ["number", "string"]}, "y": 1}}},
+    },
+}
+CHAT = {
+    "type": "function",
+    "function": {**{k: TOOL[k] for k in ("name", "description")}, "parameters": TOOL["input_schema"]},
+}
+HI = [{"role": "user", "content": "hi"}]
+
+
+def test_tools_are_written_as_the_models_read_them():
+    written = json.dumps({"description": TOOL["description"], "name": TOOL["name"], "parameters": TOOL["input_schema"]})
+    assert tagged(TOOL) == tagged(CHAT) == f"<function>{written}</function>\n"
+    assert (
+        tagged({**TOOL, "description": ""})
+        == f"<function>{json.dumps({'name': TOOL['name'], 'parameters': TOOL['input_schema']})}</function>\n"
+    )
+    assert (
+        namespace([CHAT])
+        == namespace([TOOL])
+        == (
+            "# Tools\n\n## functions\n\nnamespace functions {\n\n"
+            "// The weather.\n// Of a city.\ntype get_weather = (_: {\n"
+            "// where\ncity: string,\ndays?: number[],\n"
+            'unit?: "C" | "F", // default: C\nat?: {\nx?: number | string,\ny?: any,\n} | null,\n'
+            "}) => any;\n\n} // namespace functions"
+        )
+    )
+    circle = {"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}]}}}
+    assert "any" in namespace([{"name": "f", "parameters": circle}])
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-opus-4-8", "gpt-4o", "gpt-5.5", "gemini-2.5-pro"])
+def test_a_request_is_its_messages_and_each_term_beside_them(model):
+    prompt, counter = Model.named(model).prompt, Counter.for_model(model)
+    alone = int(counter.per_message(HI, provider="anthropic").sum()) + prompt.opening
+    assert count(HI, model=model) == alone
+    system = counter.count("Be brief.") + (prompt.system if prompt.form == "framed" else 0)
+    assert count(HI, model=model, system="Be brief.") == alone + system
+    assert count(HI, model=model, system=[{"type": "text", "text": "Be brief."}]) == alone + system
+    for thinking, more in (("enabled", prompt.enabled), ("adaptive", prompt.adaptive), ("disabled", 0)):
+        assert count(HI, model=model, thinking={"type": thinking}) == alone + more
+    assert count(HI, model=model, tools=[TOOL]) == count(HI, model=model, tools=(TOOL,)) > alone
+    assert count(HI, model=model, tools=[]) == alone
+
+
+def test_a_tool_that_has_to_be_called_costs_more_and_ends_thinking():
+    model = "claude-sonnet-4-5"
+    free = count(HI, model=model, tools=[TOOL], tool_choice={"type": "auto"})
+    forced = count(HI, model=model, tools=[TOOL], tool_choice={"type": "any"}, thinking={"type": "enabled"})
+    assert forced - free == 588 - 496
+    schema = {"type": "json_schema", "schema": {"type": "object"}}
+    assert count(HI, model=model, output_config={"format": schema}) > count(HI, model=model) + 111
+    assert (
+        count(HI, model="claude-opus-4-7", output_config={"task_budget": {"total": 9}})
+        == count(HI, model="claude-opus-4-7") + 36
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "width", "height", "tokens"),
+    [
+        ("claude-opus-4-5", 200, 200, 64),
+        ("claude-opus-4-5", 1000, 1000, 1_296),
+        ("claude-opus-4-5", 1092, 1092, 1_521),
+        ("claude-opus-4-5", 1920, 1080, 1_560),
+        ("claude-opus-4-5", 3840, 2160, 1_560),
+        ("claude-opus-4-5", 1075, 1520, 33 * 47),
+        ("claude-opus-4-7", 200, 200, 64),
+        ("claude-opus-5-5", 1920, 1080, 2_691),
+        ("claude-opus-5-5", 3840, 2160, 4_784),
+        ("gpt-4o", 1024, 1024, 765),
+        ("gpt-4o", 2048, 4096, 1_105),
+    ],
+)
+def test_documented_pictures_cost_what_the_documentation_says(model, width, height, tokens):
+    source = {"type": "base64", "media_type": "image/png", "data": png(width, height)}
+    one = [{"role": "user", "content": [{"type": "image", "source": source}]}]
+    frame = count([{"role": "user", "content": [{"type": "text", "text": ""}]}], model=model)
+    assert count(one, model=model) - frame == tokens
+    if model.startswith("claude"):
+        assert oracle.patches(width, height, Model.named(model).prompt.images) == tokens
+
+
+def test_base64_inside_a_text_is_text():
+    data = png(900, 900)
+    said = [{"role": "user", "content": data}]
+    assert count(said, model="claude-opus-4-5") > Counter("claude-old").count(data) > len(data) // 8
+
+
+@pytest.mark.shared
+def test_counts_are_what_providers_charged(shared):
+    script = shared / "tools" / "score_counts.py"
+    done = subprocess.run([sys.executable, script, "--json"], capture_output=True, text=True, check=True)
+    report = json.loads(done.stdout)
+    sessions = report.pop("sessions")
+    assert report["claude-old/delta"]["median"] <= 0.5
+    assert report["claude-old/delta"]["within_3"] >= 80
+    assert report["claude-new/delta"]["p95"] <= 1
+    assert report["claude-new/delta_minus_output"]["median"] <= 1
+    assert report["openai/delta_minus_output"]["median"] <= 0.1
+    assert report["openai/delta_minus_output"]["p95"] <= 2.5
+    assert max(report[f"{name}/usage"]["median"] for name in ("claude-old", "claude-new")) <= 1
+    assert report["openai/usage"]["median"] <= 3
+    assert all(sessions[f"{name}/delta"]["max"] <= 5 for name in ("claude-old", "claude-new"))
+    assert all(row["median"] <= 2 for row in sessions.values())
+
+
+def test_a_session_file_is_counted_whole():
+    session = read("examples/session.jsonl")
+    assert count(session.messages, model="claude-sonnet-4-5") > 10_000
