@@ -23,6 +23,7 @@ FLOORS = {
         "_estimate",
         "_counter",
         "_messages",
+        "_overflow",
         "_usage",
         "_ledger",
         "_envelope",
@@ -31,10 +32,10 @@ FLOORS = {
         "_validate",
         "_repair",
     },
-    2: {"_plan", "_policy", "_decide", "stages", "policies"},
-    3: {"events", "hooks", "formats", "archive", "summarize"},
+    2: {"_plan", "_policy", "_decide", "_stats", "stages", "policies"},
+    3: {"config", "events", "hooks", "formats", "archive", "summarize"},
     4: {"_apply", "_flow", "_drive"},
-    5: {"__init__", "_compactor", "_gate"},
+    5: {"__init__", "_compactor", "_gate", "queue"},
     6: {"cli", "__main__"},
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names}

@@ -95,7 +95,7 @@ def test_five_systems_fire_at_five_places() -> None:
         return low
 
     found = {name: fires_at(POLICIES[name].trigger) for name in ("spec09", "goat", "agentpg", "sven", "opencode")}
-    assert found == {"spec09": 133_617, "goat": 138_893, "agentpg": 170_000, "sven": 137_712, "opencode": 183_617}
+    assert found == {"spec09": 133_617, "goat": 138_893, "agentpg": 170_000, "sven": 127_712, "opencode": 183_617}
 
 
 def test_a_calibration_moves_slowly_and_never_leaves_its_bounds() -> None:

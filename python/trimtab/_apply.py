@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -60,8 +61,9 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and what takes the place o
     last = -1  # the message of the transcript that was kept last
     for index, original in enumerate(messages):
         if zone and index == zone.start:
-            shape = "user" if isinstance(zone, Drop) or place is None else place.shape
-            out.extend(_placed(placed or "", shape, place or Place(), plan.provider, _follows(zone, ledger)))
+            around = place or Place()
+            where = _notice_place(around, plan.provider) if isinstance(zone, Drop) else around
+            out.extend(put(placed or "", where, plan.provider, _follows(zone, ledger)))
         if zone and zone.start <= index < zone.stop and index not in kept:
             continue
         message = edited.get(index, original)
@@ -97,9 +99,28 @@ def _follows(zone: Summarize | Drop, ledger: Ledger) -> int | None:
     return int(ledger.role[following]) if following < len(ledger) else None
 
 
-def _placed(text: str, shape: str, place: Place, provider: str, follows: int | None) -> list[Message]:
-    """What stands where messages left, in the shape that was asked for or the nearest that the provider takes."""
-    strict = provider in _STRICT  # roles alternate there, a user begins, and no system text stands in between
+def noticed(notice: str, place: Place) -> str:
+    """A notice as it stands: where it takes the place of a summary that the assistant acknowledges, marked like one."""
+    return place.prefix + notice if place.shape == "user_ack" else notice
+
+
+def _notice_place(place: Place, provider: str) -> Place:
+    """Where a notice stands: as a summary would, but never as the assistant's own words."""
+    if place.shape in {"assistant", "question"}:
+        return replace(place, shape="user", ack=place.ack if provider in _STRICT else "")
+    return place
+
+
+def put(text: str, place: Place, provider: str, follows: int | None) -> list[Message]:
+    """What stands where messages left, in the shape that was asked for or the nearest that the provider takes.
+
+    Args:
+        text: a summary or a notice.
+        place: where it stands, and what stands around it.
+        provider: the messages' shape.
+        follows: the ``Role`` of who speaks behind it, None where nothing follows.
+    """
+    strict, shape = provider in _STRICT, place.shape
     before_user = follows == Role.USER
     if shape == "system" and not strict:
         return [said(provider, "system", text)]
@@ -107,7 +128,7 @@ def _placed(text: str, shape: str, place: Place, provider: str, follows: int | N
         first = [said(provider, "user", place.question)] if strict or shape == "question" else []
         return [*first, said(provider, "assistant", text)]
     always = shape == "user_ack" and not (strict and follows == Role.ASSISTANT)
-    ack = [said(provider, "assistant", place.ack)] if before_user or always else []
+    ack = [said(provider, "assistant", place.ack)] if place.ack and (before_user or always) else []
     return [said(provider, "user", text), *ack]
 
 

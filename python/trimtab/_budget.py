@@ -41,9 +41,14 @@ class Terms:
         return self.messages * self.factor
 
     @property
+    def sent(self) -> int:
+        """All that is sent, as counted."""
+        return self.messages + self.system + self.tools
+
+    @property
     def available(self) -> int:
         """What is left for new content; below 0 where the call would not fit."""
-        return self.window - self.system - self.tools - self.messages - self.output
+        return self.window - self.sent - self.output
 
     @property
     def room(self) -> int:
@@ -68,6 +73,7 @@ class Trigger:
         auto: switches every automatic path off.
         output: most tokens kept free for the answer where nothing is said.
         window: of a model that is in no table; None takes the table's guess.
+        rules: that window holds for every model.
         limited: the model's own input limit, where it has one, is the whole denominator.
         unlimited: the utilisation of a window that is not known.
         whole: the share is a whole number of tokens, cut down: 85 % of 200,000 is 170,000 (seed 002).
@@ -87,6 +93,7 @@ class Trigger:
     limited: bool = False
     unlimited: float = 0.0
     whole: bool = False
+    rules: bool = False
 
     def __post_init__(self) -> None:
         """Refuses shares that nothing or everything passes."""
@@ -98,6 +105,10 @@ class Trigger:
     def threshold(self) -> float:
         """The share that counts, its reserve taken off."""
         return max(self.share - self.reserve, self.floor)
+
+    def kept_free(self, output: int | None) -> int:
+        """Tokens kept free for the answer of a model that gives at most ``output``, None where that is not known."""
+        return min(output or self.output, self.output)
 
     def used(self, terms: Terms) -> float:
         """The numerator."""
@@ -188,7 +199,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         """Refuses a window without room for messages."""
-        if not (0 < self.reserve < self.window and self.target > 0 and 0 < self.trigger <= self.critical):
+        if not (0 <= self.reserve < self.window and self.target > 0 and 0 < self.trigger <= self.critical):
             msg = (
                 f"no room for messages: window {self.window:,} less reserve {self.reserve:,} "
                 f"and {self.fixed:,} of system and tools"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 from uuid import uuid4
 
 from . import _core
@@ -16,9 +16,11 @@ from ._drive import Outside, arun, run
 from ._envelope import wrap
 from ._errors import NothingToCompactError, PlanError, SummaryError
 from ._flow import Compaction, Job, check, compaction, summary_in
-from ._gate import STUCK, Fitted, Gate
+from ._gate import STUCK, Fitted, Gate, When
 from ._log import log
+from ._messages import whole_calls
 from ._models import Model
+from ._models import known as known_models
 from ._policy import Policy
 from ._request import overhead
 from .archive import open_archive
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from ._ledger import Ledger
     from ._messages import Message, Provider
     from ._plan import Plan
+    from ._stats import Stats
     from .archive import Archive
     from .events import Event
     from .hooks import PreCompact
@@ -61,6 +64,7 @@ class Compactor:
             not changed; what comes back from the archive is.
         pre_compact: asked before anything is decided, and again with the plan; may refuse or change the instructions.
         listeners: told what happened.
+        betas: beta flags that are sent with every call; one of them may widen the window.
 
     Raises:
         ValueError: a name that there is not, or a window without room.
@@ -88,14 +92,15 @@ class Compactor:
         redact: Callable[[str], str] | None = None,
         pre_compact: PreCompact | None = None,
         listeners: Iterable[Callable[[Event], None]] = (),
+        betas: Iterable[str] = (),
     ) -> None:
         """Opens the archive; reads and writes nothing else."""
         if not isinstance(model, str | Model):
             msg = f"model must be an id or a Model, got {type(model).__name__}"
             raise TypeError(msg)
         self._policy = _policy(policy)
-        known = Model.named(model) if isinstance(model, str) else model
-        self._model = known.limited(window, max_output)
+        known = Model.named(model, betas=betas) if isinstance(model, str) else model
+        self._model = self._windowed(known, window, max_output)
         self.model = model if isinstance(model, str) else model.name
         self._counter = self._policy.counter.counter() if self._policy.counter else Counter.for_model(known)
         self._reserve = max_output or min(self._model.max_output, self._policy.trigger.output)
@@ -112,6 +117,27 @@ class Compactor:
         self.archive = open_archive(archive)
         self._outside = Outside(self.archive, write, pre_compact or noop, listeners)
 
+    def _windowed(self, model: Model, window: int | None, max_output: int | None) -> Model:
+        """The model with the limits that rule: the caller's, the policy's, the table's."""
+        trigger = self._policy.trigger
+        rules = trigger.rules or model.name not in known_models()
+        return model.limited(trigger.window if window is None and rules else window, max_output)
+
+    @property
+    def policy(self) -> Policy:
+        """How it decides."""
+        return self._policy
+
+    @property
+    def hook(self) -> PreCompact:
+        """Who is asked before a compaction."""
+        return self._outside.pre_compact
+
+    @property
+    def window(self) -> int:
+        """Tokens that the model takes, input and output together."""
+        return self._model.window
+
     def budget(self, *, system: object = None, tools: object = None) -> Budget:
         """The limits of a call with this system text and these tools."""
         return Budget.of(self._terms(0, system, tools), self._policy.trigger, self._policy.target)
@@ -123,8 +149,15 @@ class Compactor:
             output=self._reserve,
             messages=messages,
             system=overhead(self._counter, system=system),
-            tools=overhead(self._counter, tools=tools),
+            tools=self._tools(tools),
         )
+
+    def _tools(self, tools: object) -> int:
+        """Tokens of tool definitions, by the policy's own estimate where it has one."""
+        estimate = self._policy.counter
+        if estimate is None or not isinstance(tools, list | tuple):
+            return overhead(self._counter, tools=tools)
+        return estimate.overhead(tools)
 
     def explain(self, messages: Sequence[Message] | None = None, *, system: object = None, tools: object = None) -> str:
         """Every term of the budget, a line each, and how the messages stand to it."""
@@ -155,6 +188,23 @@ class Compactor:
         check(ledger)
         return self._decide(ledger, messages, self._aim(target, system, tools)(ledger))
 
+    def stats(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> Stats:
+        """How the messages fall into the policy's zones, and how full the window is."""
+        from ._stats import Stats, grouped  # noqa: PLC0415 - numpy comes with the first plan
+
+        ledger = self._scan(messages)
+        terms = self._gate.terms(self._terms(ledger.total, system, tools), self._policy)
+        groups, tokens = grouped(
+            ledger,
+            self._policy,
+            window=self._model.window,
+            target=self._aim(None, system, tools)(ledger),
+            pins=self._pinned(ledger, messages),
+            summaries=self._summaries(ledger, messages),
+        )
+        trigger = self._policy.trigger
+        return Stats(self.session, groups, tokens, trigger.utilisation(terms), self._gate.rounds, trigger.fires(terms))
+
     def compact(
         self,
         messages: Sequence[Message],
@@ -164,6 +214,7 @@ class Compactor:
         target: float | None = None,
         instructions: str | None = None,
         plan: Plan | None = None,
+        trigger: Literal["manual", "auto"] = "manual",
     ) -> Compaction:
         """Brings the messages to the target, whatever the trigger says. They are not changed; a new list comes back.
 
@@ -174,6 +225,7 @@ class Compactor:
             target: tokens of messages (int), or a share of theirs now (float below 1); the policy's where None.
             instructions: what the summary is to stress.
             plan: done as it is, instead of deciding anew; ``target`` then has no say.
+            trigger: who wants it, for hooks and events: the user, or a program.
 
         Raises:
             MessageError: the list is not one that its provider takes; says where, why and what to do.
@@ -182,7 +234,7 @@ class Compactor:
             SummaryError: no summary, where the policy says that this is an error.
         """
         job = self._job(messages, self._aim(target, system, tools), instructions, plan)
-        return self._noted(run(compaction(job), self._outside))
+        return self._noted(run(compaction(replace(job, trigger=trigger)), self._outside))
 
     async def acompact(
         self,
@@ -193,10 +245,11 @@ class Compactor:
         target: float | None = None,
         instructions: str | None = None,
         plan: Plan | None = None,
+        trigger: Literal["manual", "auto"] = "manual",
     ) -> Compaction:
         """``compact``, with hooks and a summarizer that may be asynchronous."""
         job = self._job(messages, self._aim(target, system, tools), instructions, plan)
-        return self._noted(await arun(compaction(job), self._outside))
+        return self._noted(await arun(compaction(replace(job, trigger=trigger)), self._outside))
 
     def _noted(self, done: Compaction) -> Compaction:
         self._gate.done(done)
@@ -204,7 +257,13 @@ class Compactor:
         return done
 
     def fit(
-        self, messages: Sequence[Message], *, system: object = None, tools: object = None, when: str = "before_call"
+        self,
+        messages: Sequence[Message],
+        *,
+        system: object = None,
+        tools: object = None,
+        when: When = "before_call",
+        turn: int | None = None,
     ) -> Fitted:
         """What goes into the next call: the same list below the policy's trigger, a compacted one above it.
 
@@ -214,11 +273,13 @@ class Compactor:
             tools: tool definitions.
             when: the moment: ``before_call``, ``after_step``, ``after_tool_batch``, ``after_run``, ``on_length`` (the
                 answer was cut at its limit) or ``on_overflow`` (the provider refused the call as too long).
+            turn: number of tool batches since the user spoke; counted from ``when`` where it is not given.
 
         Raises:
             MessageError: the list is not one that its provider takes.
             ArchiveError: the originals cannot be kept; nothing was changed.
         """
+        messages = self._moment(messages, when, turn)
         job = self._due(messages, system, tools, when)
         if job is None:
             return self._fitted(messages, system, None)
@@ -228,9 +289,16 @@ class Compactor:
             return self._resting(messages, system, error)
 
     async def afit(
-        self, messages: Sequence[Message], *, system: object = None, tools: object = None, when: str = "before_call"
+        self,
+        messages: Sequence[Message],
+        *,
+        system: object = None,
+        tools: object = None,
+        when: When = "before_call",
+        turn: int | None = None,
     ) -> Fitted:
         """``fit``, with hooks and a summarizer that may be asynchronous."""
+        messages = self._moment(messages, when, turn)
         job = self._due(messages, system, tools, when)
         if job is None:
             return self._fitted(messages, system, None)
@@ -249,6 +317,20 @@ class Compactor:
             ValueError: it names no tokens of a prompt.
         """
         self._gate.record(usage, self._policy)
+
+    def take(self, tool: str, output: str) -> str:
+        """A tool's output as it is to enter the transcript: cut as the policy says for tools of its kind."""
+        ingest = self._policy.ingest
+        return output if ingest is None else ingest.taken(output, ingest.category(tool))
+
+    def tidied(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages with old results pruned as the policy says, and nothing else done; nothing is archived."""
+        from ._apply import apply  # noqa: PLC0415 - as with plans
+
+        ledger = self._scan(messages)
+        policy = replace(self._policy, summarize=None)
+        plan = self._decide(ledger, messages, self._aim(None, None, None)(ledger), policy)
+        return apply(plan, messages, ledger, self._counter, None) if plan.edits else [*messages]
 
     def restore(self, ref: str) -> list[dict[str, Any]]:
         """The whole original list of a compaction, equal to what it was and the same as JSON.
@@ -287,10 +369,20 @@ class Compactor:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _moment(self, messages: Sequence[Message], when: When, turn: int | None) -> Sequence[Message]:
+        """Takes note of the moment; an answer that was cut at its limit loses the calls that end in the middle."""
+        if when not in get_args(When):
+            msg = f"when must be one of {', '.join(get_args(When))}, got {when!r}"
+            raise ValueError(msg)
+        self._gate.moment(when, turn)
+        if when != "on_length" or not messages:
+            return messages
+        last = whole_calls(messages[-1])
+        return messages if last is messages[-1] else [*messages[:-1], last]
+
     def _due(self, messages: Sequence[Message], system: object, tools: object, when: str) -> Job | None:
         """The compaction that is due at this moment, None where none is."""
         trigger, prune = self._policy.trigger, self._policy.prune
-        self._gate.moment(when)
         tidy = prune is not None and when in prune.when
         if not trigger.auto or not (tidy or when in trigger.when):
             return None
@@ -415,7 +507,7 @@ class Compactor:
             return None
         model = Model.named(stage.model) if stage.model else self._model
         asked = self._counter.count(stage.template.system + stage.template.request()) if stage.template else 0
-        return max((model.window - stage.max_tokens - asked) * 9 // 10, 1)
+        return max(model.window - stage.max_tokens - asked, model.window // 2)
 
     def _job(  # noqa: PLR0917 - all that a compaction needs to know
         self,

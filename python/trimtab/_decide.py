@@ -111,11 +111,10 @@ def _filled(draft: Draft, policy: Policy, target: int) -> Iterable[Edit]:
 
 def _zoned(draft: Draft, policy: Policy, target: int, window: int, *, urgent: bool) -> Iterable[Edit]:
     """What the policy's zones say, whatever the target: results first, then the messages."""
-    emergency = policy.emergency if urgent else None
-    keep = emergency.keep if emergency else policy.keep
-    leaving = _leaving(draft, policy, keep.zones(draft, window, target))
-    if emergency:
-        edit = emergency.edit(draft, leaving)
+    leaving = _leaving(draft, policy, policy.keep.zones(draft, window, target))
+    if policy.emergency and (urgent or not leaving.any()):
+        leaving = _leaving(draft, policy, policy.emergency.keep.zones(draft, window, target))
+        edit = policy.emergency.edit(draft, leaving)
         yield from [edit] if edit else []
         return
     pruned = tuple(policy.prune.edits(draft, leaving)) if policy.prune else ()

@@ -33,7 +33,7 @@ class Outside:
     Attributes:
         archive: keeps the originals.
         summarizer: the caller's own.
-        pre_compact: the hook, if there is one.
+        pre_compact: the hook.
         listeners: told what happened.
     """
 
@@ -41,7 +41,7 @@ class Outside:
         self,
         archive: Archive,
         summarizer: Writer,
-        pre_compact: PreCompact | None,
+        pre_compact: PreCompact,
         listeners: tuple[Callable[[Event], None], ...],
     ) -> None:
         """Holds the four; opens nothing."""
@@ -54,7 +54,7 @@ class Outside:
         """What the flow asked for; may be awaitable."""
         match want:
             case Review():
-                return self.pre_compact(want) if self.pre_compact else None
+                return self.pre_compact(want)
             case Store(messages, session):
                 return self.archive.store(messages, session), monotonic()
             case Write(ask, fallback):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ._counter import Counter
+from ._errors import CountError
+from ._log import log
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from ._budget import Calibration
+    from ._messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,11 @@ class Estimate:
     learns: Calibration | None = None
     asks: bool = False
 
+    def overhead(self, tools: Sequence[Mapping[str, Any]] = (), context: str | None = None) -> int:
+        """Tokens of what is sent with every call beside the messages: each tool's text, and a block of context."""
+        counter = self.counter()
+        return sum(counter.count(_said(tool)) for tool in tools) + (counter.count(context) if context else 0)
+
     def counter(self) -> Counter:
         """What counts so."""
         return Counter(
@@ -55,3 +66,50 @@ class Estimate:
             least=self.least,
             joined=self.joined,
         )
+
+
+def _said(tool: Mapping[str, Any]) -> str:
+    """A tool's name, description and parameters, in any provider's form."""
+    inside = tool.get("function")
+    tool = inside if isinstance(inside, dict) else tool
+    schema = next((tool[key] for key in ("parameters_json", "input_schema", "parameters") if tool.get(key)), "")
+    written = schema if isinstance(schema, str) else json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    return str(tool.get("name") or "") + str(tool.get("description") or "") + written
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a session costs, and who says so.
+
+    Attributes:
+        total: tokens of all messages.
+        used_api: whether the provider counted.
+        per_message: tokens of each message; empty where the provider counted.
+        error: why the provider did not count although it was asked, None otherwise.
+    """
+
+    total: int
+    used_api: bool
+    per_message: list[int]
+    error: CountError | None = None
+
+
+def asked(
+    messages: Sequence[Message], estimate: Estimate, count: Callable[[Sequence[Message]], int] | None = None
+) -> Counted:
+    """The tokens of messages: by the provider where the estimate says so, by the estimate where that fails.
+
+    Args:
+        messages: in any provider's shape.
+        estimate: counts where the provider does not.
+        count: asks the provider; whatever it raises, the estimate takes its place.
+    """
+    failed = None
+    if count is not None and estimate.asks:
+        try:
+            return Counted(count(messages), True, [])
+        except Exception as error:  # noqa: BLE001 - however a provider fails: that is what the estimate is for
+            failed = CountError(f"{CountError.words}: {error}")
+            log.warning("%s; the estimate takes its place", failed)
+    found = estimate.counter().per_message(messages).tolist() if messages else []
+    return Counted(sum(found), False, found, failed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ._usage import Usage
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ._flow import Compaction
     from ._messages import Message
     from ._policy import Policy
+
+When = Literal["before_call", "after_step", "after_tool_batch", "after_run", "on_length", "on_overflow"]
+"""Moments at which an agent asks what to send."""
 
 STUCK = 3
 """Rounds without progress after which automatic compaction rests until the list has changed its beginning."""
@@ -46,6 +49,10 @@ class Gate:
         seen: tokens of messages, system and tools that ``fit`` counted last, for the next ``record``.
         turn: number of tool batches since the user spoke.
         stuck: rounds without progress in a row.
+        rounds: compactions that were done.
+        read: tokens that caches gave, in all.
+        written: tokens that caches took, in all.
+        known: digests of summaries that stand without an envelope.
     """
 
     factor: float = 1.0
@@ -53,13 +60,17 @@ class Gate:
     seen: int = 0
     turn: int = 0
     stuck: int = 0
+    rounds: int = 0
     read: int = 0
     written: int = 0
     known: list[str] = field(default_factory=list)
 
-    def moment(self, when: str) -> None:
+    def moment(self, when: When, turn: int | None) -> None:
         """Counts tool batches, from the user's words on."""
-        self.turn = 0 if when == "before_call" else self.turn + (when == "after_tool_batch")
+        if turn is not None:
+            self.turn = turn
+        else:
+            self.turn = 0 if when == "before_call" else self.turn + (when == "after_tool_batch")
 
     def record(self, usage: object, policy: Policy) -> None:
         """Learns from what the last call was charged."""
@@ -74,7 +85,7 @@ class Gate:
 
     def terms(self, terms: Terms, policy: Policy) -> Terms:
         """The terms of the next call, with what was charged for the last."""
-        self.seen = terms.messages + terms.system + terms.tools
+        self.seen = terms.sent
         terms = replace(terms, factor=self.factor)
         if self.usage is None:
             # Before the first call nothing was charged; what was counted stands in, so that a long list is seen.
@@ -93,6 +104,7 @@ class Gate:
     def done(self, compaction: Compaction) -> None:
         """Takes note of a round: what was charged is of another list now."""
         progress = compaction.ref is not None
+        self.rounds += progress
         self.stuck = 0 if progress else self.stuck + 1
         if progress:
             self.usage = None

@@ -69,3 +69,10 @@ class Zone(IntEnum):
     RECENT = 3
     SUMMARY = 4
     HEAD = 5
+
+
+def unpaired(ledger: Ledger) -> list[str]:
+    """Ids of the calls without a result and of the results without a call, in order."""
+    kinds = (Kind.CALL, Kind.RESULT, Kind.SERVER_CALL, Kind.SERVER_RESULT)
+    alone = (ledger.pair < 0) & sum(ledger.kind == kind for kind in kinds).astype(bool)
+    return [ledger.id_of(row) for row in alone.nonzero()[0].tolist()]

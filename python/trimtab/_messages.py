@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -111,3 +112,49 @@ class Transcript:
     skipped: list[Skipped] = field(default_factory=list)
     repaired: list[Repaired] = field(default_factory=list)
     lines: int = 0
+
+
+def text_of(content: object) -> str:
+    """The words of a message's content: a string as it is, of blocks the texts, joined.
+
+    Example:
+        >>> text_of([{"type": "text", "text": "one "}, {"type": "image"}, {"type": "text", "text": "two"}])
+        'one two'
+    """
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list | tuple) else ()
+    texts = (block.get("text") for block in blocks if isinstance(block, dict))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def whole_calls(message: Message) -> Message:
+    """The message without calls whose arguments end in the middle, as an answer that was cut at its limit has them.
+
+    Arguments that are still text, as they came (``input_raw``, or a string), are whole if they are JSON; arguments that
+    are parsed already are. The same object where every call is whole.
+    """
+    changed: dict[str, Any] = {}
+    for key in ("content", "tool_calls"):
+        blocks = message.get(key)
+        if isinstance(blocks, list):
+            kept = [block for block in blocks if _is_whole(block)]
+            if len(kept) < len(blocks):
+                changed[key] = kept
+    if changed.get("tool_calls") == []:
+        return {name: value for name, value in {**message, **changed}.items() if name != "tool_calls"}
+    return {**message, **changed} if changed else message
+
+
+def _is_whole(block: Any) -> bool:
+    if not isinstance(block, dict) or block.get("type") not in {"tool_use", "server_tool_use", "function"}:
+        return True
+    function = block.get("function")
+    raw = function.get("arguments") if isinstance(function, dict) else block.get("input_raw", block.get("input"))
+    if not isinstance(raw, str):
+        return True
+    try:
+        json.loads(raw)
+    except ValueError:
+        return False
+    return True

@@ -58,7 +58,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Refuses shares that make no sense together."""
-        if not self.target > 0 or (self.target <= 1 and not self.target <= self.trigger.share):
+        if self.target <= 0 or (self.keep.fill and self.trigger.share < self.target <= 1):
             msg = f"need 0 < target <= trigger, got {self.target} and {self.trigger.share}"
             raise ValueError(msg)
         if "emergency" in self.fallback and self.emergency is None:

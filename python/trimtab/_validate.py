@@ -145,6 +145,15 @@ def validate(
     return rules.problems(ledger, None if original is None else scan(original, counter, provider))
 
 
+NAMED_FIRST = frozenset({"unexpected_tool_use_id", "thinking_not_first"})
+"""What a provider looks for before anything else: results without a call, and how a turn begins."""
+
+
+def refusal(problems: Sequence[Problem]) -> Problem | None:
+    """The problem that the provider's one error names, None where there is none."""
+    return next(iter(sorted(problems, key=lambda problem: problem.code not in NAMED_FIRST)), None)
+
+
 def markers_in(*values: object) -> int:
     """The cache markers in what is sent beside the messages."""
     return sum(1 for value in values for _ in _markers(value))

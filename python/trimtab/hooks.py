@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from ._plan import Plan
 
 
+TRIGGERS = ("auto", "manual")
+"""Who wants a compaction: a program whose trigger was passed, or the user."""
+
+
 @dataclass(frozen=True, slots=True)
 class Review:
     """The question: may this compaction be?

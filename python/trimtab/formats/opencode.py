@@ -64,6 +64,20 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
     return chat.transcript("opencode")
 
 
+def pivot(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the model still sees of stored messages: from the latest marker with a finished summary on."""
+    return [message for message, _ in _visible(messages, whole=False)]
+
+
+def prompt(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Stored messages as the model is sent them: markers as their question, pruned results as placeholders."""
+    chat = Chat(whole=False)
+    session = _Session(chat, *_pruning(messages))
+    for message in messages:
+        session.add(message)
+    return chat.transcript("opencode").messages
+
+
 def _kept(messages: list[dict[str, Any]], revert: dict[str, Any]) -> list[dict[str, Any]]:
     """The messages up to where the user has gone back to."""
     for i, message in enumerate(messages):
@@ -78,29 +92,31 @@ def _kept(messages: list[dict[str, Any]], revert: dict[str, Any]) -> list[dict[s
 
 def _visible(messages: list[dict[str, Any]], *, whole: bool) -> Iterable[tuple[dict[str, Any], bool]]:
     """What the model still sees, in its order, and whether an answer there was charged for what stands before it."""
-    markers = {
+    starts = {
         text_of(message["info"].get("id")): i
         for i, message in enumerate(messages)
-        if message["info"].get("role") == "user" and _compactions(message)
+        if message["info"].get("role") == "user" and markers(message)
     }
-    ends = [i for i, message in enumerate(messages) if _is_summary(message) and message["info"]["parentID"] in markers]
+    ends = [i for i, message in enumerate(messages) if is_summary(message) and message["info"]["parentID"] in starts]
     if not ends or whole:
         first = ends[0] if ends else len(messages)
         return [(message, i < first) for i, message in enumerate(messages)]
     end = ends[-1]
-    start = markers[messages[end]["info"]["parentID"]]
-    tail_id = _compactions(messages[start])[-1].get("tail_start_id")
+    start = starts[messages[end]["info"]["parentID"]]
+    tail_id = markers(messages[start])[-1].get("tail_start_id")
     tail = [i for i in range(start) if tail_id and messages[i]["info"].get("id") == tail_id]
     head = [(messages[i], False) for i in (start, end)]
     kept = [(message, False) for message in (messages[tail[0] : start] if tail else [])]
     return [*head, *kept, *((message, True) for message in messages[end + 1 :])]
 
 
-def _compactions(message: dict[str, Any]) -> list[dict[str, Any]]:
+def markers(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The markers of a compaction among a stored message's parts."""
     return [part for part in list_of(message["parts"]) if part.get("type") == "compaction"]
 
 
-def _is_summary(message: dict[str, Any]) -> bool:
+def is_summary(message: dict[str, Any]) -> bool:
+    """Whether a stored message is the finished summary of a compaction."""
     info = message["info"]
     is_done = info.get("finish") and not info.get("error") and isinstance(info.get("parentID"), str)
     return bool(info.get("role") == "assistant" and info.get("summary") and is_done)

@@ -37,7 +37,14 @@ POLICY = Policy(
     name="agentpg",
     counter=Estimate("approximation", unit="bytes", round="ceil", message=4, call=10, result=10, image=200, asks=True),
     trigger=Trigger(
-        share=0.85, over=("messages",), of=("window",), reached=True, whole=True, when=("after_run",), window=200_000
+        share=0.85,
+        over=("messages",),
+        of=("window",),
+        reached=True,
+        whole=True,
+        when=("after_run",),
+        window=200_000,
+        rules=True,
     ),
     target=80_000,
     keep=Keep((Tokens(40_000), Messages(10), Summaries("is_summary"), Pins("is_preserved")), least=0),

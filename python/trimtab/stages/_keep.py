@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .. import _core
+from .._ledger import Zone
 
 if TYPE_CHECKING:
     import numpy as np
@@ -142,6 +143,11 @@ class Keep:
             head=draft.head,
             least=self.least,
         )
+
+    def boundary(self, draft: Draft, window: int = 0, target: int = 0) -> int:
+        """The first message of the tail that stays: the one behind the last that nothing keeps, 0 if all stay."""
+        gone = (self.zones(draft, window, target) == Zone.COMPACTABLE).nonzero()[0]
+        return int(gone[-1]) + 1 if len(gone) else 0
 
     def recent_from(self, draft: Draft, target: int) -> int:
         """The first message that is not pruned: the last group always is among the newest."""

@@ -56,6 +56,10 @@ class SummarizeZone:
         limit = self.max_tokens if whole else min(self.max_tokens, max(replaced // 3, 1))
         return Summarize(start, stop, limit, keep)
 
+    def asked(self, session: str) -> str:
+        """Who is asked: the stage's own model, or the session's."""
+        return self.model or session
+
     def limit(self, target: int) -> int:
         """Most tokens of the summary; never more than a third of the target."""
         return min(max(int(self.share * target), self.min_tokens), self.max_tokens, target // 3)

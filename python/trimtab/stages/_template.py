@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from .._truncate import truncate
+
+if TYPE_CHECKING:
+    from .._truncate import Category
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,23 @@ class Place:
     notice: str = "[trimtab: {count} earlier messages were left out here to save room; they are archived]"
 
 
+CATEGORIES: dict[str, Category] = {
+    "HeadTail": "head-tail",
+    "MatchList": "match-list",
+    "FileContent": "file-content",
+    "Generic": "generic",
+}
+"""Categories by the names that seed 003 has for them."""
+
+LINES = 60 + 40 + 1
+"""Most lines of a command's output: sixty of the head, forty of the tail, and the notice (seed 003, layer 4)."""
+
+ROOMS = (0, 40, 120)
+"""Room for the notice beyond the cap, in characters: none where the cap has it, no more than it takes where not."""
+
+NOTHING = "[{bytes} bytes omitted]"
+
+
 @dataclass(frozen=True, slots=True)
 class Ingest:
     """How a tool's result is cut before it enters the transcript.
@@ -108,6 +130,21 @@ class Ingest:
     tokens: int
     categories: tuple[tuple[str, str], ...]
     otherwise: str
+
+    def taken(self, text: str, category: str) -> str:
+        """A tool's output as it enters the transcript: whole within the cap, cut as its category says beyond.
+
+        Where the cap has no room for the notice of what is gone, the notice stands beyond it.
+        """
+        most = self.tokens * 4
+        if not most or len(text.encode("utf-8", "replace")) <= most:
+            return text
+        kind = CATEGORIES.get(category, "generic")
+        lines = LINES if kind == "head-tail" else None
+        cuts = (truncate(text, chars=most + room, lines=lines, category=kind) for room in ROOMS)
+        return next(
+            (cut for cut in cuts if "omitted" in cut), NOTHING.format(bytes=len(text.encode("utf-8", "replace")))
+        )
 
     def category(self, tool: str) -> str:
         """The category of a tool's output."""

@@ -1,0 +1,92 @@
+"""Whether a provider refused a call because it was too long: they say so in many ways."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+Kind = Literal["ContextOverflowError", "APIError"]
+
+_SIZE = r"(?:context|prompt|input|request)"
+_TOO_LONG = re.compile(
+    "|".join(
+        (
+            rf"{_SIZE}(?: \w+)? (?:is )?too (?:long|large)",  # Anthropic, Bedrock, Ollama, HTTP 413
+            r"request_too_large|request entity too large",
+            r"context_(?:length|window)_exceeded|context[ _]length[ _]exceeded",  # OpenAI, Z.ai
+            r"exceed_context_size",  # llama.cpp
+            r"exceed\w*(?: \S+){0,4} (?:context|input|prompt|token)(?: \w+)? (?:window|length|size|limit|count)",
+            r"input token count\b.*\bexceeds",  # Google
+            r"maximum (?:allowed )?(?:prompt|context|input) length",  # xAI, OpenRouter, DeepSeek
+            r"(?:longer|greater|larger|more) than (?:the )?(?:model'?s )?(?:maximum )?(?:context|max tokens)",
+            r"reduce the length of the (?:messages|prompt)",  # Groq
+            r"exceeds the limit of \d",  # Copilot
+            r"context window exceeds limit|exceeded model token limit",  # MiniMax, Kimi
+            r"too large for model with \d+ maximum context",  # Mistral
+            r"prompt has [\d,.]+ tokens, but",
+            r"too many tokens|token limit exceeded",
+            r"^\s*4(?:00|13) (?:status code )?\(no body\)",  # Cerebras
+        )
+    ),
+    re.IGNORECASE,
+)
+_BUSY = re.compile(
+    r"rate.?limit|too many requests|throttl|service unavailable|quota|tokens per (?:minute|day)", re.IGNORECASE
+)
+_CODES = frozenset({"context_length_exceeded", "request_too_large", "model_context_window_exceeded"})
+_TOO_LARGE = 413
+"""The status of HTTP for a body that is too large."""
+
+
+def is_overflow(message: str) -> bool:
+    """Whether an error's text says that the call was too long; a limit of the rate is none of the length.
+
+    Example:
+        >>> is_overflow("prompt is too long: 213462 tokens > 200000 maximum")
+        True
+        >>> is_overflow("Too many requests. Please slow down.")
+        False
+    """
+    return bool(_TOO_LONG.search(message)) and not _BUSY.search(message)
+
+
+def kind_of(error: object, status: int | None = None) -> Kind:
+    """What an error is to the one who called: too long, or anything else.
+
+    Args:
+        error: its text, its body, or the exception of an SDK.
+        status: of the answer, where it is not in the error.
+    """
+    if status is None:
+        status = getattr(error, "status_code", None)
+    codes, texts = _inside(error)
+    if codes & _CODES or status == _TOO_LARGE or any(is_overflow(text) for text in texts):
+        return "ContextOverflowError"
+    return "APIError"
+
+
+def _inside(error: object) -> tuple[set[str], list[str]]:
+    """Codes and texts, however deep a body has them."""
+    if isinstance(error, str):
+        found: Any = None
+        if error.lstrip().startswith("{"):
+            try:
+                found = json.loads(error)
+            except ValueError:
+                found = None
+        return _inside(found) if isinstance(found, dict) else (set(), [error])
+    if isinstance(error, Mapping):
+        codes, texts = set(), []
+        for key, value in error.items():
+            if key in {"code", "type"} and isinstance(value, str):
+                codes.add(value)
+            deeper, said = _inside(value)
+            codes |= deeper
+            texts += said if key in {"message", "error", "body", "detail", "responseBody"} else []
+        return codes, texts
+    if isinstance(error, BaseException):
+        codes, texts = _inside(getattr(error, "body", None))
+        return codes, [*texts, str(error)]
+    return set(), []
