@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help demo test lint sessions summaries sdks startup bench-count bench-claude claude record clean
+.PHONY: help demo test lint sessions summaries sdks startup bench-count bench-claude claude claude-rates record clean
 
 help:            ## the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1 - /'
@@ -36,6 +36,7 @@ test: lint ## format, lints, types, Rust tests, Python tests
 lint: .venv/dev
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy -p trimtab-core --no-default-features --quiet -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy --strict python/trimtab tests/typing
@@ -65,7 +66,10 @@ record: .venv/dev ## the example session, recorded anew on the repository as it 
 sdks: .venv/dev ## releases of the summarizers' clients, each through the matrix of failures
 	$(BIN)/python -m pytest -s -m slow tests/test_summarize_sdks.py
 
-bench-claude: .venv/dev ## Claude's encodings beside ctok: MB/s, ratios, differences
+bench-claude-rates: .venv/dev ## the estimate that stands in for Claude's vocabularies: its errors by repository
+	@$(BIN)/python rust/core/data/claude_rates.py $(ARGS)
+
+claude: .venv/dev ## Claude's encodings beside ctok: MB/s, ratios, differences
 	@$(BIN)/python benches/claude.py $(ARGS)
 
 claude: .venv/dev ## a million generated texts, counted as by ctok

@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import claude_cases
 import oracle
+from trimtab import _core
 from trimtab._counter import Counter
 
 DATA = Path(__file__).parents[1] / "rust" / "core" / "data"
@@ -174,3 +176,42 @@ def test_a_forked_child_counts_alike():
 def test_an_encoding_says_that_it_is_reconstructed():
     assert OLD.engine == "trimtab claude-old"
     assert "reconstructed" in OLD.explain()
+
+
+def rates():
+    """The committed rates, thousandths of a token for a piece of each kind."""
+    source = (DATA.parent / "src" / "text" / "claude" / "rates.rs").read_text()
+    found = re.findall(r"const (OLD|NEW): .*?= \[(.*?)\];", source, re.DOTALL)
+    return {f"claude-{name.lower()}": [int(n) for n in numbers.split(",") if n.strip()] for name, numbers in found}
+
+
+@given(ANY)
+def test_an_estimate_is_its_pieces_at_their_rates(text):
+    for name, numbers in rates().items():
+        assert len(numbers) <= 200
+        thousandths = sum(n * rate for n, rate in zip(_core.features(text), numbers, strict=True))
+        assert Counter(f"{name} by rates").count(text) == (thousandths + 500) // 1000
+
+
+def test_an_estimate_is_near_the_count_of_the_projects_own_texts_and_says_what_it_is():
+    root = DATA.parents[2]
+    texts = [
+        file.read_text() for file in (*root.glob("*.md"), *(root / "python").rglob("*.py"), *root.rglob("docs/*.md"))
+    ]
+    for counter, near in ((OLD, 0.08), (NEW, 0.08)):
+        estimate = Counter(f"{counter.engine.removeprefix('trimtab ')} by rates")
+        ratios = estimate.count_many(texts) / np.maximum(counter.count_many(texts), 1)
+        assert abs(np.median(ratios) - 1) < near
+        assert estimate.explain().endswith("by rates: an estimate by rates of kinds of pieces")
+
+
+def test_what_an_estimate_sees_adds_up():
+    kinds = _core.features("see the 1234 -- NASA getURL\n\nIt, Привет 中文")
+    words, groups = sum(kinds[:11]) + kinds[12] + kinds[14] + kinds[29], kinds[17]
+    assert (words, groups, kinds[18] + kinds[19], kinds[20], kinds[33]) == (6, 2, 1, 1, 2)
+
+
+def test_the_documents_code_runs():
+    text = (DATA.parents[2] / "docs" / "claude-counts.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(code, {})

@@ -20,6 +20,7 @@ __all__ = [
     "__version__",
     "detect",
     "digest",
+    "features",
     "partition",
     "snap",
     "split",
@@ -60,6 +61,8 @@ class Counter:
     def per_message(self, messages: Sequence[Any], *, provider: str | None = None) -> NDArray[np.uint32]: ...
     @staticmethod
     def vocabulary(encoding: str) -> list[bytes]: ...
+
+def features(text: str | bytes) -> list[int]: ...
 
 @final
 class Ledger:

@@ -47,7 +47,8 @@ class Counter(_core.Counter):
         """What counts, and how wrong it may be."""
         exact = "an estimate by length" if "/4" in self.engine else "exact"
         if self.engine.startswith("trimtab claude"):
-            exact = "reconstructed, equal to ctok 1.3.0"
+            by_rates = self.engine.endswith("by rates")
+            exact = "an estimate by rates of kinds of pieces" if by_rates else "reconstructed, equal to ctok 1.3.0"
         if self.prompt is None:
             return f"{self.engine}: {exact}"
         return f"{self.engine}, prompts of {self.prompt.name}: {self.prompt.error}"

@@ -34,7 +34,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("cargo::rerun-if-changed=data/{file}");
     }
     println!("cargo::rerun-if-changed=src/text/claude/make.rs");
-    claude::make(Path::new("data"), &out.join("claude.rs"));
+    if env::var_os("CARGO_FEATURE_CLAUDE_VOCAB").is_some() {
+        claude::make(Path::new("data"), &out.join("claude.rs"));
+    }
     fs::write(out.join("classes"), classes(&fs::read_to_string(file)?)?)?;
     Ok(())
 }

@@ -258,3 +258,9 @@ fn length(name: &str) -> PyResult<Chars> {
         },
     })
 }
+
+/// How many pieces of each kind an estimate of Claude's tokens sees in a text: what its rates are fitted on.
+#[pyfunction]
+pub fn features(text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+    Ok(text::claude::features(Text::of_either(text)?.as_ref()).to_vec())
+}

@@ -22,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use super::answer::{digest, partition, snap, split, validate};
     #[pymodule_export]
-    use super::counter::Counter;
+    use super::counter::{Counter, features};
     #[pymodule_export]
     use super::ledger::Ledger;
     #[pymodule_export]

@@ -1,0 +1,139 @@
+//! Counting with the vocabularies.
+
+mod cache;
+mod case;
+mod cells;
+mod chars;
+mod normalize;
+mod table;
+mod tile;
+
+use std::cell::RefCell;
+use std::sync::LazyLock;
+
+use super::{Claude, Family, Frame};
+use cache::Cache;
+use cells::{CONTRACTIONS, Reader};
+use tile::{BOW, EOW, Pieces};
+
+/// Tokens of `text`.
+pub fn count(claude: Claude, text: &str) -> usize {
+    let vocabulary = vocabulary(claude.family);
+    let normal = normalize::normalize(text, vocabulary.folds_quotes);
+    CELLS.with(|cells| match cells[claude.family as usize].try_borrow_mut() {
+        Ok(mut cells) => count_with(claude, cells.get_or_insert_with(Cells::new), vocabulary, text, &normal),
+        Err(_) => count_with(claude, &mut Cells::new(), vocabulary, text, &normal),
+    })
+}
+
+/// Every piece as bytes, in order.
+pub fn pieces(family: Family) -> Vec<Vec<u8>> {
+    vocabulary(family).pieces.all()
+}
+
+fn vocabulary(family: Family) -> &'static Vocabulary {
+    match family {
+        Family::Old => &OLD,
+        Family::New => &NEW,
+    }
+}
+
+fn count_with(claude: Claude, cells: &mut Cells, vocabulary: &'static Vocabulary, raw: &str, normal: &str) -> usize {
+    let opened = claude.frame == Frame::Opened;
+    let mut body = normal;
+    let mut around = 0;
+    if claude.frame != Frame::Inside {
+        body = body.trim_end_matches('\n');
+        let ends = normal.len() - body.len();
+        if ends > 0 {
+            // The message's own two line ends follow, and their token is the message's.
+            around += vocabulary.blanks(b'\n', ends + 2) as usize - 1;
+        }
+        if opened && raw.starts_with(' ') && !body.starts_with("  ") {
+            body = body.strip_prefix(' ').unwrap_or(body);
+        }
+    }
+    let mut reader = Reader { text: body, vocabulary, cache: &mut cells.cache, scratch: &mut cells.scratch, opened };
+    if opened && !reader.begins() {
+        around += 1;
+    }
+    around + reader.tokens()
+}
+
+/// A family's pieces and rules.
+struct Vocabulary {
+    pieces: Pieces,
+    /// Whether curly quotation marks are read as straight ones.
+    folds_quotes: bool,
+    /// Whether words all in capitals are written with a marker.
+    caps: bool,
+    /// Tokens of each contraction.
+    contractions: [u32; CONTRACTIONS.len()],
+    /// Tokens of each ASCII character between two others, and with a beginning, an end, or both.
+    single: [[u8; 4]; 128],
+    /// Tokens of runs of spaces, tabs and line ends, by length.
+    blanks: [[u8; RUN]; 3],
+}
+
+/// Lengths of blank runs that are looked up; longer ones are tiled.
+const RUN: usize = 257;
+
+static OLD: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::new(tile::OLD, true, true));
+static NEW: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::new(tile::NEW, false, false));
+
+impl Vocabulary {
+    fn new(pieces: Pieces, folds_quotes: bool, caps: bool) -> Self {
+        let contractions = CONTRACTIONS.map(|suffix| {
+            let marked = [b"'", suffix.as_bytes(), &[EOW]].concat();
+            pieces.tile(&marked)
+        });
+        let single = std::array::from_fn(|byte| {
+            let byte = u8::try_from(byte).unwrap_or(0);
+            let cells: [&[u8]; 4] = [&[byte], &[BOW, byte], &[byte, EOW], &[BOW, byte, EOW]];
+            cells.map(|cell| u8::try_from(pieces.tile(cell)).unwrap_or(u8::MAX))
+        });
+        let blanks = [b' ', b'\t', b'\n'].map(|byte| runs(&pieces, byte));
+        Self { pieces, folds_quotes, caps, contractions, single, blanks }
+    }
+
+    /// Tokens of `length` spaces, tabs or line ends in a row.
+    #[inline]
+    fn blanks(&self, byte: u8, length: usize) -> u32 {
+        let kind = match byte {
+            b' ' => 0,
+            b'\t' => 1,
+            _ => 2,
+        };
+        match self.blanks[kind].get(length) {
+            Some(tokens) => u32::from(*tokens),
+            None => self.pieces.tile(&vec![byte; length]),
+        }
+    }
+}
+
+/// Tokens of runs of one byte, by length: the fewest pieces that add up.
+fn runs(pieces: &Pieces, byte: u8) -> [u8; RUN] {
+    let lengths: Vec<usize> = (1..RUN).filter(|length| pieces.has(&vec![byte; *length])).collect();
+    let mut tokens = [0; RUN];
+    for length in 1..RUN {
+        let fewest = lengths.iter().take_while(|piece| **piece <= length).map(|piece| tokens[length - piece]).min();
+        tokens[length] = fewest.unwrap_or(u8::MAX - 1) + 1;
+    }
+    tokens
+}
+
+/// What a thread keeps for a family.
+struct Cells {
+    cache: Cache,
+    scratch: Vec<u8>,
+}
+
+impl Cells {
+    fn new() -> Self {
+        Self { cache: Cache::new(), scratch: Vec::new() }
+    }
+}
+
+thread_local! {
+    static CELLS: [RefCell<Option<Cells>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
+}
