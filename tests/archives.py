@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from trimtab.archive import MemoryArchive, Record
 from trimtab.archive.sqlite import SqliteArchive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from trimtab.archive import SqlArchive
 
-KINDS = ("memory", "sqlite")
+KINDS = ("memory", "sqlite", "postgres")
 
 
-@contextmanager
-def opened(kind: str, folder: Path) -> Iterator[SqlArchive]:
-    """A new, empty archive of that kind."""
-    archive = MemoryArchive() if kind == "memory" else SqliteArchive(folder / "a" / "archive.db")
-    yield archive
-    archive.close()
+def opened(kind: str, folder: Path, url: str | None = None) -> SqlArchive:
+    """A new, empty archive of that kind; ``url`` is the server of a PostgreSQL one."""
+    if kind == "memory":
+        return MemoryArchive()
+    if kind == "sqlite":
+        return SqliteArchive(folder / "a" / "archive.db")
+    from trimtab.archive.postgres import PostgresArchive
+
+    assert url
+    return PostgresArchive(url, schema=f"t{uuid4().hex}")
 
 
 def record(ref: str, **fields: object) -> Record:

@@ -105,3 +105,13 @@ def tiktoken_encoding(tmp_path_factory):
             return tiktoken.get_encoding(name)
 
     return encoding
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server; there is one on every machine that has the dev packages."""
+    from postgres import Server, binaries
+
+    server = Server(binaries())
+    yield server
+    server.stop()

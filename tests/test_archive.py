@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=KINDS)
 def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlArchive]:
-    with opened(request.param, tmp_path) as archive:
-        yield archive
+    url = request.getfixturevalue("postgres").url if request.param == "postgres" else None
+    archive = opened(request.param, tmp_path, url)
+    yield archive
+    archive.close()
 
 
 def test_a_list_comes_back_in_its_order_with_its_repeats(archive: SqlArchive) -> None:
@@ -298,13 +300,12 @@ def test_a_forgotten_session_leaves_nothing_and_takes_nothing_of_others(archive:
         archive.forget("s")
 
 
+FIRST = "SELECT min(id) FROM message_archive"
+MESSAGE = "SELECT original_message FROM message_archive ORDER BY id LIMIT 1"
 CHANGES = {
-    "a message": (
-        'UPDATE messages SET body = \'{"role": "user"}\' WHERE id = 2',
-        "message 1: .* does not fit its digest",
-    ),
-    "an order": ("UPDATE message_archive SET original_message = 3 WHERE id = 1", "order of its messages"),
-    "a lost message": ("DELETE FROM message_archive WHERE id = 1", "order of its messages"),
+    "a message": (f"UPDATE messages SET body = '[]' WHERE id = ({MESSAGE} OFFSET 1)", "message 1: .* its digest"),
+    "an order": (f"UPDATE message_archive SET original_message = ({MESSAGE} OFFSET 2) WHERE id = ({FIRST})", "order"),
+    "a lost message": (f"DELETE FROM message_archive WHERE id = ({FIRST})", "order of its messages"),
     "a number": ("UPDATE compaction_events SET original_tokens = 1 WHERE id = 'r1'", "is not what was committed"),
     "a summary": ("UPDATE compaction_events SET summary_content = 'lies' WHERE id = 'r1'", "is not what was committed"),
     "a link": ("UPDATE commits SET link = 'ff' WHERE event_id = 'r1'", "the chain breaks here"),

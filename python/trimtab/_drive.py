@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ._errors import InternalError
 from ._flow import Commit, Compaction, Store, Write, WriteAll
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from ._flow import Want
-    from .archive import Archive
+    from .archive import Archive, SqlArchive
     from .events import Event
     from .hooks import PreCompact
     from .summarize import Answer, Ask, Writer
@@ -75,6 +75,15 @@ class Outside:
     def _writer(self, fallback: str | None) -> Writer:
         return open_summarizer(fallback)[1] if fallback else self.summarizer
 
+    async def keep(self, want: Store | Commit) -> object:
+        """The archive's part of what the flow asks for, awaited."""
+        archive: SqlArchive = cast("SqlArchive", self.archive)
+        if isinstance(want, Store):
+            return await archive.aio.store(want.messages, want.session), monotonic()
+        took = round((monotonic() - want.since) * 1000)
+        await archive.aio.commit(want.stored, replace(want.record, duration_ms=took))
+        return None
+
     def _tell(self, event: Event) -> None:
         for listener in self.listeners:
             try:
@@ -121,14 +130,18 @@ async def arun(flow: Generator[Want, Any, Compaction], outside: Outside) -> Comp
     """Drives a flow whose hooks and summarizers may be asynchronous; archive and plain summarizers work in threads."""
     import asyncio  # noqa: PLC0415 - 24 ms, paid by those who have a loop running anyway
 
+    awaits = hasattr(outside.archive, "aio")
+    answer: object
+    failure: Exception | None
     step = _advance(flow, None, None)
     while not isinstance(step, Compaction):
-        answer: object
-        failure: Exception | None = None
+        failure = None
         if isinstance(step, WriteAll):
             answer = _gathered(outside, step)
         elif isinstance(step, Write):
             answer = outside.awrite(step)
+        elif awaits and isinstance(step, Store | Commit):
+            answer = outside.keep(step)
         elif isinstance(step, Store | Commit):
             answer, failure = await asyncio.to_thread(_attempt, outside, step)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from .._errors import ArchiveError
 from ._values import Fault, Hit, Original, Past, Pruned, Record, Session, Stored, Totals
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def open_archive(url: str | Archive) -> Archive:
     """The archive of that address.
 
     Args:
-        url: ``memory``, ``sqlite:///PATH``, or an archive of your own.
+        url: ``memory``, ``sqlite:///PATH``, ``postgresql://...``, or an archive of your own.
 
     Raises:
         ValueError: an address of no known kind.
@@ -60,5 +61,11 @@ def open_archive(url: str | Archive) -> Archive:
         from .sqlite import SqliteArchive  # noqa: PLC0415
 
         return SqliteArchive(url.removeprefix("sqlite:///"))
-    msg = f"unknown archive {url!r}: use 'memory' or 'sqlite:///PATH'"
+    if url.startswith(("postgresql://", "postgres://")):
+        try:
+            from .postgres import PostgresArchive  # noqa: PLC0415
+        except ImportError as error:
+            raise ArchiveError(f"PostgreSQL needs the extra: pip install 'trimtab[postgres]' ({error})") from error
+        return PostgresArchive(url)
+    msg = f"unknown archive {url!r}: use 'memory', 'sqlite:///PATH' or 'postgresql://...'"
     raise ValueError(msg)

@@ -6,11 +6,11 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .._errors import ArchiveError
 from . import _read, _retain, _search, _write
+from ._async import AsyncArchive
 from ._chain import restored, verify
 from ._json import dump
-from ._sql import stamp
+from ._sql import named, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -66,6 +66,11 @@ class SqlArchive:
         self._database = database
         self._clock = clock
 
+    @property
+    def aio(self) -> AsyncArchive:
+        """The same archive, awaited: PostgreSQL's on connections of the running event loop, others in a thread."""
+        return AsyncArchive(self._database, self._now)
+
     def _now(self, ago: timedelta = timedelta()) -> str:
         return stamp(self._clock() - ago)
 
@@ -76,7 +81,7 @@ class SqlArchive:
             ArchiveError: JSON cannot say a message, or the database cannot take it.
         """
         texts, now, dialect = [dump(message) for message in messages], self._now(), self._database.dialect
-        return self._database.run(lambda: _write.store(texts, _named(session), now, dialect))
+        return self._database.run(lambda: _write.store(texts, named(session), now, dialect))
 
     def commit(self, stored: Stored, record: Record) -> None:
         """Remembers a compaction, its references, its summary and the session's new version: transaction 2.
@@ -99,7 +104,7 @@ class SqlArchive:
     def pin(self, session: str, kind: str, value: str) -> None:
         """Remembers that a session keeps something: a ``message`` by its digest, or what holds a ``text``."""
         now = self._now()
-        self._database.run(lambda: _write.pin("pins", _named(session), kind, [json.dumps(value)], now))
+        self._database.run(lambda: _write.pin("pins", named(session), kind, [json.dumps(value)], now))
 
     def unpin(self, session: str, kind: str, value: str) -> None:
         """Forgets a pin; one that there is not is no error."""
@@ -113,7 +118,7 @@ class SqlArchive:
     def mark(self, session: str, kind: str, digests: Iterable[str]) -> None:
         """Remembers something about messages by their digests, such as that their results are ``compacted``."""
         now, values = self._now(), list(digests)
-        self._database.run(lambda: _write.pin("marks", _named(session), kind, values, now))
+        self._database.run(lambda: _write.pin("marks", named(session), kind, values, now))
 
     def marks(self, session: str, kind: str) -> frozenset[str]:
         """Digests of a session's messages that have a mark."""
@@ -237,10 +242,3 @@ class _Undone(Exception):  # noqa: N818 - no error: it takes a transaction back
     def __init__(self, pruned: Pruned) -> None:
         super().__init__()
         self.pruned = pruned
-
-
-def _named(session: str) -> str:
-    """A session's name, if it is one."""
-    if isinstance(session, str) and session.strip() and session.isprintable():
-        return session
-    raise ArchiveError(f"a session's name is printable text, got {session!r}")

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from .._errors import ArchiveError
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -91,6 +93,10 @@ class Database(Protocol):
         """Lets go of what is held open."""
         ...
 
+    async def aclose(self) -> None:
+        """Lets go of what the running event loop holds open."""
+        ...
+
 
 def stamp(moment: datetime) -> str:
     """A moment as it is stored: UTC, to the microsecond, so that texts sort as moments do."""
@@ -100,6 +106,13 @@ def stamp(moment: datetime) -> str:
 def moment(stored: str | datetime) -> datetime:
     """A stored moment: text in SQLite, a timestamp in PostgreSQL."""
     return stored.astimezone(UTC) if isinstance(stored, datetime) else datetime.fromisoformat(stored)
+
+
+def named(session: str) -> str:
+    """A session's name, if it is one."""
+    if isinstance(session, str) and session.strip() and session.isprintable():
+        return session
+    raise ArchiveError(f"a session's name is printable text, got {session!r}")
 
 
 def clean(text: str | None) -> str | None:

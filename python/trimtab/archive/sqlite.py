@@ -217,6 +217,9 @@ class SqliteDatabase:
             f"{table} row {row} refers to a {parent} that is not there" for table, row, parent, _ in references
         ]
 
+    async def aclose(self) -> None:
+        """Nothing is held for an event loop."""
+
     def close(self) -> None:
         """Closes the file."""
         with self._lock:
