@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help demo test lint sessions summaries sdks startup bench-count bench-claude claude claude-rates record clean
+.PHONY: help demo test lint sessions summaries sdks startup bench-count bench-claude claude claude-rates reliability record clean
 
 help:            ## the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1 - /'
@@ -74,6 +74,9 @@ claude: .venv/dev ## Claude's encodings beside ctok: MB/s, ratios, differences
 
 claude: .venv/dev ## a million generated texts, counted as by ctok
 	@$(BIN)/python -m pytest -m slow tests/test_claude.py
+
+reliability: .venv/dev ## what befalls an archive: kills, full disks, cut lines, crowds; and its figures
+	@$(BIN)/python benches/reliability.py
 
 startup: .venv/dev ## what an import and the first calls cost
 	@$(BIN)/python benches/startup.py

@@ -777,7 +777,7 @@ one that went in.
 """),
     agent(
         "I'll read how it is kept, then run it on a session with pruned results.",
-        read("python/trimtab/archive/_json.py", expect="def dump"),
+        read("python/trimtab/archive/_json.py", expect="def dumped"),
         read("python/trimtab/archive/_write.py", expect="def store"),
         read("python/trimtab/_flow.py", expect="yield Store"),
     ),

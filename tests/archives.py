@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import sqlite3
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from trimtab.archive import MemoryArchive, Record
+from trimtab.archive._migrate import migrations
 from trimtab.archive.sqlite import SqliteArchive
 
 if TYPE_CHECKING:
@@ -42,3 +45,20 @@ def commit(archive: SqlArchive, ref: str, messages: list, session: str = "s", **
 def said(text: str, role: str = "user") -> dict:
     """A message."""
     return {"role": role, "content": text}
+
+
+def first_archive(path: Path) -> None:
+    """A file as the first version of this library wrote it."""
+    db = sqlite3.connect(path)
+    for statement in migrations("sqlite")[1]:
+        db.execute(statement)
+    rows = [("a", '{"role": "user", "content": "one"}'), ("b", '{"role": "user", "content": "two"}')]
+    rows = [(hashlib.sha256(body.encode()).hexdigest(), body) for _, body in rows]
+    db.executemany("INSERT INTO message VALUES (?, ?)", rows)
+    db.execute(
+        "INSERT INTO compaction (ref, tokens_before, tokens_after, plan, summary) VALUES ('r1', 9, 5, '{}', 's')"
+    )
+    db.executemany("INSERT INTO original VALUES ('r1', ?, ?)", [(n, rows[n % 2][0]) for n in range(3)])
+    db.execute("PRAGMA user_version = 1")
+    db.commit()
+    db.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 import stat
@@ -11,10 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import trimtab
-from archives import commit, said
+from archives import commit, first_archive, said
 from transcripts import transcript
 from trimtab.archive import open_archive
-from trimtab.archive._migrate import migrations
 from trimtab.archive.sqlite import SqliteArchive
 
 if TYPE_CHECKING:
@@ -87,23 +85,6 @@ def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path: Pat
     with pytest.raises(trimtab.ArchiveError, match="database of another program"):
         SqliteArchive(path)
     assert sqlite3.connect(path).execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
-
-
-def first_archive(path: Path) -> None:
-    """A file as the first version of this library wrote it."""
-    db = sqlite3.connect(path)
-    for statement in migrations("sqlite")[1]:
-        db.execute(statement)
-    rows = [("a", '{"role": "user", "content": "one"}'), ("b", '{"role": "user", "content": "two"}')]
-    rows = [(hashlib.sha256(body.encode()).hexdigest(), body) for _, body in rows]
-    db.executemany("INSERT INTO message VALUES (?, ?)", rows)
-    db.execute(
-        "INSERT INTO compaction (ref, tokens_before, tokens_after, plan, summary) VALUES ('r1', 9, 5, '{}', 's')"
-    )
-    db.executemany("INSERT INTO original VALUES ('r1', ?, ?)", [(n, rows[n % 2][0]) for n in range(3)])
-    db.execute("PRAGMA user_version = 1")
-    db.commit()
-    db.close()
 
 
 def test_the_first_archives_are_brought_to_the_new_schema(tmp_path: Path) -> None:

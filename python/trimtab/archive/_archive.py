@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from . import _read, _retain, _search, _write
 from ._async import AsyncArchive
 from ._chain import restored, verify
-from ._json import dump
+from ._json import dumped
 from ._sql import named, stamp
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class SqlArchive:
         Raises:
             ArchiveError: JSON cannot say a message, or the database cannot take it.
         """
-        texts, now, dialect = [dump(message) for message in messages], self._now(), self._database.dialect
+        texts, now, dialect = dumped(messages), self._now(), self._database.dialect
         return self._database.run(lambda: _write.store(texts, named(session), now, dialect))
 
     def commit(self, stored: Stored, record: Record) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _read, _retain, _search, _write
 from ._chain import restored, verify
-from ._json import dump
+from ._json import dumped
 from ._sql import named
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class AsyncArchive:
 
     async def store(self, messages: Sequence[Message], session: str) -> Stored:
         """Transaction 1: the originals."""
-        texts, now, dialect = [dump(message) for message in messages], self._now(), self._database.dialect
+        texts, now, dialect = dumped(messages), self._now(), self._database.dialect
         return await self._database.arun(lambda: _write.store(texts, named(session), now, dialect))
 
     async def commit(self, stored: Stored, record: Record) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from .._errors import ArchiveError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .._messages import Message
 
 WORTH_PACKING = 256
@@ -25,24 +27,33 @@ def _mapping(value: object) -> object:
 
 
 _encode = json.JSONEncoder(default=_mapping).encode
-"""``json.dumps``, made once: an encoder a call costs more than most messages."""
+_decode = json.JSONDecoder().raw_decode
 
 
-def dump(message: Message) -> str:
-    """A message as the JSON that comes back: loading and dumping it again gives the same text.
+def dumped(messages: Sequence[Message]) -> list[str]:
+    """Each message as the JSON that comes back: loading and dumping it again gives the same text.
+
+    All are written in one go, and read back one by one: that tells where each begins, and what it will be.
 
     Raises:
-        ArchiveError: JSON cannot say it.
+        ArchiveError: JSON cannot say one of them.
     """
     try:
-        text = _encode(message)
-        back = json.loads(text)
-        same = back == message or (_encode(back) == text and _named(message))
+        text = _encode(list(messages))
+        texts: list[str] = []
+        back: list[object] = []
+        at = 1
+        while len(back) < len(messages):
+            message, end = _decode(text, at)
+            texts.append(text[at:end])
+            back.append(message)
+            at = end + 2
+        same = back == list(messages) or (_encode(back) == text and _named(messages))
     except (TypeError, ValueError, RecursionError) as error:
         raise ArchiveError(f"a message cannot be archived as JSON: {error}") from error
     if not same:
         raise ArchiveError("a message would not come back as it is: JSON has no keys but strings")
-    return text
+    return texts
 
 
 def _named(value: object) -> bool:

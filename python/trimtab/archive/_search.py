@@ -8,7 +8,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from .._errors import ArchiveError
-from ._json import unpack
+from ._json import WORTH_PACKING, pack, unpack
 from ._sql import Many, moment
 from ._values import Hit
 from ._words import says, words, words_of
@@ -31,7 +31,7 @@ AROUND = 240
 
 
 def index(dialect: Dialect) -> Steps[int]:
-    """Indexes what was stored since the last search; answers how many messages."""
+    """Indexes what was stored since the last search, and packs what was in a hurry; answers how many messages."""
     done = 0
     while True:
         rows = yield (
@@ -41,6 +41,9 @@ def index(dialect: Dialect) -> Steps[int]:
         if not rows:
             return done
         yield Many(dialect.index, [(key, words_of(unpack(body))) for key, body in rows])
+        if dialect.packs:
+            packed = [(pack(body), key) for key, body in rows if isinstance(body, str) and len(body) >= WORTH_PACKING]
+            yield Many("UPDATE messages SET body = ? WHERE id = ?", packed)
         yield Many("DELETE FROM unindexed WHERE message_id = ?", [(key,) for key, _ in rows])
         done += len(rows)
 

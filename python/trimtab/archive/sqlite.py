@@ -224,7 +224,8 @@ class SqliteDatabase:
         """Closes the file."""
         with self._lock:
             if not self._closed and self._pid == os.getpid():
-                self._db.close()
+                with suppress(self._driver.error):  # what was acknowledged is on the disk, whatever closing meets
+                    self._db.close()
             self._closed = True
 
 

@@ -1,0 +1,138 @@
+"""What only PostgreSQL does: connections that are shared, awaited and lost."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+import trimtab
+from archives import commit, record, said
+from transcripts import transcript
+from trimtab.archive import SqlArchive, open_archive
+from trimtab.archive._async import AsyncArchive
+from trimtab.archive.postgres import PostgresArchive
+from trimtab.archive.sqlite import SqliteArchive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from postgres import Server
+
+MODEL = "claude-sonnet-4-5"
+
+
+@pytest.fixture
+def archive(postgres: Server, request: pytest.FixtureRequest) -> Iterator[PostgresArchive]:
+    archive = PostgresArchive(postgres.url, schema=f"p{abs(hash(request.node.name))}")
+    yield archive
+    archive.close()
+
+
+def talk() -> list[dict]:
+    return transcript(" ".join("u:60 a:90" for _ in range(30)))
+
+
+def test_what_is_awaited_takes_what_is_called() -> None:
+    for name, awaited in inspect.getmembers(AsyncArchive, inspect.iscoroutinefunction):
+        plain = inspect.signature(getattr(SqlArchive, name)).parameters
+        taken = inspect.signature(awaited).parameters
+        assert [str(taken[n]) for n in taken] == [str(plain[n]) for n in plain if n in taken], name
+        assert set(plain) - set(taken) <= {"dry_run"}, name
+
+
+def test_a_compaction_awaits_its_archive_and_both_ways_see_the_same(archive: PostgresArchive) -> None:
+    cm = trimtab.Compactor(MODEL, archive=archive, session="s")
+    cm.pin("nowhere")
+
+    async def work() -> tuple:
+        done = await cm.acompact(talk(), target=0.5)
+        there = archive.aio
+        found = (
+            await there.load(done.ref),
+            await there.history("s"),
+            await there.totals(),
+            await there.archived(done.ref),
+            await there.search("plan", session="s"),
+            await there.sessions(),
+            await there.pins("s"),
+            await there.verify(),
+        )
+        await there.close()
+        return done.ref, *found
+
+    ref, loaded, history, totals, archived, hits, sessions, pins, faults = asyncio.run(work())
+    assert loaded == archive.load(ref) == talk()
+    assert history == archive.history("s")
+    assert totals == archive.totals()
+    assert archived == archive.archived(ref)
+    assert hits == archive.search("plan", session="s")
+    assert sessions == archive.sessions()
+    assert pins == archive.pins("s") == [("text", "nowhere")]
+    assert faults == []
+
+
+def test_awaited_compactions_of_one_session_are_serialised_or_a_conflict(
+    archive: PostgresArchive, tmp_path: Path
+) -> None:
+    async def crowd(archive: SqlArchive) -> list:
+        async def one(n: int) -> str:
+            stored = await archive.aio.store([said("same"), said(f"{n}")], "s")
+            await asyncio.sleep(random.Random(n).uniform(0, 0.02))
+            await archive.aio.commit(stored, record(f"r{n}"))
+            return f"r{n}"
+
+        done = await asyncio.gather(*(one(n) for n in range(20)), return_exceptions=True)
+        await archive.aio.close()
+        return done
+
+    for kind in (archive, SqliteArchive(tmp_path / "a.db")):
+        done = asyncio.run(crowd(kind))
+        refs = {ref for ref in done if isinstance(ref, str)}
+        assert {type(other) for other in done} <= {str, trimtab.ConflictError}
+        assert refs
+        assert {past.ref for past in kind.history(limit=None)} == refs
+        assert kind.sessions()[0].version == len(refs)
+        assert kind.verify() == []
+
+
+def test_a_forked_child_has_connections_of_its_own(archive: PostgresArchive) -> None:
+    commit(archive, "r1", [said("parent")])
+    child = os.fork()
+    if child == 0:
+        try:
+            commit(archive, "r2", [said("child")])
+            os._exit(0 if archive.load("r1") == [said("parent")] else 1)
+        finally:
+            os._exit(2)
+    commit(archive, "r3", [said("parent again")], session="t")
+    assert os.waitpid(child, 0)[1] == 0
+    assert archive.load("r2") == [said("child")]
+
+
+def test_a_newer_schema_and_a_server_that_is_not_there_are_refused_with_advice(postgres: Server) -> None:
+    PostgresArchive(postgres.url, schema="newer").close()
+    newer = PostgresArchive(postgres.url, schema="newer")
+
+    def raised() -> Iterator:
+        yield "INSERT INTO schema_version (version) VALUES (99)", ()
+
+    newer._database.run(raised)
+    newer.close()
+    with pytest.raises(trimtab.ArchiveError, match="version 99.*update trimtab"):
+        PostgresArchive(postgres.url, schema="newer")
+    with pytest.raises(trimtab.ArchiveError, match="closed"):
+        newer.history()
+
+
+def test_an_address_opens_the_archive_and_hides_its_password(postgres: Server) -> None:
+    archive = open_archive(postgres.url)
+    assert isinstance(archive, PostgresArchive)
+    archive.close()
+    archive._database._url = "postgresql://me:secret@host/db"
+    assert archive._database.place == "postgresql://host/db"
