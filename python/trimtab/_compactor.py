@@ -14,7 +14,7 @@ from ._budget import Budget, Terms
 from ._counter import Counter, scan
 from ._drive import Outside, arun, run
 from ._envelope import wrap
-from ._errors import NothingToCompactError, PlanError, SummaryError
+from ._errors import ArchiveError, NothingToCompactError, PlanError, SummaryError
 from ._flow import Compaction, Job, check, compaction, summary_in
 from ._gate import STUCK, Fitted, Gate, When
 from ._log import log
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from ._messages import Message, Provider
     from ._plan import Plan
     from ._stats import Stats
-    from .archive import Archive
+    from .archive import Archive, Past
+    from .archive.recall import Recall
     from .events import Event
     from .hooks import PreCompact
     from .summarize import Answer, Ask, Summarizer, Writer
@@ -339,6 +340,30 @@ class Compactor:
             ArchiveError: the archive knows no such ref.
         """
         return self.archive.load(ref)
+
+    def recall_tool(self, *, limit: int = 5) -> Recall:
+        """A tool with which the model looks up what was summarized away in this session.
+
+        ``definition(provider)`` goes into the request's tools; calling the tool with a call's input answers it.
+
+        Raises:
+            ArchiveError: an archive of one's own that cannot search.
+        """
+        if not hasattr(self.archive, "recall_tool"):
+            raise ArchiveError(f"{type(self.archive).__name__} cannot search: it has no recall_tool")
+        tool: Recall = self.archive.recall_tool(self.session, limit=limit)
+        return tool
+
+    def history(self, limit: int | None = 10) -> list[Past]:
+        """The compactions of this session, the latest first.
+
+        Raises:
+            ArchiveError: an archive of one's own that has none.
+        """
+        if not hasattr(self.archive, "history"):
+            raise ArchiveError(f"{type(self.archive).__name__} has no history")
+        past: list[Past] = self.archive.history(self.session, limit=limit)
+        return past
 
     def pin(self, what: Message | str) -> None:
         """Keeps a message, or every message that holds a text, verbatim from now on, in this session.

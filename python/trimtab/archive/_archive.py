@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from . import _read, _retain, _search, _write
 from ._async import AsyncArchive
 from ._chain import restored, verify
 from ._json import dumped
 from ._sql import named, stamp
+from .recall import Recall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -166,6 +167,15 @@ class SqlArchive:
         message: dict[str, Any] = json.loads(self._database.run(lambda: _search.fetch(number, session), write=False))
         return message
 
+    def recall_tool(self, session: str, *, limit: int = 5) -> Recall:
+        """A tool with which the model looks up what was summarized away: its definition, and what answers its calls.
+
+        Args:
+            session: whose messages it finds.
+            limit: most messages that a query shows.
+        """
+        return Recall(self, session, limit)
+
     def verify(self, session: str | None = None) -> list[Fault]:
         """Derives every digest and the hash chain anew; where they do not fit what was stored. Empty if all is well.
 
@@ -234,6 +244,12 @@ class SqlArchive:
     def close(self) -> None:
         """Lets go of what is held open."""
         self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class _Undone(Exception):  # noqa: N818 - no error: it takes a transaction back

@@ -116,6 +116,8 @@ def fetch(number: int, session: str | None) -> Steps[str]:
     Raises:
         ArchiveError: there is none of that id.
     """
+    if not 0 <= number < 2**63:  # what a model makes up need not be a number that databases have
+        raise ArchiveError(f"no archived message {number}")
     rows = yield (
         (
             "SELECT m.body FROM message_archive a JOIN messages m ON m.id = a.original_message"

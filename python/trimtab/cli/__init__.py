@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Never
 
 from .. import __version__
 from .._errors import ArchiveError, Error, SummaryError
-from . import compact, count, plan, restore, truncate, validate
+from . import archive, compact, count, plan, restore, truncate, validate
 from ._say import warn
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ EXAMPLES = """examples:
   trimtab validate smaller.json
   make 2>&1 | trimtab truncate --category head-tail --tokens 4k
   trimtab restore REF -o original.json
+  trimtab archive search parser migration
 
 exit codes: 0 done, 1 the answer is no, 64 usage, 65 bad input, 69 no summary,
   74 output or archive, 130 interrupted
@@ -54,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"trimtab {__version__}")
     top.add_argument("--debug", action="store_true", help="show the traceback of an error")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
-    for verb in (count, plan, compact, validate, truncate, restore):
+    for verb in (count, plan, compact, validate, truncate, restore, archive):
         verb.add(verbs)
     return top
 

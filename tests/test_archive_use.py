@@ -1,0 +1,239 @@
+"""An archive in use: the agent looks things up, pins stay, secrets stay out, and the command line shows it all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import trimtab
+from archives import KINDS, commit, opened, said
+from transcripts import transcript
+from trimtab.archive import MemoryArchive
+from trimtab.archive.redact import secrets
+from trimtab.archive.sqlite import SqliteArchive
+from trimtab.cli import main
+
+MODEL = "claude-sonnet-4-5"
+SECRET = "sk-" + "a1B2" * 8
+
+
+def talk() -> list[dict]:
+    return transcript(" ".join("u:60 a:90" for _ in range(30)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_recall_tool_finds_what_was_summarized_away_and_reads_it(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    archive = opened(kind, tmp_path, request.getfixturevalue("postgres").url if kind == "postgres" else None)
+    messages = talk()
+    messages[3] = {"role": "assistant", "content": "the flag is called xylophone-mode \ud800"}
+    with trimtab.Compactor(MODEL, archive=archive, session="s") as cm:
+        done = cm.compact(messages, target=0.3)
+        commit(archive, "other", [said("xylophone of another session")], session="t")
+        assert messages[3] not in done.messages
+        recall = cm.recall_tool()
+        found = recall({"query": "what was the xylophone flag"})
+        assert "assistant, archived" in found
+        assert "xylophone-mode" in found
+        assert "another session" not in found
+        number = int(found[1 : found.index("]")])
+        whole = recall(json.dumps({"message": number}))
+        assert json.loads(whole) == {"role": "assistant", "content": "the flag is called xylophone-mode ?"}
+        assert [past.ref for past in cm.history()] == [done.ref]
+
+
+def test_whatever_a_model_calls_recall_with_is_answered() -> None:
+    recall = MemoryArchive().recall_tool("s")
+    for asked in (
+        {},
+        {"query": ""},
+        {"query": 3},
+        {"message": True},
+        "[]",
+        "not json",
+        {"message": 10**30},
+        {"message": -1},
+    ):
+        assert recall(asked)
+    assert "no archived message 7" in recall({"message": 7})
+    assert "any of these words" in recall({"query": "x"})
+
+
+def test_a_long_message_is_cut_in_its_middle() -> None:
+    archive = MemoryArchive()
+    commit(archive, "r", [said("begin " + "middle " * 9_000 + "end")])
+    recall = archive.recall_tool("s")
+    (hit,) = archive.search("begin")
+    answer = recall({"message": hit.id})
+    assert len(answer) < 20_100
+    assert answer.startswith('{"role": "user", "content": "begin')
+    assert answer.endswith('end"}')
+    assert "characters left out" in answer
+
+
+def test_the_tools_definition_has_each_providers_shape() -> None:
+    recall = MemoryArchive().recall_tool("s")
+    schemas = [
+        recall.definition("anthropic")["input_schema"],
+        recall.definition("openai_chat")["function"]["parameters"],
+        recall.definition("openai_responses")["parameters"],
+        recall.definition("bedrock")["toolSpec"]["inputSchema"]["json"],
+        recall.definition("gemini")["functionDeclarations"][0]["parameters"],
+    ]
+    assert all(schema == schemas[0] for schema in schemas)
+    assert set(schemas[0]["properties"]) == {"query", "message"}
+    with pytest.raises(ValueError, match="unknown provider"):
+        recall.definition("x")
+
+
+def test_an_archive_of_ones_own_that_cannot_search_says_so() -> None:
+    class Own:
+        def close(self) -> None: ...
+
+    cm = trimtab.Compactor(MODEL, archive=Own())
+    with pytest.raises(trimtab.ArchiveError, match="Own cannot search"):
+        cm.recall_tool()
+    with pytest.raises(trimtab.ArchiveError, match="Own has no history"):
+        cm.history()
+
+
+def test_pins_of_a_named_session_are_there_again(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    with trimtab.Compactor(MODEL, archive=url, session="s") as cm:
+        cm.pin(talk()[4])
+    with trimtab.Compactor(MODEL, archive=url, session="s") as again, trimtab.Compactor(MODEL, archive=url) as other:
+        assert 4 in again.plan(talk(), target=0.3).zone().keep
+        assert 4 not in other.plan(talk(), target=0.3).zone().keep
+
+
+def test_a_session_that_was_compacted_meanwhile_is_a_conflict_and_nothing_changes(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    other = trimtab.Compactor(MODEL, archive=url, session="s")
+
+    def overtaken(_: trimtab.Ask) -> str:
+        other.compact(talk(), target=0.4)
+        return "too late"
+
+    messages = talk()
+    with pytest.raises(trimtab.ConflictError, match="compacted by somebody else"):
+        trimtab.Compactor(MODEL, archive=url, session="s", summarizer=overtaken).compact(messages, target=0.3)
+    assert messages == talk()
+    assert len(other.history()) == 1
+
+
+def test_what_is_redacted_is_neither_stored_nor_summarized(tmp_path: Path) -> None:
+    asked = []
+
+    def writer(ask: trimtab.Ask) -> str:
+        asked.append(ask)
+        return "a summary"
+
+    messages = talk()
+    for n in (2, 58):
+        messages[n] = {"role": "user", "content": [{"type": "text", "text": f"my key is {SECRET}"}]}
+    path = tmp_path / "a.db"
+    with trimtab.Compactor(MODEL, archive=f"sqlite:///{path}", redact=secrets, summarizer=writer) as cm:
+        done = cm.compact(messages, target=0.3)
+        assert done.messages[-2] is messages[58], "what stays is not changed"
+        back = cm.restore(done.ref)
+    assert back[2]["content"][0]["text"] == "my key is [REDACTED]"
+    assert [b for n, b in enumerate(back) if n not in {2, 58}] == [
+        m for n, m in enumerate(messages) if n not in {2, 58}
+    ]
+    assert SECRET not in json.dumps([*asked[0].messages, *asked[0].after])
+    assert SECRET.encode() not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "AKIA" + "Q" * 16,
+        "ghp_" + "x" * 36,
+        "github_pat_" + "x" * 30,
+        "xoxb-" + "1" * 20,
+        SECRET,
+        "AIza" + "y" * 35,
+        "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.c2lnbmF0dXJl",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
+    ],
+)
+def test_secrets_that_tell_what_they_are_are_taken_out(secret: str) -> None:
+    assert secrets(f"before {secret} after") == "before [REDACTED] after"
+
+
+def test_a_text_without_secrets_is_left_alone() -> None:
+    text = "risk-free sk-8 tasks, AKIA, https://host/path:80@x ghp_short"
+    assert secrets(text) == text
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    Path("s.json").write_text(json.dumps(talk()))
+    assert main(["compact", "s.json", "-o", "o.json", "--target", "0.4", "--session", "work"]) == 0
+    with SqliteArchive(tmp_path / "archive.db") as archive:
+        commit(archive, "second", [said("about xylophones")], session="play", summary="x")
+    return tmp_path
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    """What a command prints."""
+    capsys.readouterr()
+    assert main(["archive", *words]) == code
+    return capsys.readouterr().out
+
+
+def test_the_command_line_lists_shows_searches_and_verifies(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    listed = told(capsys, "list")
+    assert [line.split()[0] for line in listed.splitlines()] == ["work", "play", "2"]
+    assert "2 sessions, 2 compactions" in listed
+    as_json = json.loads(told(capsys, "list", "--json"))
+    assert [session["id"] for session in as_json["sessions"]] == ["work", "play"]
+    (past,) = json.loads(told(capsys, "show", "work", "--json"))
+    assert told(capsys, "show", "work").startswith(past["ref"])
+    left = told(capsys, "show", past["ref"]).splitlines()
+    assert len(left) == past["messages_removed"] + 1
+    assert len(json.loads(told(capsys, "show", past["ref"], "--json"))) == past["messages_removed"]
+    assert told(capsys, "search", "xylophones").startswith("second [")
+    assert json.loads(told(capsys, "search", "xylophones", "--session", "work", "--json", code=1)) == []
+    assert told(capsys, "verify") == "all is as it was stored: 2 compactions\n"
+    assert json.loads(told(capsys, "verify", "play", "--json")) == []
+    told(capsys, "show", "nothing", code=74)
+    told(capsys, "verify", "nothing", code=74)
+
+
+def test_the_command_line_finds_what_was_changed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with SqliteArchive(home / "archive.db") as archive:
+        archive._database._db.execute("UPDATE compaction_events SET summary_content = 'y' WHERE id = 'second'")
+    assert "session play, compaction 1 (second): the event" in told(capsys, "verify", code=1)
+    assert len(json.loads(told(capsys, "verify", "--json", code=1))) == 1
+
+
+def test_what_is_exported_is_all_of_it(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (line,) = told(capsys, "export", "work").splitlines()
+    assert json.loads(line)["messages"] == talk()
+    told(capsys, "export", "work", "-o", "work.jsonl")
+    assert Path("work.jsonl").read_text() == line + "\n"
+    told(capsys, "export", "nothing", code=74)
+
+
+def test_what_may_go_goes_and_no_more(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--older-than, --keep, --max-size or --forget" in _error(capsys, "prune", code=64)
+    _error(capsys, "prune", "--older-than", "soon", code=64)
+    _error(capsys, "prune", "--max-size", "big", code=64)
+    assert told(capsys, "prune", "--keep", "0", "--dry-run") == "would remove 1 compactions, 1 messages (47 bytes)\n"
+    assert told(capsys, "prune", "--older-than", "1d", "--max-size", "1GB").startswith("removed 0 compactions")
+    gone = json.loads(told(capsys, "prune", "--keep", "0", "--json"))
+    assert gone["events"] == ["second"], "the summary of work is in use"
+    told(capsys, "prune", "--forget", "work")
+    assert [line.split()[0] for line in told(capsys, "list").splitlines()] == ["play", "1"]
+
+
+def _error(capsys: pytest.CaptureFixture[str], *words: str, code: int) -> str:
+    capsys.readouterr()
+    assert main(["archive", *words]) == code
+    return capsys.readouterr().err
