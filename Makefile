@@ -24,6 +24,8 @@ help:            ## the targets
 	$(BIN)/pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[dev]"
 	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --python-version 3.12 --only-binary=:all: \
 		--dest .venv/wheels "ctok==1.3.0"
+	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --no-binary=:all: \
+		--dest .venv/wheels "claude-agent-sdk==0.2.187"
 	@touch $@
 
 demo: .venv/wheel ## compact a recorded session and show what happened

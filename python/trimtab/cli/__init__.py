@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Never
 
 from .. import __version__
 from .._errors import ArchiveError, Error, SummaryError
-from . import archive, compact, count, plan, restore, truncate, validate
+from . import archive, compact, count, plan, rescue, restore, truncate, validate
 from ._say import warn
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"trimtab {__version__}")
     top.add_argument("--debug", action="store_true", help="show the traceback of an error")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
-    for verb in (count, plan, compact, validate, truncate, restore, archive):
+    for verb in (count, plan, compact, validate, truncate, restore, archive, rescue):
         verb.add(verbs)
     return top
 

@@ -1,0 +1,91 @@
+"""A compacted Claude Code session as a file that it resumes: a fork with ids of its own; the original is only read."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from .._envelope import unwrap
+from .._errors import MessageError
+from ._chain import ROLES
+from ._records import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._messages import Message
+
+_SHARED = ("isSidechain", "userType", "entrypoint", "cwd", "version", "gitBranch")
+"""What every line of a session says again."""
+
+
+def fork(
+    source: bytes,
+    messages: Sequence[Message],
+    *,
+    tokens_before: int,
+    tokens_after: int,
+    now: datetime | None = None,
+) -> tuple[str, str]:
+    """A session file that begins with a compaction and goes on with these messages.
+
+    Args:
+        source: the original session file.
+        messages: the compacted list, in the Messages shape.
+        tokens_before: tokens of the list that was compacted.
+        tokens_after: tokens of ``messages``.
+        now: when it was compacted; the clock's time where None.
+
+    Returns:
+        The new session's id, and the file's text: a boundary, the summary as Claude Code marks its own, and the rest.
+
+    Raises:
+        MessageError: the source is no Claude Code session, or the messages are not of the Messages shape.
+    """
+    lines = [record.value for record in parse(source)[0] if isinstance(record.value, dict)]
+    spoken = [line for line in lines if line.get("type") in ROLES and not line.get("isSidechain")]
+    if not spoken:
+        raise MessageError("no line of a Claude Code session in it", hint="only such a session can be forked")
+    if not messages or messages[0].get("role") != "user":
+        raise MessageError("a session begins with a user message", path="messages[0]", index=0)
+    session, when = str(uuid.uuid4()), now or datetime.now(UTC)
+    shared = {name: spoken[-1][name] for name in _SHARED if name in spoken[-1]} | {"sessionId": session}
+    models = [line["message"].get("model") for line in spoken if isinstance(line.get("message"), dict)]
+    model = next((name for name in reversed(models) if isinstance(name, str) and name != "<synthetic>"), "unknown")
+    metadata = {"trigger": "manual", "preTokens": tokens_before, "postTokens": tokens_after}
+    boundary = {"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "isMeta": False}
+    entries: list[dict[str, Any]] = [{**boundary, "level": "info", "compactMetadata": metadata}]
+    entries += [_entry(message, model) for message in messages]
+    entries[1] |= {"isCompactSummary": True}  # readers begin anew here, also where nothing was summarized
+    if _is_summary(messages[0]):
+        entries[1] |= {"isVisibleInTranscriptOnly": True}
+    parent = None
+    for number, entry in enumerate(entries):
+        name = str(uuid.uuid4())
+        stamp = (when + timedelta(milliseconds=number)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        entry |= {"parentUuid": parent, **shared, "uuid": name, "timestamp": stamp, "isSidechain": False}
+        parent = name
+    return session, "".join(f"{json.dumps(entry)}\n" for entry in entries)
+
+
+def _entry(message: Message, model: str) -> dict[str, Any]:
+    """The line of a message; a response has what the API's have."""
+    role = message.get("role")
+    if role not in ROLES:
+        raise MessageError(f"a Claude Code session has no role {role!r}", hint="compact it in the Messages shape")
+    if role == "user":
+        return {"type": "user", "message": dict(message)}
+    content = message["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    response = {"id": f"msg_{uuid.uuid4().hex}", "type": "message", "model": model, "stop_reason": None}
+    usage = {"input_tokens": 0, "output_tokens": 0}
+    return {"type": "assistant", "message": {**message, **response, "content": blocks, "usage": usage}}
+
+
+def _is_summary(message: Message) -> bool:
+    content = message.get("content")
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
+        content = content[0].get("text")
+    return isinstance(content, str) and unwrap(content) is not None
