@@ -71,7 +71,7 @@ sdks: .venv/dev ## releases of the summarizers' clients, each through the matrix
 bench-claude-rates: .venv/dev ## the estimate that stands in for Claude's vocabularies: its errors by repository
 	@$(BIN)/python rust/core/data/claude_rates.py $(ARGS)
 
-claude: .venv/dev ## Claude's encodings beside ctok: MB/s, ratios, differences
+bench-claude: .venv/dev ## Claude's encodings beside ctok: MB/s, ratios, differences
 	@$(BIN)/python benches/claude.py $(ARGS)
 
 claude: .venv/dev ## a million generated texts, counted as by ctok
@@ -85,3 +85,10 @@ startup: .venv/dev ## what an import and the first calls cost
 
 clean:           ## everything that was built
 	rm -rf .venv dist target
+
+.PHONY: bench-plan requirements
+bench-plan: .venv/dev ## deciding on a million messages, beside a plain partition and LangChain's search
+	@$(BIN)/python benches/plan.py $(ARGS)
+
+requirements: .venv/dev ## docs/requirements.md: each requirement with the case or test that shows it
+	@$(BIN)/python tests/conformance/table.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ._ledger import Zone
@@ -73,7 +74,7 @@ def decide(
         return _plan(draft, policy, target, (), f"compaction would not make it smaller: {floor}")
     reached = plan.tokens_after <= target
     reason = _words(plan) if reached else f"{_words(plan)}; not to the target: {_floor(draft, policy, target)}"
-    return _plan(draft, policy, target, edits, reason)
+    return replace(plan, reason=reason)
 
 
 def zones(
@@ -117,13 +118,18 @@ def _zoned(draft: Draft, policy: Policy, target: int, window: int, *, urgent: bo
         edit = policy.emergency.edit(draft, leaving)
         yield from [edit] if edit else []
         return
-    pruned = tuple(policy.prune.edits(draft, leaving)) if policy.prune else ()
+    prune = policy.prune
+    rows = prune.select(draft, leaving) if prune else draft.array(())
+    gain = prune.gain(draft, rows) if prune else 0
     zone = policy.summarize.zone(draft, leaving, whole=policy.parity) if policy.summarize else None
-    if pruned and (zone is None or _after(draft, pruned) <= target):
-        yield from pruned
+    if prune and gain and (zone is None or draft.total - gain <= target):
+        yield from prune.edits(rows)
         return
     if zone:
-        yield from _staying(draft, pruned, zone)
+        if prune and gain:  # what leaves anyway need not be pruned
+            stays = ~draft.mask(range(zone.start, zone.stop))
+            stays[list(zone.keep)] = True
+            yield from prune.edits(rows[stays[draft.owner[rows]]])
         yield zone
 
 
@@ -135,19 +141,6 @@ def _leaving(draft: Draft, policy: Policy, zone: NDArray[np.uint8]) -> NDArray[n
         if leaving.any():
             leaving |= zone == Zone.SUMMARY
     return leaving
-
-
-def _staying(draft: Draft, edits: Iterable[Edit], zone: Summarize) -> Iterable[Edit]:
-    """The edits of rows that do not leave anyway."""
-    kept = set(zone.keep)
-    for edit in edits:
-        if isinstance(edit, Prune):
-            owners = draft.owner[list(edit.rows)]
-            rows = tuple(
-                row for row, m in zip(edit.rows, owners, strict=True) if not zone.start <= m < zone.stop or m in kept
-            )
-            if rows:
-                yield Prune(rows, edit.text)
 
 
 def _plan(draft: Draft, policy: Policy, target: int, edits: tuple[Edit, ...], reason: str) -> Plan:
@@ -169,18 +162,20 @@ def _after(draft: Draft, edits: tuple[Edit, ...]) -> int:
     total = draft.total
     zone = next((edit for edit in edits if isinstance(edit, Summarize | Drop)), None)
     if zone:
-        kept = sum(int(draft.cost[m]) for m in zone.keep)
+        kept = int(draft.cost[draft.array(zone.keep)].sum())
         total += kept - int(draft.cost[zone.start : zone.stop].sum()) + draft.frame
         total += zone.max_tokens if isinstance(zone, Summarize) else 0
     for edit in edits:
         match edit:
             case Prune(rows):
-                total -= int((draft.tokens[list(rows)] - draft.placeholder).sum())
+                total -= int((draft.tokens[draft.array(rows)] - draft.placeholder).sum())
             case Truncate(rows, most):
-                total -= int((draft.tokens[list(rows)] - most).clip(min=0).sum())
+                total -= int((draft.tokens[draft.array(rows)] - most).clip(min=0).sum())
             case Cut(rows, most, unit):
-                length = getattr(draft.ledger, unit)[list(rows)]
-                total -= int((draft.tokens[list(rows)] * (length - most).clip(min=0) // length.clip(min=1)).sum())
+                length = getattr(draft.ledger, unit)[draft.array(rows)]
+                total -= int(
+                    (draft.tokens[draft.array(rows)] * (length - most).clip(min=0) // length.clip(min=1)).sum()
+                )
             case _:
                 pass
     return total

@@ -181,7 +181,7 @@ def configured(section: str, values: Mapping[str, Any], policy: Policy | None = 
         15
     """
     table = _section(section)
-    known = [*table.keys, *([table.chooser] if table.chooser else [])]
+    known = keys(section)
     for name in values:
         if name not in known:
             raise _wrong(f"unknown key {name!r} in {section!r}; known are {', '.join(known)}")

@@ -15,7 +15,7 @@ from .._ledger import Kind, Role, RowFlag
 from ._sizes import PLACEHOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -103,14 +103,21 @@ class Draft:
         if len(self.kind):
             compaction = self.kind[np.minimum(first, len(self.kind) - 1)] == Kind.COMPACTION
         leads = ((self.role == Role.SYSTEM) | compaction) & ~self.summarized
-        others = np.flatnonzero(~leads)
-        return int(others[0]) if len(others) else self.messages
+        return self.messages if leads.all() else int(leads.argmin())
 
-    def mask(self, messages: Iterable[int]) -> NDArray[np.bool_]:
+    def mask(self, messages: Sequence[int]) -> NDArray[np.bool_]:
         """True at each of these messages."""
         found = np.zeros(self.messages, dtype=bool)
-        found[list(messages)] = True
+        if isinstance(messages, range):
+            found[messages.start : messages.stop] = True
+        else:
+            found[list(messages)] = True
         return found
+
+    @staticmethod
+    def array(positions: Sequence[int]) -> NDArray[np.int64]:
+        """Positions as an array, to index with."""
+        return np.fromiter(positions, dtype=np.int64, count=len(positions))
 
     @cached_property
     def summarized(self) -> NDArray[np.bool_]:
@@ -158,10 +165,16 @@ class Draft:
 
     def requests(self) -> NDArray[np.int64]:
         """Messages in which the user says something, ascending: no results, no summary of ours."""
-        spoken = np.isin(self.kind, (Kind.TEXT, Kind.IMAGE, Kind.DOCUMENT))
-        empty = (self.flags & (RowFlag.BLANK | RowFlag.SUMMARY)) != 0
-        silent = ((self.kind == Kind.TEXT) & empty) | self.summarized[self.owner]
-        return np.unique(self.owner[spoken & ~silent & (self.role[self.owner] == Role.USER)])
+        return self._requests
+
+    @cached_property
+    def _requests(self) -> NDArray[np.int64]:
+        kind = self.kind
+        rows = (kind == Kind.TEXT) & ((self.flags & (RowFlag.BLANK | RowFlag.SUMMARY)) == 0)
+        rows |= (kind == Kind.IMAGE) | (kind == Kind.DOCUMENT)
+        spoken = np.zeros(self.messages, dtype=bool)
+        spoken[self.owner[rows]] = True
+        return np.flatnonzero(spoken & (self.role == Role.USER) & ~self.summarized)
 
     def instructions(self) -> NDArray[np.int64]:
         """System messages behind the head."""

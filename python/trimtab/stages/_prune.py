@@ -82,12 +82,21 @@ class PruneResults:
         found: NDArray[np.int64] = rows
         return found
 
-    def edits(self, draft: Draft, leaving: NDArray[np.bool_]) -> Iterator[Edit]:
-        """What is done to the rows selected, if it gains enough."""
-        rows = self.select(draft, leaving)
-        if not len(rows) or (self.minimum and int(draft.tokens[rows].sum()) <= self.minimum):
+    def gain(self, draft: Draft, rows: NDArray[np.int64]) -> int:
+        """Tokens that the rows have less once it is done to them; 0 where that is below the minimum."""
+        held = draft.tokens[rows]
+        if not len(rows) or (self.minimum and int(held.sum()) <= self.minimum):
+            return 0
+        if self.first is None:
+            return int((held - draft.placeholder).sum())
+        length = getattr(draft.ledger, self.unit)[rows].astype("int64")
+        return int((held * (length - self.first).clip(min=0) // length.clip(min=1)).sum())
+
+    def edits(self, rows: NDArray[np.int64]) -> Iterator[Edit]:
+        """What is done to the rows."""
+        if not len(rows):
             return
-        positions = tuple(int(row) for row in rows)
+        positions = tuple(rows.tolist())
         if self.first is None:
             yield Prune(positions, self.placeholder)
         else:

@@ -51,7 +51,7 @@ class SummarizeZone:
         if not len(gone):
             return None
         start, stop = draft.head, int(gone[-1]) + 1
-        keep = tuple(int(m) for m in (~leaving[start:stop]).nonzero()[0] + start)
+        keep = tuple(((~leaving[start:stop]).nonzero()[0] + start).tolist())
         replaced = int(draft.cost[gone].sum())
         limit = self.max_tokens if whole else min(self.max_tokens, max(replaced // 3, 1))
         return Summarize(start, stop, limit, keep)

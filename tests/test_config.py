@@ -1,0 +1,88 @@
+"""Configuration: the documents' keys, from code, files and the environment, onto their presets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trimtab
+from trimtab import config
+from trimtab.policies import POLICIES
+
+
+@pytest.mark.parametrize("section", sorted(config.SECTIONS))
+def test_a_key_set_to_its_default_changes_nothing(section: str) -> None:
+    policy = POLICIES[config.SECTIONS[section].policy]
+    values = {key: config.value(section, key) for key in config.keys(section)}
+    assert config.configured(section, values) == policy
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "says"),
+    [
+        ("agentpg", {"preserve_last_m": 1}, "unknown key 'preserve_last_m' in 'agentpg'; known are strategy, trigger"),
+        ("agentpg", {"strategy": "x"}, "unknown strategy 'x'; known are hybrid, summarization"),
+        ("agentpg", {"trigger": 1.5}, "trigger must be above 0 and at most 1, got 1.5"),
+        ("agentpg", {"target_tokens": 200_000}, "target_tokens must be less than max_tokens_for_model"),
+        ("agent", {"compaction_keep_recent": "six"}, "compaction_keep_recent must be non-negative, got 'six'"),
+        ("compaction", {"auto": "no"}, "auto must be true or false, got 'no'"),
+        ("sven", {}, "unknown section 'sven'; known are spec09, goat, agentpg, agent, compaction"),
+    ],
+)
+def test_a_wrong_key_or_value_names_itself_and_the_allowed_ones(section: str, values: Any, says: str) -> None:
+    with pytest.raises(trimtab.Error, match=config.ConfigError.words) as raised:
+        config.configured(section, values)
+    assert says in str(raised.value)
+
+
+def test_code_rules_over_the_environment_over_the_file_over_the_preset(tmp_path: Path) -> None:
+    file = tmp_path / "sven.yaml"
+    file.write_text(
+        "agent:\n  max_tool_rounds: 30\n  compaction_threshold: 0.7\n  compaction_keep_recent: 9\n"
+        "  tool_result_token_cap: 100\n"
+    )
+    environ = {"TRIMTAB_AGENT_COMPACTION_KEEP_RECENT": "11", "TRIMTAB_AGENT_TOOL_RESULT_TOKEN_CAP": "200"}
+    policy = config.load(file, environ=environ, tool_result_token_cap=300)
+    found = [config.value("agent", key, policy) for key in config.keys("agent")]
+    assert dict(zip(config.keys("agent"), found, strict=True)) == {
+        "compaction_strategy": "structured",
+        "compaction_threshold": 0.7,
+        "compaction_keep_recent": 11,
+        "tool_result_token_cap": 300,
+        "compaction_overhead_reserve": 0.1,
+    }
+
+
+def test_toml_and_yaml_say_the_same(tmp_path: Path) -> None:
+    toml, yaml = tmp_path / "a.toml", tmp_path / "a.yml"
+    toml.write_text("[compaction]\nauto = false\nprotect = 100\n")
+    yaml.write_text("compaction:\n  auto: false\n  protect: 100\n")
+    assert config.load(toml, environ={}) == config.load(yaml, environ={})
+    assert not config.load(toml, environ={}).trigger.auto
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.toml", "x ="), ("a.yaml", "a: ["), ("a.yaml", "3"), ("a.ini", ""), ("a.toml", "[other]")]
+)
+def test_a_file_that_cannot_be_read_as_one_is_an_error_of_ours(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(config.ConfigError):
+        config.load(tmp_path / name, environ={})
+    with pytest.raises(config.ConfigError):
+        config.load(tmp_path / "none.toml", environ={})
+
+
+@pytest.mark.parametrize("scenario", sorted(config.SCENARIOS))
+def test_every_recommended_setting_is_one_that_the_keys_take(scenario: str) -> None:
+    section, values = config.SCENARIOS[scenario]
+    policy = config.configured(section, values)
+    assert {key: config.value(section, key, policy) for key in values} == values
+
+
+def test_a_switch_turns_its_stage_off_and_on_again() -> None:
+    off = config.configured("agentpg", {"preserve_tool_outputs": True})
+    assert off.prune is None
+    assert config.configured("agentpg", {"preserve_tool_outputs": False}, off).prune == POLICIES["agentpg"].prune
+    assert config.choices("strategy") == ["hybrid", "summarization"]

@@ -1,0 +1,229 @@
+"""The gate before a call: nothing below the trigger, a valid smaller list above it, and what calls were charged."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import transcripts
+import trimtab
+from trimtab import events, hooks
+from trimtab._messages import text_of, whole_calls
+from trimtab.policies import POLICIES
+from trimtab.summarize import Function, Limits
+
+MODEL = "claude-sonnet-4-5"
+
+
+def talk(rounds: int = 24) -> list[Any]:
+    return transcripts.transcript(" ".join(f"u:{30 + n} a:20+c{n} r{n}:150 a:25" for n in range(rounds)) + " u:9")
+
+
+def made(policy: Any = "default", **options: Any) -> trimtab.Compactor:
+    return trimtab.Compactor(MODEL, policy=policy, **{"window": 8_000, "max_output": 1_000} | options)
+
+
+def test_below_the_trigger_the_very_same_list_comes_back() -> None:
+    messages = talk(3)
+    fitted = made().fit(messages, system="rules")
+    assert fitted.messages is messages
+    assert fitted.request == {"messages": messages, "system": "rules"}
+    assert fitted.compaction is None
+    assert not fitted.reason
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_above_the_trigger_each_preset_gives_a_smaller_valid_list(name: str) -> None:
+    messages = talk()
+    cm = made(replace(POLICIES[name], trigger=replace(POLICIES[name].trigger, window=None, rules=False)))
+    moment: Any = cm.policy.trigger.when[0]
+    fitted = cm.fit(messages, when=moment)
+    if fitted.compaction is None:
+        assert name.startswith("agentpg")  # 40,000 tokens are protected there, and no compaction touches them
+        assert "nothing can leave" in fitted.reason
+        return
+    assert fitted.messages is not messages
+    assert fitted.compaction.tokens_after < fitted.compaction.tokens_before
+    assert not trimtab.validate(fitted.messages, provider="anthropic")
+    assert asyncio.run(made(cm.policy).afit(messages, when=moment)).messages == fitted.messages
+
+
+def test_auto_off_switches_every_automatic_path_off() -> None:
+    for name, policy in POLICIES.items():
+        off = replace(policy, trigger=replace(policy.trigger, auto=False))
+        messages = talk()
+        for when in ("before_call", "after_step", "after_tool_batch", "after_run", "on_overflow"):
+            assert made(off).fit(messages, when=when).messages is messages, name
+
+
+def test_a_moment_that_there_is_not_is_named() -> None:
+    with pytest.raises(ValueError, match="when must be one of before_call"):
+        made().fit([], when="sometimes")  # type: ignore[arg-type]
+
+
+def test_usage_in_any_providers_form_is_learned_from() -> None:
+    cm = made("sven", window=200_000)
+    messages = talk(2)
+    cm.fit(messages)
+    counted = cm._gate.seen
+    cm.record({"prompt_tokens": 2 * counted, "completion_tokens": 7})
+    assert cm._gate.factor == pytest.approx(1.2)
+    cm.record({"input_tokens": counted, "cache_read_input_tokens": counted, "output_tokens": 1})
+    assert cm._gate.factor == pytest.approx(0.8 * 1.2 + 0.4)
+    with pytest.raises(ValueError, match="names no tokens"):
+        cm.record({"total": 3})
+
+
+def test_what_a_step_was_charged_triggers_seed_004() -> None:
+    cm = trimtab.Compactor("gpt-4o", policy="opencode", window=100_000, max_output=32_000)
+    messages = transcripts.transcript("u:40 " + "a:60 u:60 " * 20, "openai_chat")
+    cm.record({"input_tokens": 68_000, "output_tokens": 0})
+    assert cm.fit(messages, when="after_step").compaction is None
+    cm.record({"input_tokens": 68_001, "output_tokens": 0})
+    fitted = cm.fit(messages, when="after_step")
+    assert fitted.compaction is not None
+    assert [m["role"] for m in fitted.messages[:2]] == ["user", "assistant"]
+    assert fitted.messages[0]["content"] == "What did we do so far?"
+
+
+def test_a_failed_summary_never_raises_out_of_the_gate_and_rests_after_three_rounds() -> None:
+    def fails(_: object) -> str:
+        raise RuntimeError("down")
+
+    messages = talk()
+    strict = replace(POLICIES["default"], fallback=("error",))
+    cm = made(strict, summarizer=Function(fails, limits=Limits(tries=1)))
+    for _ in range(3):
+        assert "down" in cm.fit(messages).reason
+    assert not cm.fit(messages).reason  # the breaker is open: the model is not asked again
+    with pytest.raises(trimtab.SummaryError, match="down"):
+        cm.compact(messages)
+
+
+def test_events_are_told_in_the_presets_order_with_their_payloads() -> None:
+    for name in ("spec09", "goat", "sven"):
+        told: list[Any] = []
+        cm = made(name, listeners=[told.append], session="s1", window=11_000)
+        cm.fit(talk(), turn=3, when="after_tool_batch" if name == "sven" else "before_call")
+        assert tuple(e.name for e in told if isinstance(e, events.Step)) == cm.policy.order
+        for event in told:
+            if isinstance(event, events.CompactBoundary):
+                body = event.payload()
+                assert body["subtype"] == "compact_boundary"
+                assert body["compact_metadata"]["trigger"] == "auto"
+                assert body["session_id"] == "s1"
+                assert len(body["uuid"]) == 36
+            if isinstance(event, events.ContextCompacted):
+                assert event.payload()["turn"] == 3
+                assert str(event).startswith("[sven:context:compacted:structured] ")
+                assert str(event).endswith(" tokens (tool round 3)")
+
+
+def test_a_hook_adds_context_and_instructions_to_what_a_model_is_asked() -> None:
+    asked: list[Any] = []
+
+    def write(ask: Any) -> str:
+        asked.append(ask)
+        return "a summary"
+
+    cm = made(
+        "goat",
+        summarizer=Function(write),
+        pre_compact=lambda _: hooks.Verdict(instructions="the tests", context="branch: main"),
+    )
+    cm.compact(talk())
+    words = asked[0].render().text
+    assert "the tests" in words
+    assert "branch: main" in words
+    assert asked[0].model == "claude-haiku-4-5-20251001"
+
+
+def test_calls_of_an_answer_that_was_cut_are_taken_out_before_the_budget_is_looked_at() -> None:
+    cut = {"type": "tool_use", "id": "t1", "name": "f", "input_raw": '{"a": 1'}
+    whole = {"type": "tool_use", "id": "t2", "name": "f", "input": {"a": 1}}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "a"}, cut, whole]}
+    assert whole_calls(answer)["content"] == [answer["content"][0], whole]
+    messages = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": [{"type": "text", "text": "a"}, cut]},
+    ]
+    fitted = made("goat", window=200_000).fit(messages, when="on_length")
+    assert fitted.messages[-1] == {"role": "assistant", "content": [{"type": "text", "text": "a"}]}
+    chat = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a"'}}
+    assert whole_calls({"role": "assistant", "content": "a", "tool_calls": [chat]}) == {
+        "role": "assistant",
+        "content": "a",
+    }
+
+
+def test_statistics_say_which_messages_stay_and_why() -> None:
+    messages = [{**message, "id": str(n)} for n, message in enumerate(talk(20))]
+    messages[2]["is_preserved"] = True
+    found = made("agentpg", window=200_000).stats(messages)
+    assert found.messages == len(messages)
+    assert found.total == sum(found.tokens.values())
+    assert found.groups["compactable"] == ()
+    assert not found.due
+    tight = replace(
+        POLICIES["agentpg"], keep=replace(POLICIES["agentpg"].keep, keepers=POLICIES["agentpg"].keep.keepers[1:])
+    )
+    found = made(tight, window=200_000).stats(messages)
+    assert len(found.groups["recent"]) >= 10
+    assert 2 in found.groups["preserved"]
+    assert set(found.kept) | set(found.groups["compactable"]) == set(range(len(messages)))
+
+
+def test_a_tools_output_is_cut_by_the_category_of_the_tool() -> None:
+    cm = made("sven")
+    log = "".join(f"line {n}\n" for n in range(5_000))
+    shell, grep = cm.take("shell", log), cm.take("grep", log)
+    assert shell.startswith("line 0\n")
+    assert "line 4999" in shell
+    assert "line 4999" not in grep
+    assert "omitted" in shell
+    assert cm.take("shell", "short") == "short"
+    assert made().take("shell", log) is log
+
+
+def test_a_zone_larger_than_its_summarizer_is_summarized_whole_in_parts() -> None:
+    import threading
+
+    facts = ("FACT-AT-THE-START", "FACT-IN-THE-MIDDLE", "FACT-AT-THE-END")
+    messages: list[Any] = []
+    for n in range(400):
+        fact = {3: facts[0], 200: facts[1], 380: facts[2]}.get(n, "")
+        messages += [
+            {"role": "user", "content": f"step {n} {fact} " + "words " * 60},
+            {"role": "assistant", "content": f"did {n} " + "more words " * 60},
+        ]
+    seen: list[str] = []
+    running, most, lock = 0, 0, threading.Lock()
+
+    def write(ask: Any) -> str:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+            seen.append(ask.render().text)
+        found = [fact for fact in facts if fact in seen[-1]]
+        with lock:
+            running -= 1
+        return "summary " + " ".join(found)
+
+    cm = trimtab.Compactor("gpt-4o", summarizer=Function(write), window=6_000, max_output=500)
+    done = cm.compact(messages, target=2_000)
+    assert len(seen) > 10
+    assert all(any(fact in text for text in seen) for fact in facts)
+    assert all(fact in (done.summary or "") for fact in facts)
+    assert most <= 4
+    assert cm.restore(done.ref or "") == messages
+    again = asyncio.run(
+        trimtab.Compactor("gpt-4o", summarizer=Function(write), window=6_000, max_output=500).acompact(
+            messages, target=2_000
+        )
+    )
+    assert again.summary == done.summary
+    assert "FACT" in text_of(done.messages[0].get("content"))

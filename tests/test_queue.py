@@ -1,0 +1,106 @@
+"""Compaction as a task of the session: queued, answered first, a pivot afterwards; and pruning that only marks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import trimtab
+from trimtab import queue
+from trimtab.summarize import Function, Limits
+
+
+def said(id: str, role: str, text: str, **info: Any) -> dict[str, Any]:
+    return {"info": {"id": id, "role": role, **info}, "parts": [{"type": "text", "text": text}]}
+
+
+def ran(id: str, call: str, output: str, tool: str = "bash") -> dict[str, Any]:
+    state = {"status": "completed", "input": {}, "output": output, "time": {}, "attachments": []}
+    return {
+        "info": {"id": id, "role": "assistant"},
+        "parts": [{"type": "tool", "callID": call, "tool": tool, "state": state}],
+    }
+
+
+def opened(messages: list[Any], write: Any = lambda _: "what was done") -> queue.Queue:
+    writer = Function(write, limits=Limits(tries=1))
+    cm = trimtab.Compactor("gpt-4o", provider="openai_chat", policy="opencode", summarizer=writer)
+    return queue.Queue(cm, messages, clock=lambda: 7)
+
+
+LONG = [said(f"m{n}", ("user", "assistant")[n % 2], f"{n} " + "words " * 80, finish="stop") for n in range(12)]
+
+
+def test_a_marker_is_answered_by_a_summary_that_is_the_pivot() -> None:
+    held = opened([*LONG])
+    assert held.run() is None
+    marker = held.enqueue(auto=True)
+    assert held.pending() is marker
+    done = held.run()
+    assert done
+    assert done.summary == "what was done"
+    assert held.pending() is None
+    assert [m["info"]["role"] for m in held.visible()] == ["user", "assistant", "user"]
+    assert [m["content"] for m in held.prompt()] == [
+        "What did we do so far?",
+        "what was done",
+        "Continue if you have next steps",
+    ]
+    assert held.messages[: len(LONG)] == LONG
+
+
+def test_a_manual_compaction_does_not_go_on_by_itself() -> None:
+    held = opened([*LONG])
+    held.enqueue(auto=False)
+    held.run()
+    assert [m["info"]["role"] for m in held.visible()] == ["user", "assistant"]
+
+
+def test_a_failed_pass_leaves_the_history_and_does_not_go_on() -> None:
+    def fails(_: object) -> str:
+        raise RuntimeError("down")
+
+    held = opened([*LONG], fails)
+    held.enqueue(auto=True)
+    held.run()
+    assert held.messages[-1]["info"]["error"]
+    assert held.visible() == held.messages
+    assert held.pending() is not None
+
+
+def test_pruning_marks_old_results_and_keeps_what_they_said() -> None:
+    big = "x" * 400_000
+    messages = [
+        said("u0", "user", "t"),
+        ran("a0", "c0", big),
+        ran("a1", "c1", big, "skill"),
+        said("u1", "user", "t"),
+        ran("a2", "c2", big),
+        said("u2", "user", "t"),
+    ]
+    held = opened(messages)
+    assert held.prune() == ("c0",)
+    assert held.messages[1]["parts"][0]["state"]["output"] == big
+    assert held.messages[1]["parts"][0]["state"]["time"] == {"compacted": 7}
+    (cleared,) = [m for m in held.prompt() if m.get("tool_call_id") == "c0"]
+    assert cleared["content"] == "[Old tool result content cleared]"
+    assert held.prune() == ()
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ("prompt is too long: 213462 tokens > 200000 maximum", "ContextOverflowError"),
+        ({"type": "error", "error": {"code": "context_length_exceeded"}}, "ContextOverflowError"),
+        ('{"error": {"message": "input exceeds the context window of this model"}}', "ContextOverflowError"),
+        ("Too many requests: token limit exceeded for this minute", "APIError"),
+        (ValueError("no"), "APIError"),
+        (None, "APIError"),
+    ],
+)
+def test_a_refusal_for_length_is_told_from_any_other(error: object, kind: str) -> None:
+    from trimtab._overflow import kind_of
+
+    assert kind_of(error) == kind
+    assert kind_of(error, 413) == "ContextOverflowError"
