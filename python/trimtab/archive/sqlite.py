@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .._errors import ArchiveError
 from ._archive import SqlArchive
-from ._migrate import migrate
+from ._migrate import migrate, migrations
 from ._sql import Dialect, Many, T
 
 if TYPE_CHECKING:
@@ -108,7 +108,9 @@ class SqliteDatabase:
         try:
             self._db = self._connect()
             try:
-                self._run(self._migrate, write=True)
+                [(version,)] = self._db.execute("PRAGMA user_version")
+                if version != max(migrations("sqlite")):  # those who only open wait for no writer
+                    self._run(self._migrate, write=True)
                 mode = "WAL" if self._driver.version >= FIXED else "DELETE"
                 list(self._db.execute(f"PRAGMA journal_mode = {mode}"))  # last: another program's file stays as it is
             except BaseException:
