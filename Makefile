@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help demo test lint sessions summaries sdks startup bench-count bench-claude claude claude-rates reliability record clean
+.PHONY: help demo test lint sessions summaries sdks startup bench-count bench-bill bench-claude claude claude-rates reliability record clean
 
 help:            ## the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1 - /'
@@ -60,6 +60,9 @@ summaries: .venv/dev ## what the offline summarizer keeps, beside simpler extrac
 bench-count: .venv/rivals ## counting beside tiktoken and four others: MB/s, ratios, mismatches
 	@$(BIN)/python benches/count.py $(ARGS)
 	@$(BIN)/python benches/calls.py
+
+bench-bill: .venv/dev ## counts beside what providers charged, in every shared session
+	@$(BIN)/python benches/bill.py
 
 record: .venv/dev ## the example session, recorded anew on the repository as it is
 	@$(BIN)/python examples/record.py

@@ -25,6 +25,7 @@ FLOORS = {
         "_messages",
         "_overflow",
         "_usage",
+        "_meter",
         "_ledger",
         "_envelope",
         "_shapes",

@@ -21,6 +21,7 @@ class Terms:
         cache_write: charged for what a cache took.
         answered: charged for the answer.
         factor: what a counted token came to on average, once calls have been charged.
+        beyond: charged for the last call beyond what it was counted as, and still there.
     """
 
     window: int
@@ -34,11 +35,12 @@ class Terms:
     cache_write: int = 0
     answered: int = 0
     factor: float = 1.0
+    beyond: int = 0
 
     @property
     def counted(self) -> float:
         """The messages, as calls were charged for them."""
-        return self.messages * self.factor
+        return self.messages * self.factor + self.beyond
 
     @property
     def sent(self) -> int:

@@ -19,6 +19,7 @@ from ._flow import Compaction, Job, check, compaction, summary_in
 from ._gate import STUCK, Fitted, Gate, When
 from ._log import log
 from ._messages import whole_calls
+from ._meter import Meter
 from ._models import Model
 from ._models import known as known_models
 from ._policy import Policy
@@ -104,6 +105,7 @@ class Compactor:
         self._model = self._windowed(known, window, max_output)
         self.model = model if isinstance(model, str) else model.name
         self._counter = self._policy.counter.counter() if self._policy.counter else Counter.for_model(known)
+        self._meter = Meter.of(known, self._counter)
         self._reserve = max_output or min(self._model.max_output, self._policy.trigger.output)
         self._provider = _shape(provider)
         self.session = uuid4().hex if session is None else session
@@ -157,14 +159,31 @@ class Compactor:
         """Tokens of tool definitions, by the policy's own estimate where it has one."""
         estimate = self._policy.counter
         if estimate is None or not isinstance(tools, list | tuple):
-            return overhead(self._counter, tools=tools)
+            return overhead(self._counter, tools=tools) - overhead(self._counter)
         return estimate.overhead(tools)
 
     def explain(self, messages: Sequence[Message] | None = None, *, system: object = None, tools: object = None) -> str:
         """Every term of the budget, a line each, and how the messages stand to it."""
         tokens = self._scan(messages).total if messages is not None else None
         lines = [f"model          {self.model}", f"counted by     {self._counter.explain()}"]
-        return "\n".join([*lines, self.budget(system=system, tools=tools).explain(tokens)])
+        learned = [self._meter.explain()] if self._meter.anchor else []
+        return "\n".join([*lines, self.budget(system=system, tools=tools).explain(tokens), *learned])
+
+    def count(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> int:
+        """Tokens of the next call's prompt: what the last one was charged, and the count of what came since.
+
+        Before the first ``record``, and once the beginning of the list has changed, it is the count alone.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text that is sent beside the messages.
+            tools: tool definitions.
+
+        Raises:
+            MessageError: a message cannot be read.
+        """
+        beside = overhead(self._counter, system=system, tools=tools)
+        return self._meter.count(messages, self._shaped(messages), beside)
 
     def plan(
         self,
@@ -283,11 +302,11 @@ class Compactor:
         messages = self._moment(messages, when, turn)
         job = self._due(messages, system, tools, when)
         if job is None:
-            return self._fitted(messages, system, None)
+            return self._fitted(messages, system, tools, None)
         try:
-            return self._fitted(messages, system, run(compaction(job), self._outside))
+            return self._fitted(messages, system, tools, run(compaction(job), self._outside))
         except (SummaryError, NothingToCompactError) as error:
-            return self._resting(messages, system, error)
+            return self._resting(messages, system, tools, error)
 
     async def afit(
         self,
@@ -302,11 +321,11 @@ class Compactor:
         messages = self._moment(messages, when, turn)
         job = self._due(messages, system, tools, when)
         if job is None:
-            return self._fitted(messages, system, None)
+            return self._fitted(messages, system, tools, None)
         try:
-            return self._fitted(messages, system, await arun(compaction(job), self._outside))
+            return self._fitted(messages, system, tools, await arun(compaction(job), self._outside))
         except (SummaryError, NothingToCompactError) as error:
-            return self._resting(messages, system, error)
+            return self._resting(messages, system, tools, error)
 
     def record(self, usage: object) -> None:
         """Tells what the last call was charged: the next ``fit`` starts from it.
@@ -318,6 +337,8 @@ class Compactor:
             ValueError: it names no tokens of a prompt.
         """
         self._gate.record(usage, self._policy)
+        if self._policy.counter is None:
+            self._meter.record(usage)
 
     def take(self, tool: str, output: str) -> str:
         """A tool's output as it is to enter the transcript: cut as the policy says for tools of its kind."""
@@ -413,6 +434,9 @@ class Compactor:
             return None
         ledger = self._scan(messages)
         terms = self._gate.terms(self._terms(ledger.total, system, tools), self._policy)
+        if self._policy.counter is None:
+            counted = terms.messages + terms.system + terms.tools
+            terms = replace(terms, beyond=self.count(messages, system=system, tools=tools) - counted)
         over = when in trigger.when and (trigger.fires(terms) or when == "on_overflow")
         if not over and not tidy:
             return None
@@ -430,22 +454,24 @@ class Compactor:
         urgent = self._policy.trigger.endangers(terms)
         return lambda: self._decide(ledger, messages, target, policy, urgent=urgent)
 
-    def _fitted(self, messages: Sequence[Message], system: object, done: Compaction | None) -> Fitted:
+    def _fitted(self, messages: Sequence[Message], system: object, tools: object, done: Compaction | None) -> Fitted:
         kept = messages
         if done is not None:
             self._gate.done(done)
             self._remember(done)
             kept = done.messages
+            if self._policy.counter is None:
+                self.count(kept, system=system, tools=tools)  # what is sent is what will be charged
         key = "input" if self._provider == "openai_responses" else "messages"
         request = {key: kept, **({"system": system} if system is not None else {})}
         done_now = done if done is not None and done.ref is not None else None
         return Fitted(kept, request, done_now, done.reason if done is not None and done_now is None else "")
 
-    def _resting(self, messages: Sequence[Message], system: object, error: Exception) -> Fitted:
+    def _resting(self, messages: Sequence[Message], system: object, tools: object, error: Exception) -> Fitted:
         """The same list, where the policy says that a failure is an error: an automatic one is logged, not raised."""
         log.warning("automatic compaction failed: %s", error)
         self._gate.stuck += 1
-        return replace(self._fitted(messages, system, None), reason=str(error))
+        return replace(self._fitted(messages, system, tools, None), reason=str(error))
 
     def _remember(self, done: Compaction) -> None:
         """Knows a summary again that stands without its envelope."""
@@ -455,8 +481,10 @@ class Compactor:
             self._gate.known.extend(self._scan([message]).digest_of(0) for message in placed)
 
     def _scan(self, messages: Sequence[Message]) -> Ledger:
-        provider = self._provider or _core.detect(messages) or self._model.provider
-        return scan(messages, self._counter, provider)
+        return scan(messages, self._counter, self._shaped(messages))
+
+    def _shaped(self, messages: Sequence[Message]) -> Provider:
+        return cast("Provider", self._provider or _core.detect(messages) or self._model.provider)
 
     def _aim(self, target: float | None, system: object, tools: object) -> Callable[[Ledger], int]:
         """How many tokens a transcript is brought to."""

@@ -1,6 +1,6 @@
 """How providers write a request into a prompt: tokens around texts, by generation of model.
 
-Each number was read off recorded requests and the tokens that providers charged for them; `docs/claude-counts.md` has
+Each number was read off recorded requests and the tokens that providers charged for them; `docs/request-counts.md` has
 the method and the errors. To correct one, change it here, or give a ``Model`` a ``Prompt`` of your own.
 """
 

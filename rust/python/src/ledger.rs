@@ -160,6 +160,11 @@ impl Ledger {
         hex(&self.columns.digest())
     }
 
+    /// What the first messages say, as 32 hexadecimal digits: the digest of a transcript of these alone.
+    fn digest_until(&self, messages: usize) -> String {
+        hex(&self.columns.digest_until(messages))
+    }
+
     /// What one message says, as 32 hexadecimal digits.
     ///
     /// Raises:

@@ -148,6 +148,12 @@ impl Ledger {
         digest(self.digests.as_flattened())
     }
 
+    /// Digest of the first `messages` of them.
+    #[must_use]
+    pub fn digest_until(&self, messages: usize) -> [u8; 16] {
+        digest(self.digests[..messages.min(self.digests.len())].as_flattened())
+    }
+
     /// Puts the messages of `tail` behind these: what was read is not read again.
     ///
     /// # Errors

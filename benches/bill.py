@@ -1,0 +1,90 @@
+"""Counts beside what providers charged, in every shared session; ``make bench-bill``.
+
+First the next prompt of each tool loop of Claude Code, forecast from the calls before it alone: the last charge, and
+the count of what came since. Then every recorded compaction: what the library says at that moment, beside what the
+agent wrote down (``preTokens``) and, as agents often have no such number, the last prompt that was charged.
+"""
+
+from __future__ import annotations
+
+import csv
+import statistics
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import trimtab
+from trimtab._meter import Meter
+from trimtab._usage import Usage
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared" / "data"
+MODEL = "claude-sonnet-4-5"  # for files that name none
+
+
+def segments(path: Path) -> list[trimtab.Transcript]:
+    """A session's prompts: what stood before each compaction, and what stands at the end."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    ends = [at for at, line in enumerate(lines) if b'"compact_boundary"' in line]
+    found = (trimtab.read(b"".join(lines[:end]), format="claude_code") for end in (*ends, len(lines)) if end)
+    return [transcript for transcript in found if transcript.usage]
+
+
+def loops(transcript: trimtab.Transcript) -> list[int]:
+    """Tokens that the forecast of each tool loop was off, with the prompt's."""
+    meter, off = Meter.of(transcript.model or MODEL), []
+    for charged in transcript.usage:
+        forecast = meter.count(transcript.messages[: charged.before], transcript.provider)
+        if meter.is_loop:
+            off.append((forecast - charged.prompt, charged.prompt))
+        meter.record(Usage(charged.prompt, charged.output))
+    return off
+
+
+def family(transcript: trimtab.Transcript) -> str:
+    """Which of Claude's vocabularies the model's id tells."""
+    return trimtab.Model.named(transcript.model or MODEL).prompt.encoding
+
+
+def compactions() -> None:
+    """A row for each compaction, as a Markdown table."""
+    print("|  | agent | model | preTokens | last prompt | trimtab | off |")
+    print("|---|---|---|---|---|---|---|")
+    errors = []
+    with (SHARED / "compactions.csv").open(encoding="utf-8", newline="") as file:
+        for number, row in enumerate(csv.DictReader(file), 1):
+            path, line = SHARED / "transcripts" / row["raw_file"], int(row["line"])
+            before = b"".join(path.read_bytes().splitlines(keepends=True)[: line - 1])
+            found = trimtab.read(before, format="codex" if row["raw_file"].startswith("codex") else "claude_code")
+            said = Meter.read(found, found.model or MODEL).count(found.messages, found.provider)
+            pre, last = int(row["preTokens"] or 0), int(row["last_prompt_tokens"])
+            off = f"{100 * (said - pre) / pre:+.1f} %" if pre else ""
+            errors += [abs(said - pre) / pre] if pre else []
+            cells = (number, found.format, found.model or "", f"{pre:,}" if pre else "", f"{last:,}", f"{said:,}", off)
+            print("|", " | ".join(map(str, cells)), "|")
+    print(
+        f"\n{len(errors)} with preTokens: median {100 * statistics.median(errors):.2f} %, max {100 * max(errors):.1f} %"
+    )
+
+
+def main() -> int:
+    if not SHARED.is_dir():
+        print(f"skipped: there are no shared sessions at {SHARED.relative_to(ROOT.parent)}")
+        return 0
+    errors: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for path in sorted((SHARED / "transcripts" / "claude-code").rglob("*.jsonl")):
+        for transcript in segments(path):
+            errors[family(transcript)] += loops(transcript)
+    print("next prompt in tool loops, forecast from earlier calls only")
+    for name, found in sorted(errors.items()):
+        percent = sorted(100 * abs(off) / charged for off, charged in found)
+        near = 100 * sum(abs(off) <= 3 for off, _ in found) / len(found)
+        middle, high = statistics.median(percent), percent[int(0.95 * len(percent))]
+        print(f"  {name}: {len(found):,} loops, median {middle:.3f} %, p95 {high:.3f} %, within 3 tokens {near:.0f} %")
+    print()
+    compactions()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""Counts that start from what was charged."""
+
+import statistics
+
+import pytest
+
+import trimtab
+from transcripts import transcript
+from trimtab import Compactor, Counter, Model, read
+from trimtab._meter import ENOUGH, MAJORITY, Meter
+from trimtab._usage import Usage
+
+SONNET = "claude-sonnet-4-6"
+
+
+def turns(count):
+    """Prompts of a tool loop, each with one more call and its result."""
+    messages = transcript("u:9 " + " ".join(f"c{n} r{n}:{20 + 7 * n}" for n in range(1, count + 1)))
+    return [messages[: 1 + 2 * n] for n in range(count + 1)]
+
+
+def charge(messages, model, more=0):
+    """What a provider would charge, were the grammar all that there is."""
+    return Usage(int(Counter.for_model(model).per_message(messages).sum()) + more)
+
+
+def test_the_next_prompt_is_the_last_charge_and_the_count_of_what_came_since():
+    meter, prompts = Meter.of(SONNET), turns(3)
+    assert meter.count(prompts[0]) == charge(prompts[0], SONNET).prompt
+    meter.record({"input_tokens": 3, "cache_read_input_tokens": 20_000, "cache_creation_input_tokens": 7})
+    grown = charge(prompts[1], SONNET).prompt - charge(prompts[0], SONNET).prompt
+    assert meter.count(prompts[1]) == 20_010 + grown
+    assert "20,010  charged for the first 1 messages" in meter.explain()
+
+
+def test_a_change_of_what_was_sent_drops_the_anchor():
+    meter, prompts = Meter.of(SONNET), turns(3)
+    meter.count(prompts[1])
+    meter.record(charge(prompts[1], SONNET, 5_000))
+    changed = [{"role": "user", "content": "something else"}, *prompts[2][1:]]
+    assert meter.count(changed) == charge(changed, SONNET).prompt
+    assert meter.count(prompts[2]) == charge(prompts[2], SONNET).prompt + 5_000
+    assert meter.count(prompts[0]) == charge(prompts[0], SONNET).prompt, "a list cut behind the anchor"
+
+
+def test_the_vocabulary_is_the_one_that_the_charges_are_of():
+    odd, meter, off = "claude-opus-4-8", Meter.of(SONNET), []
+    for messages in turns(MAJORITY + 4):
+        forecast, charged = meter.count(messages), charge(messages, odd)
+        off.append(forecast - charged.prompt)
+        meter.record(charged)
+    assert all(off[1 : MAJORITY + 1])
+    assert not any(off[MAJORITY + 1 :])
+    assert meter.counters[0].engine.endswith("claude-new")
+
+
+def test_a_vocabulary_that_never_was_closer_is_counted_no_more():
+    meter = Meter.of(SONNET)
+    for messages in turns(12):
+        meter.count(messages)
+        meter.record(charge(messages, SONNET))
+    assert [counter.engine.rsplit(" ", 1)[-1] for counter in meter.counters] == ["claude-old"]
+
+
+def test_an_offset_is_learned_only_where_turns_agree_on_it():
+    for extra, learned in ((lambda n: -19, -19), (lambda n: 100 * (n == 3), 0), (lambda n: -n * n, 0)):
+        meter, more = Meter.of(SONNET), 0
+        for n, messages in enumerate(turns(ENOUGH + 3)):
+            meter.count(messages)
+            more += extra(n)
+            meter.record(charge(messages, SONNET, more))
+        assert meter.offset == learned
+
+
+def test_an_answer_with_hidden_thinking_is_what_its_output_was_charged():
+    thinking = {"type": "thinking", "thinking": "", "signature": "s" * 4_000}
+    call = {"type": "tool_use", "id": "a", "name": "Read", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "one"}
+    messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": [thinking, call]}]
+    messages.append({"role": "user", "content": [result]})
+    results = int(Counter.for_model(SONNET).per_message(messages)[2])
+    meter = Meter.of(SONNET)
+    meter.count(messages[:1])
+    meter.record(Usage(1_000, output=777))
+    assert meter.count(messages) == 1_000 + 777 + results
+    meter.count(messages[:1])
+    meter.record(Usage(1_000, output=1))  # a placeholder: less than the call alone
+    assert meter.count(messages) == 1_000 + int(Counter.for_model(SONNET).per_message(messages)[1:].sum())
+
+
+def test_a_compactor_goes_by_what_was_charged():
+    cm, messages = Compactor(SONNET, window=20_000, max_output=2_000), transcript("u " + "u:40 a:40 " * 40 + "u")
+    assert cm.count(messages) == trimtab.count(messages, model=SONNET)
+    assert cm.fit(messages).messages is messages
+    counted = cm.count(messages)
+    cm.record({"input_tokens": counted + 12_000, "output_tokens": 5})  # tools that nobody told of
+    longer = [*messages, *transcript("a:9 u:9")]
+    assert cm.count(longer) > counted + 12_000
+    assert "charged for the first" in cm.explain(longer)
+    fitted = cm.fit(longer)
+    assert fitted.compaction is not None
+    assert len(fitted.messages) < len(longer)
+
+
+def test_a_session_file_calibrates_itself(tmp_path):
+    assert Model.named(SONNET).prompt.encoding == "claude-old"
+    found = read("examples/session.jsonl")
+    assert Meter.read(found, SONNET).anchor is None or found.usage
+
+
+@pytest.mark.shared
+def test_the_next_prompt_of_every_shared_session_is_known(shared):
+    off = []
+    for path in sorted((shared / "data" / "transcripts" / "claude-code").rglob("*.jsonl")):
+        found = read(path)
+        meter = Meter.of(found.model or SONNET)
+        for charged in found.usage:
+            forecast = meter.count(found.messages[: charged.before], found.provider)
+            if meter.is_loop:
+                off.append(100 * abs(forecast - charged.prompt) / charged.prompt)
+            meter.record(Usage(charged.prompt, charged.output))
+    assert len(off) > 1_000
+    assert statistics.median(off) <= 0.02
+    assert sorted(off)[int(0.95 * len(off))] <= 0.3
