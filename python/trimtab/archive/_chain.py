@@ -101,7 +101,7 @@ def _faults(event: Row, rows: list[Row]) -> list[str]:
     if content is not None:  # the first archives had no chain
         try:
             same = Event.of(event, tuple(digest for _, digest in rows)).digest() == content
-        except (ValueError, TypeError) as error:
+        except (ArchiveError, ValueError, TypeError) as error:
             faults.append(f"the event cannot be read: {error}")
         else:
             if not same:

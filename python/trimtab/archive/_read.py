@@ -50,8 +50,15 @@ def _past(*row: Any) -> Past:
 
 
 def _ids(kept: object) -> tuple[int, ...]:
-    """Ids of a JSON list, as text or read already."""
-    found = json.loads(kept) if isinstance(kept, str) else kept
+    """Ids of a JSON list, as text or read already.
+
+    Raises:
+        ArchiveError: they cannot be read.
+    """
+    try:
+        found = json.loads(kept) if isinstance(kept, str) else kept
+    except ValueError as error:
+        raise ArchiveError(f"a stored list of ids is damaged: {error}; see trimtab archive verify") from error
     return tuple(found) if isinstance(found, list) else ()
 
 

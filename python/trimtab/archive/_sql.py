@@ -104,8 +104,15 @@ def stamp(moment: datetime) -> str:
 
 
 def moment(stored: str | datetime) -> datetime:
-    """A stored moment: text in SQLite, a timestamp in PostgreSQL."""
-    return stored.astimezone(UTC) if isinstance(stored, datetime) else datetime.fromisoformat(stored)
+    """A stored moment: text in SQLite, a timestamp in PostgreSQL.
+
+    Raises:
+        ArchiveError: it is none; the archive is damaged.
+    """
+    try:
+        return stored.astimezone(UTC) if isinstance(stored, datetime) else datetime.fromisoformat(stored)
+    except (ValueError, TypeError) as error:
+        raise ArchiveError(f"a stored time is damaged: {error}; see trimtab archive verify") from error
 
 
 def named(session: str) -> str:
