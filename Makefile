@@ -86,6 +86,24 @@ reliability: .venv/dev ## what befalls an archive: kills, full disks, cut lines,
 startup: .venv/dev ## what an import and the first calls cost
 	@$(BIN)/python benches/startup.py
 
+.PHONY: counts memory fuzz
+counts: .venv/dev ## 1,000,000 generated texts beside tiktoken
+	@$(BIN)/python -m pytest -m slow tests/test_counter_generated.py
+
+# The runner is what Cargo starts a test with.
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+RUNNER = CARGO_TARGET_$(shell echo $(HOST) | tr a-z- A-Z_)_RUNNER
+
+memory:          ## the engine's tests under AddressSanitizer, then under valgrind
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/asan \
+		cargo test -p trimtab-core --lib --target $(HOST) text::
+	$(RUNNER)="valgrind --quiet --error-exitcode=1" cargo test -p trimtab-core --lib text::
+
+fuzz:            ## a minute of each fuzz target; SECONDS=600 for more (cargo install cargo-fuzz)
+	cd fuzz && for target in $$(cargo fuzz list); do \
+		cargo fuzz run -s none $$target -- -max_total_time=$(or $(SECONDS),60) -max_len=400 -print_final_stats=1 || exit 1; \
+	done
+
 clean:           ## everything that was built
 	rm -rf .venv dist target
 

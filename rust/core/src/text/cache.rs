@@ -3,8 +3,8 @@
 //! | table | holds | bytes |
 //! |---|---|---|
 //! | near | any piece of at most 15 bytes: what was seen last, two to a place | 512 KB, so that it stays in a core's L2 |
-//! | far | pieces of at most 15 bytes that are no token, four to a place | 2 MB |
-//! | long | pieces of 16 to 59 bytes | 1 MB |
+//! | far | pieces of at most 15 bytes that are no token, four to a place | 4 MB |
+//! | long | pieces of 16 to 59 bytes | 2 MB |
 //! | longer | pieces of 60 to 123 bytes | 512 KB |
 //!
 //! A table is taken from the system as it fills, and goes when its thread ends. Each entry holds its piece, so that a
@@ -19,10 +19,10 @@ use super::tables::{Key, WITHOUT_COUNT, count_of};
 const NEAR: usize = 1 << 14;
 
 /// Places of the far table: four entries each.
-const FAR: usize = 1 << 15;
+const FAR: usize = 1 << 16;
 
 /// Places of the long table, and of the longer one.
-const LONG: usize = 1 << 14;
+const LONG: usize = 1 << 15;
 const LONGER: usize = 1 << 12;
 
 /// Longest piece that is remembered.

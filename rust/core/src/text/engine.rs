@@ -274,7 +274,7 @@ impl Worker {
         let (mut last, mut chars) = (0, 0); // the character before `at`, and how many there are since `start`
         while let Some(char) = char_at(piece, at) {
             if chars > 0 && (last | char.point) >= 0x80 && !cross.may(last, char.point, piece[at - 1], piece[at]) {
-                total += self.part(&piece[start..at], last, chars, start > 0);
+                total += self.part(&piece[start..at], last, chars, true);
                 (start, chars) = (at, 0);
             }
             (last, chars) = (char.point, chars + 1);

@@ -14,7 +14,7 @@ use super::tables::make::{Merges, bytes_of, make, merge, ranked};
 use super::vocabulary::{CL100K, O200K, Vocabulary};
 
 /// The patterns that are known, as files write them.
-const PATTERNS: [(&[&str], Scheme); 8] = [
+pub const PATTERNS: [(&[&str], Scheme); 8] = [
     (
         &[concat!(
             r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",

@@ -39,47 +39,49 @@ pub fn ends(tables: &Tables, piece: &[u8]) -> Vec<usize> {
 }
 
 /// Merges the pair of the lowest rank, the first of them, as long as there is one; `end` is told each token's end.
+///
+/// A pair is its rank and its place in one number, so that the least of them is found by a loop without a branch.
 #[inline]
 fn direct(tables: &Tables, piece: &[u8], mut end: impl FnMut(usize)) -> usize {
-    // A token's number, the rank of it with the next one, and where it ends.
-    let (mut tokens, mut ranks, mut stops) = ([0_u32; DIRECT], [NONE; DIRECT], [0_u8; DIRECT]);
-    let mut left = piece.len();
-    for at in 0..left {
+    const LAST: usize = DIRECT + 1; // behind the last token, and before the first
+    let length = piece.len();
+    let (mut tokens, mut pairs) = ([0_u32; DIRECT], [i32::MAX; DIRECT]);
+    let (mut next, mut before) = ([LAST as u8; LAST + 1], [LAST as u8; LAST + 1]);
+    let pair = |rank: u32, at: usize| if rank == NONE { i32::MAX } else { (rank << 6 | at as u32).cast_signed() };
+    for at in 0..length {
         tokens[at] = tables.byte(piece[at]);
-        stops[at] = at as u8 + 1;
     }
-    for at in 0..left - 1 {
-        ranks[at] = tables.merged_bytes(piece[at], piece[at + 1]);
+    for at in 1..length {
+        pairs[at - 1] = pair(tables.merged_bytes(piece[at - 1], piece[at]), at - 1);
+        (next[at - 1], before[at]) = (at as u8, at as u8 - 1);
     }
+    let mut left = length;
     loop {
-        let (mut at, mut rank) = (0, NONE);
-        for (n, &found) in ranks[..left - 1].iter().enumerate() {
-            if found < rank {
-                (at, rank) = (n, found);
-            }
+        let least = pairs[..length].iter().fold(i32::MAX, |least, &pair| least.min(pair));
+        if least == i32::MAX {
+            break;
         }
-        if rank == NONE {
-            stops[..left].iter().for_each(|&stop| end(usize::from(stop)));
-            return left;
-        }
-        tokens[at] = rank;
-        stops[at] = stops[at + 1];
-        tokens.copy_within(at + 2..left, at + 1);
-        ranks.copy_within(at + 2..left, at + 1);
-        stops.copy_within(at + 2..left, at + 1);
+        let least = least.cast_unsigned();
+        let at = least as usize % DIRECT;
+        let right = usize::from(next[at]);
+        tokens[at] = least >> 6;
+        pairs[right] = i32::MAX;
         left -= 1;
-        ranks[left - 1] = NONE;
-        if at + 1 < left {
-            ranks[at] = tables.merged(tokens[at], tokens[at + 1]);
-        }
-        if at > 0 {
-            ranks[at - 1] = tables.merged(tokens[at - 1], tokens[at]);
-        }
-        if left == 1 {
-            end(piece.len());
-            return 1;
+        next[at] = next[right];
+        let (former, latter) = (usize::from(before[at]), usize::from(next[at]));
+        before[latter] = at as u8;
+        pairs[at] = if latter == LAST { i32::MAX } else { pair(tables.merged(tokens[at], tokens[latter]), at) };
+        if former != LAST {
+            pairs[former] = pair(tables.merged(tokens[former], tokens[at]), former);
         }
     }
+    let mut at = 0;
+    for _ in 1..left {
+        at = usize::from(next[at]);
+        end(at);
+    }
+    end(length);
+    left
 }
 
 /// Where the tokens of `piece` end, by a heap of the pairs: time grows a little faster than the piece.

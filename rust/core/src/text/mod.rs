@@ -12,6 +12,8 @@ pub mod encoding;
 mod engine;
 pub mod envelope;
 pub mod estimate;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod load;
 mod merge;
 pub(crate) mod pool;

@@ -1,0 +1,62 @@
+//! What the fuzz targets need of the engine's inside; built for them alone.
+#![allow(missing_docs)]
+
+use std::collections::HashMap;
+
+use super::Encoding;
+pub use super::load::PATTERNS;
+pub use super::split::Scheme;
+use super::split::solid;
+use super::tables::make::{bytes_of, merge, ranked};
+
+pub const ENCODINGS: [Encoding; 2] = [Encoding::O200k, Encoding::Cl100k];
+
+fn all(text: &str, fill: impl Fn(usize, &mut [usize]) -> usize) -> Vec<usize> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < text.len() {
+        let mut ends = [0; 96];
+        let more = fill(at, &mut ends);
+        found.extend_from_slice(&ends[..more]);
+        at = ends[more - 1];
+    }
+    found
+}
+
+/// The scalar scanner's pieces.
+#[must_use]
+pub fn split(scheme: Scheme, text: &str) -> Vec<usize> {
+    all(text, |at, ends| scheme.fill_one_by_one(text.as_bytes(), at, ends))
+}
+
+/// The wide scanner's pieces.
+#[must_use]
+pub fn split_wide(scheme: Scheme, text: &str) -> Vec<usize> {
+    all(text, |at, ends| scheme.fill(text.as_bytes(), solid(text.as_bytes()), at, ends))
+}
+
+/// Merging as it is defined.
+pub struct Slow {
+    bytes: [u32; 256],
+    merges: HashMap<(u32, u32), u32>,
+}
+
+impl Slow {
+    /// # Panics
+    ///
+    /// Never: our vocabularies are whole.
+    #[must_use]
+    pub fn new(encoding: Encoding) -> Self {
+        let merges = ranked(encoding.vocabulary()).expect("each token is reached by merges");
+        Self { bytes: bytes_of(&merges.tokens).expect("each byte has a token"), merges: merges.table() }
+    }
+
+    #[must_use]
+    pub fn count(&self, encoding: Encoding, text: &str) -> usize {
+        let (mut total, mut start) = (0, 0);
+        for end in split(encoding.inside().scheme, text) {
+            total += merge(&text.as_bytes()[start..end], &self.bytes, &self.merges).len();
+            start = end;
+        }
+        total
+    }
+}
