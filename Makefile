@@ -71,7 +71,7 @@ record: .venv/dev ## the example session, recorded anew on the repository as it 
 sdks: .venv/dev ## releases of the summarizers' clients, each through the matrix of failures
 	$(BIN)/python -m pytest -s -m slow tests/test_summarize_sdks.py
 
-bench-claude-rates: .venv/dev ## the estimate that stands in for Claude's vocabularies: its errors by repository
+claude-rates: .venv/dev ## the estimate that stands in for Claude's vocabularies: its errors by repository
 	@$(BIN)/python rust/core/data/claude_rates.py $(ARGS)
 
 bench-claude: .venv/dev ## Claude's encodings beside ctok: MB/s, ratios, differences
