@@ -437,6 +437,63 @@ def test_a_local_server_needs_no_key(httpserver, monkeypatch: pytest.MonkeyPatch
     assert "The tests were mended." in done.messages[0]["content"]
 
 
+# --- zones that are too large ---
+
+
+def facts() -> list[dict]:
+    """A long talk with something to remember at its start, in its middle and near its end."""
+    messages = transcript(" ".join("u:200 a:200" for _ in range(40)), provider="anthropic")
+    for place, word in ((1, "FIRST-7319"), (31, "MIDDLE-5501"), (59, "LAST-9948")):
+        messages[place] = {"role": "assistant", "content": f"{messages[place + 2]['content']} {word}"}
+    return messages
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("path", ["compact", "acompact"])
+def test_a_zone_larger_than_the_summarizers_window_is_asked_for_in_parts(httpserver, kind: str, path: str) -> None:
+    dialect = DIALECTS[kind]
+    seen = loopback.serve(httpserver, dialect, [Reply(dialect.body("The tests were mended."))])
+    base = httpserver.url_for("").rstrip("/")
+    writer = WRITERS[kind]("some-model", base if kind == "anthropic" else f"{base}/v1", "k", window=9_000)
+    cm = trimtab.Compactor("gpt-5.5", provider="anthropic", summarizer=writer)
+    done = cm.compact(facts(), target=0.2) if path == "compact" else asyncio.run(cm.acompact(facts(), target=0.2))
+    assert done.summarizer == writer.name, done.reason
+    assert len(seen) > 3
+    assert done.usage["calls"] == len(seen), "all of them were charged"
+    sent = "\n".join(dialect.prompt(body)[1] for body in seen)
+    assert all(word in sent for word in ("FIRST-7319", "MIDDLE-5501", "LAST-9948"))
+    assert "[Summary of part 1 of" in dialect.prompt(seen[-1])[1]
+
+
+def test_a_part_that_fails_is_paid_for_and_the_offline_one_steps_in() -> None:
+    def writer(asked: Ask) -> Answer:
+        failed = any("MIDDLE" in json.dumps(message) for message in asked.messages)
+        return Answer("" if failed else "went well", usage={"calls": 1})
+
+    cm = trimtab.Compactor("gpt-5.5", summarizer=Function(writer, window=9_000))
+    done = cm.compact(facts(), target=0.2)
+    assert done.summarizer == "offline"
+    assert done.usage["calls"] >= 3
+    assert done.usage == asyncio.run(cm.acompact(facts(), target=0.2)).usage
+
+
+def test_parts_are_asked_for_a_few_at_a_time() -> None:
+    now, most, lock = 0, 0, threading.Lock()
+
+    def writer(_: Ask) -> str:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.05)
+        with lock:
+            now -= 1
+        return "went well"
+
+    trimtab.Compactor("gpt-5.5", summarizer=Function(writer, window=6_000)).compact(facts(), target=0.2)
+    assert 1 < most <= 4
+
+
 # --- names ---
 
 

@@ -192,6 +192,32 @@ except KeyboardInterrupt:
     assert all(gone(pid) for pid in found)
 
 
+def test_ctrl_c_ends_all_the_parts_of_a_large_zone(tmp_path: Path) -> None:
+    code = f"""
+import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
+import trimtab
+from transcripts import transcript
+from trimtab.summarize import Command
+command = Command([{program(tmp_path, HANGS.replace("sys.argv[1]", "sys.argv[1] + str(os.getpid())"))!r},
+    {str(tmp_path / "pids-")!r}], window=5_000)
+messages = transcript({" ".join("u:200 a:200" for _ in range(40))!r})
+try:
+    trimtab.Compactor("gpt-5.5", summarizer=command).compact(messages, target=0.2)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    end = time.monotonic() + 30
+    while len(files := [f for f in tmp_path.glob("pids-*") if f.suffix != ".new"]) < 4 and time.monotonic() < end:
+        time.sleep(0.02)
+    assert len(files) == 4
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert out == "interrupted\n"
+    assert all(gone(pid) for file in files for pid in pids(file))
+    assert len([*tmp_path.glob("pids-*")]) == 4, "no further one was begun"
+
+
 def test_no_thread_is_left_behind_by_one_that_answers(tmp_path: Path) -> None:
     before = threading.active_count()
     compacted(Command([program(tmp_path, "sys.stdin.read()\nprint('fine')")]))

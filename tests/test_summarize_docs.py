@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import trimtab
+from test_summarize_sdks import RELEASES
 from trimtab import summarize
 from trimtab.summarize import Limits
 
@@ -35,6 +36,12 @@ def test_its_numbers_and_names_are_the_defaults() -> None:
         assert name in DOCS
     assert all(f"trimtab[{name}]" in DOCS for name in ("anthropic", "openai"))
     assert trimtab.SummaryError.__name__ in DOCS
+
+
+def test_the_releases_that_it_names_are_those_that_are_tried() -> None:
+    named = re.search(r"stands below: anthropic\n(.*?); openai (.*?)\.\n", DOCS, flags=re.S)
+    both = (("anthropic", named[1]), ("openai", named[2]))
+    assert [f"{package}=={release}" for package, text in both for release in text.split(", ")] == RELEASES
 
 
 def test_its_commands_are_ones_that_the_command_line_takes() -> None:

@@ -111,9 +111,16 @@ def poisoned(text: str, provider: str) -> list[dict]:
         if message.get("role") == "tool" or "output" in message:
             message["output" if "output" in message else "content"] = text
             return messages
-        for block in message.get("content") if isinstance(message.get("content"), list) else []:
+        blocks = message.get("content", message.get("parts"))
+        for block in blocks if isinstance(blocks, list) else []:
             if block.get("type") == "tool_result":
                 block["content"] = text
+                return messages
+            if "toolResult" in block:
+                block["toolResult"]["content"] = [{"text": text}]
+                return messages
+            if "functionResponse" in block:
+                block["functionResponse"]["response"] = {"output": text}
                 return messages
     raise AssertionError("no result")
 
@@ -140,7 +147,8 @@ def test_a_tool_result_closes_no_boundary_and_adds_no_role(text: str, provider: 
     clean_head, _, clean_tail = re.split(rf"</?transcript {clean.nonce}>", clean.user)
     assert (head, tail) == (clean_head, clean_tail)
     sent = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert sent in inside, "it is all there, as data"
+    shown = json.dumps(sent, ensure_ascii=False)[1:-1] if provider == "gemini" else sent
+    assert shown in inside, "it is all there, as data"
 
 
 @given(st.text(), st.sampled_from(PROVIDERS))
@@ -176,7 +184,7 @@ def test_a_summary_that_repeats_it_stays_in_its_envelope(text: str) -> None:
             assert done.summarizer == "offline", "too long to be one"
             continue
         placed, *rest = done.messages
-        content = placed["content"]
+        content = placed.get("content", placed.get("parts"))
         content = content if isinstance(content, str) else content[0]["text"]
         found = unwrap(content)
         assert placed["role"] == "user"
@@ -240,7 +248,7 @@ def test_pictures_documents_and_thinking_are_named_and_left_out() -> None:
 def texts_of(value: object) -> Iterator[str]:
     """Every text, content and output in a value, in its order."""
     for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-        if isinstance(part, str) and key in {"text", "content", "output"}:
+        if isinstance(part, str) and key in {"text", "content", "output", "said", "result"} and len(part) > 20:
             yield part
         elif isinstance(part, dict | list):
             yield from texts_of(part)
@@ -254,7 +262,8 @@ def test_all_that_was_said_goes_along_in_its_order(provider: str) -> None:
     texts = [*texts_of(messages)]
     assert len(texts) >= 30
     for text in texts:
-        place = user.index(text, place) + 1
+        shown = text if text in user else json.dumps(text, ensure_ascii=False)[1:-1]
+        place = user.index(shown, place) + 1
 
 
 def test_lone_surrogates_are_replaced_before_a_call_and_kept_in_the_archive(httpserver) -> None:

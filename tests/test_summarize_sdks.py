@@ -33,7 +33,8 @@ def test_a_release_goes_through_the_matrix(release: str) -> None:
     if not (folder / package).is_dir():
         install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder]
         subprocess.run([*install, release], check=True)
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     code = f"import {package}; print({package}.__version__, {package}.__file__)"
     found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert found.stdout.split() == [version, str(folder / package / "__init__.py")]

@@ -28,7 +28,7 @@ from .archive import open_archive
 from .hooks import noop
 from .policies import POLICIES
 from .stages._sizes import PLACEHOLDER
-from .summarize import open_summarizer
+from .summarize import open_summarizer, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -559,8 +559,9 @@ class Compactor:
         if self._summarizer == "offline" or stage is None:
             return None
         model = Model.named(stage.model) if stage.model else self._model
+        window = window_of(self._outside.summarizer) or model.window
         asked = self._counter.count(stage.template.system + stage.template.request()) if stage.template else 0
-        return max(model.window - stage.max_tokens - asked, model.window // 2)
+        return max(window - stage.max_tokens - asked, window // 2)
 
     def _job(  # noqa: PLR0917 - all that a compaction needs to know
         self,

@@ -11,7 +11,7 @@ from ._errors import InternalError
 from ._flow import Commit, Compaction, Store, Write, WriteAll
 from ._log import log
 from .hooks import Review
-from .summarize import AwaitableError, awrite, open_summarizer, write
+from .summarize import AwaitableError, awrite, awrite_all, open_summarizer, write, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .archive import Archive, SqlArchive
     from .events import Event
     from .hooks import PreCompact
-    from .summarize import Answer, Ask, Writer
+    from .summarize import Answer, Writer
 
 
 AT_ONCE = 4
@@ -58,7 +58,7 @@ class Outside:
             case Store(messages, session):
                 return self.archive.store(messages, session), monotonic()
             case Write(ask, fallback):
-                return write(ask, self._writer(fallback))
+                return write(ask, self.writer(fallback))
             case Commit(stored, record, since):
                 took = round((monotonic() - since) * 1000)
                 self.archive.commit(stored, replace(record, duration_ms=took))
@@ -70,9 +70,10 @@ class Outside:
 
     async def awrite(self, want: Write) -> Answer:
         """The summary that the flow asked for."""
-        return await awrite(want.ask, self._writer(want.fallback))
+        return await awrite(want.ask, self.writer(want.fallback))
 
-    def _writer(self, fallback: str | None) -> Writer:
+    def writer(self, fallback: str | None) -> Writer:
+        """Who writes: the one that the policy falls back to, or the caller's own."""
         return open_summarizer(fallback)[1] if fallback else self.summarizer
 
     async def keep(self, want: Store | Commit) -> object:
@@ -115,14 +116,7 @@ def run(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
 
 def _together(outside: Outside, wanted: WriteAll) -> tuple[object, Exception | None]:
     """An answer or an exception for each, asked for in parallel."""
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - for the rare zone that is asked for in parts
-
-    def one(ask: Ask) -> object:
-        answer, failure = _attempt(outside, Write(ask, wanted.fallback))
-        return answer if failure is None else failure
-
-    with ThreadPoolExecutor(AT_ONCE, "trimtab-summary") as pool:
-        answers = list(pool.map(one, wanted.asks))
+    answers = write_all(wanted.asks, outside.writer(wanted.fallback), AT_ONCE)
     return answers, next((each for each in answers if isinstance(each, AwaitableError)), None)
 
 
@@ -137,7 +131,7 @@ async def arun(flow: Generator[Want, Any, Compaction], outside: Outside) -> Comp
     while not isinstance(step, Compaction):
         failure = None
         if isinstance(step, WriteAll):
-            answer = _gathered(outside, step)
+            answer = awrite_all(step.asks, outside.writer(step.fallback), AT_ONCE)
         elif isinstance(step, Write):
             answer = outside.awrite(step)
         elif awaits and isinstance(step, Store | Commit):
@@ -153,22 +147,6 @@ async def arun(flow: Generator[Want, Any, Compaction], outside: Outside) -> Comp
                 failure = error
         step = _advance(flow, answer, failure)
     return step
-
-
-async def _gathered(outside: Outside, wanted: WriteAll) -> list[object]:
-    """An answer or an exception for each, asked for at the same time."""
-    import asyncio  # noqa: PLC0415 - as above
-
-    slots = asyncio.Semaphore(AT_ONCE)
-
-    async def one(ask: Ask) -> object:
-        async with slots:
-            try:
-                return await outside.awrite(Write(ask, wanted.fallback))
-            except Exception as error:  # noqa: BLE001 - the flow decides what a failure means
-                return error
-
-    return await asyncio.gather(*(one(ask) for ask in wanted.asks))
 
 
 def _attempt(outside: Outside, want: Want) -> tuple[object, Exception | None]:

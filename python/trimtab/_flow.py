@@ -375,13 +375,17 @@ def _written(job: Job, ask: Ask, step: str | None) -> Generator[Want, Any, Answe
         answers = yield WriteAll(parts, step)
         texts = []
         for answer in answers:
+            usage = total(usage, getattr(answer, "usage", {}))
+        for answer in answers:
             if isinstance(answer, Exception):
-                raise answer
-            found = answer_of(answer)
-            usage = total(usage, found.usage)
-            texts.append(found.text)
+                raise SummaryError(str(answer), usage=usage) from answer
+            texts.append(answer_of(answer).text)
         ask = merged(ask, texts)
-    answer = answer_of((yield Write(ask, step)))
+    try:
+        answer = answer_of((yield Write(ask, step)))
+    except SummaryError as error:
+        error.usage = total(usage, error.usage)
+        raise
     return replace(answer, usage=total(usage, answer.usage))
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 from ._ask import Answer, Ask, Prompt, Summarizer, Usage
 from ._attempts import Limits, answer_of, total
-from ._client import need
-from ._write import AwaitableError, Writer, awrite, write
+from ._client import need, window_of
+from ._write import AwaitableError, Writer, awrite, awrite_all, write, write_all
 from .anthropic import Anthropic
 from .command import Command
 from .function import Function
@@ -33,9 +33,12 @@ __all__ = [
     "Writer",
     "answer_of",
     "awrite",
+    "awrite_all",
     "open_summarizer",
     "total",
+    "window_of",
     "write",
+    "write_all",
 ]
 
 NAMES = "'offline', 'anthropic', 'openai', 'cmd:PROGRAM ...'"
@@ -59,7 +62,7 @@ def open_summarizer(
 
     Example:
         >>> open_summarizer("cmd:./summarize.sh --short")[1]
-        Command(words=('./summarize.sh', '--short'), limits=Limits(seconds=60.0, tries=3, pause=0.5))
+        Command(words=('./summarize.sh', '--short'), limits=Limits(seconds=60.0, tries=3, pause=0.5), window=None)
     """
     if isinstance(spec, str):
         spec = _named(spec)

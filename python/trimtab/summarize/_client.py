@@ -7,6 +7,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
+from .._models import known
+
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -30,6 +32,13 @@ def need(package: str) -> None:
     if find_spec(package) is None:
         msg = f'the summarizer {package} needs the package {package}: pip install "trimtab[{package}]"'
         raise ImportError(msg, name=package)
+
+
+def window_of(writer: object) -> int | None:
+    """Tokens that a summarizer takes at once, where it or the model table says so."""
+    given: int | None = getattr(writer, "window", None)
+    found = known().get(getattr(writer, "model", ""))
+    return given if given is not None or found is None else found.window
 
 
 class Api(Protocol):
@@ -90,5 +99,7 @@ class AsyncCalls:
     async def close(self) -> None:
         """Closes the connection."""
         if self._client is not None:
+            import asyncio  # noqa: PLC0415
+
             with suppress(Exception):
-                await self._client.close()
+                await asyncio.wait_for(self._client.close(), 1)

@@ -36,7 +36,7 @@ class Part:
     failed: bool = False
 
 
-THINKING = {"thinking", "redacted_thinking", "reasoning", "encrypted_content", "compaction"}
+THINKING = {"thinking", "reasoningContent", "redacted_thinking", "reasoning", "encrypted_content", "compaction"}
 MEDIA = {
     "image",
     "image_url",

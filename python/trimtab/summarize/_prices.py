@@ -1,38 +1,27 @@
-"""What a summary cost. The table is of November 2026, from the providers' price pages; dollars for a million tokens."""
+"""What a summary cost, by the model table's prices."""
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
+
+from .._models import known
 
 if TYPE_CHECKING:
     from ._ask import Usage
 
-PRICES = {
-    "claude-haiku-5-5": (0.10, 0.50, 0.01),
-    "claude-haiku-4-5": (1.0, 5.0, 0.10),
-    "claude-sonnet-5-5": (2.0, 10.0, 0.10),
-    "claude-sonnet-5": (2.0, 10.0, 0.20),
-    "claude-opus-5-5": (4.0, 20.0, 0.20),
-    "claude-opus-5": (5.0, 25.0, 0.50),
-    "claude-fable-5-1": (10.0, 50.0, 0.25),
-}
-"""Input, output, input read from a cache."""
-
-WRITE = 1.25
-"""What input costs that is written to a cache, in times of what other input does."""
-
 
 def priced(usage: Usage, model: str) -> Usage:
-    """The usage with what it cost; as it is where the model's price is not known."""
-    prices = PRICES.get(re.sub(r"-\d{8}$", "", model))
-    if prices is None or "output_tokens" not in usage:
+    """The usage with what it cost in US dollars; as it is where the table has no price for it."""
+    found = known().get(re.sub(r"-\d{8}$", "", model.rpartition("/")[2]))
+    if found is None or "output_tokens" not in usage:
         return usage
-    fresh, output, read = prices
-    cost = (
-        usage.get("input_tokens", 0) * fresh
-        + usage.get("cache_creation_input_tokens", 0) * fresh * WRITE
-        + usage.get("cache_read_input_tokens", 0) * read
-        + usage["output_tokens"] * output
-    )
-    return {**usage, "cost": cost / 1_000_000}
+    prices = {
+        "input_tokens": found.price.input,
+        "cache_creation_input_tokens": found.price.cache_write,
+        "cache_read_input_tokens": found.price.cache_read,
+        "output_tokens": found.price.output,
+    }
+    cost = sum(usage[kind] * price for kind, price in prices.items() if usage.get(kind))
+    return usage if math.isnan(cost) else {**usage, "cost": cost / 1_000_000}

@@ -6,7 +6,7 @@ import inspect
 import random
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from .._errors import SummaryError
 from .._log import log
@@ -15,7 +15,7 @@ from ._faults import fault
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
     from ._ask import Answer, Ask
@@ -69,16 +69,23 @@ class AwaitableError(TypeError):
     """A plain caller got something to await."""
 
 
-def write(ask: Ask, writer: Writer) -> Answer:
+def write(ask: Ask, writer: Writer, sessions: list[Session] | None = None) -> Answer:
     """A checked summary, within the writer's limits.
 
     Each call runs on a thread of its own, so that neither the deadline nor Ctrl-C waits for it.
+
+    Args:
+        ask: what to summarize.
+        writer: who is to.
+        sessions: where the session is put, for another thread to end it.
 
     Raises:
         SummaryError: none; says why.
         AwaitableError: the summarizer is asynchronous.
     """
     session = writer.session()
+    if sessions is not None:
+        sessions.append(session)
     with _told(writer):
         flow = attempts(ask, writer.limits, clock=time.monotonic, chance=random.random)
         try:
@@ -154,6 +161,49 @@ def _call(session: Session, ask: Ask, seconds: float | None) -> object:
     if error is not None:
         raise error
     return said
+
+
+def write_all(asks: Sequence[Ask], writer: Writer, at_once: int) -> list[Answer | Exception]:
+    """``write`` for each, so many at once: an answer or what went wrong. Interrupted, it ends all that run."""
+    import threading  # noqa: PLC0415 - for the rare zone that is asked for in parts
+
+    slots, over = threading.Semaphore(at_once), threading.Event()
+    sessions: list[Session] = []
+
+    def one(ask: Ask) -> Answer:
+        with slots:
+            if over.is_set():
+                raise TimeoutError  # nobody waits for it any more
+            return write(ask, writer, sessions)
+
+    running = [on_thread(lambda ask=ask: one(ask)) for ask in asks]  # type: ignore[misc]
+    try:
+        pairs = [future.result() for future in running]
+    except BaseException:
+        over.set()
+        for session in sessions:
+            session.close()
+        raise
+    for _, error in pairs:
+        if error is not None and not isinstance(error, Exception):
+            raise error
+    return [said if error is None else cast("Exception", error) for said, error in pairs]
+
+
+async def awrite_all(asks: Sequence[Ask], writer: Writer, at_once: int) -> list[Answer | Exception]:
+    """The same in a running event loop."""
+    import asyncio  # noqa: PLC0415
+
+    slots = asyncio.Semaphore(at_once)
+
+    async def one(ask: Ask) -> Answer | Exception:
+        async with slots:
+            try:
+                return await awrite(ask, writer)
+            except Exception as error:  # noqa: BLE001 - the flow decides what a failure means
+                return error
+
+    return await asyncio.gather(*(one(ask) for ask in asks))
 
 
 async def _within(task: asyncio.Task[T], seconds: float | None) -> T:

@@ -29,12 +29,14 @@ class Anthropic:
         base_url: where the API is.
         api_key: the key; never shown.
         limits: how long and how often it is asked. The SDK's own retries are off.
+        window: tokens that the model takes at once; a zone with more is asked for in parts. The table's where None.
     """
 
     model: str = MODEL
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     limits: Limits = field(default_factory=Limits)
+    window: int | None = None
 
     @property
     def name(self) -> str:

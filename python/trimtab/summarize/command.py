@@ -32,12 +32,15 @@ class Command:
     Attributes:
         words: the program and its arguments.
         limits: how long and how often it is run; past the deadline it is killed with all that it started.
+        window: tokens that it takes at once, those of the transcript's model where None; a zone with more is asked for
+            in parts.
     """
 
     words: tuple[str, ...]
     limits: Limits = field(default_factory=Limits)
+    window: int | None = None
 
-    def __init__(self, words: Sequence[str], limits: Limits | None = None) -> None:
+    def __init__(self, words: Sequence[str], limits: Limits | None = None, window: int | None = None) -> None:
         """Takes any list of words; refuses one without a program."""
         if isinstance(words, str) or not all(isinstance(word, str) for word in words):
             msg = f"a command is a list of words, got {words!r}"
@@ -47,6 +50,7 @@ class Command:
             raise ValueError(msg)
         object.__setattr__(self, "words", tuple(words))
         object.__setattr__(self, "limits", limits or Limits())
+        object.__setattr__(self, "window", window)
 
     @property
     def name(self) -> str:
@@ -73,6 +77,8 @@ class _Runs:
     def call(self, ask: Ask, _: float | None, /) -> str:
         from subprocess import PIPE, Popen  # noqa: PLC0415 - not paid by those who run none
 
+        if self._closed:
+            raise TimeoutError  # nobody waits for it any more: nothing is run
         prompt = ask.render().text.encode()
         try:
             process = Popen(self._words, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True)  # noqa: S603

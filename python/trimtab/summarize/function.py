@@ -22,11 +22,14 @@ class Function:
         function: gives a text or an ``Answer`` for an ``Ask``; ``ask.render()`` is the prompt for a model.
         label: what results and events call it; the callable's own name otherwise.
         limits: how long and how often it is asked.
+        window: tokens that it takes at once, those of the transcript's model where None; a zone with more is asked for
+            in parts.
     """
 
     function: Callable[[Ask], str | Answer | Awaitable[str | Answer]]
     label: str | None = None
     limits: Limits = field(default_factory=Limits)
+    window: int | None = None
 
     @property
     def name(self) -> str:
