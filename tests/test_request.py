@@ -32,6 +32,7 @@ CHAT = {
     "type": "function",
     "function": {**{k: TOOL[k] for k in ("name", "description")}, "parameters": TOOL["input_schema"]},
 }
+SCHEMA = TOOL["input_schema"]
 HI = [{"role": "user", "content": "hi"}]
 
 
@@ -53,6 +54,12 @@ def test_tools_are_written_as_the_models_read_them():
             "}) => any;\n\n} // namespace functions"
         )
     )
+    parameters = {"description": TOOL["description"], "name": TOOL["name"]}
+    for model in ("gemini-2.5-pro", "claude-opus-4-5", "gpt-5"):
+        flat = count(HI, model=model, tools=[TOOL])
+        assert flat == count(HI, model=model, tools=[{"functionDeclarations": [parameters | {"parameters": SCHEMA}]}])
+        spec = {"toolSpec": parameters | {"inputSchema": {"json": SCHEMA}}}
+        assert flat == count(HI, model=model, tools=[spec]) == count(HI, model=model, tools={"tools": [spec]})
     circle = {"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}]}}}
     assert "any" in namespace([{"name": "f", "parameters": circle}])
 

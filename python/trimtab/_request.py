@@ -76,7 +76,7 @@ def _system(counter: Counting, system: object) -> int:
 def defined(counter: Counting, tools: str, choice: str) -> int:
     """Tokens of tool definitions, remembered: they go with every call."""
     definitions, chosen, prompt = json.loads(tools), json.loads(choice), counter.prompt
-    definitions = definitions if isinstance(definitions, list) else [definitions]
+    definitions = [function for tool in _list(definitions) for function in _functions(tool)]
     if prompt is None or prompt.form == "plain":
         return counter.count(json.dumps(definitions, ensure_ascii=False, separators=(",", ":")))
     texts = [tagged(tool) for tool in definitions] if prompt.form == "tagged" else [namespace(definitions)]
@@ -91,6 +91,25 @@ def defined(counter: Counting, tools: str, choice: str) -> int:
 
 BUILT_IN = (("memory_", 1_053), ("bash_", 245), ("text_editor_", 700), ("computer_", 735))
 """Tokens of tools whose definition the provider has: memory by one request, the others by Anthropic's documentation."""
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _functions(tool: Any) -> list[Any]:
+    """A tool's functions: Gemini lists them in one, Bedrock wraps each."""
+    if not isinstance(tool, dict):
+        return [tool]
+    if isinstance(listed := tool.get("functionDeclarations", tool.get("function_declarations")), list):
+        known = (f for f in listed if isinstance(f, dict))
+        return [{**f, "parameters": f.get("parameters", f.get("parameters_json_schema"))} for f in known]
+    if isinstance(spec := tool.get("toolSpec"), dict):
+        schema = spec.get("inputSchema")
+        return [{**spec, "parameters": schema.get("json", schema) if isinstance(schema, dict) else None}]
+    if isinstance(listed := tool.get("tools"), list):
+        return [function for inner in listed for function in _functions(inner)]
+    return [tool]
 
 
 def tagged(tool: Any) -> str:
