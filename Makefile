@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help demo test lint sessions summaries sdks startup bench-count bench-bill bench-claude claude claude-rates reliability record clean
+.PHONY: help demo test lint sessions summaries sdks startup bench-jsonl huge bench-count bench-bill bench-claude claude claude-rates reliability record clean
 
 help:            ## the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1 - /'
@@ -82,6 +82,12 @@ claude: .venv/dev ## a million generated texts, counted as by ctok
 
 reliability: .venv/dev ## what befalls an archive: kills, full disks, cut lines, crowds; and its figures
 	@$(BIN)/python benches/reliability.py
+bench-jsonl: .venv/dev ## JSONL to a ledger, reading alone, beside orjson: MB/s and ratios
+	@$(BIN)/pip install --quiet --disable-pip-version-check "orjson>=3.11,<4"
+	@$(BIN)/python benches/jsonl.py
+
+huge: .venv/dev ## two gigabytes of messages, and a line of one, counted: memory
+	@$(BIN)/python -m pytest -m slow -s tests/test_files.py
 
 startup: .venv/dev ## what an import and the first calls cost
 	@$(BIN)/python benches/startup.py

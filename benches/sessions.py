@@ -2,7 +2,8 @@
 
 Reads the session files of all agents in ``../shared/data/transcripts``. Prints a row a file, then the tokens
 that ``read`` accounts for beside those that the provider charged. Exits with 1 if a session that is large enough misses
-its target, is refused by ``tests/checker.py`` (which shares no code with trimtab), is changed, or cannot be restored.
+its target, is refused by ``tests/checker.py`` (which shares no code with trimtab), is changed, is another list once it
+is written out and read again, or cannot be restored.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import checker  # noqa: E402 - beside the tests, not in the package
 import trimtab  # noqa: E402
 from trimtab._counter import scan, unseen  # noqa: E402
 from trimtab._plan import Drop, Prune, Summarize, Truncate  # noqa: E402
+from trimtab.cli._files import to_text  # noqa: E402
 
 SESSIONS = ROOT.parent / "shared" / "data" / "transcripts"
 MODEL = "claude-sonnet-4-5"  # for files that name none
@@ -88,6 +90,9 @@ def judged(found: trimtab.Transcript, name: str) -> Row:
         faults.append("the messages were changed")
     if done.ref and json.dumps(cm.restore(done.ref)) != body:
         faults.append("the originals do not come back")
+    again = trimtab.read(to_text(found.messages, name).encode(), format=found.provider)
+    if (again.messages, again.repaired) != (found.messages, []):
+        faults.append("written out and read again it is another list")
     counter = trimtab.Counter.for_model(found.model or MODEL)
     parts = shares(done, found.messages, counter)
     size = (done.tokens_before, done.tokens_after, done.plan.target)
