@@ -89,6 +89,14 @@ bench-jsonl: .venv/dev ## JSONL to a ledger, reading alone, beside orjson: MB/s 
 huge: .venv/dev ## two gigabytes of messages, and a line of one, counted: memory
 	@$(BIN)/python -m pytest -m slow -s tests/test_files.py
 
+.PHONY: proof codes
+proof: .venv/dev ## that no list is refused: every short list, and 50,000 histories
+	cargo test --release --package trimtab-core --test proof -- --include-ignored --nocapture
+	@$(BIN)/python benches/validity.py
+
+codes: .venv/dev ## the table of problem codes in docs/validity.md
+	@$(BIN)/python benches/codes.py
+
 startup: .venv/dev ## what an import and the first calls cost
 	@$(BIN)/python benches/startup.py
 

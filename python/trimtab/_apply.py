@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._counter import scan
 from ._errors import PlanError
-from ._ledger import Role
+from ._ledger import Role, RowFlag
 from ._plan import Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from ._shapes import said
 from ._truncate import truncate
@@ -63,7 +63,8 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and what takes the place o
         if zone and index == zone.start:
             around = place or Place()
             where = _notice_place(around, plan.provider) if isinstance(zone, Drop) else around
-            out.extend(put(placed or "", where, plan.provider, _follows(zone, ledger)))
+            summary = put(placed or "", where, plan.provider, _follows(zone, ledger))
+            out.extend(_marked(summary) if _lost_marker(zone, ledger) else summary)
         if zone and zone.start <= index < zone.stop and index not in kept:
             continue
         message = edited.get(index, original)
@@ -73,6 +74,20 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and what takes the place o
             last = index
             out.append(message)
     return out
+
+
+def _lost_marker(zone: Summarize | Drop, ledger: Ledger) -> bool:
+    """Whether a cache marker leaves with the zone."""
+    if ledger.provider != "anthropic":
+        return False
+    marked = {int(owner) for owner in ledger.owner[(ledger.flags & RowFlag.CACHED) != 0]}
+    return any(zone.start <= index < zone.stop and index not in zone.keep for index in marked)
+
+
+def _marked(placed: list[Message]) -> list[Message]:
+    """The same with a cache marker on the summary: the next calls all begin with it."""
+    text = {"type": "text", "text": placed[0]["content"], "cache_control": {"type": "ephemeral"}}
+    return [{**placed[0], "content": [text]}, *placed[1:]]
 
 
 _STRICT = ("anthropic", "bedrock", "gemini")

@@ -20,7 +20,7 @@ from ._gate import STUCK, Fitted, Gate, When
 from ._log import log
 from ._messages import whole_calls
 from ._meter import Meter
-from ._models import Model
+from ._models import UNBOUND, Model
 from ._models import known as known_models
 from ._policy import Policy
 from ._request import overhead
@@ -64,6 +64,8 @@ class Compactor:
             that overtakes another of the same session is a conflict; where it is not, each Compactor has its own.
         redact: takes a text, gives it without what is neither to be stored nor summarized. The messages that stay are
             not changed; what comes back from the archive is.
+        thinking: what becomes of thinking behind an edit, where the model binds it: ``strip`` takes it out, ``mark``
+            leaves it and has every later request of ``fit`` say that the provider may drop it.
         pre_compact: asked before anything is decided, and again with the plan; may refuse or change the instructions.
         listeners: told what happened.
         betas: beta flags that are sent with every call; one of them may widen the window.
@@ -92,6 +94,7 @@ class Compactor:
         archive: str | Archive = "memory",
         session: str | None = None,
         redact: Callable[[str], str] | None = None,
+        thinking: Literal["strip", "mark"] = "strip",
         pre_compact: PreCompact | None = None,
         listeners: Iterable[Callable[[Event], None]] = (),
         betas: Iterable[str] = (),
@@ -111,6 +114,11 @@ class Compactor:
         self.session = uuid4().hex if session is None else session
         self._exclusive = session is not None
         self._redact = redact
+        if thinking not in ("strip", "mark"):
+            msg = f"thinking must be 'strip' or 'mark', got {thinking!r}"
+            raise ValueError(msg)
+        self._marks = thinking == "mark" and self._model.binds_thinking
+        self._edited = False
         self._gate = Gate()
         self._summarizer, write = open_summarizer(summarizer)
         listeners = tuple(listeners)
@@ -460,10 +468,12 @@ class Compactor:
             self._gate.done(done)
             self._remember(done)
             kept = done.messages
+            self._edited |= done.ref is not None
             if self._policy.counter is None:
                 self.count(kept, system=system, tools=tools)  # what is sent is what will be charged
         key = "input" if self._provider == "openai_responses" else "messages"
         request = {key: kept, **({"system": system} if system is not None else {})}
+        request |= UNBOUND if self._marks and self._edited else {}
         done_now = done if done is not None and done.ref is not None else None
         return Fitted(kept, request, done_now, done.reason if done is not None and done_now is None else "")
 
@@ -519,7 +529,7 @@ class Compactor:
             window=self._model.window,
             pins=self._pinned(ledger, messages),
             summaries=self._summaries(ledger, messages),
-            binds_thinking=self._model.binds_thinking,
+            binds_thinking=self._model.binds_thinking and not self._marks,
             frame=self._frame,
             placeholder=self._placeholder,
             urgent=urgent,

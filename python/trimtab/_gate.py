@@ -28,7 +28,8 @@ class Fitted:
 
     Attributes:
         messages: the list to send; the caller's own, the very same object, where nothing was done.
-        request: keywords of the provider's call: the messages, and the system text where it was given.
+        request: keywords of the provider's call: the messages, and the system text where it was given; where thinking
+            was marked, also ``betas`` and the field of ``thinking`` that lets the provider drop it.
         compaction: what was done, None where nothing was.
         reason: why nothing was done although the trigger was passed; empty otherwise.
     """

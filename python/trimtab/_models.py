@@ -34,6 +34,14 @@ class Price:
     cache_write: float = float("nan")
 
 
+UNBOUND: dict[str, object] = {
+    "betas": ["thinking-binding-controls-2026-08-01"],
+    "thinking": {"block_binding": {"prefix_mismatch_behavior": "drop_block"}},
+}
+"""What a request says so that thinking behind an edit is dropped by the provider instead of refused (Anthropic
+documentation, "Preserved thinking"); ``thinking`` goes into the caller's own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Model:
     """A model's limits and rules.

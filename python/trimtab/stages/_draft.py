@@ -97,12 +97,14 @@ class Draft:
 
     @cached_property
     def head(self) -> int:
-        """Messages at the start that never leave: system text, and a provider's own compaction."""
-        first = self.ledger.first[:-1]
-        compaction = np.zeros(self.messages, dtype=bool)
-        if len(self.kind):
-            compaction = self.kind[np.minimum(first, len(self.kind) - 1)] == Kind.COMPACTION
-        leads = ((self.role == Role.SYSTEM) | compaction) & ~self.summarized
+        """Messages at the start that never leave: system text, and all up to a provider's own compaction.
+
+        The provider leaves out what stands before its compaction; a summary of ours in front of it would be lost.
+        """
+        compaction = self.owner[self.kind == Kind.COMPACTION]
+        behind = int(compaction[-1]) + 1 if len(compaction) else 0
+        leads = (self.role == Role.SYSTEM) & ~self.summarized
+        leads[:behind] = True
         return self.messages if leads.all() else int(leads.argmin())
 
     def mask(self, messages: Sequence[int]) -> NDArray[np.bool_]:
@@ -136,10 +138,38 @@ class Draft:
 
     @cached_property
     def safe(self) -> NDArray[np.bool_]:
-        """Cuts that part no group and lie behind the head."""
+        """Cuts that part no group, lie behind the head, and leave an open tool loop its thinking."""
         safe = self.ledger.safe
         safe[: self.head] = False
+        safe[self.loop] = False
         return safe
+
+    @cached_property
+    def loop(self) -> NDArray[np.int64]:
+        """Cuts behind which the open tool loop would start without the thinking that it started with.
+
+        A provider that asks for thinking at its start refuses the rest. One that binds thinking asks for none, and the
+        edit takes all of it.
+        """
+        none = np.zeros(0, dtype=np.int64)
+        requests = self.requests()
+        if self.binds_thinking or self.ledger.provider not in ("anthropic", "bedrock") or not len(requests):
+            return none
+        start = int(requests[-1]) + 1
+        first = self.ledger.first.astype(np.int64)
+        filled = first[:-1] < first[1:]
+        thinks = np.zeros(self.messages + 1, dtype=bool)
+        thinks[:-1][filled] = self.kind[first[:-1][filled]] == Kind.THINKING
+        if start >= self.messages or not thinks[start] or self._closed:
+            return none
+        cuts = np.arange(start + 1, self.messages)
+        return cuts[~thinks[cuts]]
+
+    @cached_property
+    def _closed(self) -> bool:
+        """Whether the assistant has the last word, and no call is open."""
+        ends = self.role[-1] == Role.ASSISTANT
+        return bool(ends and not (self.kind[self.owner == self.messages - 1] == Kind.CALL).any())
 
     @cached_property
     def cuts(self) -> NDArray[np.int64]:

@@ -1,0 +1,48 @@
+"""Writes the table of problem codes into ``docs/validity.md``, from the validators' sources; ``make codes``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs" / "validity.md"
+RULES = ROOT / "rust" / "core" / "src" / "validate"
+PROVIDERS = ("anthropic", "openai_chat", "openai_responses", "bedrock", "gemini")
+BLOCK = re.compile("(?<=<!-- codes -->\n).*?(?=<!-- /codes -->)", re.DOTALL)
+
+SHARED = {
+    "thinking": ("anthropic", "bedrock"),
+    "limits": ("anthropic",),
+    "turns": (),
+    "mod": (),
+}
+"""Files that judge for more than one provider, or for one of another name."""
+
+ALSO = {"bedrock": {"prefill_unsupported", "final_assistant_whitespace", "too_many_cache_control"}}
+"""What a provider takes from another's rules, code by code."""
+
+
+def codes(source: str) -> set[str]:
+    """The codes that a file of rules can give."""
+    found = set(re.findall(r'found\.(?:message|row)\(\s*\*?[^,"]+,\s*"([a-z_]+)"', source))
+    for chosen in re.findall(r"let code = if[^;]*;", source):
+        found |= set(re.findall(r'"([a-z_]+)"', chosen))
+    return found
+
+
+def table() -> str:
+    """A row a code, a column a provider."""
+    given: dict[str, set[str]] = {name: set(ALSO.get(name, ())) for name in PROVIDERS}
+    for path in sorted(RULES.glob("*.rs")):
+        for provider in SHARED.get(path.stem, (path.stem,)):
+            given[provider] |= codes(path.read_text())
+    lines = ["| code | " + " | ".join(PROVIDERS) + " |", "|---|" + "---|" * len(PROVIDERS)]
+    for code in sorted(set().union(*given.values())):
+        marks = " | ".join("x" if code in given[name] else "" for name in PROVIDERS)
+        lines.append(f"| `{code}` | {marks} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    DOCS.write_text(BLOCK.sub(lambda _: table(), DOCS.read_text()))

@@ -1,0 +1,43 @@
+"""``docs/validity.md``: its table is the sources', its example runs, its names are those that there are."""
+
+import contextlib
+import importlib.util
+import io
+import re
+from pathlib import Path
+from typing import get_args
+
+from trimtab._messages import Provider, Repaired
+
+ROOT = Path(__file__).parent.parent
+TEXT = (ROOT / "docs" / "validity.md").read_text()
+_SPEC = importlib.util.spec_from_file_location("codes", ROOT / "benches" / "codes.py")
+codes = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(codes)
+
+
+def test_the_table_of_codes_is_what_the_sources_say():
+    assert codes.BLOCK.search(TEXT)[0] == codes.table(), "run make codes"
+    assert get_args(Provider) == codes.PROVIDERS
+
+
+def test_every_code_in_the_sources_is_found():
+    for path in codes.RULES.glob("*.rs"):
+        source = path.read_text().split("#[cfg(test)]")[0]
+        calls = len(re.findall(r"found\.(?:message|row)\(", source))
+        named = len(re.findall(r'found\.(?:message|row)\(\s*\*?[^,"]+,\s*(?:"[a-z_]+"|code)', source))
+        assert calls == named, path.name
+
+
+def test_the_example_prints_what_it_says():
+    code, printed = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.DOTALL).groups()
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "docs/validity.md", "exec"), {})
+    assert out.getvalue() == printed
+
+
+def test_the_changes_are_those_that_are_documented():
+    section = TEXT.split("## Repair")[1].split("## Thinking")[0]
+    told = set(re.findall(r"`([a-z_]+)`", section))
+    assert told == set(re.findall(r"``([a-z_]+)``", Repaired.__doc__.split("code: ")[1].split("id: ")[0]))

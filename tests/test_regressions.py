@@ -1,0 +1,119 @@
+"""What went wrong in other agents, once each: a compaction after which every call was refused."""
+
+import pytest
+
+import trimtab
+from checker import check
+from transcripts import transcript
+from trimtab._models import UNBOUND
+from trimtab._plan import StripThinking
+
+PAST = "u:90 " + " ".join(f"c{n} r{n}:60 a:90 u:60" for n in range(40, 60))
+THINKS = "u:90 " + " ".join(f"t c{n} r{n}:60 a:90 u:60" for n in range(40, 60))
+
+
+def compacted(messages, model="claude-sonnet-4-5", **options):
+    done = trimtab.Compactor(model, **options).compact(messages, target=0.3)
+    assert done.ref
+    assert check(list(done.messages), "anthropic", in_flight=True) == []
+    return done
+
+
+def blocks(messages, kind):
+    found = [block for m in messages if isinstance(m["content"], list) for block in m["content"]]
+    return [block for block in found if block["type"] == kind]
+
+
+def test_no_result_is_orphaned_by_chained_compactions():
+    """opencode 27594, pi 4570 and 6832, OpenHarness 191, atomic 1300."""
+    messages, cm = transcript(PAST), trimtab.Compactor("claude-sonnet-4-5")
+    for n in range(4):
+        messages = list(cm.compact(messages, target=0.4).messages)
+        assert check(messages, "anthropic", in_flight=True) == []
+        messages += transcript(" ".join(f"c{n}{k} r{n}{k}:60" for k in range(10)) + " a:60 u:60")
+
+
+def test_a_call_in_flight_is_kept_while_all_else_leaves():
+    """devo 186."""
+    done = compacted(transcript(PAST + " c1+c2 r2:9"))
+    assert [block["id"] for block in blocks(done.messages, "tool_use")][-2:] == ["call_1", "call_2"]
+
+
+def test_a_parallel_batch_is_kept_or_leaves_as_one():
+    """kimi-code 1054."""
+    batches = " ".join(f"c{n}+c{n + 1}+c{n + 2} r{n + 1}:60 r{n + 2}:60 r{n}:60" for n in range(100, 160, 3))
+    done = compacted(transcript(f"u:90 {batches} a:20"))
+    asked = {block["id"] for block in blocks(done.messages, "tool_use")}
+    assert asked == {block["tool_use_id"] for block in blocks(done.messages, "tool_result")}
+    assert len(asked) % 3 == 0
+
+
+def test_a_duplicate_id_is_named_and_mended():
+    """opencode 40235."""
+    messages = transcript("u c1 r1 c1 r1")
+    codes = [problem.code for problem in trimtab.validate(messages, provider="anthropic")]
+    assert codes == ["duplicate_tool_use_id"]
+    mended = trimtab.repair(messages, provider="anthropic").messages
+    assert check(list(mended), "anthropic") == []
+
+
+def test_thinking_behind_an_edit_goes_where_the_model_binds_it():
+    """openclaw 90108, pi 9391, opencode 41738."""
+    messages = transcript(THINKS)
+    done = compacted(messages, "claude-sonnet-5-5")
+    assert any(isinstance(edit, StripThinking) for edit in done.plan.edits)
+    assert blocks(done.messages, "thinking") == []
+    assert blocks(compacted(messages).messages, "thinking"), "an older model's stays"
+
+
+def test_thinking_behind_an_edit_may_be_marked_instead():
+    messages, system = transcript(THINKS), "rules"
+    cm = trimtab.Compactor("claude-sonnet-5-5", window=9_000, max_output=2_000, thinking="mark")
+    fitted = cm.fit(messages[:1], system=system)
+    assert "betas" not in fitted.request
+    fitted = cm.fit(messages, system=system)
+    assert fitted.compaction
+    assert blocks(fitted.messages, "thinking")
+    for again in (fitted, cm.fit(fitted.messages, system=system)):
+        assert again.request.items() >= UNBOUND.items()
+    with pytest.raises(ValueError, match="strip"):
+        trimtab.Compactor("claude-sonnet-5-5", thinking="keep")
+
+
+def test_an_open_tool_loop_keeps_the_thinking_that_it_started_with():
+    loop = "u:30 t c1 r1:90 " + " ".join(f"c{n} r{n}:90" for n in range(2, 20))
+    messages = transcript(f"{PAST} a:30 {loop}")
+    done = compacted(messages)
+    assert check(list(done.messages), "anthropic", thinking=True) == []
+
+
+def test_no_summary_is_placed_where_the_provider_refuses_it():
+    """coder 22819, hermes 42897."""
+    for name in trimtab.policies.POLICIES:
+        cm = trimtab.Compactor("claude-sonnet-4-5", policy=name)
+        try:
+            made = list(cm.compact(transcript(PAST), target=0.3).messages)
+        except trimtab.PlanError:
+            continue
+        assert check(made, "anthropic", in_flight=True) == [], name
+
+
+def test_a_server_s_compaction_leads_untouched_and_nothing_of_ours_stands_before_it():
+    block = {"type": "compaction", "content": "so far"}
+    for before in ([], transcript("u:60 a:60 u:60")):
+        messages = [*before, {"role": "assistant", "content": [block]}, *transcript(PAST)]
+        done = compacted(messages)
+        assert done.messages[: len(before) + 1] == messages[: len(before) + 1]
+        assert done.messages[len(before)] is messages[len(before)]
+
+
+def test_a_cache_marker_that_leaves_stands_on_the_summary():
+    mark = {"cache_control": {"type": "ephemeral"}}
+    messages = transcript(PAST)
+    messages[8] = {"role": "user", "content": [{"type": "text", "text": "mind this", **mark}]}
+    done = compacted(messages)
+    marked = [block for block in blocks(done.messages, "text") if "cache_control" in block]
+    assert [block["text"].startswith("<trimtab-summary") for block in marked] == [True]
+    later = transcript("a:30 " + " ".join(f"u:90 a:{60 + n}" for n in range(40)))
+    again = trimtab.Compactor("claude-sonnet-4-5").compact([*done.messages, *later], target=0.3)
+    assert sum("<trimtab-summary" in str(m["content"]) for m in again.messages) == 1, "it is known with its marker"
