@@ -227,3 +227,22 @@ def test_a_zone_larger_than_its_summarizer_is_summarized_whole_in_parts() -> Non
     )
     assert again.summary == done.summary
     assert "FACT" in text_of(done.messages[0].get("content"))
+
+
+def test_a_summary_without_the_required_headings_is_asked_for_once_more_and_then_taken() -> None:
+    asked: list[Any] = []
+    headings = POLICIES["sven"].summarize.template.topics  # type: ignore[union-attr]
+
+    def bare(ask: Any) -> str:
+        asked.append(ask)
+        return "no headings here"
+
+    def second(ask: Any) -> str:
+        asked.append(ask)
+        return "bare" if ask.correction is None else "\n".join(f"## {name}\nx" for name in headings)
+
+    assert made("sven", window=40_000, summarizer=Function(bare)).compact(talk()).summary == "no headings here"
+    assert [bool(ask.correction) for ask in asked] == [False, True]
+    assert "Active Task" in asked[1].correction
+    done = made("sven", window=40_000, summarizer=Function(second)).compact(talk())
+    assert (done.summary or "").startswith("## Active Task")

@@ -318,7 +318,7 @@ def _summary(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
     ask = _ask(job, zone)
     # None is the caller's own; the offline one does not take its own place.
     steps = [None, *(step for step in job.policy.fallback if not step == job.summarizer == "offline")]
-    failed = cause = ""
+    failed = ""
     usage: Usage = {}
     for step, instead in zip(steps, [*steps[1:], None], strict=True):
         if step == "error":
@@ -330,7 +330,7 @@ def _summary(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
             answer = yield from _written(job, ask, step)
         except Exception as error:  # noqa: BLE001 - whoever summarizes may fail in any way: that is what the steps are for
             usage = total(usage, getattr(error, "usage", {}))
-            failed, cause = f"{author} failed: {error}", str(error)
+            failed = job.policy.failure.format(author=author, cause=error)
             if instead and instead != "error":
                 yield FellBack(author, str(error), instead)
             continue
@@ -338,7 +338,7 @@ def _summary(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
         return Outcome(
             replace(plan, reason=reason), job.policy.strategy, answer.text, author, total(usage, answer.usage)
         )
-    raise SummaryError(f"compaction summary failed: {cause or 'the policy allows no summarizer'}", usage=usage).during(
+    raise SummaryError(failed or "the policy allows no summarizer", usage=usage).during(
         "ExecuteStrategy", job.session, strategy=job.policy.strategy
     )
 

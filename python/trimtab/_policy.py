@@ -35,6 +35,7 @@ class Policy:
         emergency: what is done where the next call is in danger; None knows no such thing.
         strategy: what the documents call it.
         order: the steps that are told of a compaction once it is done, in the order of the document.
+        failure: how a failed summary is told; ``{author}`` and ``{cause}`` are filled in.
         on_nothing: whether there being nothing to compact is an error.
         parity: for conformance tests alone: a compaction may grow, no request is kept by force, a summary stands
             without its envelope and earlier ones are not taken up, and the result is not validated.
@@ -53,6 +54,7 @@ class Policy:
     emergency: Emergency | None = None
     strategy: str = ""
     order: tuple[str, ...] = ()
+    failure: str = "{author} failed: {cause}"
     on_nothing: Literal["noop", "error"] = "noop"
     parity: bool = False
 

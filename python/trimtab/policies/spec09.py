@@ -41,6 +41,7 @@ POLICY = Policy(
     ),
     fallback=("truncate",),
     strategy="summary",
+    failure="compaction summary failed: {cause}",
     order=(
         "hook:PreCompact",
         "split",

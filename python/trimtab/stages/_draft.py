@@ -44,9 +44,9 @@ class Draft:
     placeholder: int = PLACEHOLDER
 
     @cached_property
-    def owner(self) -> NDArray[np.int64]:
+    def owner(self) -> NDArray[np.uint32]:
         """The message of each row."""
-        return self.ledger.owner.astype(np.int64)
+        return self.ledger.owner
 
     @cached_property
     def kind(self) -> NDArray[np.uint8]:

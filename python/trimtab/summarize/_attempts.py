@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .._errors import SummaryError
 from ._ask import Answer
 from ._faults import Fault, fault
-from ._flaws import flaw
+from ._flaws import flaw, gap
 from ._render import sendable
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def attempts(
 
     A failure that may pass is tried again: after what ``Retry-After`` says if that fits into the time, else after a
     random part of a pause that doubles (full jitter). An answer that cannot be used is asked for once more, saying what
-    was wrong with it. All tries share one deadline.
+    was wrong with it; so is one that only lacks a heading that the policy requires, and it is used where no better one
+    comes. All tries share one deadline.
 
     Args:
         ask: what to summarize.
@@ -79,6 +80,7 @@ def attempts(
     """
     end = float("inf") if limits.seconds is None else clock() + limits.seconds
     usage: Usage = {}
+    usable: Answer | None = None
     for number in range(1, limits.tries + 1):
         left = end - clock()
         try:
@@ -87,16 +89,20 @@ def attempts(
             found = fault(error)
             wait = _wait(found, number, limits, chance())
             if not found.again or number == limits.tries or clock() + wait >= end:
+                if usable is not None:
+                    return replace(usable, usage=usage)
                 raise SummaryError(_reason(found, number, limits, end - clock()), usage=usage) from error
             yield Pause(wait)
             continue
         usage = total(usage, answer.usage)
         wrong = flaw(answer, ask)
-        if wrong is None:
-            return replace(answer, usage=usage)
-        if ask.correction is not None or number == limits.tries or clock() >= end:
-            raise SummaryError(wrong, usage=usage)
-        ask = replace(ask, correction=wrong)
+        usable = answer if wrong is None else usable
+        lacks = wrong or gap(answer, ask)
+        if lacks is None or ask.correction is not None or number == limits.tries or clock() >= end:
+            if usable is None:
+                raise SummaryError(wrong or "", usage=usage)
+            return replace(usable, usage=usage)
+        ask = replace(ask, correction=lacks)
     raise AssertionError("the last try returns or raises")
 
 

@@ -49,6 +49,12 @@ def flaw(answer: Answer, ask: Ask) -> str | None:
     return "the answer repeats what was asked" if _echoes(text, ask) else None
 
 
+def gap(answer: Answer, ask: Ask) -> str | None:
+    """Which headings that the policy requires an answer lacks, None if it has them all."""
+    missing = ask.template.missing(answer.text) if ask.template else []
+    return f"it has no heading for {', '.join(missing)}" if missing else None
+
+
 def _echoes(text: str, ask: Ask) -> bool:
     """Whether an answer holds our marks, or is word by word a piece of what it is to summarize."""
     text = text.strip()
