@@ -438,7 +438,7 @@ def test_a_shell_call_of_codex_is_answered_by_a_function_output():
 
 def test_an_unknown_provider_is_an_error():
     with pytest.raises(KeyError):
-        check([user("q")], "bedrock")
+        check([user("q")], "cohere")
 
 
 @pytest.mark.parametrize("provider", CLEAN)

@@ -44,7 +44,7 @@ def test_a_list_changed_in_place_reads_as_if_it_were_new(provider, data):
                     box, key = data.draw(st.sampled_from(texts))
                     box[key] = box[key] + " and more"
             case "append":
-                messages.append({"role": "user", "content": "one more"})
+                messages += transcript("u:3", provider)
             case "delete" if messages:
                 del messages[data.draw(st.integers(0, len(messages) - 1))]
             case "swap" if messages:
