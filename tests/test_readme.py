@@ -35,8 +35,8 @@ def test_the_readmes_commands_work_in_their_order(tmp_path: Path, monkeypatch: p
 
 
 def test_the_readme_names_targets_that_the_makefile_has() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.M))
-    named = set(re.findall(r"\bmake ([a-z]+)`", README)) | {c.split()[1] for c in COMMANDS if c.startswith("make ")}
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.M))
+    named = set(re.findall(r"\bmake ([a-z-]+)`", README)) | {c.split()[1] for c in COMMANDS if c.startswith("make ")}
     assert {"demo", "test"} <= named <= targets
 
 
@@ -47,7 +47,7 @@ def test_the_readme_names_the_verbs_and_exit_codes_that_there_are() -> None:
     (action,) = (a for a in cli.parser()._actions if a.dest == "verb")
     assert set(action.choices) == verbs
     assert set(re.findall(r"\btrimtab (\w+)", README)) - {"count", "the"} <= verbs
-    for code in (cli.OK, cli.NO, cli.USAGE, cli.DATA, cli.IO, cli.INTERRUPTED):
+    for code in (cli.OK, cli.NO, cli.USAGE, cli.DATA, cli.UNAVAILABLE, cli.IO, cli.INTERRUPTED):
         assert re.search(rf"\b{code}\b", README)
     assert 2 not in (cli.OK, cli.NO, cli.USAGE, cli.DATA, cli.IO, cli.INTERRUPTED)
 
