@@ -34,7 +34,9 @@ pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledge
 
 /// The first row of what the model said last: while tools run, its calls may be open.
 fn running(ledger: &Ledger) -> usize {
-    let hosted = |m: usize| ledger.rows_of(m).next().is_some_and(|row| ledger.kind[row] == Kind::Opaque);
+    let said = |m: usize| matches!(ledger.role[m], Role::User | Role::System); // a file too, which is no tool's item
+    let opaque = |m: usize| ledger.rows_of(m).next().is_some_and(|row| ledger.kind[row] == Kind::Opaque);
+    let hosted = |m: usize| !said(m) && opaque(m);
     let modelled = |m: usize| ledger.role[m] == Role::Assistant || hosted(m);
     let begins = |m: &usize| {
         let answer = ledger.role[*m] == Role::Tool && !hosted(*m);
