@@ -3,10 +3,12 @@
 import os
 import select
 import signal
+import subprocess
 import sys
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,6 +50,7 @@ TEXTS = st.one_of(
     ),
 )
 LARGE = [f"def f{n}(x):\n    return 'naïve {n}'\n" * 30 for n in range(400)]  # 500 kB: past where the threads begin
+BATCHES = ([*LARGE, "lone \ud800", b"\xff no text", "", *LARGE[:3]], [" ".join(LARGE), "", "naïve"], [])
 
 
 @pytest.fixture(scope="module")
@@ -191,6 +194,22 @@ def test_a_models_counter_counts_a_bare_text_as_a_user_would_send_it():
         assert [counter.count(text) for text in texts] == given == counter.count_many(texts).tolist()
         assert [count(text, model=model) for text in texts] == given
         assert all(counter.exceeds(text, n) == (counter.count(text) > n) for text in texts[:2] for n in range(5))
+
+
+def test_one_thread_counts_the_same_and_starts_no_other():
+    code = (
+        "import test_counter as t\n"
+        "print([t.O200K.count_many(x).tolist() for x in t.BATCHES], len(t.os.listdir('/proc/self/task')))"
+    )
+    script = [sys.executable, "-c", code]
+    there = {
+        **os.environ,
+        "TRIMTAB_THREADS": "1",
+        "PYTHONPATH": str(Path(__file__).parent),
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    printed = subprocess.run(script, env=there, capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == f"{[[O200K.count(text) for text in batch] for batch in BATCHES]} 1"
 
 
 def test_eight_threads_count_the_same():

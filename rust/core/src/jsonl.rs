@@ -7,8 +7,6 @@ mod walk;
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-
 use crate::error::Error;
 use crate::json::{Json, Tape};
 use crate::ledger::{Builder, Ledger};
@@ -200,11 +198,8 @@ impl Reader {
             let mut builder = Builder::new(counter.prompt, 0);
             read_lines(piece, provider, &mut builder).then(|| builder.finish(&counter))
         };
-        let found: Option<Vec<_>> = if pieces.len() < 2 {
-            pieces.iter().map(read).collect()
-        } else {
-            pool::run(|| pieces.par_iter().map(read).collect())
-        };
+        let found: Option<Vec<_>> =
+            if pieces.len() < 2 { pieces.iter().map(read).collect() } else { pool::map(&pieces, 1, read) };
         let Some(found) = found else { return Ok(false) };
         found.into_iter().try_for_each(|ledger| self.ledger.append(ledger?))?;
         Ok(true)

@@ -16,6 +16,10 @@ use crate::scan::{Last, provider_of, scan};
 use crate::tally::Tally;
 use crate::text::Text;
 
+/// Bytes of texts that one thread holds before it counts them: memory of the next ones is then that of these. Several
+/// threads are given all at once.
+const HELD: usize = 64 * 1024;
+
 /// Text to tokens, for an encoding.
 #[pyclass(frozen, subclass, module = "trimtab._core")]
 pub struct Counter(pub text::Counter, Last);
@@ -93,8 +97,22 @@ impl Counter {
         if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
             return Err(PyTypeError::new_err("texts must be a sequence of texts, got a single one"));
         }
-        let texts = texts.try_iter()?.map(|text| Text::of_either(&text?)).collect::<PyResult<Vec<_>>>()?;
-        Ok(released(py, || self.0.count_many(&texts))?.to_pyarray(py))
+        let texts = texts.try_iter()?.collect::<PyResult<Vec<_>>>()?; // first: another thread may change the sequence
+        let (mut counts, mut held, mut bytes, mut most) = (Vec::with_capacity(texts.len()), Vec::new(), 0, HELD);
+        for text in &texts {
+            let text = Text::of_either(text)?;
+            bytes += text.as_ref().len();
+            held.push(text);
+            if bytes >= most && !text::single_threaded() {
+                most = usize::MAX;
+            } else if bytes >= most {
+                counts.extend(released(py, || self.0.count_many(&held))?);
+                held.clear();
+                bytes = 0;
+            }
+        }
+        counts.extend(released(py, || self.0.count_many(&held))?);
+        Ok(counts.to_pyarray(py))
     }
 
     /// A count of a text that is to grow.

@@ -1,7 +1,5 @@
 //! Counting: one text, many texts, the pieces of a transcript.
 
-use rayon::prelude::*;
-
 use super::pool;
 use super::tally::SoFar;
 use super::{Chars, Claude, Encoding, Flat, Prompt, Tally, estimate};
@@ -199,7 +197,7 @@ pub(crate) fn map_many<T: AsRef<str> + Sync, R: Send>(texts: &[T], measure: impl
     }
     // Tasks of about 16 KB each, so that scheduling is noise beside counting.
     let each = (texts.len() * 16 * 1024 / bytes).max(1);
-    pool::run(|| texts.par_iter().with_min_len(each).map(measure).collect())
+    pool::map(texts, each, measure)
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::engine::{parted, with_worker};
 use super::tally::{Growing, SoFar};
 use super::vocabulary::{CL100K, O200K, Vocabulary};
@@ -102,11 +100,7 @@ impl Encoding {
                 counts
             })
         };
-        let found = if jobs.len() == 1 {
-            vec![work(&jobs[0])]
-        } else {
-            pool::run(|| jobs.par_iter().map(work).collect::<Vec<_>>())
-        };
+        let found = if jobs.len() == 1 { vec![work(&jobs[0])] } else { pool::map::<_, _, Vec<_>>(&jobs, 1, work) };
         let mut counts = vec![0; texts.len()];
         for ((index, _), count) in jobs.iter_mut().flat_map(|job| job.drain(..)).zip(found.into_iter().flatten()) {
             counts[index] += count;

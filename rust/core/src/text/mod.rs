@@ -28,5 +28,6 @@ pub use claude::Claude;
 pub use count::{Counter, Size};
 pub use encoding::Encoding;
 pub use estimate::{Chars, Flat, Round, Unit};
+pub use pool::single_threaded;
 pub use prompt::{Form, Prompt};
 pub use tally::Tally;

@@ -2,17 +2,31 @@
 
 use std::sync::{Arc, Mutex};
 
+use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The pool and the process that it was made in: threads do not survive a fork, so a child makes its own.
-static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+/// The pool and the process that it was made in: threads do not survive a fork, so a child makes its own. No pool where
+/// it would be of one thread: the caller's has its caches filled already.
+static POOL: Mutex<Option<(u32, Option<Arc<ThreadPool>>)>> = Mutex::new(None);
 
-/// Runs `work` in this process's pool, or in the calling thread where there is none to be had.
-pub fn run<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+/// `work` on each item: in this process's pool, at least `least` items to a task, or in the calling thread where there
+/// is no pool to be had.
+pub fn map<T, R, C>(items: &[T], least: usize, work: impl Fn(&T) -> R + Sync + Send) -> C
+where
+    T: Sync,
+    R: Send,
+    C: FromParallelIterator<R> + FromIterator<R> + Send,
+{
     match pool() {
-        Some(pool) => pool.install(work),
-        None => work(),
+        Some(pool) => pool.install(|| items.par_iter().with_min_len(least).map(work).collect()),
+        None => items.iter().map(work).collect(),
     }
+}
+
+/// Whether [`map`] has no thread but the caller's.
+#[must_use]
+pub fn single_threaded() -> bool {
+    pool().is_none()
 }
 
 fn pool() -> Option<Arc<ThreadPool>> {
@@ -22,12 +36,13 @@ fn pool() -> Option<Arc<ThreadPool>> {
     if let Some((owner, pool)) = &*slot
         && *owner == pid
     {
-        return Some(Arc::clone(pool));
+        return pool.clone();
     }
     let threads = std::env::var("TRIMTAB_THREADS").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
-    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).build().ok()?);
-    if let Some((_, old)) = slot.replace((pid, Arc::clone(&pool))) {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build().ok()?;
+    let pool = (pool.current_num_threads() > 1).then(|| Arc::new(pool));
+    if let Some((_, old)) = slot.replace((pid, pool.clone())) {
         std::mem::forget(old); // its threads are in the parent: waiting for them would hang
     }
-    Some(pool)
+    pool
 }
