@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import importlib
+import signal
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,9 @@ MOST_SKIPPED = 1 / 5
 
 settings.register_profile("trimtab", derandomize=True, deadline=None, database=None, print_blob=False)
 settings.load_profile("trimtab")
+
+# A shell that starts us in the background has interrupts ignored, and the programs under test would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
