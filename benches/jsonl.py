@@ -1,8 +1,8 @@
 """JSONL to a ledger, reading alone, beside ``orjson.loads`` a line; ``make bench-jsonl``.
 
-Both on one thread, interleaved, CPU time. Ours checks the whole of each line and fills the ledger's columns; texts are
-unescaped by whoever counts them, which is not in the figure. orjson makes objects, and no ledger. The shared sessions'
-messages where they are, else generated ones; both are printed where both are there.
+Both on one thread, interleaved, CPU time. Ours checks the whole of each line, unescapes its texts and fills the
+columns of a ledger; counting is not in the figure. orjson makes objects, and no ledger. The shared sessions'
+messages where there are any, else generated ones; both are printed where both are there.
 """
 
 from __future__ import annotations

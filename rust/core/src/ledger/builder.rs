@@ -297,7 +297,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
 
     /// What each message says, as sixteen bytes: role, marks and for each row its kind, id, name and texts.
     ///
-    /// XXH3, not a cryptographic hash: it is a third of the cost of a scan less, and who makes two messages collide
+    /// XXH3, not a cryptographic hash: BLAKE3 was half of a scan without counting, and who makes two messages collide
     /// has pinned one of his own messages more.
     fn digests(ledger: &Ledger) -> Vec<[u8; 16]> {
         let mut said = Vec::new();
