@@ -50,11 +50,11 @@ def tight(name: str, total: int) -> Any:
     return replace(policy, trigger=replace(policy.trigger, rules=False, window=None))
 
 
-def forced(path: Path, name: str, writer: Any) -> None:
-    """Lets the preset's own trigger fire on a session, and looks at what comes back."""
+def forced(path: Path, name: str, writer: Any) -> bool:
+    """Lets the preset's own trigger fire on a session, and looks at what comes back; whether anything was done."""
     found = trimtab.read(path)
     if len(found.messages) < 12:
-        return
+        return False
     policy = POLICIES[name]
     counter = policy.counter.counter() if policy.counter else Counter.for_model("claude-sonnet-4-5")
     total = max(scan(found.messages, counter, found.provider).total, 4_000)
@@ -73,12 +73,13 @@ def forced(path: Path, name: str, writer: Any) -> None:
     assert found.messages == before
     if fitted.compaction is None:
         assert fitted.messages is found.messages
-        return
+        return False
     done = fitted.compaction
     assert done.tokens_after < done.tokens_before
     assert not trimtab.validate(list(fitted.messages), provider=found.provider, in_flight=True)
     assert cm.restore(done.ref or "") == before
     assert tuple(event.name for event in told if isinstance(event, events.Step)) == cm.policy.order
+    return True
 
 
 @pytest.mark.shared
@@ -87,8 +88,9 @@ def forced(path: Path, name: str, writer: Any) -> None:
 def test_a_forced_trigger_gives_a_valid_list_whatever_the_summarizer_does(name: str, how: str) -> None:
     files = FEW if how == "offline" else FEW[:3]
     assert files
-    for path in files:
-        forced(path, name, SUMMARIZERS[how])
+    done = [forced(path, name, SUMMARIZERS[how]) for path in files]
+    # Where a document makes a failed summary an error, the list stays; one that is written must have been put to use.
+    assert any(done) or how not in {"answers", "offline"}
 
 
 @pytest.mark.slow
