@@ -1,0 +1,27 @@
+"""Places in a policy: names of fields, and a keeper's type among the keepers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+
+def at(of: Any, path: tuple[str | type, ...]) -> Any:
+    """What stands at a path; None where a stage on the way is not there."""
+    for step in path:
+        if of is None:
+            return None
+        of = getattr(of, step) if isinstance(step, str) else next(k for k in of.keepers if isinstance(k, step))
+    return of
+
+
+def put(of: Any, path: tuple[str | type, ...], entry: Any) -> Any:
+    """The same value with another one at a path; a stage that is not there stays away."""
+    if not path:
+        return entry
+    if of is None:
+        return None
+    step, rest = path[0], path[1:]
+    if isinstance(step, str):
+        return replace(of, **{step: put(getattr(of, step), rest, entry)})
+    return replace(of, keepers=tuple(put(k, rest, entry) if isinstance(k, step) else k for k in of.keepers))
