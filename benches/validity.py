@@ -27,8 +27,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import trimtab  # noqa: E402
 from checker import check  # noqa: E402 - beside the tests, not in the package
+from trimtab._envelope import summary_in  # noqa: E402
 from trimtab._errors import NothingToCompactError  # noqa: E402
-from trimtab._flow import summary_in  # noqa: E402
 from trimtab._plan import Prune, StripThinking, Truncate  # noqa: E402
 from trimtab._repair import repair  # noqa: E402
 from trimtab.policies import POLICIES  # noqa: E402

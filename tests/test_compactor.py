@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 import trimtab
 from checker import check
 from transcripts import PROVIDERS, specs, transcript
+from trimtab._conversation import Call
 from trimtab._envelope import unwrap, wrap
-from trimtab._flow import Commit, Store, Write, compaction
+from trimtab._flow import compaction
+from trimtab._wants import Commit, Store, Write
 from trimtab.archive import MemoryArchive, Stored
 from trimtab.events import Compacted, FellBack, Refused
 from trimtab.hooks import Review, Verdict
@@ -33,7 +35,7 @@ def talk(provider: str = "anthropic") -> list[dict]:
 
 def test_the_order_of_a_compaction_is_read_off_its_generator() -> None:
     cm = trimtab.Compactor(MODEL)
-    flow = compaction(cm._job(talk(), cm._aim(0.5, None, None), "stress the tests", None))
+    flow = compaction(cm._conversation.job(Call(talk()), target=0.5, instructions="stress the tests"))
     wants = [next(flow)]
     wants.append(flow.send(None))
     wants.append(flow.send(Verdict(instructions="stress the files")))

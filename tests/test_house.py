@@ -35,8 +35,8 @@ FLOORS = {
     },
     2: {"_plan", "_policy", "_decide", "_stats", "stages", "policies"},
     3: {"config", "events", "hooks", "formats", "archive", "summarize"},
-    4: {"_apply", "_flow", "_drive"},
-    5: {"__init__", "_compactor", "_gate", "queue"},
+    4: {"_apply", "_wants", "_job", "_compaction", "_summary", "_rebuild", "_flow", "_drive"},
+    5: {"__init__", "_compactor", "_conversation", "_measure", "_planner", "_gate", "queue"},
     6: {"cli", "__main__"},
 }
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names}

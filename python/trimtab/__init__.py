@@ -9,10 +9,10 @@ from ._core import __version__
 
 if TYPE_CHECKING:
     from ._budget import Budget
+    from ._compaction import Compaction
     from ._compactor import Compactor
     from ._counter import Counter, count
     from ._errors import ArchiveError, ConflictError, Error, InternalError, MessageError, PlanError, SummaryError
-    from ._flow import Compaction
     from ._gate import Fitted
     from ._ledger import Kind, Ledger, Role
     from ._messages import Message, Provider, Transcript
@@ -64,7 +64,7 @@ _HOMES = {
     "_compactor": ("Compactor",),
     "_counter": ("Counter", "count"),
     "_errors": ("ArchiveError", "ConflictError", "Error", "InternalError", "MessageError", "PlanError", "SummaryError"),
-    "_flow": ("Compaction",),
+    "_compaction": ("Compaction",),
     "_gate": ("Fitted",),
     "_ledger": ("Kind", "Ledger", "Role"),
     "_messages": ("Message", "Provider", "Transcript"),

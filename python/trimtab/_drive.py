@@ -7,16 +7,17 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
+from ._compaction import Compaction
 from ._errors import InternalError
-from ._flow import Commit, Compaction, Store, Write, WriteAll
 from ._log import log
+from ._wants import Commit, Store, Write, WriteAll
 from .hooks import Review
 from .summarize import AwaitableError, awrite, awrite_all, open_summarizer, write, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from ._flow import Want
+    from ._wants import Want
     from .archive import Archive, SqlArchive
     from .events import Event
     from .hooks import PreCompact

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ._core import CLOSE, ENVELOPE, digest
+from ._shapes import only_text
+
+if TYPE_CHECKING:
+    from ._messages import Message
 
 _OPEN = re.compile(re.escape(ENVELOPE) + r'ref="([0-9a-f]+)" digest="([0-9a-f]{16})" messages="(\d+)">\n')
 _ESCAPE = re.compile(r"<(?=\\*\s*(?:/\s*)?trimtab-summary)", re.IGNORECASE)
@@ -51,3 +56,15 @@ def unwrap(text: str) -> Summary | None:
     if digest(inside) != opening[2]:
         return None
     return Summary(opening[1], _UNESCAPE.sub("<", inside.removeprefix(_NOTE)), int(opening[3]))
+
+
+def enveloped(message: Message) -> Summary | None:
+    """The summary of ours that a message carries, None where it is no such message."""
+    content = only_text(message)
+    return unwrap(content) if content else None
+
+
+def summary_in(message: Message) -> str | None:
+    """Its text."""
+    found = enveloped(message)
+    return found.text if found else None

@@ -6,199 +6,26 @@ It does no I/O: the drivers in ``_drive`` play the outside world, and a test pla
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from ._apply import apply, noticed
-from ._counter import scan
-from ._envelope import unwrap, wrap
-from ._errors import InternalError, MessageError, NothingToCompactError, SummaryError
-from ._messages import text_of
-from ._plan import Drop, Summarize, dropped
-from ._shapes import TRANSLATED, Lens, only_text
-from ._validate import Rules
+from ._compaction import Compaction
+from ._envelope import enveloped
+from ._errors import NothingToCompactError
+from ._rebuild import check, rebuilt
+from ._summary import summarized
+from ._wants import Commit, Store
 from .archive import Record
-from .archive.redact import redacted
-from .events import Compacted, Event, FellBack, Refused, told
+from .events import Compacted, Refused, told
 from .hooks import Review, Verdict
-from .summarize import Ask, answer_of, total
-from .summarize._chunks import chunks, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Generator
 
-    from ._counter import Counter
-    from ._envelope import Summary
-    from ._ledger import Ledger
-    from ._messages import Message, Provider
+    from ._job import Job
     from ._plan import Plan
-    from ._policy import Policy
+    from ._wants import Want
     from .archive import Stored
-    from .summarize import Answer, Usage
-
-AT_THE_END = frozenset({"final_assistant_whitespace", "prefill_unsupported", "thinking_last", "reasoning_without_item"})
-"""Findings about how a list ends: they go away when it goes on, so they are no reason to refuse it."""
-
-TOO_MUCH = frozenset(
-    {"image_too_heavy", "image_too_large", "image_too_large_many", "request_too_large", "too_many_images"}
-)
-"""Findings about how much a list holds: compaction takes some of it out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """Keep these messages of a session before a model is asked; answered with where they lie, and the time."""
-
-    messages: tuple[Message, ...]
-    session: str
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """Summarize; answered with a checked ``Answer``. ``fallback`` names who is to; None: the caller's own."""
-
-    ask: Ask
-    fallback: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class WriteAll:
-    """Summarize each; answered with a text or an exception each, in the same order."""
-
-    asks: tuple[Ask, ...]
-    fallback: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """Remember this compaction, begun when its originals were stored; answered with None."""
-
-    stored: Stored
-    record: Record
-    since: float
-
-
-Want: TypeAlias = Review | Store | Write | WriteAll | Commit | Event
-
-
-@dataclass(frozen=True)
-class Compaction:
-    """What came of it.
-
-    Attributes:
-        messages: the new list; untouched messages are the same objects. The caller's own list where nothing was done.
-        plan: what was done.
-        ref: gives the originals back (``Compactor.restore``); None where nothing was done.
-        usage: what the summarizer charged, answers that could not be used with it; empty for one that charges nothing.
-        tokens_before: tokens of the messages as they were.
-        tokens_after: tokens of the messages as they are.
-        reason: what was done and why, or why nothing was.
-        summarizer: who wrote the summary, None if there is none.
-        summary: its text, None if there is none.
-        strategy: what the policy calls what was done, or the step that took a failed summarizer's place.
-    """
-
-    messages: Sequence[Message]
-    plan: Plan
-    ref: str | None
-    tokens_before: int
-    tokens_after: int
-    reason: str
-    summarizer: str | None = None
-    usage: Usage = field(default_factory=dict)
-    summary: str | None = None
-    strategy: str = ""
-
-    @property
-    def saved(self) -> int:
-        """Tokens that the messages have less."""
-        return self.tokens_before - self.tokens_after
-
-    @property
-    def reduction(self) -> float:
-        """The same in percent of what they had (seed 002)."""
-        return self.saved / self.tokens_before * 100 if self.tokens_before else 0.0
-
-    @property
-    def path(self) -> str:
-        """Which way it went: ``noop``, ``prune-only``, ``summarised`` or ``dropped``."""
-        zone = self.plan.zone()
-        if not self.plan.edits:
-            return "noop"
-        return "prune-only" if zone is None else "summarised" if isinstance(zone, Summarize) else "dropped"
-
-
-@dataclass(frozen=True)
-class Job:
-    """All that a compaction needs to know, none of it live.
-
-    Attributes:
-        given: the caller's own list, which may change while a model is asked.
-        messages: the transcript as it was when it was read.
-        ledger: its numbers.
-        counter: what counted them.
-        policy: how a failed summarizer is replaced.
-        plan: decides, given nothing more.
-        summarizer: who is to write.
-        trigger: ``manual`` or ``auto``.
-        session: whose transcript it is.
-        exclusive: whether another compaction of the session meanwhile is a conflict.
-        instructions: what the summary is to stress.
-        redact: takes out of a text what is neither to be stored nor summarized.
-        context: lines that a hook adds to what a model is asked.
-        emergency: decides as the policy's emergency does.
-        earlier: messages that are summaries without our envelope, by position.
-        capacity: tokens of messages that the summarizer takes at once; None takes any number.
-        uuid: a new one, for what is told.
-        turn: number of tool batches since the user spoke.
-    """
-
-    given: Sequence[Message]
-    messages: tuple[Message, ...]
-    ledger: Ledger
-    counter: Counter
-    policy: Policy
-    plan: Callable[[], Plan]
-    summarizer: str
-    trigger: str
-    session: str
-    exclusive: bool = False
-    instructions: str | None = None
-    redact: Callable[[str], str] | None = None
-    context: str | None = None
-    emergency: Callable[[], Plan] | None = None
-    earlier: tuple[int, ...] = ()
-    capacity: int | None = None
-    uuid: str = ""
-    turn: int = 0
-
-    @cached_property
-    def told(self) -> tuple[Message, ...]:
-        """The messages as they may be stored and summarized."""
-        return self.messages if self.redact is None else tuple(redacted(m, self.redact) for m in self.messages)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of asking: the plan as it is now, the summary and its author, and what that is called."""
-
-    plan: Plan
-    strategy: str
-    text: str | None = None
-    author: str | None = None
-    usage: Usage = field(default_factory=dict)
-
-
-def check(ledger: Ledger) -> None:
-    """Refuses a list that its provider would refuse, whatever comes behind it.
-
-    Raises:
-        MessageError: names the first problem.
-    """
-    for problem in Rules(in_flight=True).problems(ledger):
-        if problem.code not in TOO_MUCH and (problem.code not in AT_THE_END or problem.index < len(ledger) - 1):
-            raise problem.error()
 
 
 def compaction(job: Job) -> Generator[Want, Any, Compaction]:
@@ -225,13 +52,13 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
         return (yield from _refused(job, verdict.refuse, plan))
     job = _heard(job, verdict)
     stored, since = yield Store(job.told, job.session)
-    outcome = yield from _summary(job, plan)
+    outcome = yield from summarized(job, plan)
     plan, summary, author, usage = outcome.plan, outcome.text, outcome.author, outcome.usage
     if not plan.edits:
         yield Refused(job.trigger, plan.reason)
         return replace(_unchanged(job, plan, plan.reason), strategy=outcome.strategy, usage=usage)
     ref = _ref(job, stored, plan, summary)
-    messages, after = _build(job, plan, summary, ref)
+    messages, after = rebuilt(job, plan, summary, ref)
     if after >= plan.tokens_before and not job.policy.parity:
         reason = "compaction would not make it smaller"
         yield Refused(job.trigger, reason)
@@ -295,7 +122,7 @@ def _record(job: Job, done: Compaction, summary: str | None) -> Record:
         preserved=tuple(n for n, message in enumerate(job.messages) if id(message) in kept),
         summary=summary,
         summarizer=done.summarizer,
-        live=tuple(found.ref for message in done.messages if (found := _enveloped(message))),
+        live=tuple(found.ref for message in done.messages if (found := enveloped(message))),
         exclusive=job.exclusive,
     )
 
@@ -307,150 +134,3 @@ def _ref(job: Job, stored: Stored, plan: Plan, summary: str | None) -> str:
     """
     parts = "\0".join([job.session if job.exclusive else "", *stored.digests, plan.to_json(), summary or ""])
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]
-
-
-def _summary(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
-    """The summary's text and author, or the plan without one; failing over as the policy says."""
-    zone = plan.zone()
-    if not isinstance(zone, Summarize):
-        emergency = isinstance(zone, Drop) and job.policy.emergency is not None
-        return Outcome(plan, "emergency" if emergency else job.policy.strategy)
-    ask = _ask(job, zone)
-    # None is the caller's own; the offline one does not take its own place.
-    steps = [None, *(step for step in job.policy.fallback if not step == job.summarizer == "offline")]
-    failed = ""
-    usage: Usage = {}
-    for step, instead in zip(steps, [*steps[1:], None], strict=True):
-        if step == "error":
-            break
-        if step not in {None, "offline"}:
-            return replace(_without(job, plan, zone, str(step), failed), usage=usage)
-        author = step or job.summarizer
-        try:
-            answer = yield from _written(job, ask, step)
-        except Exception as error:  # noqa: BLE001 - whoever summarizes may fail in any way: that is what the steps are for
-            usage = total(usage, getattr(error, "usage", {}))
-            failed = job.policy.failure.format(author=author, cause=error)
-            if instead and instead != "error":
-                yield FellBack(author, str(error), instead)
-            continue
-        reason = f"{plan.reason}; {failed}" if failed else plan.reason
-        return Outcome(
-            replace(plan, reason=reason), job.policy.strategy, answer.text, author, total(usage, answer.usage)
-        )
-    raise SummaryError(failed or "the policy allows no summarizer", usage=usage).during(
-        "ExecuteStrategy", job.session, strategy=job.policy.strategy
-    )
-
-
-def _without(job: Job, plan: Plan, zone: Summarize, step: str, failed: str) -> Outcome:
-    """What a step does that needs no summary."""
-    reason = plan.reason.replace("summarized", "dropped") + f"; no summary: {failed}"
-    if step == "stop":
-        return Outcome(replace(plan, edits=(), tokens_after=plan.tokens_before, reason=f"stopped: {failed}"), step)
-    if step == "emergency" and job.emergency is not None:
-        return Outcome(replace(job.emergency(), reason=f"emergency; no summary: {failed}"), step)
-    about = "; ".join(_topics(job, zone)) or "..."
-    drop = dropped(zone, job.policy.place.notice, about)
-    edits = tuple(drop if edit == zone else edit for edit in plan.edits)
-    return Outcome(replace(plan, edits=edits, reason=reason), step)
-
-
-def _topics(job: Job, zone: Summarize) -> list[str]:
-    """How the user's requests in the zone begin: the first two and the last."""
-    words = [
-        " ".join(text.split())[:60]
-        for message in job.told[zone.start : zone.stop]
-        if message.get("role") == "user" and (text := text_of(message.get("content"))).strip()
-    ]
-    return words if len(words) <= 3 else [*words[:2], words[-1]]
-
-
-def _written(job: Job, ask: Ask, step: str | None) -> Generator[Want, Any, Answer]:
-    """One summary of the zone: at once where the summarizer takes it, in parts that are merged where it does not."""
-    usage: Usage = {}
-    before = len(ask.messages) + 1
-    while step is None and len(parts := chunks(ask, job.counter, job.capacity)) in range(1, before):
-        before = len(parts)
-        answers = yield WriteAll(parts, step)
-        texts = []
-        for answer in answers:
-            usage = total(usage, getattr(answer, "usage", {}))
-        for answer in answers:
-            if isinstance(answer, Exception):
-                raise SummaryError(str(answer), usage=usage) from answer
-            texts.append(answer_of(answer).text)
-        ask = merged(ask, texts)
-    try:
-        answer = answer_of((yield Write(ask, step)))
-    except SummaryError as error:
-        error.usage = total(usage, error.usage)
-        raise
-    return replace(answer, usage=total(usage, answer.usage))
-
-
-def _ask(job: Job, zone: Summarize) -> Ask:
-    kept, known = set(zone.keep), set(job.earlier)
-    costs = job.ledger.per_message
-    leaving = [(index, job.told[index]) for index in range(zone.start, zone.stop) if index not in kept]
-    prefix = job.policy.place.prefix
-    earlier = [
-        text.removeprefix(prefix)
-        for index, message in leaving
-        if (text := summary_in(message) or (only_text(message) if index in known else None))
-    ]
-    stage = job.policy.summarize
-    replaces = int(costs[zone.start : zone.stop].sum() - costs[list(zone.keep)].sum())
-    lens = Lens(job.ledger.provider)  # who summarizes need not know how Bedrock and Gemini say it
-    shape = "anthropic" if job.ledger.provider in TRANSLATED else job.ledger.provider
-    zone_messages = [message for index, message in leaving if not summary_in(message) and index not in known]
-    return Ask(
-        messages=tuple(lens.into(zone_messages)),
-        provider=cast("Provider", shape),
-        max_tokens=zone.max_tokens,
-        count=job.counter.count,
-        instructions=job.instructions,
-        previous="\n".join(earlier) or None,
-        after=tuple(lens.into(job.told[zone.stop :])),
-        replaces=0 if job.policy.parity else replaces,
-        template=stage.template if stage else None,
-        model=stage.model if stage else None,
-        context=job.context,
-    )
-
-
-def summary_in(message: Message) -> str | None:
-    """The text of the summary that a message of ours carries."""
-    found = _enveloped(message)
-    return found.text if found else None
-
-
-def _enveloped(message: Message) -> Summary | None:
-    content = only_text(message)
-    return unwrap(content) if content else None
-
-
-def _arrived(job: Job) -> Sequence[Message]:
-    """What the caller has put behind the transcript while it was worked on: kept, as it is."""
-    known = len(job.messages)
-    same = len(job.given) > known and all(a is b for a, b in zip(job.given, job.messages, strict=False))
-    return job.given[known:] if same else ()
-
-
-def _build(job: Job, plan: Plan, summary: str | None, ref: str) -> tuple[list[Message], int]:
-    """The new list and its tokens; never one that the provider would refuse."""
-    placed = None
-    if zone := plan.zone():
-        count = zone.stop - zone.start - len(zone.keep)
-        text = job.policy.place.prefix + (summary or "")
-        written = text if job.policy.parity else wrap(text, ref=ref, count=count)
-        placed = written if isinstance(zone, Summarize) else noticed(zone.notice, job.policy.place)
-    messages = apply(plan, job.messages, job.ledger, job.counter, placed, job.policy.place)
-    messages.extend(_arrived(job))
-    ledger = scan(messages, job.counter, job.ledger.provider)
-    try:
-        if not job.policy.parity:
-            check(ledger)
-    except MessageError as error:
-        raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error
-    return messages, ledger.total

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from ._log import log
 from ._usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ._budget import Terms
-    from ._flow import Compaction
+    from ._compaction import Compaction
     from ._messages import Message
     from ._policy import Policy
 
@@ -53,7 +54,6 @@ class Gate:
         rounds: compactions that were done.
         read: tokens that caches gave, in all.
         written: tokens that caches took, in all.
-        known: digests of summaries that stand without an envelope.
     """
 
     factor: float = 1.0
@@ -64,7 +64,6 @@ class Gate:
     rounds: int = 0
     read: int = 0
     written: int = 0
-    known: list[str] = field(default_factory=list)
 
     def moment(self, when: When, turn: int | None) -> None:
         """Counts tool batches, from the user's words on."""
@@ -101,6 +100,23 @@ class Gate:
             cache_write=charged.cache_write,
             answered=charged.output,
         )
+
+    @staticmethod
+    def watches(when: When, policy: Policy) -> bool:
+        """Whether the policy looks at this moment at all."""
+        prunes = policy.prune.when if policy.prune else ()
+        return policy.trigger.auto and (when in prunes or when in policy.trigger.when)
+
+    def due(self, when: When, terms: Terms, policy: Policy) -> Policy | None:
+        """By what is to be compacted at this moment: the policy, what it prunes by alone, or None."""
+        trigger, prune = policy.trigger, policy.prune
+        if when in trigger.when and (trigger.fires(terms) or when == "on_overflow"):
+            if self.stuck < STUCK:
+                return policy
+            log.warning("automatic compaction rests: %d rounds in a row made no progress", self.stuck)
+            return None
+        tidies = prune is not None and when in prune.when
+        return replace(policy, summarize=None, order=()) if tidies else None
 
     def done(self, compaction: Compaction) -> None:
         """Takes note of a round: what was charged is of another list now."""

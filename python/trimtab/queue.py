@@ -16,8 +16,8 @@ from .formats import opencode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from ._compaction import Compaction
     from ._compactor import Compactor
-    from ._flow import Compaction
 
 Stored = dict[str, Any]
 """A message as it is stored: ``info`` and ``parts``."""

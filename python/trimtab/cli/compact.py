@@ -14,7 +14,7 @@ from ._summarizer import add_summarizer, policy, summarizer
 if TYPE_CHECKING:
     import argparse
 
-    from .._flow import Compaction
+    from .._compaction import Compaction
 
 
 DESCRIPTION = "A smaller session that the provider takes, and a way back."

@@ -1,0 +1,221 @@
+"""One conversation as its Compactor knows it between calls: what is due, the job that it makes, what goes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, get_args
+from uuid import uuid4
+
+from ._errors import PlanError
+from ._gate import Fitted, Gate, When
+from ._job import Job
+from ._log import log
+from ._messages import whole_calls
+from ._models import UNBOUND, Model
+from ._request import overhead
+from .summarize import window_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ._budget import Terms
+    from ._compaction import Compaction
+    from ._drive import Outside
+    from ._ledger import Ledger
+    from ._measure import Measure
+    from ._messages import Message
+    from ._meter import Meter
+    from ._plan import Plan
+    from ._planner import Planner
+    from ._policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the next call is to send.
+
+    Attributes:
+        messages: the transcript.
+        system: system text beside it.
+        tools: tool definitions.
+    """
+
+    messages: Sequence[Message]
+    system: object = None
+    tools: object = None
+
+
+@dataclass
+class Conversation:
+    """What is known of one conversation, and what follows for its next call.
+
+    Attributes:
+        measure: how it measures.
+        planner: decides.
+        meter: what calls were charged, against what they were counted as.
+        outside: answers what a compaction wants.
+        summarizer: its name.
+        session: the conversation's name in the archive.
+        exclusive: whether another compaction of the session meanwhile is a conflict.
+        redact: takes out of a text what is neither to be stored nor summarized.
+        marks: whether later requests say that the provider may drop thinking.
+        gate: what it has learned.
+        edited: whether a compaction was done.
+    """
+
+    measure: Measure
+    planner: Planner
+    meter: Meter
+    outside: Outside
+    summarizer: str
+    session: str
+    exclusive: bool
+    redact: Callable[[str], str] | None
+    marks: bool
+    gate: Gate = field(default_factory=Gate)
+    edited: bool = False
+
+    @property
+    def policy(self) -> Policy:
+        """How it decides."""
+        return self.measure.policy
+
+    def at(self, call: Call, when: When, turn: int | None) -> Call:
+        """Takes note of the moment; an answer that was cut at its limit loses the calls that end in the middle.
+
+        Raises:
+            ValueError: there is no such moment.
+        """
+        if when not in get_args(When):
+            msg = f"when must be one of {', '.join(get_args(When))}, got {when!r}"
+            raise ValueError(msg)
+        self.gate.moment(when, turn)
+        if when != "on_length" or not call.messages:
+            return call
+        last = whole_calls(call.messages[-1])
+        return call if last is call.messages[-1] else replace(call, messages=[*call.messages[:-1], last])
+
+    def count(self, call: Call) -> int:
+        """Tokens of the call's prompt: what the last one was charged, and the count of what came since."""
+        beside = overhead(self.measure.counter, system=call.system, tools=call.tools)
+        return self.meter.count(call.messages, self.measure.shape(call.messages), beside)
+
+    def terms(self, ledger: Ledger, call: Call) -> Terms:
+        """What is known of the call, what was charged for the last one with it."""
+        terms = self.gate.terms(self.measure.terms(ledger.total, call.system, call.tools), self.policy)
+        if self.policy.counter is not None:
+            return terms
+        return replace(terms, beyond=self.count(call) - terms.sent)
+
+    def due(self, call: Call, when: When) -> Job | None:
+        """The compaction that is due at this moment, None where none is."""
+        if not self.gate.watches(when, self.policy):
+            return None
+        ledger = self.measure.scan(call.messages)
+        terms = self.terms(ledger, call)
+        policy = self.gate.due(when, terms, self.policy)
+        if policy is None:
+            return None
+        urgent = self.policy.trigger.endangers(terms)
+        return self._job(call, ledger, policy, trigger="auto", urgent=urgent)
+
+    def job(
+        self,
+        call: Call,
+        *,
+        target: float | None = None,
+        instructions: str | None = None,
+        plan: Plan | None = None,
+        trigger: Literal["manual", "auto"] = "manual",
+    ) -> Job:
+        """The compaction of these messages, whatever the trigger says.
+
+        Raises:
+            PlanError: the plan is of another transcript.
+        """
+        messages = tuple(call.messages) if isinstance(call.messages, list | tuple) else call.messages
+        ledger = self.measure.scan(messages)
+        made = self._job(call, ledger, self.policy, target=target, trigger=trigger)
+        if plan is not None and plan.digest != ledger.digest:
+            raise PlanError("the plan was made for another transcript; make a new one for these messages")
+        decides = made.plan if plan is None else lambda: plan
+        return replace(made, instructions=instructions, plan=decides)
+
+    def _job(
+        self,
+        call: Call,
+        ledger: Ledger,
+        policy: Policy,
+        *,
+        target: float | None = None,
+        trigger: Literal["manual", "auto"],
+        urgent: bool = False,
+    ) -> Job:
+        messages = tuple(call.messages)
+        tokens = self.measure.aim(target, call.system, call.tools)(ledger)
+        return Job(
+            given=call.messages,
+            messages=messages,
+            ledger=ledger,
+            counter=self.measure.counter,
+            policy=policy,
+            plan=lambda: self.planner.plan(ledger, messages, tokens, policy, urgent=urgent),
+            summarizer=self.summarizer,
+            trigger=trigger,
+            session=self.session,
+            exclusive=self.exclusive,
+            redact=self.redact,
+            emergency=lambda: self.planner.plan(ledger, messages, tokens, urgent=True),
+            earlier=self.planner.summaries(ledger, messages),
+            capacity=self._capacity,
+            uuid=str(uuid4()),
+            turn=self.gate.turn,
+        )
+
+    @cached_property
+    def _capacity(self) -> int | None:
+        """Tokens of messages that the summarizer takes at once; the offline one takes any number."""
+        stage = self.policy.summarize
+        if self.summarizer == "offline" or stage is None:
+            return None
+        model = Model.named(stage.model) if stage.model else self.measure.model
+        window = window_of(self.outside.summarizer) or model.window
+        asked = self.measure.counter.count(stage.template.system + stage.template.request()) if stage.template else 0
+        return max(window - stage.max_tokens - asked, window // 2)
+
+    def noted(self, done: Compaction) -> Compaction:
+        """The same, once it is taken note of."""
+        self.gate.done(done)
+        self.planner.remember(done)
+        return done
+
+    def fitted(self, call: Call, done: Compaction | None = None) -> Fitted:
+        """What goes into the call: the list as it is, or as a compaction left it."""
+        if done is not None:
+            self.noted(done)
+            call = replace(call, messages=done.messages)
+            self.edited |= done.ref is not None
+            if self.policy.counter is None:
+                self.count(call)  # what is sent is what will be charged
+        key = "input" if self.measure.provider == "openai_responses" else "messages"
+        request = {key: call.messages, **({"system": call.system} if call.system is not None else {})}
+        request |= UNBOUND if self.marks and self.edited else {}
+        done_now = done if done is not None and done.ref is not None else None
+        return Fitted(call.messages, request, done_now, done.reason if done is not None and done_now is None else "")
+
+    def resting(self, call: Call, error: Exception) -> Fitted:
+        """The same list, where the policy says that a failure is an error: an automatic one is logged, not raised."""
+        log.warning("automatic compaction failed: %s", error)
+        self.gate.stuck += 1
+        return replace(self.fitted(call), reason=str(error))
+
+    def record(self, usage: object) -> None:
+        """Learns what the last call was charged.
+
+        Raises:
+            ValueError: it names no tokens of a prompt.
+        """
+        self.gate.record(usage, self.policy)
+        if self.policy.counter is None:
+            self.meter.record(usage)

@@ -1,0 +1,68 @@
+"""One compaction to be done, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from .archive.redact import redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ._counter import Counter
+    from ._ledger import Ledger
+    from ._messages import Message
+    from ._plan import Plan
+    from ._policy import Policy
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a compaction needs to know, none of it live.
+
+    Attributes:
+        given: the caller's own list, which may change while a model is asked.
+        messages: the transcript as it was when it was read.
+        ledger: its numbers.
+        counter: what counted them.
+        policy: how a failed summarizer is replaced.
+        plan: decides, given nothing more.
+        summarizer: who is to write.
+        trigger: ``manual`` or ``auto``.
+        session: whose transcript it is.
+        exclusive: whether another compaction of the session meanwhile is a conflict.
+        instructions: what the summary is to stress.
+        redact: takes out of a text what is neither to be stored nor summarized.
+        context: lines that a hook adds to what a model is asked.
+        emergency: decides as the policy's emergency does.
+        earlier: messages that are summaries without our envelope, by position.
+        capacity: tokens of messages that the summarizer takes at once; None takes any number.
+        uuid: a new one, for what is told.
+        turn: number of tool batches since the user spoke.
+    """
+
+    given: Sequence[Message]
+    messages: tuple[Message, ...]
+    ledger: Ledger
+    counter: Counter
+    policy: Policy
+    plan: Callable[[], Plan]
+    summarizer: str
+    trigger: str
+    session: str
+    exclusive: bool = False
+    instructions: str | None = None
+    redact: Callable[[str], str] | None = None
+    context: str | None = None
+    emergency: Callable[[], Plan] | None = None
+    earlier: tuple[int, ...] = ()
+    capacity: int | None = None
+    uuid: str = ""
+    turn: int = 0
+
+    @cached_property
+    def told(self) -> tuple[Message, ...]:
+        """The messages as they may be stored and summarized."""
+        return self.messages if self.redact is None else tuple(redacted(m, self.redact) for m in self.messages)

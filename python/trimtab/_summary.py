@@ -1,0 +1,146 @@
+"""How a compaction comes by its summary: whom it asks, in parts where it must, and what takes a failed one's place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from ._envelope import summary_in
+from ._errors import SummaryError
+from ._messages import text_of
+from ._plan import Drop, Summarize, dropped
+from ._shapes import TRANSLATED, Lens, only_text
+from ._wants import Write, WriteAll
+from .events import FellBack
+from .summarize import Ask, answer_of, total
+from .summarize._chunks import chunks, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ._job import Job
+    from ._messages import Provider
+    from ._plan import Plan
+    from ._wants import Want
+    from .summarize import Answer, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of asking: the plan as it is now, the summary and its author, and what that is called."""
+
+    plan: Plan
+    strategy: str
+    text: str | None = None
+    author: str | None = None
+    usage: Usage = field(default_factory=dict)
+
+
+def summarized(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
+    """The summary's text and author, or the plan without one; failing over as the policy says."""
+    zone = plan.zone()
+    if not isinstance(zone, Summarize):
+        emergency = isinstance(zone, Drop) and job.policy.emergency is not None
+        return Outcome(plan, "emergency" if emergency else job.policy.strategy)
+    ask = _ask(job, zone)
+    # None is the caller's own; the offline one does not take its own place.
+    steps = [None, *(step for step in job.policy.fallback if not step == job.summarizer == "offline")]
+    failed = ""
+    usage: Usage = {}
+    for step, instead in zip(steps, [*steps[1:], None], strict=True):
+        if step == "error":
+            break
+        if step not in {None, "offline"}:
+            return replace(_without(job, plan, zone, str(step), failed), usage=usage)
+        author = step or job.summarizer
+        try:
+            answer = yield from _written(job, ask, step)
+        except Exception as error:  # noqa: BLE001 - whoever summarizes may fail in any way: that is what the steps are for
+            usage = total(usage, getattr(error, "usage", {}))
+            failed = job.policy.failure.format(author=author, cause=error)
+            if instead and instead != "error":
+                yield FellBack(author, str(error), instead)
+            continue
+        reason = f"{plan.reason}; {failed}" if failed else plan.reason
+        return Outcome(
+            replace(plan, reason=reason), job.policy.strategy, answer.text, author, total(usage, answer.usage)
+        )
+    raise SummaryError(failed or "the policy allows no summarizer", usage=usage).during(
+        "ExecuteStrategy", job.session, strategy=job.policy.strategy
+    )
+
+
+def _without(job: Job, plan: Plan, zone: Summarize, step: str, failed: str) -> Outcome:
+    """What a step does that needs no summary."""
+    reason = plan.reason.replace("summarized", "dropped") + f"; no summary: {failed}"
+    if step == "stop":
+        return Outcome(replace(plan, edits=(), tokens_after=plan.tokens_before, reason=f"stopped: {failed}"), step)
+    if step == "emergency" and job.emergency is not None:
+        return Outcome(replace(job.emergency(), reason=f"emergency; no summary: {failed}"), step)
+    about = "; ".join(_topics(job, zone)) or "..."
+    drop = dropped(zone, job.policy.place.notice, about)
+    edits = tuple(drop if edit == zone else edit for edit in plan.edits)
+    return Outcome(replace(plan, edits=edits, reason=reason), step)
+
+
+def _topics(job: Job, zone: Summarize) -> list[str]:
+    """How the user's requests in the zone begin: the first two and the last."""
+    words = [
+        " ".join(text.split())[:60]
+        for message in job.told[zone.start : zone.stop]
+        if message.get("role") == "user" and (text := text_of(message.get("content"))).strip()
+    ]
+    return words if len(words) <= 3 else [*words[:2], words[-1]]
+
+
+def _written(job: Job, ask: Ask, step: str | None) -> Generator[Want, Any, Answer]:
+    """One summary of the zone: at once where the summarizer takes it, in parts that are merged where it does not."""
+    usage: Usage = {}
+    before = len(ask.messages) + 1
+    while step is None and len(parts := chunks(ask, job.counter, job.capacity)) in range(1, before):
+        before = len(parts)
+        answers = yield WriteAll(parts, step)
+        texts = []
+        for answer in answers:
+            usage = total(usage, getattr(answer, "usage", {}))
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise SummaryError(str(answer), usage=usage) from answer
+            texts.append(answer_of(answer).text)
+        ask = merged(ask, texts)
+    try:
+        answer = answer_of((yield Write(ask, step)))
+    except SummaryError as error:
+        error.usage = total(usage, error.usage)
+        raise
+    return replace(answer, usage=total(usage, answer.usage))
+
+
+def _ask(job: Job, zone: Summarize) -> Ask:
+    kept, known = set(zone.keep), set(job.earlier)
+    costs = job.ledger.per_message
+    leaving = [(index, job.told[index]) for index in range(zone.start, zone.stop) if index not in kept]
+    prefix = job.policy.place.prefix
+    earlier = [
+        text.removeprefix(prefix)
+        for index, message in leaving
+        if (text := summary_in(message) or (only_text(message) if index in known else None))
+    ]
+    stage = job.policy.summarize
+    replaces = int(costs[zone.start : zone.stop].sum() - costs[list(zone.keep)].sum())
+    lens = Lens(job.ledger.provider)  # who summarizes need not know how Bedrock and Gemini say it
+    shape = "anthropic" if job.ledger.provider in TRANSLATED else job.ledger.provider
+    zone_messages = [message for index, message in leaving if not summary_in(message) and index not in known]
+    return Ask(
+        messages=tuple(lens.into(zone_messages)),
+        provider=cast("Provider", shape),
+        max_tokens=zone.max_tokens,
+        count=job.counter.count,
+        instructions=job.instructions,
+        previous="\n".join(earlier) or None,
+        after=tuple(lens.into(job.told[zone.stop :])),
+        replaces=0 if job.policy.parity else replaces,
+        template=stage.template if stage else None,
+        model=stage.model if stage else None,
+        context=job.context,
+    )
