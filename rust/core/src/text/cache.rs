@@ -2,8 +2,7 @@
 //!
 //! | table | holds | bytes |
 //! |---|---|---|
-//! | near | any piece of at most 15 bytes: what was seen last, two to a place | 512 KB, so that it stays in a core's L2 |
-//! | far | pieces of at most 15 bytes that are no token, four to a place | 4 MB |
+//! | short | any piece of at most 15 bytes, four to a line: what was seen last | 4 MB, on large pages |
 //! | long | pieces of 16 to 59 bytes | 2 MB |
 //! | longer | pieces of 60 to 123 bytes | 512 KB |
 //!
@@ -12,14 +11,13 @@
 
 #![allow(clippy::cast_possible_truncation)] // hashes are cut to the size of a table
 
-use super::simd;
-use super::tables::{Key, WITHOUT_COUNT, count_of};
+use std::ops::Range;
 
-/// Places of the near table: two entries each.
-const NEAR: usize = 1 << 14;
+use super::simd::{self, Lines};
+use super::tables::{Key, SHORT, WITHOUT_COUNT, count_of};
 
-/// Places of the far table: four entries each.
-const FAR: usize = 1 << 16;
+/// Lines of the table of short pieces, of four entries each.
+pub const SHORTS: usize = 1 << 16;
 
 /// Places of the long table, and of the longer one.
 const LONG: usize = 1 << 15;
@@ -31,10 +29,101 @@ pub const MEDIUM: usize = 128 - TAIL;
 /// Bytes of an entry behind its piece: the count in two bytes, nothing, the length.
 const TAIL: usize = 5;
 
+/// Four entries of the table of short pieces: a line of the processor's cache. An entry is a key with its count.
+pub type Line = [u64; 8];
+
+/// Pieces that are looked up together: while one is looked for, the lines of those behind it are on their way.
+pub const BATCH: usize = 256;
+
+/// Neighbouring pieces of a text: where the first begins, and where each ends.
+#[derive(Clone, Copy)]
+pub struct Pieces<'t> {
+    pub text: &'t [u8],
+    pub start: usize,
+    pub ends: &'t [usize],
+}
+
+/// A piece of at most 15 bytes, to be looked up.
+#[derive(Clone, Copy, Default)]
+pub struct Asked {
+    pub key: Key,
+    pub hash: u64,
+}
+
+/// Room for looking up, and what was not found.
+pub struct Batch {
+    asked: Box<[Asked; BATCH]>,
+    /// Pieces that were not seen lately.
+    pub missed: Vec<Asked>,
+    /// Pieces that no key holds.
+    pub longer: Vec<Range<usize>>,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { asked: Box::new([Asked::default(); BATCH]), missed: Vec::new(), longer: Vec::new() }
+    }
+}
+
+/// Tokens of those of at most [`BATCH`] pieces that `lines` has; the others go into `batch`.
+#[inline]
+pub fn look_up(lines: &[Line; SHORTS], pieces: Pieces<'_>, batch: &mut Batch) -> usize {
+    match simd::look_up(lines, pieces, batch) {
+        Some(tokens) => tokens,
+        None => look_up_with(lines, pieces, batch, find),
+    }
+}
+
+/// The same with another way to [`find`].
+#[inline(always)]
+#[allow(clippy::inline_always)] // compiled for the instructions of its caller
+pub fn look_up_with(
+    lines: &[Line; SHORTS],
+    pieces: Pieces<'_>,
+    batch: &mut Batch,
+    find: impl Fn(&Line, Key) -> Option<usize>,
+) -> usize {
+    let Pieces { text, start: mut at, ends } = pieces;
+    let mut found = 0;
+    for &end in &ends[..ends.len().min(BATCH)] {
+        if end - at > SHORT {
+            batch.longer.push(at..end);
+        } else {
+            let key = Key::of(text, at, end);
+            let hash = key.hash();
+            simd::prefetch(&lines[line_of(hash)]);
+            batch.asked[found % BATCH] = Asked { key, hash };
+            found += 1;
+        }
+        at = end;
+    }
+    let mut total = 0;
+    for asked in &batch.asked[..found] {
+        match find(&lines[line_of(asked.hash)], asked.key) {
+            Some(count) => total += count,
+            None => batch.missed.push(*asked),
+        }
+    }
+    total
+}
+
+/// The line of a piece in the table of short pieces.
+#[inline]
+fn line_of(hash: u64) -> usize {
+    hash as usize & (SHORTS - 1)
+}
+
+/// The count of a piece, if `line` has it.
+#[inline]
+fn find(line: &Line, key: Key) -> Option<usize> {
+    let found = line.chunks_exact(2).find(|entry| entry[0] == key.low && entry[1] & WITHOUT_COUNT == key.high);
+    found.map(|entry| count_of(entry[1]))
+}
+
 /// The tables of one thread, for one vocabulary.
 pub struct Cache {
-    near: Box<[[u64; 4]]>,
-    far: Box<[[u64; 8]]>,
+    /// Pieces of at most 15 bytes.
+    pub short: Lines<SHORTS>,
     long: Box<[[u8; 64]]>,
     longer: Box<[[u8; 128]]>,
 }
@@ -42,8 +131,7 @@ pub struct Cache {
 impl Default for Cache {
     fn default() -> Self {
         Self {
-            near: vec![[0; 4]; NEAR].into_boxed_slice(),
-            far: vec![[0; 8]; FAR].into_boxed_slice(),
+            short: Lines::default(),
             long: vec![[0; 64]; LONG].into_boxed_slice(),
             longer: vec![[0; 128]; LONGER].into_boxed_slice(),
         }
@@ -51,48 +139,18 @@ impl Default for Cache {
 }
 
 impl Cache {
-    /// The count of a piece that was seen lately.
+    /// The count of a short piece that was seen lately.
     #[inline]
-    pub fn near(&self, key: Key, hash: u64) -> Option<usize> {
-        let [low0, high0, low1, high1] = self.near[hash as usize & (NEAR - 1)];
-        let first = low0 == key.low && high0 & WITHOUT_COUNT == key.high;
-        let second = low1 == key.low && high1 & WITHOUT_COUNT == key.high;
-        (first || second).then(|| count_of(if first { high0 } else { high1 }))
+    pub fn short(&self, key: Key, hash: u64) -> Option<usize> {
+        find(&self.short.get()[line_of(hash)], key)
     }
 
-    /// Asks for the place of a piece before it is looked up.
+    /// Remembers a short piece: it comes first in its line, and the last one there goes.
     #[inline]
-    pub fn prefetch_near(&self, hash: u64) {
-        simd::prefetch(&self.near[hash as usize & (NEAR - 1)]);
-    }
-
-    /// The same for the far table.
-    #[inline]
-    pub fn prefetch_far(&self, hash: u64) {
-        simd::prefetch(&self.far[far_of(hash)]);
-    }
-
-    /// Remembers a piece: it comes first in its place, and what came first there comes second.
-    #[inline]
-    pub fn keep_near(&mut self, key: Key, hash: u64, count: usize) {
-        let place = &mut self.near[hash as usize & (NEAR - 1)];
-        *place = [key.low, key.with_count(count), place[0], place[1]];
-    }
-
-    /// The count of a piece that is no token.
-    #[inline]
-    pub fn far(&self, key: Key, hash: u64) -> Option<usize> {
-        let place = &self.far[far_of(hash)];
-        let found = place.chunks_exact(2).find(|entry| entry[0] == key.low && entry[1] & WITHOUT_COUNT == key.high);
-        found.map(|entry| count_of(entry[1]))
-    }
-
-    /// Remembers a piece that is no token.
-    #[inline]
-    pub fn keep_far(&mut self, key: Key, hash: u64, count: usize) {
-        let place = &mut self.far[far_of(hash)];
-        place.copy_within(0..6, 2);
-        (place[0], place[1]) = (key.low, key.with_count(count));
+    pub fn keep_short(&mut self, key: Key, hash: u64, count: usize) {
+        let line = &mut self.short.get_mut()[line_of(hash)];
+        line.copy_within(0..6, 2);
+        (line[0], line[1]) = (key.low, key.with_count(count));
     }
 
     /// The count of a piece that no key holds, and its hash.
@@ -121,12 +179,6 @@ impl Cache {
         tail[..2].copy_from_slice(&(count as u16).to_le_bytes());
         tail[4] = piece.len() as u8;
     }
-}
-
-/// The place in the far table: other bits of the hash than in the near one.
-#[inline]
-fn far_of(hash: u64) -> usize {
-    (hash >> 20) as usize & (FAR - 1)
 }
 
 /// A hash of a long piece, fifteen bytes at a time.

@@ -5,15 +5,12 @@
 
 use std::cell::RefCell;
 
-use super::cache::{Cache, MEDIUM};
+use super::cache::{Asked, BATCH, Batch, Cache, MEDIUM, Pieces, look_up};
 use super::class::char_at;
 use super::split::solid;
 use super::tables::{Key, SHORT, Tables};
 use super::vocabulary::Vocabulary;
 use super::{merge, simd};
-
-/// Pieces that are split off before they are counted.
-const BATCH: usize = 256;
 
 /// Pieces that wait to be looked up together.
 const WAITING: usize = 64;
@@ -23,8 +20,7 @@ const KEPT: usize = 4;
 
 /// A piece that was not seen lately, and the text that it is of.
 struct Waiting {
-    key: Key,
-    hash: u64,
+    asked: Asked,
     text: usize,
 }
 
@@ -33,9 +29,9 @@ pub struct Worker {
     vocabulary: &'static Vocabulary,
     cache: Cache,
     waiting: Vec<Waiting>,
-    /// Room for the ends of pieces, and for their keys.
+    /// Room for the ends of pieces, and for looking them up.
     ends: Vec<usize>,
-    keys: Vec<(Key, u64)>,
+    batch: Batch,
 }
 
 thread_local! {
@@ -70,8 +66,13 @@ pub fn parted(text: &[u8], at: usize) -> bool {
 
 impl Worker {
     fn new(vocabulary: &'static Vocabulary) -> Self {
-        let (waiting, keys) = (Vec::with_capacity(WAITING + BATCH), Vec::with_capacity(BATCH));
-        Self { vocabulary, cache: Cache::default(), waiting, ends: vec![0; BATCH], keys }
+        Self {
+            vocabulary,
+            cache: Cache::default(),
+            waiting: Vec::with_capacity(WAITING + BATCH),
+            ends: vec![0; BATCH],
+            batch: Batch::default(),
+        }
     }
 
     /// Tokens of `text`.
@@ -86,7 +87,7 @@ impl Worker {
     pub fn add(&mut self, text: &[u8], index: usize, counts: &mut [usize]) {
         let (mut at, limit) = (0, solid(text));
         while at < text.len() {
-            let (end, tokens) = self.batch(text, limit, at, BATCH, index);
+            let (end, tokens) = self.next(text, limit, at, BATCH, index);
             counts[index] += tokens;
             at = end;
             if self.waiting.len() >= WAITING {
@@ -104,7 +105,7 @@ impl Worker {
                 break;
             }
             let most = limit.saturating_sub(counts[0]).clamp(simd::ROOM, BATCH);
-            let (end, tokens) = self.batch(text, solid, at, most, 0);
+            let (end, tokens) = self.next(text, solid, at, most, 0);
             (at, counts[0]) = (end, counts[0] + tokens);
             if counts[0] + self.waiting.len() > limit {
                 self.waiting.clear();
@@ -120,38 +121,25 @@ impl Worker {
 
     /// Splits off at most `most` pieces from `at` on: where they end, and the tokens of those that were seen lately.
     #[inline]
-    fn batch(&mut self, text: &[u8], limit: usize, at: usize, most: usize, index: usize) -> (usize, usize) {
+    fn next(&mut self, text: &[u8], limit: usize, at: usize, most: usize, index: usize) -> (usize, usize) {
         let mut ends = std::mem::take(&mut self.ends);
         let found = self.vocabulary.scheme.fill(text, limit, at, &mut ends[..most]);
-        let total = self.look_up(text, at, &ends[..found], index);
+        let total = self.look_up(Pieces { text, start: at, ends: &ends[..found] }, index);
         let end = ends[found - 1];
         self.ends = ends;
         (end, total)
     }
 
-    /// Tokens of the pieces that were seen lately; the others wait.
+    /// Tokens of the pieces that were seen lately, and of long ones; the others wait.
     #[inline]
-    fn look_up(&mut self, text: &[u8], mut at: usize, ends: &[usize], index: usize) -> usize {
-        let mut keys = std::mem::take(&mut self.keys);
-        let mut total = 0;
-        for &end in ends {
-            if end - at > SHORT {
-                total += self.longer(&text[at..end]);
-            } else {
-                let key = Key::of(text, at, end);
-                let hash = key.hash();
-                self.cache.prefetch_near(hash);
-                keys.push((key, hash));
-            }
-            at = end;
+    fn look_up(&mut self, pieces: Pieces<'_>, index: usize) -> usize {
+        let mut total = look_up(self.cache.short.get(), pieces, &mut self.batch);
+        self.waiting.extend(self.batch.missed.drain(..).map(|asked| Waiting { asked, text: index }));
+        if !self.batch.longer.is_empty() {
+            let mut longer = std::mem::take(&mut self.batch.longer);
+            total += longer.drain(..).map(|piece| self.longer(&pieces.text[piece])).sum::<usize>();
+            self.batch.longer = longer;
         }
-        for (key, hash) in keys.drain(..) {
-            match self.cache.near(key, hash) {
-                Some(count) => total += count,
-                None => self.waiting.push(Waiting { key, hash, text: index }),
-            }
-        }
-        self.keys = keys;
         total
     }
 
@@ -159,7 +147,7 @@ impl Worker {
     pub fn pieces(&mut self, text: &[u8], mut at: usize, ends: &[usize]) -> usize {
         let mut counts = [0];
         for some in ends.chunks(BATCH) {
-            counts[0] += self.look_up(text, at, some, 0);
+            counts[0] += self.look_up(Pieces { text, start: at, ends: some }, 0);
             at = some[some.len() - 1];
             self.settle(&mut counts);
         }
@@ -224,12 +212,13 @@ impl Worker {
     /// Counts the pieces that wait.
     pub fn settle(&mut self, counts: &mut [usize]) {
         let mut waiting = std::mem::take(&mut self.waiting);
-        for Waiting { hash, .. } in &waiting {
-            simd::prefetch(self.tables().line(*hash));
-            self.cache.prefetch_far(*hash);
+        for Waiting { asked, .. } in &waiting {
+            simd::prefetch(self.tables().line(asked.hash));
         }
-        for Waiting { key, hash, text } in waiting.drain(..) {
-            counts[text] += self.first_seen(key, hash, true);
+        for Waiting { asked: Asked { key, hash }, text } in waiting.drain(..) {
+            // An equal piece may have waited before it.
+            let known = self.cache.short(key, hash);
+            counts[text] += known.unwrap_or_else(|| self.first_seen(key, hash, true));
         }
         self.waiting = waiting;
     }
@@ -240,15 +229,12 @@ impl Worker {
 
     /// Tokens of a short piece that was not seen lately, from the vocabulary, what is known of other pieces, or merging.
     fn first_seen(&mut self, key: Key, hash: u64, whole: bool) -> usize {
-        let known = self.tables().seed(key, hash).or_else(|| self.cache.far(key, hash));
-        let count = known.unwrap_or_else(|| {
+        let count = self.tables().seed(key, hash).unwrap_or_else(|| {
             let (bytes, length) = key.bytes();
             let piece = &bytes[..length];
-            let count = if whole && !piece.is_ascii() { self.parts(piece) } else { merge::count(self.tables(), piece) };
-            self.cache.keep_far(key, hash, count);
-            count
+            if whole && !piece.is_ascii() { self.parts(piece) } else { merge::count(self.tables(), piece) }
         });
-        self.cache.keep_near(key, hash, count);
+        self.cache.keep_short(key, hash, count);
         count
     }
 
@@ -293,7 +279,8 @@ impl Worker {
         if part.len() <= SHORT {
             let key = Key::of(part, 0, part.len());
             let hash = key.hash();
-            return self.cache.near(key, hash).unwrap_or_else(|| self.first_seen(key, hash, false));
+            let known = self.cache.short(key, hash);
+            return known.unwrap_or_else(|| self.first_seen(key, hash, false));
         }
         if part.len() > MEDIUM || !known {
             return merge::count(self.tables(), part);

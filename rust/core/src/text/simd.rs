@@ -9,7 +9,9 @@
 #![allow(unsafe_code)]
 #![allow(clippy::cast_possible_truncation)] // places in a window are below 64
 
+use super::cache::{Batch, Line, Pieces, SHORTS, look_up_with};
 use super::split::{Scheme, contraction};
+use super::tables::{WITHOUT_COUNT, count_of};
 
 /// Bytes that are looked at together.
 const WIDE: usize = 64;
@@ -50,6 +52,62 @@ pub fn prefetch<T>(place: &T) {
     let _ = place;
 }
 
+/// Bytes of a large page: with small ones the processor looks for the page of nearly each entry first.
+const PAGE: usize = 2 << 20;
+
+/// A table of `N` lines of the processor's cache, zero at first, on large pages where the system has them.
+pub struct Lines<const N: usize> {
+    words: Vec<u64>,
+    /// The word that the first page begins with.
+    start: usize,
+}
+
+impl<const N: usize> Default for Lines<N> {
+    fn default() -> Self {
+        let words = vec![0; N * 8 + PAGE / 8];
+        let start = words.as_ptr().align_offset(PAGE).min(PAGE / 8);
+        let lines = Self { words, start };
+        #[cfg(target_os = "linux")]
+        {
+            unsafe extern "C" {
+                fn madvise(place: *mut u8, bytes: usize, advice: i32) -> i32;
+            }
+            const HUGEPAGE: i32 = 14;
+            let place = lines.get().as_ptr().cast_mut().cast();
+            // SAFETY: the C library's function, with the types of its manual. The pages lie in a block that is ours,
+            // this advice changes nothing that is in them, and a system that does not take it is none the worse.
+            let _ = unsafe { madvise(place, N * 64, HUGEPAGE) };
+        }
+        lines
+    }
+}
+
+impl<const N: usize> Lines<N> {
+    /// The lines.
+    #[inline]
+    pub fn get(&self) -> &[Line; N] {
+        self.words[self.start..].as_chunks().0.first_chunk().expect("there is room for them behind the start")
+    }
+
+    /// The lines, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self) -> &mut [Line; N] {
+        self.words[self.start..].as_chunks_mut().0.first_chunk_mut().expect("there is room for them behind the start")
+    }
+}
+
+/// [`cache::look_up_with`] with four entries compared at once; None where the processor cannot.
+#[inline]
+pub fn look_up(lines: &[Line; SHORTS], pieces: Pieces<'_>, batch: &mut Batch) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if available() {
+        // SAFETY: the features that the function is compiled for were found on this processor.
+        return Some(unsafe { avx2::look_up(lines, pieces, batch) });
+    }
+    let _ = (lines, pieces, batch);
+    None
+}
+
 /// Splits `text` from `at`, the start of a piece, up to `limit`: the ends of the pieces that were found, and how many.
 ///
 /// Behind `limit` there must be white space only, and none before it. None where the processor or the scheme cannot.
@@ -74,11 +132,34 @@ pub fn fill(scheme: Scheme, text: &[u8], limit: usize, at: usize, ends: &mut [us
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{
-        __m256i, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256,
+        __m256i, _mm256_and_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpeq_epi64, _mm256_loadu_si256,
+        _mm256_min_epu8, _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_or_si256, _mm256_set_epi64x,
         _mm256_set1_epi8, _mm256_sub_epi8,
     };
 
-    use super::{CONTEXT, ROOM, Scheme, WIDE, contraction};
+    use super::{
+        Batch, CONTEXT, Line, Pieces, ROOM, SHORTS, Scheme, WIDE, WITHOUT_COUNT, contraction, count_of, look_up_with,
+    };
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub fn look_up(lines: &[Line; SHORTS], pieces: Pieces<'_>, batch: &mut Batch) -> usize {
+        let [all, without] = [u64::MAX, WITHOUT_COUNT].map(u64::cast_signed);
+        let without = _mm256_set_epi64x(without, all, without, all);
+        look_up_with(lines, pieces, batch, |line, key| {
+            let [low, high] = [key.low, key.high].map(u64::cast_signed);
+            let wanted = _mm256_set_epi64x(high, low, high, low);
+            let place: *const __m256i = line.as_ptr().cast();
+            // SAFETY: a line is 64 bytes long: two unaligned reads of 32.
+            let halves = unsafe { [_mm256_loadu_si256(place), _mm256_loadu_si256(place.add(1))] };
+            let [first, second] = halves.map(|half| {
+                let same = _mm256_cmpeq_epi64(_mm256_and_si256(half, without), wanted);
+                _mm256_movemask_pd(_mm256_castsi256_pd(same)).cast_unsigned()
+            });
+            // Both words of an entry.
+            let same = (first | second << 4) & (first >> 1 | second << 3) & 0b0101_0101;
+            (same != 0).then(|| count_of(line[(same.trailing_zeros() as usize + 1) % 8]))
+        })
+    }
 
     /// The classes of the bytes of a window, a bit a byte.
     struct Masks {
