@@ -501,3 +501,15 @@ def ends_of_tokens(text, head, tail, encoding):
     while last and last[0] & 0xC0 == 0x80:
         last = last[1:]
     return first.decode(errors="ignore"), last.decode()
+
+
+def superseded(reads):
+    """Positions of reads that a later one makes old; each ``(file, part, failed, pruned)``, part None for all of it."""
+    return [
+        n
+        for n, (file, part, *_) in enumerate(reads)
+        if any(
+            file == later and not failed and not pruned and asked in {None, part}
+            for later, asked, failed, pruned in reads[n + 1 :]
+        )
+    ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._counter import scan
 from ._errors import PlanError
-from ._ledger import Role, RowFlag
+from ._ledger import Kind, Role, RowFlag
 from ._plan import Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from ._shapes import said
 from ._truncate import truncate
@@ -149,7 +149,7 @@ def put(text: str, place: Place, provider: str, follows: int | None) -> list[Mes
 
 def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter) -> dict[int, Message | None]:
     """The messages that an edit changes inside, by position; None for one that is left empty."""
-    owner, first, tokens = ledger.owner, ledger.first, ledger.tokens
+    owner, first, tokens, kind = ledger.owner, ledger.first, ledger.tokens, ledger.kind
     edited: dict[int, Message | None] = {}
 
     def change(row: int, content: Callable[[Any], Any]) -> None:
@@ -162,7 +162,13 @@ def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter:
         match edit:
             case Prune(rows, text):
                 for row in rows:
-                    change(row, partial(_like, text=text or _placeholder(int(tokens[row])), provider=plan.provider))
+                    words = text or _placeholder(int(tokens[row]))
+                    if kind[row] == Kind.IMAGE:
+                        index = int(owner[row])
+                        place = row - int(first[index])
+                        edited[index] = _told(edited.get(index, messages[index]), place, words, plan.provider)
+                    else:
+                        change(row, partial(_like, text=words, provider=plan.provider))
             case Cut(rows, most, unit, marker):
                 for row in rows:
                     change(row, partial(_began, most=most, unit=unit, marker=marker, provider=plan.provider))
@@ -179,6 +185,18 @@ def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter:
             case _:
                 pass
     return edited
+
+
+def _told(message: Message | None, block: int, text: str, provider: str) -> Message | None:
+    """The message with a text in the place of one of its pictures; a cache marker stays where it was."""
+    if message is None:
+        return None
+    key = "parts" if "parts" in message else "content"
+    blocks = list(message[key])
+    kept = {"cache_control": marker} if (marker := blocks[block].get("cache_control")) else {}
+    typed = {"type": TEXT_TYPE[provider]} if provider in TEXT_TYPE else {}
+    blocks[block] = {**typed, "text": text, **kept}
+    return {**message, key: blocks}
 
 
 def _with_result(message: Message, block: int, content: Callable[[Any], Any]) -> Message:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ._ledger import Zone
 from ._plan import Cut, Drop, Plan, Prune, StripThinking, Summarize, Truncate, dropped
-from .stages import SummarizeZone
+from .stages import PruneResults, SummarizeZone
 from .stages._draft import Draft
 from .stages._sizes import PLACEHOLDER
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _DROPS = SummarizeZone(share=0.0, min_tokens=1, max_tokens=1)
 """The zone's arithmetic for a drop: the notice fits the frame."""
+
+_KEEPS = PruneResults()
+"""Where a policy prunes nothing."""
 
 
 def decide(
@@ -93,17 +96,18 @@ def zones(
 def _filled(draft: Draft, policy: Policy, target: int) -> Iterable[Edit]:
     """What brings the transcript to the target and hardly below."""
     verbatim = policy.keep.verbatim(draft, target)
+    prune = policy.prune or _KEEPS
     prunable = draft.results(0, 0, at_least=0)
     if policy.prune:
-        prunable = policy.prune.candidates(draft, before=policy.keep.recent_from(draft, target), without=verbatim)
+        prunable = prune.candidates(draft, before=policy.keep.recent_from(draft, target), without=verbatim)
         need = draft.total - target
         if int((draft.tokens[prunable] - draft.placeholder).sum()) >= need > 0:
-            yield from policy.prune.enough_of(draft, prunable, need)
+            yield from prune.enough_of(draft, prunable, need)
             return
     if draft.total <= target:
         return
     zone = policy.summarize or _DROPS
-    for edit in zone.edits(draft, target, verbatim=verbatim, prunable=prunable):
+    for edit in zone.edits(draft, target, verbatim=verbatim, prunable=prunable, prune=prune.pruned):
         if isinstance(edit, Summarize) and policy.summarize is None:
             yield dropped(edit, policy.place.notice)
         else:

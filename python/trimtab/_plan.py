@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from ._errors import PlanError
 
@@ -15,17 +15,23 @@ VERSION = 1
 """Of the JSON form."""
 
 
+Reason: TypeAlias = Literal["images", "superseded"]
+"""Why something is pruned before what is older."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """Replaces the content of tool results by a placeholder; block, ids and order stay.
+    """Replaces the content of tool results, and pictures of the user's, by a placeholder; ids and order stay.
 
     Attributes:
-        rows: positions of result blocks in the transcript, ascending.
+        rows: positions of result and picture blocks in the transcript, ascending.
         text: the placeholder; empty says how many tokens were there.
+        why: the ``Reason`` why they go first; empty where they are the oldest.
     """
 
     rows: tuple[int, ...]
     text: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +194,20 @@ class Plan:
         return "\n".join([f"plan by {self.policy}: {head}", f"  {self.reason}", *(f"  {_line(e)}" for e in self.edits)])
 
 
+_BECAUSE = {
+    "": ("tool result", ""),
+    "images": ("old picture", ", before all else"),
+    "superseded": ("tool result", ", of files that were read again later"),
+}
+"""By the reason: what is pruned, and why before what is older."""
+
+
 def _edit(body: dict[str, Any]) -> Edit:
     kind: Callable[..., Edit] = _EDITS[body.pop("edit")]
     body = {key: tuple(value) if isinstance(value, list) else value for key, value in body.items()}
     _typed(kind, body)
+    if body.get("why", "") not in _BECAUSE:
+        raise PlanError(f"not a plan: why of {kind.__name__} is {body['why']!r}")
     if body.get("start", 0) >= body.get("stop", 1) or body.get("rows", (0,)) == ():
         raise PlanError(f"not a plan: {kind.__name__} of nothing")
     return kind(**body)
@@ -217,8 +233,9 @@ def _line(edit: Edit) -> str:
     match edit:
         case Cut(rows, most, unit):
             return f"cut        {_many(rows, 'tool result')} to {most:,} {unit} ({_rows(rows)})"
-        case Prune(rows):
-            return f"prune      {_many(rows, 'tool result')} ({_rows(rows)})"
+        case Prune(rows, _, why):
+            what, because = _BECAUSE[why]
+            return f"prune      {_many(rows, what)} ({_rows(rows)}){because}"
         case Truncate(rows, max_tokens):
             return f"truncate   {_many(rows, 'tool result')} to {max_tokens:,} tokens ({_rows(rows)})"
         case Summarize(start, stop, max_tokens, keep):

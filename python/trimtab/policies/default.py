@@ -6,7 +6,7 @@ from ..stages import Keep, Pins, PruneResults, SummarizeZone, Tokens, Turns
 POLICY = Policy(
     name="default",
     keep=Keep((Tokens(target=0.20), Turns(1), Pins()), fill=True),
-    prune=PruneResults(min_tokens=60, enough=True),
+    prune=PruneResults(min_tokens=60, enough=True, order=("images", "superseded")),
     summarize=SummarizeZone(share=0.15, min_tokens=160, max_tokens=4_096),
     fallback=("offline", "drop"),
     strategy="hybrid",

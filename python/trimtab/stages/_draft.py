@@ -213,15 +213,41 @@ class Draft:
 
     def results(self, start: int, stop: int, *, at_least: int, without: Iterable[int] = ()) -> NDArray[np.int64]:
         """Rows of results that can be edited, in messages ``start`` to ``stop`` with more than ``at_least`` tokens."""
-        fits = (
-            (self.kind == Kind.RESULT)
-            & (self.tokens > at_least)
-            & ((self.flags & (RowFlag.PRUNED | RowFlag.WHOLE)) == 0)
-        )
-        fits &= (self.owner >= start) & (self.owner < stop)
+        fits = (self.kind == Kind.RESULT) & ((self.flags & (RowFlag.PRUNED | RowFlag.WHOLE)) == 0)
+        return self._among(fits, start, stop, at_least=at_least, without=without)
+
+    def pictures(self, start: int, stop: int, *, at_least: int, without: Iterable[int] = ()) -> NDArray[np.int64]:
+        """Rows of the user's own pictures in messages ``start`` to ``stop`` with more than ``at_least`` tokens."""
+        fits = (self.kind == Kind.IMAGE) & (self.role[self.owner] == Role.USER)
+        return self._among(fits, start, stop, at_least=at_least, without=without)
+
+    def _among(
+        self, fits: NDArray[np.bool_], start: int, stop: int, *, at_least: int, without: Iterable[int]
+    ) -> NDArray[np.int64]:
+        fits &= (self.tokens > at_least) & (self.owner >= start) & (self.owner < stop)
         if without := tuple(without):
             fits &= ~np.isin(self.owner, without)
         return np.flatnonzero(fits)
+
+    @cached_property
+    def pictured(self) -> NDArray[np.bool_]:
+        """Rows that hold a picture."""
+        return self._rows(self.ledger.pictured)
+
+    @cached_property
+    def superseded(self) -> NDArray[np.bool_]:
+        """Rows of results of reads that a newer read of the same file made old."""
+        return self._rows(self.ledger.superseded)
+
+    def _rows(self, rows: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        found = np.zeros(len(self.kind), dtype=bool)
+        found[rows] = True
+        return found
+
+    @staticmethod
+    def merged(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of both, ascending."""
+        return np.sort(np.concatenate([one, other]))
 
     def inside(self, rows: NDArray[np.int64], cut: int, also: Iterable[int]) -> NDArray[np.int64]:
         """Those of ``rows`` that stand behind ``cut`` or in the messages ``also``."""

@@ -1,4 +1,4 @@
-"""Old tool results lose their content first: they are the largest, and can be had again."""
+"""Old pictures and tool results lose their content first: they are the largest, and can be had again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from .._ledger import Kind, RowFlag
-from .._plan import Cut, Prune, Truncate
+from .._plan import Cut, Prune, Reason, Truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +40,8 @@ class PruneResults:
         completed: results that report an error stay.
         stops: what is older than the latest summary, or than a result already pruned, is not looked at.
         when: moments at which it is done whatever the trigger says.
+        order: what goes before the rest, where no more goes than the target needs: ``images`` (pictures of the user's,
+            and results that hold one) and ``superseded`` (results of reading a file that a newer read of it made old).
     """
 
     min_tokens: int = 0
@@ -58,10 +60,30 @@ class PruneResults:
     completed: bool = False
     stops: bool = False
     when: tuple[str, ...] = ()
+    order: tuple[Reason, ...] = ()
 
     def candidates(self, draft: Draft, *, before: int, without: tuple[int, ...]) -> NDArray[np.int64]:
-        """Rows that may be pruned, oldest first."""
-        return draft.results(0, before, at_least=self.min_tokens, without=without)
+        """Rows that may be pruned, in the order in which they go: by ``order``, then oldest first."""
+        rows = draft.results(0, before, at_least=self.min_tokens, without=without)
+        if "images" in self.order:
+            rows = draft.merged(rows, draft.pictures(0, before, at_least=self.min_tokens, without=without))
+        return rows[self._ranks(draft, rows).argsort(kind="stable")]
+
+    def _ranks(self, draft: Draft, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each row, the place in ``order`` of why it goes; behind them all where it is for no such reason."""
+        held = {"images": draft.pictured, "superseded": draft.superseded}
+        ranks = draft.array((len(self.order),)).repeat(len(rows))
+        for place, reason in reversed(tuple(enumerate(self.order))):
+            ranks[held[reason][rows]] = place
+        return ranks
+
+    def pruned(self, draft: Draft, rows: NDArray[np.int64]) -> Iterator[Prune]:
+        """Placeholders in the place of these rows, an edit a reason."""
+        ranks = self._ranks(draft, rows)
+        for place, why in enumerate((*self.order, "")):
+            if len(found := rows[ranks == place]):
+                found.sort()
+                yield Prune(tuple(found.tolist()), self.placeholder, why)
 
     def select(self, draft: Draft, leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Rows whose content goes, oldest first, by all rules but the target's and the minimum's."""
@@ -103,19 +125,17 @@ class PruneResults:
             yield Cut(positions, self.first, self.unit, self.marker)
 
     def enough_of(self, draft: Draft, rows: NDArray[np.int64], need: int) -> Iterator[Edit]:
-        """Edits of ``rows`` that take off at least ``need`` tokens, and hardly more."""
+        """Edits of ``rows`` that take off at least ``need`` tokens, and hardly more; what goes first goes whole."""
         gains = (draft.tokens[rows] - draft.placeholder).cumsum()
         last = int(gains.searchsorted(need))
         before = int(gains[last - 1]) if last else 0
         tipping = int(rows[last])
         rest = int(draft.tokens[tipping]) - (need - before)
-        whole = [int(row) for row in rows[:last]]
-        if rest > 2 * self.min_tokens:
+        plain = self._ranks(draft, rows[last : last + 1])[0] == len(self.order) and not draft.pictured[tipping]
+        cuts = rest > 2 * self.min_tokens and plain
+        if cuts:
             yield Truncate((tipping,), rest)
-        else:
-            whole.append(tipping)
-        if whole:
-            yield Prune(tuple(whole))
+        yield from self.pruned(draft, rows[: last + (not cuts)])
 
     def _before(self, draft: Draft) -> int:
         """The first message that is not touched."""

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from .. import _core
-from .._plan import Prune, Summarize, Truncate
+from .._plan import Summarize, Truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from .._plan import Edit
+    from .._plan import Edit, Prune
     from ._draft import Draft
     from ._template import Template
+
+    Prunes: TypeAlias = Callable[[Draft, NDArray[np.int64]], Iterator[Prune]]
 
 SMALLEST = 48
 """A truncated result keeps at least this: less would not hold the notice and a line."""
@@ -65,9 +67,17 @@ class SummarizeZone:
         return min(max(int(self.share * target), self.min_tokens), self.max_tokens, target // 3)
 
     def edits(
-        self, draft: Draft, target: int, *, verbatim: tuple[int, ...], prunable: NDArray[np.int64]
+        self, draft: Draft, target: int, *, verbatim: tuple[int, ...], prunable: NDArray[np.int64], prune: Prunes
     ) -> Iterator[Edit]:
-        """Summary, pruned and truncated results that bring the transcript to ``target``, or as near as can be."""
+        """Summary, pruned and truncated results that bring the transcript to ``target``, or as near as can be.
+
+        Args:
+            draft: the transcript.
+            target: tokens that are aimed at.
+            verbatim: messages that never leave.
+            prunable: rows that may be pruned, in the order in which they go.
+            prune: makes the edits of rows that are.
+        """
         limit = self.limit(target)
         cost = draft.cost_without(prunable)
         fixed = int(draft.cost[: draft.head].sum() + draft.cost[list(verbatim)].sum())
@@ -88,8 +98,7 @@ class SummarizeZone:
         returned, part, left = _give_back(draft, pruned, left)
         if part:
             yield Truncate((int(pruned[-returned - 1]),), part)
-        if rows := tuple(int(row) for row in pruned[: len(pruned) - returned - bool(part)]):
-            yield Prune(rows)
+        yield from prune(draft, pruned[: len(pruned) - returned - bool(part)])
         if cut > draft.head:
             yield Summarize(draft.head, cut, limit + left, staying)
 
@@ -124,11 +133,11 @@ class SummarizeZone:
 
 
 def _give_back(draft: Draft, pruned: NDArray[np.int64], left: int) -> tuple[int, int, int]:
-    """How many of the newest pruned rows fit whole, what part of the next one does, and what is left then."""
+    """How many of the rows pruned last fit whole, what part of the next one does, and what is left then."""
     gains = (draft.tokens[pruned[::-1]] - draft.placeholder).cumsum()
     returned = int(gains.searchsorted(left, side="right"))
     if returned:
         left -= int(gains[returned - 1])
-    if returned < len(pruned) and left > 2 * SMALLEST:
+    if returned < len(pruned) and left > 2 * SMALLEST and not draft.pictured[pruned[-returned - 1]]:
         return returned, left + draft.placeholder, 0
     return returned, 0, left

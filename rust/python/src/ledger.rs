@@ -7,6 +7,7 @@ use numpy::{PyArray1, ToPyArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trimtab_core::ledger;
+use trimtab_core::ledger::reads;
 use trimtab_core::shape::Provider;
 use trimtab_core::text;
 
@@ -186,6 +187,20 @@ impl Ledger {
     fn named<'py>(&self, names: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<bool>>> {
         let wanted = names.try_iter()?.map(|name| name?.extract()).collect::<PyResult<HashSet<String>>>()?;
         Ok(PyArray1::from_iter(names.py(), self.columns.calls_of(&wanted)))
+    }
+
+    /// Rows of results of reads that a newer read of the same file made old, ascending: uint32.
+    #[getter]
+    fn superseded<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_vec(py, reads::superseded(&self.columns))
+    }
+
+    /// Rows that hold a picture, ascending: uint32.
+    #[getter]
+    fn pictured<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        let mut rows: Vec<u32> = self.columns.pictures.iter().map(|picture| picture.row).collect();
+        rows.dedup();
+        PyArray1::from_vec(py, rows)
     }
 
     /// The call id of a row, empty where it has none.

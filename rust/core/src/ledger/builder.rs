@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use super::reads::{self, Read};
 use super::{Kind, Ledger, Media, MessageFlag, Picture, Role, RowFlag};
 use crate::error::Error;
+use crate::json::Tape;
 use crate::media;
 use crate::node::{Node, Shape, encoded, write_json, write_spaced};
 use crate::text::count::map_many;
@@ -290,9 +292,22 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
             sizes.push(size);
         }
         ledger.measure(&sizes, &self.media, counter)?;
+        ledger.reads = self.reads();
         ledger.digests = Self::digests(&ledger);
         ledger.join();
         Ok(ledger)
+    }
+
+    /// The calls that read a file: their arguments stand last among the row's texts.
+    fn reads(&self) -> Vec<Read> {
+        let mut tape = Tape::default();
+        let mut read = |row: usize| {
+            let mut texts = self.pieces[self.spans[row].clone()].iter();
+            let last = texts.rfind(|piece| matches!(piece, Piece::Given(_) | Piece::Made(_)))?;
+            reads::read(u32::try_from(row).ok()?, self.ledger.names.get(row), last.as_ref(), &mut tape)
+        };
+        let calls = (0..self.rows()).filter(|row| self.ledger.kind[*row] == Kind::Call);
+        calls.filter_map(&mut read).collect()
     }
 
     /// What each message says, as sixteen bytes: role, marks and for each row its kind, id, name and texts.

@@ -8,6 +8,7 @@ pub mod frame;
 pub mod groups;
 pub mod kind;
 pub mod partition;
+pub mod reads;
 pub mod strings;
 
 pub use builder::Builder;
@@ -64,6 +65,8 @@ pub struct Ledger {
     pub said: Vec<[u8; 16]>,
     /// The pictures, in order; a row may hold several.
     pub pictures: Vec<Picture>,
+    /// The calls that read a file, in order.
+    pub reads: Vec<reads::Read>,
     /// Bytes of the texts and data of each message: less than what carries them in a request.
     pub payload: Vec<u64>,
     /// Who speaks, for each message.
@@ -182,6 +185,7 @@ impl Ledger {
         self.names.extend(&tail.names);
         self.said.extend(tail.said);
         self.pictures.extend(tail.pictures.iter().map(|p| Picture { row: p.row + row, ..*p }));
+        self.reads.extend(tail.reads.iter().map(|r| reads::Read { row: r.row + row, ..*r }));
         self.payload.extend(tail.payload);
         self.role.extend(tail.role);
         self.marks.extend(tail.marks);
@@ -210,6 +214,7 @@ impl Ledger {
             names: self.names.head(rows),
             said: self.said[..rows].to_vec(),
             pictures: self.pictures.iter().take_while(|p| (p.row as usize) < rows).copied().collect(),
+            reads: self.reads.iter().take_while(|r| (r.row as usize) < rows).copied().collect(),
             payload: self.payload[..messages].to_vec(),
             role: self.role[..messages].to_vec(),
             marks: self.marks[..messages].to_vec(),
