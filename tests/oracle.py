@@ -259,10 +259,10 @@ def length(text, unit):
     return sizes[unit]
 
 
-def quarter(size, rounding):
-    """A fourth part, as a whole number."""
+def quarter(size, rounding, per=4):
+    """A fourth part, or another one, as a whole number."""
     whole = {"floor": math.floor, "ceil": math.ceil, "half_up": lambda part: math.floor(part + 0.5)}
-    return whole[rounding](size / 4)
+    return whole[rounding](size / per)
 
 
 NAMESPACE = "antml:"
@@ -444,10 +444,10 @@ def fewest(marked, pieces, prefixes):
     return least[-1]
 
 
-def estimate(texts, *, unit, rounding, joined=False, message=0, least=0, beside=0):
+def estimate(texts, *, unit, rounding, joined=False, message=0, least=0, beside=0, per=4):
     """Tokens of one message by length: its texts, what it costs by itself, and flat numbers for what is no text."""
     lengths = [length(text, unit) for text in texts]
-    said = quarter(sum(lengths), rounding) if joined else sum(quarter(n, rounding) for n in lengths)
+    said = quarter(sum(lengths), rounding, per) if joined else sum(quarter(n, rounding, per) for n in lengths)
     return max(said + beside, least) + message
 
 

@@ -58,15 +58,15 @@ def test_a_keeper_or_a_snap_that_there_is_not_is_named() -> None:
 
 
 @settings(max_examples=100)
-@given(st.lists(st.text(max_size=30), min_size=1, max_size=4), st.booleans(), st.integers(0, 5))
+@given(st.lists(st.text(max_size=30), min_size=1, max_size=4), st.booleans(), st.integers(0, 5), st.integers(1, 9))
 def test_an_estimate_drops_the_fraction_once_a_text_or_once_a_message(
-    texts: list[str], joined: bool, least: int
+    texts: list[str], joined: bool, least: int, per: int
 ) -> None:
     message = {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
     for unit in ("bytes", "chars", "utf16"):
         for rounding in ("floor", "ceil", "half_up"):
-            counter = trimtab.Counter(f"chars/4 {unit} {rounding}", message=4, least=least, joined=joined)
-            want = oracle.estimate(texts, unit=unit, rounding=rounding, joined=joined, message=4, least=least)
+            counter = trimtab.Counter(f"chars/{per} {unit} {rounding}", message=4, least=least, joined=joined)
+            want = oracle.estimate(texts, unit=unit, rounding=rounding, joined=joined, message=4, least=least, per=per)
             assert counter.per_message([message], provider="anthropic").tolist() == [want]
 
 

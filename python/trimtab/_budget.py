@@ -136,7 +136,7 @@ class Trigger:
 
     def overflows(self, terms: Terms) -> bool:
         """Whether the numerator is larger than the denominator."""
-        return self.utilisation(terms) > 1
+        return self.used(terms) > self.capacity(terms)
 
     def fires(self, terms: Terms) -> bool:
         """Whether compaction pays; never where automatic compaction is off."""

@@ -45,7 +45,7 @@ class Counter(_core.Counter):
 
     def explain(self) -> str:
         """What counts, and how wrong it may be."""
-        exact = "an estimate by length" if "/4" in self.engine else "exact"
+        exact = "an estimate by length" if " rounded " in self.engine else "exact"
         if self.engine.startswith("trimtab claude"):
             by_rates = self.engine.endswith("by rates")
             exact = "an estimate by rates of kinds of pieces" if by_rates else "reconstructed, equal to ctok 1.3.0"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A quarter of a text's length, and flat numbers for what is no text, all in tokens.
+    """A text's length over so many a token, and flat numbers for what is no text, all in tokens.
 
     Attributes:
         name: what the documents call it.
@@ -34,6 +34,7 @@ class Estimate:
         joined: the fraction is dropped once a message, not once a text.
         learns: how the estimate is corrected by what calls are charged; None never is.
         asks: whether the provider's counting endpoint is asked first, where there is one.
+        per: units that make a token.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Estimate:
     joined: bool = False
     learns: Calibration | None = None
     asks: bool = False
+    per: int = 4
 
     def overhead(self, tools: Sequence[Mapping[str, Any]] = (), context: str | None = None) -> int:
         """Tokens of what is sent with every call beside the messages: each tool's text, and a block of context."""
@@ -57,7 +59,7 @@ class Estimate:
     def counter(self) -> Counter:
         """What counts so."""
         return Counter(
-            f"chars/4 {self.unit} {self.round}",
+            f"chars/{self.per} {self.unit} {self.round}",
             message=self.message,
             call=self.call,
             result=self.result,

@@ -56,6 +56,11 @@ class Stats:
         return sum(self.tokens.values())
 
     @property
+    def verbatim(self) -> tuple[int, ...]:
+        """Positions of the messages that stay as they are: protected, preserved and recent ones, ascending."""
+        return tuple(sorted(m for name in ("protected", "preserved", "recent") for m in self.groups[name]))
+
+    @property
     def kept(self) -> tuple[int, ...]:
         """Positions of the messages that no compaction takes, ascending."""
         return tuple(sorted(m for name, group in self.groups.items() if name != "compactable" for m in group))

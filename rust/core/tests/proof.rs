@@ -302,7 +302,7 @@ fn prove(messages: &[Message], counter: &Counter, tally: &mut Tally) {
 }
 
 fn all(most: u32) -> Tally {
-    let counter = Counter::length(Chars { unit: Unit::Bytes, round: Round::Ceil });
+    let counter = Counter::length(Chars { unit: Unit::Bytes, round: Round::Ceil, per: 4 });
     let mut tally = Tally::default();
     for length in 1..=most {
         for number in 0..10usize.pow(length) {

@@ -55,7 +55,7 @@ impl Counter {
     ) -> PyResult<Self> {
         let counter = if let Some(data) = data {
             text::Counter::exact(released(py, || Encoding::read(data, encoding, pattern))?)
-        } else if let Some(name) = encoding.strip_prefix("chars/4 ") {
+        } else if let Some(name) = encoding.strip_prefix("chars/").filter(|name| name.contains(' ')) {
             text::Counter::length(length(name)?)
         } else if let Some(claude) = Claude::named(encoding) {
             text::Counter::claude(claude)
@@ -254,13 +254,14 @@ impl Prompt {
     }
 }
 
-/// `unit` and `round`, as in "chars floor".
+/// How many units make a token, `unit` and `round`, as in "4 chars floor".
 fn length(name: &str) -> PyResult<Chars> {
     let wrong = || {
-        let known = "units are chars, bytes, utf16; roundings floor, ceil, half_up";
+        let known = "a number from 1 on; units are chars, bytes, utf16; roundings floor, ceil, half_up";
         PyValueError::new_err(format!("unknown unit or rounding {name:?}: {known}"))
     };
-    let (unit, round) = name.split_once(' ').ok_or_else(wrong)?;
+    let (per, rest) = name.split_once(' ').ok_or_else(wrong)?;
+    let (unit, round) = rest.split_once(' ').ok_or_else(wrong)?;
     Ok(Chars {
         unit: match unit {
             "chars" => Unit::Chars,
@@ -274,6 +275,7 @@ fn length(name: &str) -> PyResult<Chars> {
             "half_up" => Round::HalfUp,
             _ => return Err(wrong()),
         },
+        per: per.parse().ok().filter(|&per| per > 0).ok_or_else(wrong)?,
     })
 }
 

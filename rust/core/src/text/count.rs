@@ -102,7 +102,7 @@ impl Counter {
         match self.engine {
             Engine::Exact(encoding) => format!("trimtab {}", encoding.name()),
             Engine::Claude(claude) => format!("trimtab {}", claude.name()),
-            Engine::Length(c) => format!("{:?}/4 rounded {:?}", c.unit, c.round).to_lowercase(),
+            Engine::Length(c) => format!("{:?}/{} rounded {:?}", c.unit, c.per, c.round).to_lowercase(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Estimates by length: a quarter of a text's characters, bytes or UTF-16 units.
+//! Estimates by length: so many of a text's characters, bytes or UTF-16 units make a token.
 
 use super::Size;
 
@@ -24,13 +24,15 @@ pub enum Round {
     HalfUp,
 }
 
-/// Length over four.
+/// Length over so many a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chars {
     /// What is counted.
     pub unit: Unit,
     /// What happens to the fraction.
     pub round: Round,
+    /// Units that make a token, 1 at least: 4 in every document.
+    pub per: usize,
 }
 
 impl Chars {
@@ -41,15 +43,15 @@ impl Chars {
     /// ```
     /// use trimtab_core::text::{Chars, Round, Unit};
     ///
-    /// let estimate = |round| Chars { unit: Unit::Bytes, round }.tokens(6);
+    /// let estimate = |round| Chars { unit: Unit::Bytes, round, per: 4 }.tokens(6);
     /// assert_eq!([Round::Floor, Round::Ceil, Round::HalfUp].map(estimate), [1, 2, 2]);
     /// ```
     #[must_use]
     pub fn tokens(self, length: usize) -> usize {
         match self.round {
-            Round::Floor => length / 4,
-            Round::Ceil => length.div_ceil(4),
-            Round::HalfUp => (length + 2) / 4,
+            Round::Floor => length / self.per,
+            Round::Ceil => length.div_ceil(self.per),
+            Round::HalfUp => (length + self.per / 2) / self.per,
         }
     }
 

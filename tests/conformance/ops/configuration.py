@@ -1,0 +1,81 @@
+"""Configuration: the documents' keys, their defaults and their values."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import trimtab
+from trimtab import config, hooks
+
+from .presets import GOAT, MODEL
+from .table import op
+
+
+@op
+def triggers() -> list[str]:
+    return [*hooks.TRIGGERS]
+
+
+CHOOSERS = {"Strategy": "strategy", "CompactionStrategy": "compaction_strategy", "agent": "compaction_strategy"}
+
+
+@op
+def enum_values(enum: str) -> list[str]:
+    return config.choices(CHOOSERS.get(enum, enum))
+
+
+@op
+def default_config_field(field: str) -> Any:
+    return config.value("agentpg", field)
+
+
+@op
+def default_config() -> dict[str, Any]:
+    return {key: config.value("agentpg", key) for key in config.keys("agentpg")}
+
+
+@op
+def apply_defaults(**given: Any) -> dict[str, Any]:
+    policy = config.configured("agentpg", {key: value for key, value in given.items() if value})
+    return {key: config.value("agentpg", key, policy) for key in config.keys("agentpg")}
+
+
+@op
+def validate_config(override: dict[str, Any] | None = None) -> dict[str, Any]:
+    try:
+        config.configured("agentpg", override or {})
+    except trimtab.Error as error:
+        return {"error": str(error)}
+    return {"error": None}
+
+
+@op
+def config_default(key: str) -> Any:
+    return config.value("agent", key)
+
+
+@op
+def config_yaml(yaml: str, key: str, round_trip: bool = False) -> Any:
+    given = config.parse(yaml, "yaml") if yaml.strip() else {}
+    written = config.parse(json.dumps(given), "yaml") if round_trip else given
+    return config.value("agent", key, config.section(written, "agent"))
+
+
+@op
+def recommended_preset(scenario: str) -> dict[str, Any]:
+    section, keys = config.SCENARIOS[scenario.lower().replace("_", "-").replace(" ", "-")]
+    policy = config.configured(section, keys)
+    return {key: config.value(section, key, policy) for key in config.keys(section)}
+
+
+@op
+def compactor_defaults() -> dict[str, Any]:
+    made = trimtab.Compactor(MODEL, policy=GOAT)
+    keys = ("threshold", "critical", "preserve_ratio", "summary_model", "estimator")
+    return {key: config.value("goat", key, made.policy) for key in keys} | {"hooks": made.hook.__name__}
+
+
+@op
+def prune_default(era: str | None = None) -> bool:
+    return config.value("compaction", "prune")

@@ -1,0 +1,48 @@
+"""The policies that the cases are about, and what is compacted where a case does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import trimtab
+from trimtab import config
+from trimtab.policies import POLICIES
+
+from .outside import Stub
+
+SPEC09, GOAT, AGENTPG, SVEN, OPENCODE = (
+    replace(POLICIES[name], parity=True) for name in ("spec09", "goat", "agentpg", "sven", "opencode")
+)
+SYSTEMS = {policy.strategy: policy for policy in (AGENTPG, replace(POLICIES["agentpg_summarization"], parity=True))}
+ROLES = ("user", "assistant")
+MODEL = "claude-sonnet-4-5"
+TALK = [
+    {"role": role, "content": "words of one message, to fill it. ".ljust(999)}
+    for role in (*ROLES, *ROLES, *ROLES, *ROLES)
+]
+
+
+def ledger(messages: list[dict[str, Any]], policy: Any, provider: Any = "openai_chat") -> trimtab.Ledger:
+    return trimtab.Ledger.of(messages, counter=policy.counter.counter(), provider=provider)
+
+
+def agentpg(given: Mapping[str, Any], **more: Any) -> tuple[trimtab.Compactor, list[Any]]:
+    """A Compactor with the configuration of a case, and what it tells."""
+    window = given.get("max_tokens_for_model")  # of the model; a case need not say what it is to be brought to
+    keys = {key: given[key] for key in config.keys("agentpg") if given.get(key) is not None}
+    keys.pop("max_tokens_for_model", None)
+    policy = config.configured("agentpg", keys, AGENTPG)
+    told: list[Any] = []
+    policy = replace(policy, **{"parity": True} | more)
+    made = trimtab.Compactor(
+        MODEL,
+        provider="anthropic",
+        policy=policy,
+        window=window,
+        summarizer=Stub(given.get("llm")).writer,
+        listeners=[told.append],
+        session="session",
+    )
+    return made, told

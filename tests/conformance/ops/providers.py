@@ -1,0 +1,131 @@
+"""Providers: what they refuse, and how a list is repaired."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import transcripts
+import trimtab
+from trimtab._validate import refusal
+
+from .presets import MODEL
+from .table import OPS, op
+
+
+def drawn(value: Any) -> Any:
+    """The messages with real pictures, where a case says only how large they are."""
+    if isinstance(value, list):
+        return [drawn(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    if "_width" in value:
+        return {**value, "data": transcripts.png(value["_width"], value.get("_height", transcripts.HEIGHT))}
+    return {key: drawn(inner) for key, inner in value.items()}
+
+
+def original(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The transcript that a case's notes speak of: before a block was modified, or what it was created behind."""
+    found = copy.deepcopy(messages)
+    for at, message in enumerate(found):
+        if message.get("_requires"):
+            return [*found[:at], {"type": "reasoning", "id": message["_requires"], "summary": []}, *found[at:]]
+        for part in listed(message.get("content")):
+            if part.pop("_modified", None):
+                part["thinking"] = "".join((part["thinking"], MODEL))
+            if prefix := part.pop("_created_prefix", None):
+                return [{"role": "user", "content": prefix}, message]
+    return found
+
+
+def listed(content: Any) -> list[dict[str, Any]]:
+    return content if isinstance(content, list) else []
+
+
+MARKED = {"type": "text", "text": MODEL, "cache_control": {"type": "ephemeral"}}
+
+
+ALIASES = {"strict_alternation": "alternation", "supports_prefill": "prefill", "prefill_supported": "prefill"}
+ASKED = ("thinking", "alternation", "prefill", "in_flight", "model")
+"""What a case may say of the model and the moment, in the library's words."""
+
+
+def moment(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The options of a case as the library takes them."""
+    given = {ALIASES.get(key, key): value for key, value in (options or {}).items()}
+    asked = {key: given[key] for key in ASKED if given.get(key) is not None}
+    binding = {"model": "claude-sonnet-5-5"} if given.get("preserved_thinking") else {}
+    outside = {key: marked(given.get(f"cache_control_in_{key}")) for key in ("system", "tools")}
+    return asked | binding | {key: blocks for key, blocks in outside.items() if blocks}
+
+
+def marked(count: int | bool | None) -> list[dict[str, Any]]:
+    return [MARKED for _ in range(count or False)]
+
+
+def judged(provider: Any, messages: Any, options: Mapping[str, Any] | None, **tools: Any) -> dict[str, Any]:
+    found = trimtab.validate(
+        drawn(messages),
+        provider=provider,
+        original=original(drawn(messages)),
+        **(moment(options) | tools),
+    )
+    first = refusal(found)
+    return {
+        "valid": not found,
+        "code": first.code if first else None,
+        "error": first.message if first else None,
+        "codes": [problem.code for problem in found],
+    }
+
+
+def validator(provider: str, *keys: str) -> Callable[..., Any]:
+    def judge(options: Any = None, **given: Any) -> dict[str, Any]:
+        known = {"tools": given["tool_config"] or []} if "tool_config" in given else {}
+        return judged(provider, next((given[key] for key in keys if key in given), []), options, **known)
+
+    return judge
+
+
+OPS |= {
+    f"validate_{provider}": validator(provider, *keys)
+    for provider, keys in {
+        "anthropic": ("messages",),
+        "openai_chat": ("messages",),
+        "openai_responses": ("input", "messages"),
+        "bedrock": ("messages",),
+        "gemini": ("contents", "messages"),
+    }.items()
+}
+
+
+@op
+def repair(messages: Any, provider: Any, options: Any = None) -> dict[str, Any]:
+    given = drawn(messages)
+    done = trimtab.repair(given, provider=provider, **moment(options))
+    held = list(inside(list(done.messages)))
+    return {
+        "messages": list(done.messages),
+        "valid": not trimtab.validate(done.messages, provider=provider, **moment(options)),
+        "unchanged": done.messages is given,
+        "text_kept": [part[key] for part in held for key in TEXTS if isinstance(part.get(key), str)],
+        "result_ids": [part[key] for part in held if not TYPED & set(part) for key in IDS if key in part],
+        "cache_control_count": len([part for part in held if "cache_control" in part]),
+        "codes": [change.code for change in done.changes],
+    }
+
+
+TEXTS = ("text", "content")
+IDS = ("tool_use_id", "tool_call_id", "toolUseId", "call_id")
+TYPED = frozenset({"arguments", "input"})
+"""What a call has and a result has not."""
+
+
+def inside(value: Any) -> Iterator[dict[str, Any]]:
+    """Every mapping in a list of messages."""
+    if isinstance(value, dict):
+        yield value
+    deeper = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in deeper:
+        yield from inside(part)

@@ -1,0 +1,217 @@
+"""sven: the session's account, the gate, and the agent around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import trimtab
+from trimtab import config
+from trimtab._budget import Terms
+from trimtab._gate import Gate
+from trimtab._ledger import unpaired
+from trimtab.events import ContextCompacted
+
+from .outside import Stub, Told
+from .presets import MODEL, ROLES, SVEN, ledger
+from .shapes import FRONT, Sven
+from .table import op
+
+
+def sven(given: Mapping[str, Any], stub: Stub, told: Told, **more: Any) -> trimtab.Compactor:
+    template = replace(SVEN.summarize.template, headings=False)
+    policy = config.section({"agent": given.get("config") or {}}, "agent")
+    policy = replace(policy, parity=True, summarize=replace(policy.summarize, template=template))
+    return trimtab.Compactor(
+        "gpt-4o", provider="openai_chat", policy=policy, summarizer=stub.writer, listeners=[told.events.append], **more
+    )
+
+
+@op
+def ensure_fits_budget_then_submit(
+    messages: list[dict[str, Any]] | None = None,
+    max_tokens: int | None = None,
+    llm: Any = None,
+    submit: str | None = None,
+    turn: int | None = None,
+    **given: Any,
+) -> dict[str, Any]:
+    stub, told, form = Stub(llm), Told(), Sven(messages)
+    made = sven(given, stub, told, window=max_tokens, max_output=int(True))
+    fitted = made.fit(form.messages, turn=turn or False)
+    reply = stub.say()
+    after = [*fitted.messages, {"role": "user", "content": submit or ""}, {"role": "assistant", "content": reply}]
+    back = form.back(after)
+    events = [event.payload() for event in told.events if isinstance(event, ContextCompacted)]
+    return {
+        "messages": back,
+        "preserved": form.kept(fitted.messages),
+        "plan": fitted.compaction.path if fitted.compaction else None,
+        "events": events,
+        "event": next(iter(events), {}),
+        "texts": [message.get("text") for message in back],
+        "assistant_texts": [message.get("text") for message in back if message["role"] in ROLES[True:]],
+        "reply": reply,
+        "orphans": unpaired(ledger(list(fitted.messages), SVEN)),
+        "requests": [{"tools": list(ask.request().tools)} for ask in stub.asks],
+        "llm_summary_calls": len(stub.asks),
+        "error": None,
+    }
+
+
+@op
+def emergency_compact(messages: list[dict[str, Any]], keep_n: int, system: str | None = None) -> dict[str, Any]:
+    front = [{"role": "system", "text": system}] if system else []
+    form = Sven([*front, *(message for message in messages if message.get("role") not in FRONT)])
+    policy = config.configured("agent", {"compaction_keep_recent": keep_n}, SVEN)
+    policy = replace(policy, keep=policy.emergency.keep, summarize=None, prune=None, parity=True)
+    always = replace(policy.trigger, share=2e-4, critical=2e-4, reserve=False, floor=False)
+    made = trimtab.Compactor(
+        "gpt-4o", window=9_999, max_output=int(True), provider="openai_chat", policy=replace(policy, trigger=always)
+    )
+    done = made.fit(form.messages)
+    back = form.back(done.messages)
+    return {
+        "messages": back,
+        "preserved": form.kept(done.messages),
+        "returned": len(messages),
+        "non_system_count": len([message for message in back if message["role"] not in FRONT]),
+        "orphans": unpaired(ledger(list(done.messages), SVEN)),
+        "texts": [message.get("text") for message in back],
+    }
+
+
+class Session(dict[str, Any]):
+    """sven's session as a case asks it."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if key in self:
+            return self[key]
+        number = float(key.partition("(")[-1].rstrip(")"))  # is_near_limit(0.5)
+        return replace(SVEN.trigger, share=number, reserve=False, floor=False).fires(self["_terms"])
+
+
+@op
+def session(  # noqa: PLR0917 - what a case of sven's session may say
+    max_tokens: int | None = None,
+    max_output_tokens: int | None = None,
+    token_count: int | None = None,
+    calibration_factor: float | None = None,
+    schema_overhead: int | None = None,
+    ops: Any = None,
+) -> Session:
+    gate, messages, tools = Gate(), [], schema_overhead or 0
+    gate.factor = calibration_factor or gate.factor
+
+    def counted() -> int:
+        return ledger(Sven(messages).messages, SVEN).total if token_count is None else token_count
+
+    def calibrate_n(times: int, actual: int, estimate: int) -> None:
+        gate.seen = estimate
+        for _ in range(times):
+            gate.record({"input_tokens": actual}, SVEN)
+
+    def usage(charged: dict[str, int]) -> None:
+        gate.seen = Terms(max_tokens or 0, messages=counted(), tools=tools).sent
+        gate.record(charged, SVEN)
+
+    steps = {
+        "push": messages.append,
+        "push_many": messages.extend,
+        "calibrate_n": calibrate_n,
+        "calibrate": lambda actual, estimate: calibrate_n(True, actual, estimate),
+        "cache": lambda read=0, write=0: gate.record(
+            {"input": False, "cache_read": read, "cache_write": write}, replace(SVEN, counter=None)
+        ),
+        "usage": usage,
+        "recalculate": lambda: None,
+        "clear": messages.clear,
+        "replace": lambda new: messages.__setitem__(slice(None), new),
+    }
+    for name, *arguments in ops or ():
+        steps[name](*arguments)
+    found = Terms(max_tokens or 0, max_output_tokens or 0, counted(), tools=tools, factor=gate.factor)
+    return Session(
+        token_count=found.messages,
+        effective_token_count=int(SVEN.trigger.used(found)),
+        input_budget=SVEN.trigger.capacity(found),
+        context_fraction=SVEN.trigger.utilisation(found),
+        calibration_factor=gate.factor,
+        schema_overhead=found.tools,
+        cache_read_total=gate.read,
+        cache_write_total=gate.written,
+        messages=messages,
+        _terms=found,
+    )
+
+
+@op
+def agent_tool_turn(
+    tool: Mapping[str, Any], config: Mapping[str, Any] | None = None, max_tokens: int | None = None
+) -> dict[str, Any]:
+    made = sven({"config": config}, Stub(), Told(), window=max_tokens, max_output=int(True))
+    found = (tool[key] for key in GIVEN if isinstance(tool.get(key), str))
+    return {"stored_tool_result": made.take(tool.get("name", ""), next(found, ""))}
+
+
+GIVEN = ("output", "result", "content", "text")
+
+
+@op
+def agent_turn(submit: str | None = None, usage: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """One turn of the agent: the gate, the call, and what it was charged."""
+    made = sven({}, Stub(), Told())
+    made.fit([{"role": "user", "content": submit or ""}])
+    made.record(usage or {"input": False})
+    return {"calibration_factor": made._gate.factor, "usage_event": usage}
+
+
+@op
+def agent_trace(first_turn: bool | None = None, tool_rounds: int | None = None) -> dict[str, Any]:
+    """The agent's loop as the document draws it, told where it goes by."""
+    order: list[str] = []
+    made = Agent(order)
+    made.submit(first=first_turn is not False)
+    for _ in range(tool_rounds or 0):
+        made.tools()
+    return {"order": order}
+
+
+class Agent:
+    """Drives the library as sven does: every line of the order is a call of it or of the model."""
+
+    def __init__(self, order: list[str]) -> None:
+        self.order = order
+        self.cm = sven({}, Stub(), Told())
+        self.messages: list[dict[str, Any]] = []
+
+    def gate(self, when: Any) -> None:
+        self.messages = list(self.cm.fit(self.messages, when=when).messages)
+        self.order.append(f"gate({self.cm._gate.turn})")
+
+    def push(self, role: str, text: str) -> None:
+        self.messages.append({"role": role, "content": text})
+        self.order.append(f"push {role}")
+
+    def submit(self, *, first: bool) -> None:
+        self.gate("before_call")
+        for role in FRONT if first else ():
+            self.push(role, MODEL)
+        self.push(ROLES[0], MODEL)
+        self.call()
+
+    def call(self) -> None:
+        self.order.append("model")
+        calls = [{"id": MODEL, "type": "function", "function": {"name": MODEL, "arguments": "{}"}}]
+        self.messages.append({"role": ROLES[-1], "content": None, "tool_calls": calls})
+        self.cm.record({"input_tokens": len(self.messages)})
+        self.order.append("calibrate")
+
+    def tools(self) -> None:
+        self.order.append("tools")
+        content = self.cm.take(MODEL, MODEL)
+        self.messages.append({"role": "tool", "tool_call_id": MODEL, "content": content})
+        self.order.append("truncate+push")
+        self.gate("after_tool_batch")
+        self.call()

@@ -1,0 +1,152 @@
+"""Words: what a model is asked, and how its answer stands in the list."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import trimtab
+from trimtab import _apply, config
+from trimtab._messages import text_of
+from trimtab._plan import Summarize, dropped
+from trimtab.events import CompactBoundary, Compacted, ContextCompacted
+from trimtab.formats import opencode
+from trimtab.summarize import Anthropic, Ask
+
+from .outside import Stub
+from .presets import AGENTPG, GOAT, MODEL, OPENCODE, SPEC09, TALK, ledger
+from .shapes import Sven, chat, stored
+from .table import OPS, op
+
+
+def ask(policy: Any, messages: list[dict[str, Any]], **more: Any) -> Ask:
+    stage = policy.summarize
+    return Ask(
+        tuple(messages),
+        "openai_chat",
+        stage.max_tokens,
+        policy.counter.counter().count,
+        template=stage.template,
+        model=stage.model,
+        **more,
+    )
+
+
+@op
+def build_summary_prompt(messages: list[dict[str, Any]], custom_instructions: str | None = None) -> str:
+    return ask(SPEC09, chat(messages), instructions=custom_instructions).request().prompt
+
+
+@op
+def summary_request(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    request = ask(SPEC09, chat(messages)).request()
+    return {
+        "model": request.model,
+        "max_tokens": request.max_tokens,
+        "messages": list(request.messages),
+        "stream": request.stream,
+        "tools": list(request.tools),
+    }
+
+
+OPS["summary_request_seed000"] = summary_request
+
+
+@op
+def summary_system_prompt() -> str:
+    return AGENTPG.summarize.template.task()
+
+
+@op
+def compaction_system_prompt() -> str:
+    return OPENCODE.summarize.template.system
+
+
+@op
+def compaction_request(
+    messages: list[dict[str, Any]] | None = None, plugin: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    plugin = plugin or {}
+    template = OPENCODE.summarize.template
+    template = replace(template, opening=plugin.get("prompt") or template.opening)
+    policy = replace(OPENCODE, summarize=replace(OPENCODE.summarize, template=template))
+    history = opencode.prompt(opencode.pivot([stored(message) for message in messages or ()]))
+    lines = plugin.get("context") or ()
+    context = lines if isinstance(lines, str) else "\n\n".join(lines)
+    request = ask(policy, history, context=context).request()
+    found = [{"role": message["role"], "text": text_of(message.get("content"))} for message in request.messages]
+    return {"messages": found, "tools": list(request.tools), "system": request.system}
+
+
+@op
+def compaction_model(user_message_model: str, configured: str | None = None) -> str:
+    policy = config.configured("compaction", {"model": configured} if configured else {}, OPENCODE)
+    return policy.summarize.asked(user_message_model)
+
+
+@op
+def compact_session(
+    messages: list[dict[str, Any]], strategy: str | None = None, system: str | None = None
+) -> dict[str, Any]:
+    policy = config.configured("agent", {"compaction_strategy": strategy} if strategy else {})
+    request = ask(policy, Sven(messages).messages).request()
+    front = [{"role": "system", "text": system}] if system else []
+    return {"messages": [*front, {"role": "user", "text": request.prompt}], "returned": len(messages)}
+
+
+@op
+def accumulate_summary(blocks: list[Any]) -> str:
+    """Blocks of an answer as the provider's client gives them."""
+    read = [
+        SimpleNamespace(**({"type": "text", "text": block} if isinstance(block, str) else block)) for block in blocks
+    ]
+    return Anthropic().answer(SimpleNamespace(content=read)).text
+
+
+@op
+def place_summary_seed000(summary: str, preserved: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+    return placed(SPEC09, summary, preserved or [])
+
+
+@op
+def place_summary_seed001(summary: str, preserved: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+    return placed(GOAT, summary, preserved or [])
+
+
+def placed(policy: Any, summary: str, preserved: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    roles = ledger(chat(preserved), policy).role.tolist()
+    put = _apply.put(f"{policy.place.prefix}{summary}", policy.place, "openai_chat", next(iter(roles), None))
+    return [*(dict(message) for message in put), *preserved]
+
+
+@op
+def fallback_summary_seed001(dropped_messages: int) -> str:
+    return dropped(Summarize(False, dropped_messages, False), GOAT.place.notice, "...").notice
+
+
+@op
+def boundary_event(
+    trigger: str | None = None, pre_tokens: int | None = None, session_id: str | None = None
+) -> dict[str, Any]:
+    """What a compaction tells; where a case says how many tokens there were, of those."""
+    told: list[Any] = []
+    made = trimtab.Compactor(
+        MODEL,
+        provider="openai_chat",
+        policy=replace(SPEC09, keep=replace(SPEC09.keep, keepers=())),
+        summarizer=Stub().writer,
+        listeners=[told.append],
+        session=session_id,
+    )
+    made.compact(TALK, **({"trigger": trigger} if trigger else {}))
+    (event,) = [event for event in told if isinstance(event, CompactBoundary)]
+    known = {} if pre_tokens is None else {"tokens_before": pre_tokens}
+    return replace(event, done=replace(event.done, **known)).payload()
+
+
+@op
+def format_ci_log(before: int, after: int, strategy: str = "", turn: int = False) -> str:
+    plan = trimtab.Plan((), before, after, after, "", False, "", "", "")
+    done = Compacted("", "", before, after, plan, None, strategy=strategy, turn=turn)
+    return str(ContextCompacted("", done))
