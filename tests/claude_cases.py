@@ -15,6 +15,8 @@ a b The the XYZ ABCD camelCase don't I'll 's ' '' " ( ) [] {} ); 1 12 123 1234 3
     *("\ufdd0", "\ufdd1", "\ufdd3", "\ue000", "\uf8ff", "\x00", "\x01", "\r", "\r\n", "\x7f", "\x85"),
     *"\u00a0\u2003\u2028\u3000\u0cf3\u1c89\ua7cb\U00010400\U0001d400\U000e0100",
     *("\xdd\u0323", "o\u0323\u0302", "\u1ea1\u0306"),
+    *("it's", "we'll", "O'Neill", "'tis", "a" * 70, "1" * 70, "=" * 70, "aB3" * 30, "x" * 15, "x" * 16, "-" * 14),
+    *("\u034d\u05c9\u1f59\u05bd", "\U000105d2\u0307"),  # what came after Unicode 15.1 is not composed
 ]
 RANGES = ((0, 0x24F), (0x300, 0x36F), (0x590, 0x6FF), (0x900, 0xDFF), (0xE00, 0x10FF), (0x2000, 0x30FF), (0, 0xFFFF))
 
@@ -31,6 +33,14 @@ def _blocks(rng: random.Random) -> str:
     return "".join(rng.choice([*near, " ", "a", "'", "1", "."]) for _ in range(rng.randint(1, 10)))
 
 
+def _page(rng: random.Random) -> str:
+    """A longer text, most of it ASCII: cells that lie across what is looked at together."""
+    plain = [atom for atom in ATOMS if atom.isascii()]
+    rare = rng.random() ** 3
+    atoms = (rng.choice(ATOMS if rng.random() < rare else plain) for _ in range(rng.randint(10, 80)))
+    return "".join(atom + " " * (rng.random() < 0.5) for atom in atoms)
+
+
 def texts(count: int, seed: int) -> list[str]:
     """That many generated texts, of up to a dozen parts each."""
     rng = random.Random(seed)
@@ -39,5 +49,6 @@ def texts(count: int, seed: int) -> list[str]:
         lambda: " ".join(rng.choice(ATOMS) for _ in range(rng.randint(0, 8))),
         lambda: "".join(_char(rng) for _ in range(rng.randint(1, 8))),
         lambda: _blocks(rng),
+        lambda: _page(rng),
     )
     return [rng.choice(makers)() for _ in range(count)]

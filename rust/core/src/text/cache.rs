@@ -97,11 +97,33 @@ pub fn look_up_with(
         }
         at = end;
     }
+    find_all_with(lines, &batch.asked[..found], &mut batch.missed, find)
+}
+
+/// Tokens of the pieces that `lines` has; the others go into `missed`.
+#[cfg(feature = "claude-vocab")]
+#[inline]
+pub fn find_all(lines: &[Line; SHORTS], asked: &[Asked], missed: &mut Vec<Asked>) -> usize {
+    match simd::find_all(lines, asked, missed) {
+        Some(tokens) => tokens,
+        None => find_all_with(lines, asked, missed, find),
+    }
+}
+
+/// The same with another way to [`find`].
+#[inline(always)]
+#[allow(clippy::inline_always)] // compiled for the instructions of its caller
+pub fn find_all_with(
+    lines: &[Line; SHORTS],
+    asked: &[Asked],
+    missed: &mut Vec<Asked>,
+    find: impl Fn(&Line, Key) -> Option<usize>,
+) -> usize {
     let mut total = 0;
-    for asked in &batch.asked[..found] {
+    for asked in asked {
         match find(&lines[line_of(asked.hash)], asked.key) {
             Some(count) => total += count,
-            None => batch.missed.push(*asked),
+            None => missed.push(*asked),
         }
     }
     total
@@ -143,6 +165,13 @@ impl Cache {
     #[inline]
     pub fn short(&self, key: Key, hash: u64) -> Option<usize> {
         find(&self.short.get()[line_of(hash)], key)
+    }
+
+    /// Asks for the line of a short piece before it is looked up.
+    #[cfg(feature = "claude-vocab")]
+    #[inline]
+    pub fn prefetch_short(&self, hash: u64) {
+        simd::prefetch(&self.short.get()[line_of(hash)]);
     }
 
     /// Remembers a short piece: it comes first in its line, and the last one there goes.

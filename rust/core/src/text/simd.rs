@@ -9,9 +9,11 @@
 #![allow(unsafe_code)]
 #![allow(clippy::cast_possible_truncation)] // places in a window are below 64
 
+#[cfg(feature = "claude-vocab")]
+use super::cache::{Asked, find_all_with};
 use super::cache::{Batch, Line, Pieces, SHORTS, look_up_with};
 use super::split::{Scheme, contraction};
-use super::tables::{WITHOUT_COUNT, count_of};
+use super::tables::{Key, WITHOUT_COUNT, count_of};
 
 /// Bytes that are looked at together.
 const WIDE: usize = 64;
@@ -108,6 +110,19 @@ pub fn look_up(lines: &[Line; SHORTS], pieces: Pieces<'_>, batch: &mut Batch) ->
     None
 }
 
+/// [`cache::find_all_with`] in the same way.
+#[cfg(feature = "claude-vocab")]
+#[inline]
+pub fn find_all(lines: &[Line; SHORTS], asked: &[Asked], missed: &mut Vec<Asked>) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if available() {
+        // SAFETY: the features that the function is compiled for were found on this processor.
+        return Some(unsafe { avx2::find_all(lines, asked, missed) });
+    }
+    let _ = (lines, asked, missed);
+    None
+}
+
 /// Splits `text` from `at`, the start of a piece, up to `limit`: the ends of the pieces that were found, and how many.
 ///
 /// Behind `limit` there must be white space only, and none before it. None where the processor or the scheme cannot.
@@ -129,6 +144,53 @@ pub fn fill(scheme: Scheme, text: &[u8], limit: usize, at: usize, ends: &mut [us
     None
 }
 
+/// The classes of 64 bytes, a bit a byte; a byte in none is beyond ASCII, or a control.
+#[cfg(feature = "claude-vocab")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ascii {
+    pub letter: u64,
+    pub digit: u64,
+    /// Visible characters that are neither.
+    pub mark: u64,
+    pub space: u64,
+    pub tab: u64,
+    pub newline: u64,
+    pub apostrophe: u64,
+}
+
+#[cfg(feature = "claude-vocab")]
+impl Ascii {
+    /// The classes of the bytes of `window`.
+    #[inline]
+    pub fn of(window: &[u8; WIDE]) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if available() {
+            // SAFETY: the features that it is compiled for were found on this processor.
+            return unsafe { avx2::ascii(window) };
+        }
+        Self::one_by_one(window)
+    }
+
+    /// The same without the processor's help: what it means.
+    fn one_by_one(window: &[u8; WIDE]) -> Self {
+        let mut of = Self::default();
+        for (place, byte) in window.iter().enumerate() {
+            let class = match byte {
+                b'a'..=b'z' | b'A'..=b'Z' => &mut of.letter,
+                b'0'..=b'9' => &mut of.digit,
+                b'!'..=b'~' => &mut of.mark,
+                b' ' => &mut of.space,
+                b'\t' => &mut of.tab,
+                b'\n' => &mut of.newline,
+                _ => continue,
+            };
+            *class |= 1 << place;
+            of.apostrophe |= u64::from(*byte == b'\'') << place;
+        }
+        of
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{
@@ -137,28 +199,42 @@ mod avx2 {
         _mm256_set1_epi8, _mm256_sub_epi8,
     };
 
+    #[cfg(feature = "claude-vocab")]
+    use super::{Asked, find_all_with};
     use super::{
-        Batch, CONTEXT, Line, Pieces, ROOM, SHORTS, Scheme, WIDE, WITHOUT_COUNT, contraction, count_of, look_up_with,
+        Batch, CONTEXT, Key, Line, Pieces, ROOM, SHORTS, Scheme, WIDE, WITHOUT_COUNT, contraction, count_of,
+        look_up_with,
     };
+
+    /// The count of a piece, if `line` has it: its four entries compared at once.
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[inline]
+    fn find(line: &Line, key: Key) -> Option<usize> {
+        let [all, without] = [u64::MAX, WITHOUT_COUNT].map(u64::cast_signed);
+        let without = _mm256_set_epi64x(without, all, without, all);
+        let [low, high] = [key.low, key.high].map(u64::cast_signed);
+        let wanted = _mm256_set_epi64x(high, low, high, low);
+        let place: *const __m256i = line.as_ptr().cast();
+        // SAFETY: a line is 64 bytes long: two unaligned reads of 32.
+        let halves = unsafe { [_mm256_loadu_si256(place), _mm256_loadu_si256(place.add(1))] };
+        let [first, second] = halves.map(|half| {
+            let same = _mm256_cmpeq_epi64(_mm256_and_si256(half, without), wanted);
+            _mm256_movemask_pd(_mm256_castsi256_pd(same)).cast_unsigned()
+        });
+        // Both words of an entry.
+        let same = (first | second << 4) & (first >> 1 | second << 3) & 0b0101_0101;
+        (same != 0).then(|| count_of(line[(same.trailing_zeros() as usize + 1) % 8]))
+    }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub fn look_up(lines: &[Line; SHORTS], pieces: Pieces<'_>, batch: &mut Batch) -> usize {
-        let [all, without] = [u64::MAX, WITHOUT_COUNT].map(u64::cast_signed);
-        let without = _mm256_set_epi64x(without, all, without, all);
-        look_up_with(lines, pieces, batch, |line, key| {
-            let [low, high] = [key.low, key.high].map(u64::cast_signed);
-            let wanted = _mm256_set_epi64x(high, low, high, low);
-            let place: *const __m256i = line.as_ptr().cast();
-            // SAFETY: a line is 64 bytes long: two unaligned reads of 32.
-            let halves = unsafe { [_mm256_loadu_si256(place), _mm256_loadu_si256(place.add(1))] };
-            let [first, second] = halves.map(|half| {
-                let same = _mm256_cmpeq_epi64(_mm256_and_si256(half, without), wanted);
-                _mm256_movemask_pd(_mm256_castsi256_pd(same)).cast_unsigned()
-            });
-            // Both words of an entry.
-            let same = (first | second << 4) & (first >> 1 | second << 3) & 0b0101_0101;
-            (same != 0).then(|| count_of(line[(same.trailing_zeros() as usize + 1) % 8]))
-        })
+        look_up_with(lines, pieces, batch, |line, key| find(line, key))
+    }
+
+    #[cfg(feature = "claude-vocab")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub fn find_all(lines: &[Line; SHORTS], asked: &[Asked], missed: &mut Vec<Asked>) -> usize {
+        find_all_with(lines, asked, missed, |line, key| find(line, key))
     }
 
     /// The classes of the bytes of a window, a bit a byte.
@@ -191,10 +267,6 @@ mod avx2 {
             let byte = _mm256_set1_epi8(byte.cast_signed());
             bits(&|half| _mm256_cmpeq_epi8(half, byte))
         };
-        let within = |half: __m256i, first: u8, last: u8| {
-            let from = _mm256_sub_epi8(half, _mm256_set1_epi8(first.cast_signed()));
-            _mm256_cmpeq_epi8(_mm256_min_epu8(from, _mm256_set1_epi8((last - first).cast_signed())), from)
-        };
         let small = _mm256_set1_epi8(0x20);
         let space = is(b' ');
         let newline = is(b'\n') | is(b'\r');
@@ -209,6 +281,42 @@ mod avx2 {
             slash: is(b'/'),
             beyond: bits(&|half| half),
         }
+    }
+
+    #[cfg(feature = "claude-vocab")]
+    #[target_feature(enable = "avx2")]
+    pub fn ascii(window: &[u8; WIDE]) -> super::Ascii {
+        let place: *const __m256i = window.as_ptr().cast();
+        // SAFETY: a window is 64 bytes long: two unaligned reads of 32.
+        let halves = unsafe { [_mm256_loadu_si256(place), _mm256_loadu_si256(place.add(1))] };
+        let bits = |of: &dyn Fn(__m256i) -> __m256i| {
+            let [low, high] = halves.map(|half| u64::from(_mm256_movemask_epi8(of(half)).cast_unsigned()));
+            low | high << 32
+        };
+        let is = |byte: u8| {
+            let byte = _mm256_set1_epi8(byte.cast_signed());
+            bits(&|half| _mm256_cmpeq_epi8(half, byte))
+        };
+        let small = _mm256_set1_epi8(0x20);
+        let letter = bits(&|half| within(_mm256_or_si256(half, small), b'a', b'z'));
+        let digit = bits(&|half| within(half, b'0', b'9'));
+        super::Ascii {
+            letter,
+            digit,
+            mark: bits(&|half| within(half, b'!', b'~')) & !letter & !digit,
+            space: is(b' '),
+            tab: is(b'\t'),
+            newline: is(b'\n'),
+            apostrophe: is(b'\''),
+        }
+    }
+
+    /// Bytes from `first` to `last`.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn within(half: __m256i, first: u8, last: u8) -> __m256i {
+        let from = _mm256_sub_epi8(half, _mm256_set1_epi8(first.cast_signed()));
+        _mm256_cmpeq_epi8(_mm256_min_epu8(from, _mm256_set1_epi8((last - first).cast_signed())), from)
     }
 
     /// Starts of pieces in a window, and up to which byte they are known.
@@ -380,5 +488,18 @@ mod avx2 {
             written += 4;
         }
         count
+    }
+}
+
+#[cfg(all(test, feature = "claude-vocab"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_found_alike_with_and_without_the_processors_help() {
+        for first in 0..=u8::MAX {
+            let window = std::array::from_fn(|place| first.wrapping_add(place as u8).wrapping_mul(37));
+            assert_eq!(Ascii::of(&window), Ascii::one_by_one(&window));
+        }
     }
 }

@@ -56,8 +56,9 @@ impl Key {
         Self::masked(u128::from_le_bytes(wide), stop - start)
     }
 
+    /// The key of the first `length` of sixteen bytes.
     #[inline]
-    fn masked(wide: u128, length: usize) -> Self {
+    pub fn masked(wide: u128, length: usize) -> Self {
         let wide = wide & MASKS[length & 15];
         Self { low: wide as u64, high: (wide >> 64) as u64 | (length as u64) << 60 }
     }

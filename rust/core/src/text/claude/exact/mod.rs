@@ -1,28 +1,31 @@
 //! Counting with the vocabularies.
 
-mod cache;
 mod case;
 mod cells;
 mod chars;
+mod known;
 mod normalize;
 mod table;
 mod tile;
+mod wide;
 
 use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use super::{Claude, Family, Frame};
-use cache::Cache;
 use cells::{CONTRACTIONS, Reader};
+use known::Known;
 use tile::{BOW, EOW, Pieces};
 
 /// Tokens of `text`.
 pub fn count(claude: Claude, text: &str) -> usize {
     let vocabulary = vocabulary(claude.family);
     let normal = normalize::normalize(text, vocabulary.folds_quotes);
-    CELLS.with(|cells| match cells[claude.family as usize].try_borrow_mut() {
-        Ok(mut cells) => count_with(claude, cells.get_or_insert_with(Cells::new), vocabulary, text, &normal),
-        Err(_) => count_with(claude, &mut Cells::new(), vocabulary, text, &normal),
+    KNOWN.with(|known| match known[claude.family as usize].try_borrow_mut() {
+        Ok(mut known) => {
+            count_with(claude, known.get_or_insert_with(|| Known::new(vocabulary)), vocabulary, text, &normal)
+        }
+        Err(_) => count_with(claude, &mut Known::new(vocabulary), vocabulary, text, &normal),
     })
 }
 
@@ -38,7 +41,7 @@ fn vocabulary(family: Family) -> &'static Vocabulary {
     }
 }
 
-fn count_with(claude: Claude, cells: &mut Cells, vocabulary: &'static Vocabulary, raw: &str, normal: &str) -> usize {
+fn count_with(claude: Claude, known: &mut Known, vocabulary: &'static Vocabulary, raw: &str, normal: &str) -> usize {
     let opened = claude.frame == Frame::Opened;
     let mut body = normal;
     let mut around = 0;
@@ -53,7 +56,7 @@ fn count_with(claude: Claude, cells: &mut Cells, vocabulary: &'static Vocabulary
             body = body.strip_prefix(' ').unwrap_or(body);
         }
     }
-    let mut reader = Reader { text: body, vocabulary, cache: &mut cells.cache, scratch: &mut cells.scratch, opened };
+    let mut reader = Reader { text: body, vocabulary, known, opened, total: 0 };
     if opened && !reader.begins() {
         around += 1;
     }
@@ -122,18 +125,7 @@ fn runs(pieces: &Pieces, byte: u8) -> [u8; RUN] {
     tokens
 }
 
-/// What a thread keeps for a family.
-struct Cells {
-    cache: Cache,
-    scratch: Vec<u8>,
-}
-
-impl Cells {
-    fn new() -> Self {
-        Self { cache: Cache::new(), scratch: Vec::new() }
-    }
-}
-
 thread_local! {
-    static CELLS: [RefCell<Option<Cells>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
+    /// What this thread remembers of each family's cells.
+    static KNOWN: [RefCell<Option<Known>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
 }

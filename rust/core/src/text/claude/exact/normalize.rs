@@ -14,8 +14,30 @@ pub fn normalize(text: &str, fold: bool) -> Cow<'_, str> {
     match needed(text, fold) {
         Needed::Nothing => Cow::Borrowed(text),
         Needed::Replacing => Cow::Owned(replaced(text, fold)),
-        Needed::Composing => Cow::Owned(replaced(&text.nfc().collect::<String>(), fold)),
+        Needed::Composing => Cow::Owned(replaced(&composed(text), fold)),
     }
+}
+
+/// `text` in normalization form C of Unicode 15.1: what came later stands as it is, and between the two sides of it
+/// nothing is ordered or joined.
+fn composed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(came_later) {
+        let width = rest[at..].chars().next().map_or(0, char::len_utf8);
+        out.extend(rest[..at].nfc());
+        out.push_str(&rest[at..at + width]);
+        rest = &rest[at + width..];
+    }
+    out.extend(rest.nfc());
+    out
+}
+
+/// Whether `c` may be a mark, a base or a composition that Unicode 15.1 does not know. Emoji and other symbols beyond the
+/// basic plane, which take no part in compositions, are let through as well.
+fn came_later(c: char) -> bool {
+    let bits = Bits::of(c);
+    !bits.is_composed() && (canonical_combining_class(c) != 0 || (c >= '\u{10000}' && !bits.is_letter()))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,119 @@
+//! What cells cost, remembered: a thread's tables, and the cells that wait to be looked up together.
+
+use super::Vocabulary;
+use super::case;
+use super::chars::{Bits, Class, decode};
+use super::tile::{BOW, EOW};
+use crate::text::cache::{Asked, BATCH, Cache, MEDIUM, find_all};
+use crate::text::tables::{Key, SHORT};
+
+/// Most tokens that an entry of a short cell can hold.
+const MOST: usize = 15;
+
+/// Tokens by cell: words as they stand in the text, anything else with its markers.
+pub struct Known {
+    vocabulary: &'static Vocabulary,
+    cache: Cache,
+    /// Cells whose lines are on their way, and those that were not found there.
+    waiting: Vec<Asked>,
+    missed: Vec<Asked>,
+    scratch: Vec<u8>,
+}
+
+impl Known {
+    pub fn new(vocabulary: &'static Vocabulary) -> Self {
+        let [waiting, missed] = [Vec::with_capacity(BATCH), Vec::with_capacity(BATCH)];
+        Self { vocabulary, cache: Cache::default(), waiting, missed, scratch: Vec::new() }
+    }
+
+    /// Adds the tokens of the cell `text[at..end]` to `total`, now or later, with markers at its ends: a word has none.
+    #[inline]
+    pub fn add(&mut self, text: &[u8], at: usize, end: usize, opened: bool, closed: bool, total: &mut usize) {
+        let length = end - at;
+        let marked = length + usize::from(opened) + usize::from(closed);
+        if marked > SHORT {
+            *total += self.long(&text[at..end], opened, closed);
+            return;
+        }
+        let mut key = Key::of(text, at, end);
+        if marked > length {
+            let mut wide = u128::from(key.low) | u128::from(key.high) << 64;
+            wide |= (u128::from(EOW) * u128::from(closed)) << (8 * length);
+            wide = (wide << (8 * u32::from(opened))) | (u128::from(BOW) * u128::from(opened));
+            key = Key::masked(wide, marked);
+        }
+        let hash = key.hash();
+        self.cache.prefetch_short(hash);
+        self.waiting.push(Asked { key, hash });
+        if self.waiting.len() == BATCH {
+            *total += self.settle();
+        }
+    }
+
+    /// Tokens of the cells that wait.
+    #[inline(never)]
+    pub fn settle(&mut self) -> usize {
+        let mut total = find_all(self.cache.short.get(), &self.waiting, &mut self.missed);
+        self.waiting.clear();
+        let mut missed = std::mem::take(&mut self.missed);
+        for Asked { key, hash } in missed.drain(..) {
+            // An equal cell may have been missed before it.
+            let known = self.cache.short(key, hash);
+            total += known.unwrap_or_else(|| self.first_seen(key, hash));
+        }
+        self.missed = missed;
+        total
+    }
+
+    /// Tokens of a short cell that was not seen lately.
+    fn first_seen(&mut self, key: Key, hash: u64) -> usize {
+        let (bytes, length) = key.bytes();
+        let count = self.tiled(&bytes[..length]);
+        if count <= MOST {
+            self.cache.keep_short(key, hash, count);
+        }
+        count
+    }
+
+    /// Tokens of a cell that no key holds.
+    #[inline(never)]
+    fn long(&mut self, cell: &[u8], opened: bool, closed: bool) -> usize {
+        let mut marked = std::mem::take(&mut self.scratch);
+        marked.clear();
+        marked.extend(opened.then_some(BOW));
+        marked.extend_from_slice(cell);
+        marked.extend(closed.then_some(EOW));
+        let count = if marked.len() > MEDIUM {
+            self.tiled(&marked)
+        } else {
+            let (count, hash) = self.cache.long(&marked);
+            count.unwrap_or_else(|| {
+                let count = self.tiled(&marked);
+                self.cache.keep_long(&marked, hash, count);
+                count
+            })
+        };
+        self.scratch = marked;
+        count
+    }
+
+    /// Tokens of a cell that nothing is known of.
+    fn tiled(&self, cell: &[u8]) -> usize {
+        let pieces = &self.vocabulary.pieces;
+        if !is_word(cell) {
+            return pieces.tile(cell) as usize;
+        }
+        let mut marked = Vec::with_capacity(cell.len() + 3);
+        case::mark(str::from_utf8(cell).unwrap_or_default(), self.vocabulary.caps, &mut marked);
+        pieces.tile(&marked) as usize
+    }
+}
+
+/// Whether a cell is a word, whose markers are not written yet.
+fn is_word(cell: &[u8]) -> bool {
+    match cell.first() {
+        Some(byte) if byte.is_ascii() => byte.is_ascii_alphabetic(),
+        Some(&(BOW | EOW)) | None => false,
+        Some(_) => Bits::at(decode(cell, 0).0).class() == Class::Wordy,
+    }
+}
