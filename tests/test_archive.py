@@ -62,6 +62,7 @@ JSON = st.recursive(
 def test_whatever_json_can_say_comes_back_the_same(messages: list) -> None:
     for archive in (MemoryArchive(), SqliteArchive(":memory:")):
         commit(archive, "r", messages)
+        assert archive.load("r") == messages
         assert json.dumps(archive.load("r")) == json.dumps(messages)
 
 
@@ -69,6 +70,29 @@ def test_whatever_json_can_say_comes_back_the_same(messages: list) -> None:
 def test_what_would_not_come_back_is_refused(archive: SqlArchive, value: object) -> None:
     with pytest.raises(trimtab.ArchiveError, match="archived as JSON|come back"):
         archive.store([{"role": "user", "content": value}], "s")
+
+
+def test_surrogates_come_back_as_they_stood(archive: SqlArchive) -> None:
+    high, low = "\ud83d", "\ude00"
+    texts = [
+        high + low,
+        "\U0001f600",
+        f"{high}{high}{low}{low}",
+        f"\\uD83D\\uDE00 \\\\{high + low}",
+        f"{low}{high}\U0001f600\0",
+    ]
+    messages = [{"role": "user", "content": text, text: [text]} for text in texts]
+    commit(archive, "r1", messages)
+    assert archive.load("r1") == messages
+    assert len(messages[0]["content"]) == 2
+    assert archive.archived("r1")[0].message == archive.fetch(archive.archived("r1")[0].id) == messages[0]
+    assert archive.verify() == []
+    archive.pin("s", "text", high + low)
+    assert archive.pins("s") == [("text", high + low)]
+    archive.unpin("s", "text", "\U0001f600")
+    assert archive.pins("s") == [("text", high + low)]
+    archive.unpin("s", "text", high + low)
+    assert archive.pins("s") == []
 
 
 def test_the_same_ref_twice_is_remembered_once(archive: SqlArchive) -> None:

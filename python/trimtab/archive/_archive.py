@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from . import _read, _retain, _search, _write
 from ._async import AsyncArchive
 from ._chain import restored, verify
-from ._json import dumped
+from ._json import dumped, loaded
 from ._sql import named, stamp
 from .recall import Recall
 
@@ -81,8 +80,8 @@ class SqlArchive:
         Raises:
             ArchiveError: JSON cannot say a message, or the database cannot take it.
         """
-        texts, now, dialect = dumped(messages), self._now(), self._database.dialect
-        return self._database.run(lambda: _write.store(texts, named(session), now, dialect))
+        bodies, now, dialect = dumped(messages), self._now(), self._database.dialect
+        return self._database.run(lambda: _write.store(*bodies, named(session), now, dialect))
 
     def commit(self, stored: Stored, record: Record) -> None:
         """Remembers a compaction, its references, its summary and the session's new version: transaction 2.
@@ -105,16 +104,16 @@ class SqlArchive:
     def pin(self, session: str, kind: str, value: str) -> None:
         """Remembers that a session keeps something: a ``message`` by its digest, or what holds a ``text``."""
         now = self._now()
-        self._database.run(lambda: _write.pin("pins", named(session), kind, [json.dumps(value)], now))
+        self._database.run(lambda: _write.pin("pins", named(session), kind, dumped([value])[0], now))
 
     def unpin(self, session: str, kind: str, value: str) -> None:
         """Forgets a pin; one that there is not is no error."""
-        self._database.run(lambda: _write.unpin(session, kind, json.dumps(value)))
+        self._database.run(lambda: _write.unpin(session, kind, *dumped([value])[0]))
 
     def pins(self, session: str) -> list[tuple[str, str]]:
         """Kinds and values of what a session keeps, in the order of pinning."""
         found = self._database.run(lambda: _read.pins(session), write=False)
-        return [(kind, json.loads(value)) for kind, value in found]
+        return [(kind, loaded(value)) for kind, value in found]
 
     def mark(self, session: str, kind: str, digests: Iterable[str]) -> None:
         """Remembers something about messages by their digests, such as that their results are ``compacted``."""
@@ -164,7 +163,7 @@ class SqlArchive:
         Raises:
             ArchiveError: there is no such message.
         """
-        message: dict[str, Any] = json.loads(self._database.run(lambda: _search.fetch(number, session), write=False))
+        message: dict[str, Any] = loaded(self._database.run(lambda: _search.fetch(number, session), write=False))
         return message
 
     def recall_tool(self, session: str, *, limit: int = 5) -> Recall:

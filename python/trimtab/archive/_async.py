@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from . import _read, _retain, _search, _write
 from ._chain import restored, verify
-from ._json import dumped
+from ._json import dumped, loaded
 from ._sql import named
 
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ class AsyncArchive:
 
     async def store(self, messages: Sequence[Message], session: str) -> Stored:
         """Transaction 1: the originals."""
-        texts, now, dialect = dumped(messages), self._now(), self._database.dialect
-        return await self._database.arun(lambda: _write.store(texts, named(session), now, dialect))
+        bodies, now, dialect = dumped(messages), self._now(), self._database.dialect
+        return await self._database.arun(lambda: _write.store(*bodies, named(session), now, dialect))
 
     async def commit(self, stored: Stored, record: Record) -> None:
         """Transaction 2: event, references, summary and version."""
@@ -43,12 +42,12 @@ class AsyncArchive:
     async def pin(self, session: str, kind: str, value: str) -> None:
         """Remembers that a session keeps something."""
         now = self._now()
-        await self._database.arun(lambda: _write.pin("pins", named(session), kind, [json.dumps(value)], now))
+        await self._database.arun(lambda: _write.pin("pins", named(session), kind, dumped([value])[0], now))
 
     async def pins(self, session: str) -> list[tuple[str, str]]:
         """Kinds and values of what a session keeps."""
         found = await self._database.arun(lambda: _read.pins(session), write=False)
-        return [(kind, json.loads(value)) for kind, value in found]
+        return [(kind, loaded(value)) for kind, value in found]
 
     async def sessions(self) -> list[Session]:
         """Every session that is known."""
@@ -75,7 +74,7 @@ class AsyncArchive:
     async def fetch(self, number: int, *, session: str | None = None) -> dict[str, Any]:
         """One archived message, whole."""
         body = await self._database.arun(lambda: _search.fetch(number, session), write=False)
-        message: dict[str, Any] = json.loads(body)
+        message: dict[str, Any] = loaded(body)
         return message
 
     async def verify(self, session: str | None = None) -> list[Fault]:

@@ -4,63 +4,59 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from .._errors import ArchiveError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._messages import Message
-
 WORTH_PACKING = 256
 """Characters below which packing gains nothing: its own header and dictionary take more."""
 
-
-def _mapping(value: object) -> object:
-    """What ``json`` cannot write, as what it can: any mapping is a dict."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is not JSON")
+_APART = re.compile(r"(\\\\)|\\u(D[89A-F][0-9A-F]{2})")
+"""An escape in capitals: half of a pair of surrogates that is no character. Escaped backslashes are read over."""
 
 
-_encode = json.JSONEncoder(default=_mapping).encode
-_decode = json.JSONDecoder().raw_decode
+def dumped(values: Sequence[object]) -> tuple[list[str], list[str]]:
+    """Each value as the JSON that comes back, and its address, the SHA-256 of that.
 
-
-def dumped(messages: Sequence[Message]) -> list[str]:
-    """Each message as the JSON that comes back: loading and dumping it again gives the same text.
-
-    All are written in one go, and read back one by one: that tells where each begins, and what it will be.
+    It is what ``json.dumps`` gives, but for two surrogates that stand apart: they come back apart.
 
     Raises:
         ArchiveError: JSON cannot say one of them.
     """
     try:
-        text = _encode(list(messages))
-        texts: list[str] = []
-        back: list[object] = []
-        at = 1
-        while len(back) < len(messages):
-            message, end = _decode(text, at)
-            texts.append(text[at:end])
-            back.append(message)
-            at = end + 2
-        same = back == list(messages) or (_encode(back) == text and _named(messages))
+        try:
+            return _core.dumps(list(values))
+        except TypeError:  # a mapping of another type, a tuple, an enum: or something that is not JSON
+            return _core.dumps([_plain(value) for value in values])
     except (TypeError, ValueError, RecursionError) as error:
         raise ArchiveError(f"a message cannot be archived as JSON: {error}") from error
-    if not same:
-        raise ArchiveError("a message would not come back as it is: JSON has no keys but strings")
-    return texts
 
 
-def _named(value: object) -> bool:
-    """Whether all keys are strings: the others would come back as strings."""
+def _plain(value: object) -> object:
+    """The value as ``json`` writes it: any mapping is a dict, a tuple is a list, an enum is its text or number."""
     if isinstance(value, Mapping):
-        return all(isinstance(key, str) and _named(part) for key, part in value.items())
-    return not isinstance(value, list | tuple) or all(map(_named, value))
+        return {_plain(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int.__int__(value)
+    return float.__float__(value) if isinstance(value, float) else value
+
+
+def loaded(text: str) -> Any:
+    """The value of ``dumped``'s JSON."""
+    if "\\uD" in text:
+        text = _APART.sub(lambda found: found[1] or chr(int(found[2], 16)), text)
+    return json.loads(text)
 
 
 def digest_of(text: str) -> str:
@@ -99,5 +95,5 @@ def load(body: str | bytes, digest: str) -> dict[str, Any]:
     text = unpack(body)
     if digest_of(text) != digest:
         raise ArchiveError(f"a stored message does not fit its digest {digest[:16]}")
-    message: dict[str, Any] = json.loads(text)
+    message: dict[str, Any] = loaded(text)
     return message

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from math import log
 from typing import TYPE_CHECKING
 
 from .._errors import ArchiveError
-from ._json import WORTH_PACKING, pack, unpack
+from ._json import WORTH_PACKING, loaded, pack, unpack
 from ._sql import Many, moment
 from ._values import Hit
 from ._words import says, words, words_of
@@ -96,7 +95,7 @@ def _hits(key: int, asked: Sequence[str], session: str | None) -> Steps[list[Hit
 
 def _hit(row: Row, asked: Sequence[str]) -> Hit:
     number, ref, session, archived, body = row
-    message = json.loads(unpack(body))
+    message = loaded(unpack(body))
     role = message.get("role", "")
     said = " ".join(says({name: part for name, part in message.items() if name != "role"}))
     return Hit(number, ref, session, role if isinstance(role, str) else "", _around(said, asked), moment(archived))

@@ -39,6 +39,7 @@ class Dialect:
         name: ``sqlite`` or ``postgres``.
         first: gives the id that the next original will have at least.
         last: gives the id of the last original that this transaction stored.
+        parts: a table ``part`` with the ``key`` and ``value`` of each part of a JSON list, which is its value.
         packs: whether bodies are packed here: PostgreSQL packs by itself.
         message: the column of the table ``search`` that is the message's id.
         index: puts a message's words there; takes its id and its words.
@@ -51,6 +52,7 @@ class Dialect:
     name: str
     first: str
     last: str
+    parts: str
     packs: bool
     message: str
     index: str

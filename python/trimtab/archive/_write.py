@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from .._errors import ArchiveError, ConflictError
 from ._chain import Event, link
-from ._json import digest_of, pack
+from ._json import pack
 from ._sql import Many, clean
 from ._values import Stored
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ._sql import Dialect, Row, Steps
     from ._values import Record
@@ -22,26 +22,47 @@ PACKED_AT_ONCE = 500_000
 is packed when it is indexed."""
 
 
-def store(texts: Sequence[str], session: str, now: str, dialect: Dialect) -> Steps[Stored]:
+def store(texts: Sequence[str], digests: Sequence[str], session: str, now: str, dialect: Dialect) -> Steps[Stored]:
     """Keeps each message once, and the list in its order; answers where it lies."""
     version = yield from _seen(session, now)
-    digests = tuple(digest_of(text) for text in texts)
     bodies = dict(zip(digests, texts, strict=True))
-    known = yield from _known(tuple(bodies))
-    new = {digest: text for digest, text in bodies.items() if digest not in known}
+    ids = yield from _ids(bodies, dialect)
+    if new := {digest: text for digest, text in bodies.items() if digest not in ids}:
+        ids |= yield from _keep(new, dialect)
+    [(first,)] = yield dialect.first, ()
+    yield (
+        (
+            "INSERT INTO message_archive (session_id, original_message, archived_at)"  # noqa: S608 - words of ours
+            f" SELECT ?, CAST(part.value AS BIGINT), ? FROM {dialect.parts} ORDER BY part.key"
+        ),
+        (session, now, json.dumps([ids[digest] for digest in digests])),
+    )
+    [(last,)] = yield dialect.last, ()
+    return Stored(session, version, tuple(digests), first, last)
+
+
+def _keep(new: Mapping[str, str], dialect: Dialect) -> Steps[dict[str, int]]:
+    """Stores messages, and notes that their words are not indexed yet; answers their ids."""
     packs = dialect.packs and sum(map(len, new.values())) <= PACKED_AT_ONCE
     rows: list[Row] = [(digest, len(text), pack(text) if packs else text) for digest, text in new.items()]
     if dialect.name == "postgres":
         rows.sort()  # two lists that share messages wait for each other in one order, and never in a circle
     yield Many("INSERT INTO messages (digest, size, body) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING", rows)
-    [(first,)] = yield dialect.first, ()
-    yield Many(
-        "INSERT INTO message_archive (session_id, original_message, archived_at)"
-        " VALUES (?, (SELECT id FROM messages WHERE digest = ?), ?)",
-        [(session, digest, now) for digest in digests],
+    ids = yield from _ids(new, dialect)
+    yield (
+        f"INSERT INTO unindexed SELECT CAST(value AS BIGINT) FROM {dialect.parts} WHERE true ON CONFLICT DO NOTHING",  # noqa: S608
+        (json.dumps(sorted(ids.values())),),
     )
-    [(last,)] = yield dialect.last, ()
-    return Stored(session, version, digests, first, last)
+    return ids
+
+
+def _ids(digests: Iterable[str], dialect: Dialect) -> Steps[dict[str, int]]:
+    """Ids of those that are stored: a list is compacted again and again, and most of it was seen before."""
+    found = yield (
+        f"SELECT digest, m.id FROM {dialect.parts} CROSS JOIN messages m WHERE digest = part.value",  # noqa: S608
+        (json.dumps(list(digests)),),
+    )
+    return dict(found)
 
 
 def _seen(session: str, now: str) -> Steps[int]:
@@ -54,17 +75,6 @@ def _seen(session: str, now: str) -> Steps[int]:
         (session, now),
     )
     return int(version)
-
-
-def _known(digests: Sequence[str], most: int = 500) -> Steps[set[str]]:
-    """Those that are stored already: a list is compacted again and again, and most of it was seen before."""
-    found: set[str] = set()
-    for start in range(0, len(digests), most):
-        asked = tuple(digests[start : start + most])
-        marks = ", ".join("?" * len(asked))
-        rows = yield f"SELECT digest FROM messages WHERE digest IN ({marks})", asked  # noqa: S608 - question marks
-        found.update(digest for (digest,) in rows)
-    return found
 
 
 def commit(stored: Stored, record: Record, now: str) -> Steps[None]:

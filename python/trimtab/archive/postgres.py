@@ -36,6 +36,7 @@ DIALECT = Dialect(
     name="postgres",
     first="SELECT nextval(pg_get_serial_sequence('message_archive', 'id')) + 1",
     last="SELECT currval(pg_get_serial_sequence('message_archive', 'id'))",
+    parts="json_array_elements_text(CAST(? AS json)) WITH ORDINALITY AS part (value, key)",
     packs=False,
     message="message_id",
     index=(

@@ -25,6 +25,9 @@ FIXED = (3, 51, 3)
 OURS = 0x7472_696D
 """``application_id`` of an archive's file: "trim"."""
 
+CACHE = 32_768
+"""Kilobytes of pages that are held at most: a compaction of a full window is written at its end, and not before."""
+
 PATIENCE = 30_000
 """Milliseconds that a transaction waits for those of other processes."""
 
@@ -32,6 +35,7 @@ DIALECT = Dialect(
     name="sqlite",
     first="SELECT coalesce(max(id), 0) + 1 FROM message_archive",
     last="SELECT coalesce(max(id), 0) FROM message_archive",
+    parts="json_each(?) AS part",
     packs=True,
     message="rowid",
     index="INSERT INTO search (rowid, words) VALUES (?, ?)",
@@ -127,6 +131,7 @@ class SqliteDatabase:
         db = self._driver.connect(self.path)
         for pragma in (
             f"busy_timeout = {PATIENCE}",
+            f"cache_size = -{CACHE}",
             "foreign_keys = ON",
             "secure_delete = ON",
             "auto_vacuum = FULL",

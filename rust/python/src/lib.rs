@@ -5,6 +5,7 @@
 mod answer;
 mod convert;
 mod counter;
+mod dump;
 mod ledger;
 mod reader;
 mod scan;
@@ -23,6 +24,8 @@ mod _core {
     use super::answer::{digest, partition, snap, split, validate};
     #[pymodule_export]
     use super::counter::{Counter, features};
+    #[pymodule_export]
+    use super::dump::dumps;
     #[pymodule_export]
     use super::ledger::Ledger;
     #[pymodule_export]

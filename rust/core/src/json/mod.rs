@@ -4,6 +4,7 @@
 //! `NaN` and `Infinity` are numbers; integers have any length up to [`parse::MOST_DIGITS`]; a lone surrogate is U+FFFD
 //! by the time it is counted.
 
+pub mod canon;
 mod number;
 pub mod parse;
 mod unescape;

@@ -1,0 +1,2 @@
+-- What is new is noted once a list, not once a message.
+DROP TRIGGER messages_unindexed;
