@@ -23,6 +23,7 @@ FLOORS = {
         "_estimate",
         "_counter",
         "_messages",
+        "_objects",
         "_overflow",
         "_usage",
         "_meter",

@@ -179,18 +179,18 @@ class Compactor:
         Raises:
             MessageError: the list is not one that its provider takes; says where, why and what to do.
         """
-        ledger = self._measure.scan(messages)
+        read, ledger = self._measure.read(messages)
         check(ledger)
-        return self._conversation.planner.plan(ledger, messages, self._measure.aim(target, system, tools)(ledger))
+        return self._conversation.planner.plan(ledger, read.messages, self._measure.aim(target, system, tools)(ledger))
 
     def stats(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> Stats:
         """How the messages fall into the policy's zones, and how full the window is."""
         from ._stats import Stats  # noqa: PLC0415 - numpy comes with the first plan
 
-        ledger = self._measure.scan(messages)
+        read, ledger = self._measure.read(messages)
         at, trigger = self._conversation, self._measure.policy.trigger
         terms = at.gate.terms(self._measure.terms(ledger.total, system, tools), self._measure.policy)
-        groups, tokens = at.planner.groups(ledger, messages, self._measure.aim(None, system, tools)(ledger))
+        groups, tokens = at.planner.groups(ledger, read.messages, self._measure.aim(None, system, tools)(ledger))
         return Stats(self.session, groups, tokens, trigger.utilisation(terms), at.gate.rounds, trigger.fires(terms))
 
     def compact(
@@ -316,8 +316,9 @@ class Compactor:
 
     def tidied(self, messages: Sequence[Message]) -> list[Message]:
         """The messages with old results pruned as the policy says, and nothing else done; nothing is archived."""
-        ledger = self._measure.scan(messages)
-        return self._conversation.planner.tidied(ledger, messages, self._measure.aim(None, None, None)(ledger))
+        read, ledger = self._measure.read(messages)
+        aimed = self._measure.aim(None, None, None)(ledger)
+        return read.back(self._conversation.planner.tidied(ledger, read.messages, aimed))
 
     def restore(self, ref: str) -> list[dict[str, Any]]:
         """The whole original list of a compaction, equal to what it was and the same as JSON.

@@ -13,6 +13,7 @@ from ._job import Job
 from ._log import log
 from ._messages import whole_calls
 from ._models import UNBOUND, Model
+from ._objects import Given, lately
 from ._request import overhead
 from .summarize import window_of
 
@@ -93,13 +94,17 @@ class Conversation:
         self.gate.moment(when, turn)
         if when != "on_length" or not call.messages:
             return call
-        last = whole_calls(call.messages[-1])
-        return call if last is call.messages[-1] else replace(call, messages=[*call.messages[:-1], last])
+        read = Given(call.messages)
+        last = whole_calls(read.messages[-1])
+        if last is read.messages[-1]:
+            return call
+        return replace(call, messages=[*call.messages[:-1], *read.back([last])])
 
     def count(self, call: Call) -> int:
         """Tokens of the call's prompt: what the last one was charged, and the count of what came since."""
         beside = overhead(self.measure.counter, system=call.system, tools=call.tools)
-        return self.meter.count(call.messages, self.measure.shape(call.messages), beside)
+        messages = lately(call.messages)
+        return self.meter.count(messages, self.measure.shape(messages), beside)
 
     def terms(self, ledger: Ledger, call: Call) -> Terms:
         """What is known of the call, what was charged for the last one with it."""
@@ -118,7 +123,7 @@ class Conversation:
         if policy is None:
             return None
         urgent = self.policy.trigger.endangers(terms)
-        return self._job(call, ledger, policy, trigger="auto", urgent=urgent)
+        return self._job(call, policy, trigger="auto", urgent=urgent)
 
     def job(
         self,
@@ -134,10 +139,8 @@ class Conversation:
         Raises:
             PlanError: the plan is of another transcript.
         """
-        messages = tuple(call.messages) if isinstance(call.messages, list | tuple) else call.messages
-        ledger = self.measure.scan(messages)
-        made = self._job(call, ledger, self.policy, target=target, trigger=trigger)
-        if plan is not None and plan.digest != ledger.digest:
+        made = self._job(call, self.policy, target=target, trigger=trigger)
+        if plan is not None and plan.digest != made.ledger.digest:
             raise PlanError("the plan was made for another transcript; make a new one for these messages")
         decides = made.plan if plan is None else lambda: plan
         return replace(made, instructions=instructions, plan=decides)
@@ -145,17 +148,19 @@ class Conversation:
     def _job(
         self,
         call: Call,
-        ledger: Ledger,
         policy: Policy,
         *,
         target: float | None = None,
         trigger: Literal["manual", "auto"],
         urgent: bool = False,
     ) -> Job:
-        messages = tuple(call.messages)
+        taken = tuple(call.messages) if isinstance(call.messages, list | tuple) else call.messages
+        read, ledger = self.measure.read(taken)
+        messages = tuple(read.messages)
         tokens = self.measure.aim(target, call.system, call.tools)(ledger)
         return Job(
             given=call.messages,
+            read=read,
             messages=messages,
             ledger=ledger,
             counter=self.measure.counter,

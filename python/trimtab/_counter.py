@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Literal, Self
 from . import _core
 from ._errors import MessageError
 from ._models import Model
+from ._objects import Given, lately, plain
 from ._request import overhead
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from os import PathLike
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from ._messages import Message, Provider, Transcript
     from ._prompts import Prompt
@@ -84,6 +88,22 @@ class Counter(_core.Counter):
         file = Path(path)
         return cls(file.name, data=file.read_bytes(), pattern=pattern)
 
+    def per_message(self, messages: Sequence[Message], *, provider: str | None = None) -> NDArray[np.uint32]:
+        """What each message adds to the model's prompt: uint32, shape (messages,).
+
+        Of the list that it read last the counter counts only what has changed, known by the identity of its strings;
+        those it keeps alive until it reads another.
+
+        Args:
+            messages: a list or tuple of messages in any provider's shape.
+            provider: the shape; found from the messages where it is None.
+
+        Raises:
+            MessageError: a message cannot be read; says where, why and what to do.
+            OverflowError: a message has more tokens than a uint32 can name.
+        """
+        return scan(messages, self, provider).per_message
+
     def count_file(self, path: str | PathLike[str]) -> int:
         """Tokens of a file's text, read piece by piece: memory is bounded unless a megabyte has no place to part.
 
@@ -113,12 +133,45 @@ class Counter(_core.Counter):
         return cls(f"chars/4 {unit} {round}")
 
 
+RAISED = "cannot be read: "
+"""How the core says that an object raised when it was looked into: then it is no question of its kind."""
+
+
 def scan(messages: Sequence[Message], counter: _core.Counter, provider: str | None = None) -> _core.Ledger:
     """Reads messages once into a ledger.
 
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
     """
+    messages = lately(messages)
+    try:
+        return _ledger(messages, counter, provider)
+    except MessageError as error:
+        known = messages if RAISED in str(error) else plain(messages)
+        if known is messages:
+            raise
+    return _ledger(known, counter, provider)
+
+
+def read_plain(
+    messages: Sequence[Message], counter: _core.Counter, shape: Callable[[Sequence[Message]], str | None]
+) -> tuple[Given, _core.Ledger]:
+    """Reads messages of any kind once, as plain dicts into a ledger; ``shape`` names their provider.
+
+    Raises:
+        MessageError: a message cannot be read; says where, why and what to do.
+    """
+    read = Given(messages)
+    try:
+        return read, _ledger(read.messages, counter, shape(read.messages))
+    except MessageError as error:
+        if RAISED in str(error):
+            raise
+        read = Given(messages, whole=True)
+    return read, _ledger(read.messages, counter, shape(read.messages))
+
+
+def _ledger(messages: Sequence[Message], counter: _core.Counter, provider: str | None) -> _core.Ledger:
     try:
         return _core.Ledger.of(messages, counter=counter, provider=provider)
     except ValueError as error:

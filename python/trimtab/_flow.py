@@ -69,6 +69,7 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
         messages, plan, ref, plan.tokens_before, after, plan.reason, author, usage, summary, outcome.strategy
     )
     yield Commit(stored, _record(job, done, summary), since)
+    done = replace(done, messages=job.read.back(done.messages))
     event = Compacted(
         job.trigger, ref, plan.tokens_before, after, plan, author, usage, summary, outcome.strategy, job.turn
     )

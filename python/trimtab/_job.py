@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._counter import Counter
     from ._ledger import Ledger
     from ._messages import Message
+    from ._objects import Given
     from ._plan import Plan
     from ._policy import Policy
 
@@ -24,7 +25,8 @@ class Job:
 
     Attributes:
         given: the caller's own list, which may change while a model is asked.
-        messages: the transcript as it was when it was read.
+        read: the same as it was when it was read, and the way back to the caller's kind.
+        messages: the transcript as plain dicts.
         ledger: its numbers.
         counter: what counted them.
         policy: how a failed summarizer is replaced.
@@ -44,6 +46,7 @@ class Job:
     """
 
     given: Sequence[Message]
+    read: Given
     messages: tuple[Message, ...]
     ledger: Ledger
     counter: Counter

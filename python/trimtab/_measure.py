@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Self, cast
 
 from . import _core
 from ._budget import Budget, Terms
-from ._counter import Counter, scan
+from ._counter import Counter, read_plain, scan
 from ._envelope import wrap
 from ._models import Model, known
+from ._objects import lately
 from ._policy import Policy
 from ._request import overhead
 from .policies import POLICIES
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from ._ledger import Ledger
     from ._messages import Message, Provider
+    from ._objects import Given
 
 SHAPES = ("anthropic", "openai_chat", "openai_responses", "bedrock", "gemini")
 """The message shapes that can be compacted."""
@@ -79,7 +81,16 @@ class Measure:
         Raises:
             MessageError: a message cannot be read.
         """
+        messages = lately(messages)
         return scan(messages, self.counter, self.shape(messages))
+
+    def read(self, messages: Sequence[Message]) -> tuple[Given, Ledger]:
+        """The messages as plain dicts, and as numbers.
+
+        Raises:
+            MessageError: a message cannot be read.
+        """
+        return read_plain(messages, self.counter, self.shape)
 
     def shape(self, messages: Sequence[Message]) -> Provider:
         """The shape that the messages have."""

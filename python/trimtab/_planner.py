@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ._envelope import summary_in
+from ._objects import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -95,7 +96,7 @@ class Planner:
         policy = self.measure.policy
         if policy.parity and done.summary is not None:
             text = policy.place.prefix + done.summary
-            placed = [message for message in done.messages if message.get("content") == text]
+            placed = [message for message in plain(done.messages) if message.get("content") == text]
             self.known.extend(self.measure.scan([message]).digest_of(0) for message in placed)
 
     def groups(

@@ -42,7 +42,7 @@ def check(ledger: Ledger) -> None:
 def _arrived(job: Job) -> Sequence[Message]:
     """What the caller has put behind the transcript while it was worked on: kept, as it is."""
     known = len(job.messages)
-    same = len(job.given) > known and all(a is b for a, b in zip(job.given, job.messages, strict=False))
+    same = len(job.given) > known and all(a is b for a, b in zip(job.given, job.read.given, strict=False))
     return job.given[known:] if same else ()
 
 
@@ -55,7 +55,7 @@ def rebuilt(job: Job, plan: Plan, summary: str | None, ref: str) -> tuple[list[M
         written = text if job.policy.parity else wrap(text, ref=ref, count=count)
         placed = written if isinstance(zone, Summarize) else noticed(zone.notice, job.policy.place)
     messages = apply(plan, job.messages, job.ledger, job.counter, placed, job.policy.place)
-    messages.extend(_arrived(job))
+    messages.extend(job.read.more(_arrived(job)))
     ledger = scan(messages, job.counter, job.ledger.provider)
     try:
         if not job.policy.parity:

@@ -6,6 +6,8 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ._objects import sendable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -37,7 +39,7 @@ def overhead(
     prompt = counter.prompt
     total = _system(counter, system) + _opening(prompt)
     if tools:
-        total += defined(counter, json.dumps(tools, default=str), json.dumps(tool_choice, default=str))
+        total += defined(counter, json.dumps(tools, default=sendable), json.dumps(tool_choice, default=sendable))
     if prompt:
         mode = thinking.get("type") if isinstance(thinking, dict) and not _forced(tools, tool_choice) else None
         total += {"enabled": prompt.enabled, "adaptive": prompt.adaptive}.get(str(mode), 0)
@@ -190,4 +192,4 @@ def _schema(output_config: object) -> object:
 
 
 def _spaced(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(value, ensure_ascii=False, default=sendable)

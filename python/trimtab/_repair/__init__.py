@@ -10,7 +10,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from .._counter import Counter, scan
+from .._counter import Counter, read_plain, scan
 from .._messages import Repaired
 from .._models import Model
 from .._shapes import Lens, said
@@ -91,16 +91,16 @@ def repair(
     )
     counter = Counter.chars()
     before = None if original is None else scan(original, counter, provider)
-    ledger = scan(messages, counter, provider)
+    read, ledger = read_plain(messages, counter, lambda _: provider)
     if not rules.problems(ledger, before):
         return Repair(messages, [])
-    mended = mend(messages, provider, rules, before or (ledger if rules.binds else None))
+    mended = mend(read.messages, provider, rules, before or (ledger if rules.binds else None))
     if not mended.messages:
         alone = said(provider, "user", BEGINNING)
         mended = Mended([alone], [*mended.repaired, Repaired(0, "first_role", "")], mended.where)
     for problem in rules.problems(scan(mended.messages, counter, provider), before):
         raise problem.error()
-    return Repair(mended.messages, mended.repaired)
+    return Repair(read.back(mended.messages) if mended.repaired else messages, mended.repaired)
 
 
 def mend(messages: Sequence[Message], provider: Provider, rules: Rules | None = None, original: Any = None) -> Mended:

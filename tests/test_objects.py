@@ -1,0 +1,202 @@
+"""Messages in whatever object a caller keeps them: read alike, never changed, given back in their kind."""
+
+import copy
+import re
+from types import MappingProxyType
+
+import anthropic
+import openai
+import pytest
+
+import trimtab
+from checker import check
+from transcripts import transcript
+from trimtab._objects import plain
+from wardrobe import WARDROBE, Said, Turn, answer
+
+MODELS = {"anthropic": "claude-sonnet-4-5", "openai_chat": "gpt-5.5", "openai_responses": "gpt-5.5"}
+PAST = "u:90 " + " ".join(f"c{n} r{n}:60 a:30 u:60" for n in range(40, 60)) + " a:9"
+EVERY = pytest.mark.parametrize("kind", WARDROBE)
+
+
+def dressed(kind, spec=PAST):
+    """The provider, a list of dicts, and the same as objects."""
+    provider, dress = WARDROBE[kind]
+    messages = transcript(spec, provider)
+    return provider, messages, dress(messages)
+
+
+def frozen(objects):
+    """A copy to compare with: whatever was changed in place differs from it."""
+    return [dict(o) if isinstance(o, MappingProxyType) else copy.deepcopy(o) for o in objects]
+
+
+@EVERY
+def test_objects_count_as_the_dicts_that_they_stand_for(kind):
+    provider, messages, objects = dressed(kind)
+    model, counter = MODELS[provider], trimtab.Counter("o200k_base")
+    assert trimtab.count(objects, model=model) == trimtab.count(messages, model=model)
+    assert counter.per_message(objects).tolist() == counter.per_message(messages).tolist()
+
+
+@EVERY
+def test_objects_are_judged_as_the_dicts_that_they_stand_for(kind):
+    provider, messages, objects = dressed(kind, "u c1 r1 a u c2 u a")
+    found = trimtab.validate(objects, provider=provider)
+    assert found == trimtab.validate(messages, provider=provider) != []
+
+
+@EVERY
+def test_a_valid_list_of_objects_comes_back_itself(kind):
+    provider, _, objects = dressed(kind)
+    assert trimtab.repair(objects, provider=provider).messages is objects
+    fitted = trimtab.Compactor(MODELS[provider], provider=provider).fit(objects)
+    assert fitted.messages is objects
+
+
+@EVERY
+def test_a_repair_leaves_the_objects_that_need_none(kind):
+    provider, _, objects = dressed(kind, "u c1 r1 a u c2 u a")
+    before = frozen(objects)
+    mended = trimtab.repair(objects, provider=provider)
+    assert frozen(objects) == before
+    assert check(list(plain(mended.messages)), provider) == []
+    assert [o for o in objects if not any(o is m for m in mended.messages)] in ([], [objects[6]], [objects[5]])
+
+
+@EVERY
+def test_what_compaction_keeps_is_the_object_that_came(kind):
+    provider, _, objects = dressed(kind)
+    before = frozen(objects)
+    cm = trimtab.Compactor(MODELS[provider], provider=provider)
+    done = cm.compact(objects, target=0.3)
+    assert frozen(objects) == before
+    assert done.ref
+    assert check(list(plain(done.messages)), provider, in_flight=True) == []
+    kept = [m for m in done.messages if any(m is o for o in objects)]
+    assert len(kept) >= 5
+    assert [o for o in objects if any(o is m for m in kept)] == kept, "in their order"
+    assert cm.restore(done.ref) == plain(objects)
+    later = dressed(kind, "u:9 " + " ".join(f"c{n} r{n}:60 a:30 u:60" for n in range(60, 80)))[2]
+    again = cm.compact([*done.messages, *later], target=0.3)
+    assert sum("<trimtab-summary" in str(message) for message in plain(again.messages)) == 1
+
+
+@EVERY
+def test_what_compaction_writes_is_of_the_list_s_kind(kind):
+    provider, _, objects = dressed(kind)
+    done = trimtab.Compactor(MODELS[provider], provider=provider).compact(objects, target=0.3)
+    new = [m for m in done.messages if not any(m is o for o in objects)]
+    assert new
+    wanted = {"pydantic models": Turn, "dataclasses": Said}.get(kind, dict)
+    assert {type(message) for message in new} == {wanted}
+    if kind == "Claude Code entries":
+        assert all(m["type"] == m["message"]["role"] and m["sessionId"] == "s" for m in new)
+        written = {m["uuid"]: m for m in new}
+        pruned = {o["uuid"]: o for o in objects if written.pop(o["uuid"], None)}
+        assert all(
+            {**new, "message": pruned[new["uuid"]]["message"]} in objects for new in new if new["uuid"] in pruned
+        )
+        places = [n for n, m in enumerate(done.messages) if m["uuid"] in written]
+        assert places
+        parents = [None, *(m["uuid"] for m in done.messages)]
+        assert all(done.messages[n]["parentUuid"] == parents[n] for n in places)
+    else:
+        assert not any("uuid" in m for m in new if isinstance(m, dict))
+
+
+def test_an_edited_message_keeps_its_other_objects():
+    """A pruned result stands in a list of an SDK's blocks; those beside it are what they were."""
+    text = answer({"role": "assistant", "content": "so"}).content[0]
+    spec = "u:30 " + " ".join(f"c{n} r{n}:900" for n in range(20)) + " a:9 u:9"
+    messages = transcript(spec)
+    for message in messages[2:-2:2]:
+        message["content"] = [*message["content"], text]
+    made = trimtab.Compactor("claude-sonnet-4-5").compact(messages, target=0.5).messages
+    edited = [m for m in made if not any(m is o for o in messages)]
+    assert edited
+    assert all(m["content"][1] is text for m in edited)
+
+
+def test_a_class_that_refuses_a_new_message_gets_a_dict():
+    class Only(Turn):
+        role: str = "assistant"
+        content: list
+
+    objects = [m if m["role"] == "user" else Only(**m) for m in transcript(PAST.replace("a:30", "t+a:30"))[:-1]]
+    done = trimtab.Compactor("claude-sonnet-4-5").compact(objects, target=0.3)
+    assert type(done.messages[0]) is dict
+
+
+def test_every_public_door_takes_objects():
+    _, messages, objects = dressed("sdk blocks in dicts")
+    cm, bare = (trimtab.Compactor("claude-sonnet-4-5") for _ in range(2))
+    assert cm.count(objects) == bare.count(messages)
+    assert cm.plan(objects, target=0.3).edits == bare.plan(messages, target=0.3).edits
+    assert cm.explain(objects) == bare.explain(messages)
+    assert cm.stats(objects).tokens == bare.stats(messages).tokens
+    assert [type(message) for message in cm.tidied(objects)] == [dict] * len(objects)
+    cm.pin(objects[3])
+    done = cm.compact(objects, target=0.3)
+    assert any(message is objects[3] for message in done.messages)
+    assert cm.fit(objects, when="on_length").messages is objects
+
+
+def test_a_message_that_arrives_while_a_model_is_asked_is_kept_as_it_came():
+    _, _, objects = dressed("sdk messages")
+    late = [Turn(role="user", content="wait"), answer({"role": "assistant", "content": "yes"})]
+
+    def slow(ask):
+        objects.extend(late)
+        return "all went well"
+
+    done = trimtab.Compactor("claude-sonnet-4-5", summarizer=slow).compact(objects, target=0.3)
+    assert done.summarizer != "offline"
+    assert all(new is old for new, old in zip(done.messages[-2:], late, strict=True))
+
+
+def test_objects_deep_inside_are_read_as_well():
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {"of": Said("x", [1, None])}}
+    same = {**call, "input": {"of": {"role": "x", "content": [1, None]}}}
+    lists = [[{"role": "user", "content": "go"}, {"role": "assistant", "content": [c]}] for c in (call, same)]
+    assert trimtab.count(lists[0], model="claude-sonnet-4-5") == trimtab.count(lists[1], model="claude-sonnet-4-5")
+    answered = [*lists[0], {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "1"}]}]
+    cm = trimtab.Compactor("claude-sonnet-4-5")
+    done = cm.compact([*answered, *transcript(PAST)], target=0.3)
+    assert cm.restore(done.ref)[1]["content"][0]["input"] == same["input"]
+
+
+def test_the_sdks_write_what_is_given_back(httpserver):
+    """With their own code; what goes over the wire is what a provider takes."""
+    clients = {
+        "sdk blocks in dicts": (
+            anthropic,
+            lambda api, sent: api.messages.create(model="m", max_tokens=9, messages=sent),
+        ),
+        "sdk chat messages": (openai, lambda api, sent: api.chat.completions.create(model="m", messages=sent)),
+    }
+    for kind, (sdk, call) in clients.items():
+        provider, _, objects = dressed(kind)
+        done = trimtab.Compactor(MODELS[provider], provider=provider).compact(objects, target=0.3)
+        httpserver.expect_request(re.compile(".*")).respond_with_data("", 418)
+        api = getattr(sdk, "Anthropic" if sdk is anthropic else "OpenAI")
+        with pytest.raises(sdk.APIStatusError):
+            call(api(api_key="k", max_retries=0, base_url=httpserver.url_for("")), done.messages)
+        sent = httpserver.log[-1][0].get_json()["messages"]
+        assert sent == plain(done.messages)
+        assert check(sent, provider, in_flight=True) == []
+
+
+def test_an_object_that_cannot_be_read_is_named():
+    class Shy(Turn):
+        def model_dump(self, **_):
+            raise RuntimeError("not now")
+
+    messages = [{"role": "user", "content": "go"}, Shy(role="user", content="x")]
+    cm = trimtab.Compactor("claude-sonnet-4-5")
+    doors = (cm.fit, cm.compact, cm.plan, cm.count, lambda m: trimtab.repair(m, provider="anthropic"))
+    for door in doors:
+        with pytest.raises(trimtab.MessageError, match="not now") as raised:
+            door(messages)
+        assert (raised.value.path, raised.value.index) == ("messages[1]", 1)
+        assert "model_dump" in raised.value.hint
