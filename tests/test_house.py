@@ -20,6 +20,7 @@ FLOORS = {
         "_model_table",
         "_request",
         "_budget",
+        "_check",
         "_estimate",
         "_counter",
         "_messages",

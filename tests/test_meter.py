@@ -1,12 +1,19 @@
 """Counts that start from what was charged."""
 
+import asyncio
+import json
 import statistics
+from types import SimpleNamespace
 
+import anthropic
 import pytest
+from werkzeug import Response
 
 import trimtab
 from transcripts import transcript
 from trimtab import Compactor, Counter, Model, read
+from trimtab._check import KEPT, Checks
+from trimtab._errors import CountError
 from trimtab._meter import ENOUGH, MAJORITY, Meter
 from trimtab._usage import Usage
 
@@ -122,3 +129,71 @@ def test_the_next_prompt_of_every_shared_session_is_known(shared):
     assert len(off) > 1_000
     assert statistics.median(off) <= 0.02
     assert sorted(off)[int(0.95 * len(off))] <= 0.3
+
+
+def counting(httpserver, answer, status=200):
+    """A server on this machine that counts as the provider's endpoint does; what it was asked."""
+    seen = []
+
+    def handle(request):
+        seen.append(request.get_json())
+        return Response(json.dumps(answer), status, content_type="application/json")
+
+    httpserver.expect_request("/v1/messages/count_tokens", method="POST").respond_with_handler(handle)
+    return seen
+
+
+def test_the_providers_count_is_asked_for_once_and_shown(httpserver):
+    cm, messages = Compactor(SONNET), transcript("u:9 a:9 u:9")
+    seen = counting(httpserver, {"input_tokens": 1_000})
+    with anthropic.Anthropic(api_key="k", base_url=httpserver.url_for(""), max_retries=0) as client:
+        assert "checked" not in cm.explain()
+        found = cm.check(messages, client, system="Be brief.")
+        assert cm.check([*messages], client, system="Be brief.") == found
+        assert (found.answered, found.counted) == (1_000, trimtab.count(messages, model=SONNET, system="Be brief."))
+        assert found.error == pytest.approx(found.counted / 1_000 - 1)
+        assert cm.check(messages, client).counted != found.counted
+    assert [(r["model"], r["messages"], r.get("system")) for r in seen] == [
+        (SONNET, messages, "Be brief."),
+        (SONNET, messages, None),
+    ]
+    assert "checked              1,000  by the provider" in cm.explain()
+    assert cm.count(messages) == trimtab.count(messages, model=SONNET), "a check is no charge"
+
+
+def test_the_providers_count_comes_through_the_asynchronous_client_too(httpserver):
+    messages = transcript("u:9 a:9 u:9")
+    seen = counting(httpserver, {"input_tokens": 77})
+
+    async def both():
+        async with anthropic.AsyncAnthropic(api_key="k", base_url=httpserver.url_for(""), max_retries=0) as client:
+            cm = Compactor(SONNET)
+            with pytest.raises(CountError, match="await acheck"):
+                cm.check(messages, client)
+            return [await cm.acheck(messages, client), await cm.acheck(messages, client)]
+
+    first, second = asyncio.run(both())
+    assert first == second
+    assert (first.answered, len(seen)) == (77, 1)
+
+
+def test_a_count_that_the_provider_does_not_give_is_one_error_and_nothing_kept(httpserver):
+    cm, messages = Compactor(SONNET), transcript("u:9")
+    counting(httpserver, {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}, 529)
+    with anthropic.Anthropic(api_key="k", base_url=httpserver.url_for(""), max_retries=0) as client:
+        for _ in range(2):
+            with pytest.raises(CountError, match="token counting failed: .*busy"):
+                cm.check(messages, client)
+    assert "checked" not in cm.explain()
+    with pytest.raises(ValueError, match=r"gpt-5\.5 has no counting endpoint"):
+        Compactor("gpt-5.5").check(messages, client)
+    silent = SimpleNamespace(messages=SimpleNamespace(count_tokens=lambda **_: SimpleNamespace(tokens=1)))
+    with pytest.raises(CountError, match="got namespace"):
+        cm.check(messages, silent)
+
+
+def test_answers_are_kept_for_the_last_requests_alone():
+    checks = Checks()
+    for n in range(KEPT + 3):
+        checks.take({"n": n}, n, 1)
+    assert [checks.known({"n": n}) for n in (2, 3, KEPT + 2)] == [None, 3, KEPT + 2]

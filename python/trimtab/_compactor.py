@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from inspect import iscoroutinefunction
+from inspect import isawaitable, iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import uuid4
 
+from ._check import Check, asking, failed
 from ._conversation import Call, Conversation
 from ._drive import Outside, arun, run
-from ._errors import ArchiveError, NothingToCompactError, SummaryError
+from ._errors import ArchiveError, CountError, NothingToCompactError, SummaryError
 from ._flow import compaction
 from ._measure import Measure
 from ._meter import Meter
@@ -143,6 +144,8 @@ class Compactor:
         lines = [f"model          {self.model}", f"counted by     {self._measure.counter.explain()}"]
         meter = self._conversation.meter
         learned = [meter.explain()] if meter.anchor else []
+        if self._conversation.checks.last:
+            learned.append(self._conversation.checks.last.explain())
         return "\n".join([*lines, self.budget(system=system, tools=tools).explain(tokens), *learned])
 
     def count(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> int:
@@ -159,6 +162,53 @@ class Compactor:
             MessageError: a message cannot be read.
         """
         return self._conversation.count(Call(messages, system, tools))
+
+    def check(self, messages: Sequence[Message], client: Any, *, system: object = None, tools: object = None) -> Check:
+        """What the provider's counting endpoint says of these messages, beside the count here.
+
+        Nothing else ever asks it. An answer is kept, and given again for the same request; ``explain`` shows the last.
+
+        Args:
+            messages: the transcript, in Anthropic's shape.
+            client: an ``anthropic.Anthropic``, or whatever has its ``messages.count_tokens``.
+            system: system text that is sent beside the messages.
+            tools: tool definitions.
+
+        Raises:
+            CountError: the client failed, whatever it raised; or it is an asynchronous one.
+            MessageError: a message cannot be read.
+            ValueError: the model is not one of Anthropic's.
+        """
+        call = Call(messages, system, tools)
+        request, answer, counted = self._asking(call)
+        if answer is None:
+            try:
+                answer = client.messages.count_tokens(**request)
+            except Exception as error:
+                raise failed(error) from error
+            if isawaitable(answer):
+                getattr(answer, "close", lambda: None)()
+                raise CountError(f"{CountError.words}: the client is asynchronous, await acheck")
+        return self._conversation.checks.take(request, answer, counted)
+
+    async def acheck(
+        self, messages: Sequence[Message], client: Any, *, system: object = None, tools: object = None
+    ) -> Check:
+        """``check``, with an ``anthropic.AsyncAnthropic`` or a client of either kind."""
+        call = Call(messages, system, tools)
+        request, answer, counted = self._asking(call)
+        if answer is None:
+            try:
+                answer = client.messages.count_tokens(**request)
+                answer = await answer if isawaitable(answer) else answer
+            except Exception as error:
+                raise failed(error) from error
+        return self._conversation.checks.take(request, answer, counted)
+
+    def _asking(self, call: Call) -> tuple[dict[str, Any], object, int]:
+        """The request to the counting endpoint, the answer where it is known, and the count here."""
+        request = asking(self._measure.model, self.model, [*call.messages], call.system, call.tools)
+        return request, self._conversation.checks.known(request), self._conversation.counted(call)
 
     def plan(
         self,

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 from uuid import uuid4
 
+from ._check import Checks
 from ._errors import PlanError
 from ._gate import Fitted, Gate, When
 from ._job import Job
@@ -62,6 +63,7 @@ class Conversation:
         redact: takes out of a text what is neither to be stored nor summarized.
         marks: whether later requests say that the provider may drop thinking.
         gate: what it has learned.
+        checks: what the provider's counting endpoint answered.
         edited: whether a compaction was done.
     """
 
@@ -75,6 +77,7 @@ class Conversation:
     redact: Callable[[str], str] | None
     marks: bool
     gate: Gate = field(default_factory=Gate)
+    checks: Checks = field(default_factory=Checks)
     edited: bool = False
 
     @property
@@ -105,6 +108,11 @@ class Conversation:
         beside = overhead(self.measure.counter, system=call.system, tools=call.tools)
         messages = lately(call.messages)
         return self.meter.count(messages, self.measure.shape(messages), beside)
+
+    def counted(self, call: Call) -> int:
+        """Tokens of the call's prompt by the count alone, whatever was charged before."""
+        beside = overhead(self.measure.counter, system=call.system, tools=call.tools)
+        return self.measure.scan(call.messages).total + beside
 
     def terms(self, ledger: Ledger, call: Call) -> Terms:
         """What is known of the call, what was charged for the last one with it."""

@@ -117,7 +117,7 @@ class SummaryError(Error):
 
 
 class CountError(Error):
-    """The provider did not count; the estimate took its place, and the work went on."""
+    """The provider did not count. Where its count was only wanted first, the estimate took its place."""
 
     kind = "TokenCountingFailed"
     words = "token counting failed"
