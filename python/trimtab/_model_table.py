@@ -1,7 +1,15 @@
-"""The models that are known. Windows, output limits and prices are those of the providers' pages of November 2026.
+"""The models that are known: windows, output limits, and prices in dollars for a million tokens.
 
-A price that we have no source for is NaN. Prices are dollars for a million tokens; Anthropic charges 1.25 times the
-input for what is written to a cache, OpenAI nothing more than the input.
+Anthropic charges 1.25 times the input for what is written to a cache for five minutes, OpenAI nothing more than the
+input. A price that no page was found for, or that pages disagree about, is NaN. Where they are from:
+
+- Claude from 4.5 on, Fable and Mythos: platform.claude.com/docs/en/about-claude/pricing and the models' own pages.
+- Claude 3 to 4.1: docs.anthropic.com/en/docs/about-claude/pricing; Claude 3 Sonnet had no cache.
+- gpt-5, gpt-5-nano, gpt-5-codex, gpt-5.1: developers.openai.com/api/docs/models. gpt-5-mini, gpt-5.2, gpt-5.3-codex,
+  gpt-5.4: GitHub's table of the same models at the provider's prices (github/docs, copilot/models-and-pricing.yml).
+  gpt-4.1 and gpt-4o: openai.com's table of June 2025 as openai_responses 0.4.1 (hex.pm) has it. gpt-5.4-mini, gpt-5.5,
+  o1, o3-mini, o4-mini, gpt-4, gpt-4-turbo, gpt-3.5-turbo: tables of other projects that name the provider's page.
+- o3: 10 and 40 dollars at first, less later, by pages that do not agree: NaN.
 """
 
 from __future__ import annotations
@@ -11,7 +19,7 @@ _NONE = float("nan")
 # name: grammar, window, most output, input, output, cache read
 CLAUDE: dict[str, tuple[str, int, int, float, float, float]] = {
     "claude-3-haiku": ("claude", 200_000, 4_096, 0.25, 1.25, 0.03),
-    "claude-3-sonnet": ("claude", 200_000, 4_096, 3, 15, 0.30),
+    "claude-3-sonnet": ("claude", 200_000, 4_096, 3, 15, _NONE),
     "claude-3-opus": ("claude", 200_000, 4_096, 15, 75, 1.50),
     "claude-3-5-haiku": ("claude", 200_000, 8_192, 0.80, 4, 0.08),
     "claude-3-5-sonnet": ("claude", 200_000, 8_192, 3, 15, 0.30),
@@ -29,14 +37,14 @@ CLAUDE: dict[str, tuple[str, int, int, float, float, float]] = {
     "claude-haiku-5": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
     "claude-sonnet-5": ("claude-4.8", 1_000_000, 128_000, 2, 10, 0.20),
     "claude-opus-5": ("claude-4.8", 1_000_000, 128_000, 5, 25, 0.50),
-    "claude-fable-5": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
-    "claude-mythos-5": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
-    "claude-haiku-5-5": ("claude-4.8", 1_000_000, 128_000, 0.10, 0.50, 0.01),
+    "claude-fable-5": ("claude-4.8", 1_000_000, 128_000, 10, 50, 1.00),
+    "claude-mythos-5": ("claude-4.8", 1_000_000, 128_000, 10, 50, 1.00),
+    "claude-haiku-5-5": ("claude-4.8", 1_000_000, 128_000, 0.10, 0.50, 0.01),  # five times that past 100,000 tokens
     "claude-sonnet-5-5": ("claude-4.8", 1_000_000, 128_000, 2, 10, 0.10),
     "claude-opus-5-5": ("claude-4.8", 1_000_000, 128_000, 4, 20, 0.20),
     "claude-fable-5-1": ("claude-4.8", 1_000_000, 128_000, 10, 50, 0.25),
     "claude-fable-5-2": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
-    "claude-mythos-5-1": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
+    "claude-mythos-5-1": ("claude-4.8", 1_000_000, 128_000, 10, 50, 0.25),
     "claude-mythos-5-2": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
 }
 BINDS = ("-5-5", "-5-1", "-5-2")
@@ -55,7 +63,7 @@ OPENAI: dict[str, tuple[str, int, int, float, float, float]] = {
     "gpt-4.1-mini": ("openai-4", 1_047_576, 32_768, 0.40, 1.60, 0.10),
     "gpt-4.1-nano": ("openai-4", 1_047_576, 32_768, 0.10, 0.40, 0.025),
     "o1": ("openai-o", 200_000, 100_000, 15, 60, 7.50),
-    "o3": ("openai-o", 200_000, 100_000, 2, 8, 0.50),
+    "o3": ("openai-o", 200_000, 100_000, _NONE, _NONE, _NONE),
     "o3-mini": ("openai-o", 200_000, 100_000, 1.10, 4.40, 0.55),
     "o4-mini": ("openai-o", 200_000, 100_000, 1.10, 4.40, 0.275),
     "gpt-5": ("openai", 400_000, 128_000, 1.25, 10, 0.125),
@@ -64,10 +72,10 @@ OPENAI: dict[str, tuple[str, int, int, float, float, float]] = {
     "gpt-5-codex": ("openai", 400_000, 128_000, 1.25, 10, 0.125),
     "gpt-5.1": ("openai", 400_000, 128_000, 1.25, 10, 0.125),
     "gpt-5.2": ("openai", 400_000, 128_000, 1.75, 14, 0.175),
-    "gpt-5.3-codex": ("openai", 400_000, 128_000, _NONE, _NONE, _NONE),
-    "gpt-5.4": ("openai", 400_000, 128_000, _NONE, _NONE, _NONE),
-    "gpt-5.4-mini": ("openai", 400_000, 128_000, _NONE, _NONE, _NONE),
-    "gpt-5.5": ("openai", 1_050_000, 128_000, _NONE, _NONE, _NONE),
+    "gpt-5.3-codex": ("openai", 400_000, 128_000, 1.75, 14, 0.175),
+    "gpt-5.4": ("openai", 400_000, 128_000, 2.50, 15, 0.25),
+    "gpt-5.4-mini": ("openai", 400_000, 128_000, 0.75, 4.50, 0.075),
+    "gpt-5.5": ("openai", 1_050_000, 128_000, 5, 30, 0.50),
 }
 GEMINI: dict[str, tuple[str, int, int, float, float, float]] = {
     name: ("gemini", 1_048_576, output, _NONE, _NONE, _NONE)
