@@ -2,7 +2,7 @@
 //!
 //! | table | holds | bytes |
 //! |---|---|---|
-//! | short | any piece of at most 15 bytes, four to a line: what was seen last | 4 MB, on large pages |
+//! | short | any piece of at most 15 bytes, four to a line: what was seen last | 8 MB, on large pages |
 //! | long | pieces of 16 to 59 bytes | 2 MB |
 //! | longer | pieces of 60 to 123 bytes | 512 KB |
 //!
@@ -17,11 +17,11 @@ use super::simd::{self, Lines};
 use super::tables::{Key, SHORT, WITHOUT_COUNT, count_of};
 
 /// Lines of the table of short pieces, of four entries each.
-pub const SHORTS: usize = 1 << 16;
+pub const SHORTS: usize = 1 << 17;
 
-/// Places of the long table, and of the longer one.
-const LONG: usize = 1 << 15;
-const LONGER: usize = 1 << 12;
+/// Places of the long table, and of the longer one, of two entries each.
+const LONG: usize = 1 << 14;
+const LONGER: usize = 1 << 11;
 
 /// Longest piece that is remembered.
 pub const MEDIUM: usize = 128 - TAIL;
@@ -146,16 +146,16 @@ fn find(line: &Line, key: Key) -> Option<usize> {
 pub struct Cache {
     /// Pieces of at most 15 bytes.
     pub short: Lines<SHORTS>,
-    long: Box<[[u8; 64]]>,
-    longer: Box<[[u8; 128]]>,
+    long: Box<[[[u8; 64]; 2]]>,
+    longer: Box<[[[u8; 128]; 2]]>,
 }
 
 impl Default for Cache {
     fn default() -> Self {
         Self {
             short: Lines::default(),
-            long: vec![[0; 64]; LONG].into_boxed_slice(),
-            longer: vec![[0; 128]; LONGER].into_boxed_slice(),
+            long: vec![[[0; 64]; 2]; LONG].into_boxed_slice(),
+            longer: vec![[[0; 128]; 2]; LONGER].into_boxed_slice(),
         }
     }
 }
@@ -186,22 +186,29 @@ impl Cache {
     #[inline]
     pub fn long(&self, piece: &[u8]) -> (Option<usize>, u64) {
         let hash = hash_of(piece);
-        let entry: &[u8] = if piece.len() <= 64 - TAIL {
-            &self.long[hash as usize & (LONG - 1)]
+        let entries: [&[u8]; 2] = if piece.len() <= 64 - TAIL {
+            self.long[hash as usize % LONG].each_ref().map(|entry| &entry[..])
         } else {
-            &self.longer[hash as usize & (LONGER - 1)]
+            self.longer[hash as usize % LONGER].each_ref().map(|entry| &entry[..])
         };
-        let (bytes, tail) = entry.split_at(entry.len() - TAIL);
-        let same = usize::from(tail[4]) == piece.len() && bytes[..piece.len()] == *piece;
-        (same.then(|| usize::from(u16::from_le_bytes([tail[0], tail[1]]))), hash)
+        let count = entries.into_iter().find_map(|entry| {
+            let (bytes, tail) = entry.split_at(entry.len() - TAIL);
+            let same = usize::from(tail[4]) == piece.len() && bytes[..piece.len()] == *piece;
+            same.then(|| usize::from(u16::from_le_bytes([tail[0], tail[1]])))
+        });
+        (count, hash)
     }
 
-    /// Remembers a piece that no key holds.
+    /// Remembers a piece that no key holds: it comes first in its place.
     pub fn keep_long(&mut self, piece: &[u8], hash: u64, count: usize) {
         let entry: &mut [u8] = if piece.len() <= 64 - TAIL {
-            &mut self.long[hash as usize & (LONG - 1)]
+            let place = &mut self.long[hash as usize % LONG];
+            place.swap(0, 1);
+            &mut place[0]
         } else {
-            &mut self.longer[hash as usize & (LONGER - 1)]
+            let place = &mut self.longer[hash as usize % LONGER];
+            place.swap(0, 1);
+            &mut place[0]
         };
         let (bytes, tail) = entry.split_at_mut(entry.len() - TAIL);
         bytes[..piece.len()].copy_from_slice(piece);

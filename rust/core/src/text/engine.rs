@@ -215,24 +215,50 @@ impl Worker {
         for Waiting { asked, .. } in &waiting {
             simd::prefetch(self.tables().line(asked.hash));
         }
-        for Waiting { asked: Asked { key, hash }, text } in waiting.drain(..) {
+        waiting.retain(|Waiting { asked: Asked { key, hash }, text }| {
             // An equal piece may have waited before it.
-            let known = self.cache.short(key, hash);
-            counts[text] += known.unwrap_or_else(|| self.first_seen(key, hash, true));
-        }
+            let known = self.cache.short(*key, *hash).or_else(|| {
+                let count = self.tables().seed(*key, *hash);
+                count.inspect(|&count| self.cache.keep_short(*key, *hash, count))
+            });
+            counts[*text] += known.unwrap_or(0);
+            known.is_none()
+        });
+        self.merge(&mut waiting, counts);
         self.waiting = waiting;
+    }
+
+    /// Counts pieces that are nowhere yet.
+    fn merge(&mut self, waiting: &mut Vec<Waiting>, counts: &mut [usize]) {
+        waiting.retain(|Waiting { asked: Asked { key, hash }, text }| {
+            let (bytes, length) = key.bytes();
+            let ascii = bytes[..length].is_ascii();
+            if !ascii {
+                let count = self.parts(&bytes[..length]);
+                self.cache.keep_short(*key, *hash, count);
+                counts[*text] += count;
+            }
+            ascii
+        });
+        let pieces = waiting.iter().map(|waiting| waiting.asked.key.bytes());
+        let tables = self.tables();
+        simd::together(tables, pieces, |number, count| {
+            let Waiting { asked: Asked { key, hash }, text } = waiting[number];
+            self.cache.keep_short(key, hash, count);
+            counts[text] += count;
+        });
+        waiting.clear();
     }
 
     fn tables(&self) -> &'static Tables {
         &self.vocabulary.tables
     }
 
-    /// Tokens of a short piece that was not seen lately, from the vocabulary, what is known of other pieces, or merging.
-    fn first_seen(&mut self, key: Key, hash: u64, whole: bool) -> usize {
+    /// Tokens of a part of a piece that was not seen lately.
+    fn first_seen(&mut self, key: Key, hash: u64) -> usize {
         let count = self.tables().seed(key, hash).unwrap_or_else(|| {
             let (bytes, length) = key.bytes();
-            let piece = &bytes[..length];
-            if whole && !piece.is_ascii() { self.parts(piece) } else { merge::count(self.tables(), piece) }
+            merge::count(self.tables(), &bytes[..length])
         });
         self.cache.keep_short(key, hash, count);
         count
@@ -280,7 +306,7 @@ impl Worker {
             let key = Key::of(part, 0, part.len());
             let hash = key.hash();
             let known = self.cache.short(key, hash);
-            return known.unwrap_or_else(|| self.first_seen(key, hash, false));
+            return known.unwrap_or_else(|| self.first_seen(key, hash));
         }
         if part.len() > MEDIUM || !known {
             return merge::count(self.tables(), part);

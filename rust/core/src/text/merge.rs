@@ -10,7 +10,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::class::decode;
-use super::tables::{NONE, Tables};
+use super::simd;
+use super::tables::{NONE, Pair, Tables};
 
 /// Longest piece that is merged by looking for the lowest rank again and again.
 const DIRECT: usize = 64;
@@ -25,7 +26,7 @@ const PLACE: u32 = 40;
 pub fn count(tables: &Tables, piece: &[u8]) -> usize {
     match piece.len() {
         0 | 1 => piece.len(),
-        2..=DIRECT => direct(tables, piece, |_| ()),
+        2..=DIRECT => direct(tables, piece).count_ones() as usize,
         _ => {
             let (bytes, tokens) = repeated(tables, piece);
             tokens + windows(tables, &piece[bytes..]).len()
@@ -38,59 +39,119 @@ pub fn ends(tables: &Tables, piece: &[u8]) -> Vec<usize> {
     windows(tables, piece)
 }
 
-/// Merges the pair of the lowest rank, the first of them, as long as there is one; `end` is told each token's end.
+/// A piece of at most `N` bytes, 64 at most, on its way to being merged.
 ///
-/// A pair is its rank and its place in one number, so that the least of them is found by a loop without a branch.
+/// A token lives at its first byte. A pair is its rank and its place in one number, so that the first one of the lowest
+/// rank is found by a loop without a branch.
+struct Merging<const N: usize> {
+    tokens: [u32; N],
+    pairs: [i32; N],
+    /// A bit for each place where a token begins.
+    live: u64,
+    /// Pairs that have been asked for.
+    asked: [Option<(usize, Pair)>; 2],
+}
+
+impl<const N: usize> Merging<N> {
+    #[inline]
+    fn of(tables: &Tables, piece: &[u8]) -> Self {
+        let (mut tokens, mut pairs) = ([0; N], [i32::MAX; N]);
+        for (token, &byte) in tokens.iter_mut().zip(piece) {
+            *token = tables.byte(byte);
+        }
+        for ((pair, bytes), at) in pairs.iter_mut().zip(piece.windows(2)).zip(0..) {
+            *pair = ranked_at(tables.merged_bytes(bytes[0], bytes[1]), at);
+        }
+        Self { tokens, pairs, live: u64::MAX >> (64 - piece.len()), asked: [None; 2] }
+    }
+
+    /// Merges pairs until one must be asked for; false where none is left to merge.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
+    fn step(&mut self, tables: &Tables) -> bool {
+        for (at, pair) in self.asked.iter_mut().filter_map(Option::take) {
+            self.pairs[at % N] = ranked_at(tables.answer(pair), at);
+        }
+        loop {
+            let least = self.pairs.iter().fold(i32::MAX, |least, &pair| least.min(pair));
+            if least == i32::MAX {
+                return false;
+            }
+            let at = least.cast_unsigned() as usize % 64 % N;
+            let right = self.behind(at);
+            self.tokens[at] = least.cast_unsigned() >> 6;
+            self.pairs[right % N] = i32::MAX;
+            self.live &= !(1 << right);
+            let ahead = self.live & ((1 << at) - 1);
+            let before = 63_usize.wrapping_sub(ahead.leading_zeros() as usize);
+            self.asked[0] = self.ask(tables, at, self.behind(at));
+            self.asked[1] = if ahead == 0 { None } else { self.ask(tables, before % N, at) };
+            if self.asked[0].is_some() || self.asked[1].is_some() {
+                return true;
+            }
+        }
+    }
+
+    /// Asks for the pair of the tokens at two places; there is none where the second is behind the piece.
+    #[inline]
+    fn ask(&mut self, tables: &Tables, at: usize, right: usize) -> Option<(usize, Pair)> {
+        self.pairs[at] = i32::MAX;
+        if right == 64 {
+            return None;
+        }
+        let pair = tables.ask(self.tokens[at], self.tokens[right % N])?;
+        simd::prefetch(tables.place(pair));
+        Some((at, pair))
+    }
+
+    /// The place of the token behind the one at `at`; 64 for none.
+    #[inline]
+    fn behind(&self, at: usize) -> usize {
+        (self.live & (u64::MAX << at) << 1).trailing_zeros() as usize
+    }
+}
+
+/// A rank and its place in one number, the largest for no rank.
 #[inline]
-fn direct(tables: &Tables, piece: &[u8], mut end: impl FnMut(usize)) -> usize {
-    const LAST: usize = DIRECT + 1; // behind the last token, and before the first
-    let length = piece.len();
-    let (mut tokens, mut pairs) = ([0_u32; DIRECT], [i32::MAX; DIRECT]);
-    let (mut next, mut before) = ([LAST as u8; LAST + 1], [LAST as u8; LAST + 1]);
-    let pair = |rank: u32, at: usize| if rank == NONE { i32::MAX } else { (rank << 6 | at as u32).cast_signed() };
-    for at in 0..length {
-        tokens[at] = tables.byte(piece[at]);
-    }
-    for at in 1..length {
-        pairs[at - 1] = pair(tables.merged_bytes(piece[at - 1], piece[at]), at - 1);
-        (next[at - 1], before[at]) = (at as u8, at as u8 - 1);
-    }
-    let mut left = length;
-    loop {
-        let least = pairs[..length].iter().fold(i32::MAX, |least, &pair| least.min(pair));
-        if least == i32::MAX {
-            break;
+fn ranked_at(rank: u32, at: usize) -> i32 {
+    if rank == NONE { i32::MAX } else { (rank << 6 | at as u32).cast_signed() }
+}
+
+/// A bit for each byte of `piece`, of at most [`DIRECT`] ones, where a token begins.
+fn direct(tables: &Tables, piece: &[u8]) -> u64 {
+    let mut merging = Merging::<DIRECT>::of(tables, piece);
+    while merging.step(tables) {}
+    merging.live
+}
+
+/// Tells `found` the tokens of pieces of two to sixteen bytes, each with its number. While one waits for the line of a
+/// pair, the others are merged.
+#[inline(always)]
+#[allow(clippy::inline_always)] // compiled for the instructions of its caller
+pub fn together(tables: &Tables, pieces: impl Iterator<Item = ([u8; 16], usize)>, mut found: impl FnMut(usize, usize)) {
+    let mut all: Vec<Merging<16>> = pieces.map(|(bytes, length)| Merging::of(tables, &bytes[..length])).collect();
+    let mut left: Vec<usize> = (0..all.len()).collect();
+    while !left.is_empty() {
+        let mut stay = 0;
+        for at in 0..left.len() {
+            let number = left[at];
+            if all[number].step(tables) {
+                left[stay] = number;
+                stay += 1;
+            } else {
+                found(number, all[number].live.count_ones() as usize);
+            }
         }
-        let least = least.cast_unsigned();
-        let at = least as usize % DIRECT;
-        let right = usize::from(next[at]);
-        tokens[at] = least >> 6;
-        pairs[right] = i32::MAX;
-        left -= 1;
-        next[at] = next[right];
-        let (former, latter) = (usize::from(before[at]), usize::from(next[at]));
-        before[latter] = at as u8;
-        pairs[at] = if latter == LAST { i32::MAX } else { pair(tables.merged(tokens[at], tokens[latter]), at) };
-        if former != LAST {
-            pairs[former] = pair(tables.merged(tokens[former], tokens[at]), former);
-        }
+        left.truncate(stay);
     }
-    let mut at = 0;
-    for _ in 1..left {
-        at = usize::from(next[at]);
-        end(at);
-    }
-    end(length);
-    left
 }
 
 /// Where the tokens of `piece` end, by a heap of the pairs: time grows a little faster than the piece.
 fn heaped(tables: &Tables, piece: &[u8]) -> Vec<usize> {
     let length = piece.len();
     if length <= DIRECT {
-        let mut ends = Vec::with_capacity(length);
-        direct(tables, piece, |end| ends.push(end));
-        return ends;
+        let live = direct(tables, piece);
+        return (1..length).filter(|&at| live >> at & 1 == 1).chain([length]).collect();
     }
     let mut tokens: Vec<u32> = piece.iter().map(|&byte| tables.byte(byte)).collect();
     // Starts of the next and of the last token, by the start of each; the piece's end for none.

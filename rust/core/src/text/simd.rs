@@ -12,8 +12,9 @@
 #[cfg(feature = "claude-vocab")]
 use super::cache::{Asked, find_all_with};
 use super::cache::{Batch, Line, Pieces, SHORTS, look_up_with};
+use super::merge;
 use super::split::{Scheme, contraction};
-use super::tables::{Key, WITHOUT_COUNT, count_of};
+use super::tables::{Key, Tables, WITHOUT_COUNT, count_of};
 
 /// Bytes that are looked at together.
 const WIDE: usize = 64;
@@ -123,6 +124,17 @@ pub fn find_all(lines: &[Line; SHORTS], asked: &[Asked], missed: &mut Vec<Asked>
     None
 }
 
+/// [`merge::together`], compiled for what the processor can.
+#[inline]
+pub fn together(tables: &Tables, pieces: impl Iterator<Item = ([u8; 16], usize)>, found: impl FnMut(usize, usize)) {
+    #[cfg(target_arch = "x86_64")]
+    if available() {
+        // SAFETY: the features that the function is compiled for were found on this processor.
+        return unsafe { avx2::together(tables, pieces, found) };
+    }
+    merge::together(tables, pieces, found);
+}
+
 /// Splits `text` from `at`, the start of a piece, up to `limit`: the ends of the pieces that were found, and how many.
 ///
 /// Behind `limit` there must be white space only, and none before it. None where the processor or the scheme cannot.
@@ -202,8 +214,8 @@ mod avx2 {
     #[cfg(feature = "claude-vocab")]
     use super::{Asked, find_all_with};
     use super::{
-        Batch, CONTEXT, Key, Line, Pieces, ROOM, SHORTS, Scheme, WIDE, WITHOUT_COUNT, contraction, count_of,
-        look_up_with,
+        Batch, CONTEXT, Key, Line, Pieces, ROOM, SHORTS, Scheme, Tables, WIDE, WITHOUT_COUNT, contraction, count_of,
+        look_up_with, merge,
     };
 
     /// The count of a piece, if `line` has it: its four entries compared at once.
@@ -235,6 +247,11 @@ mod avx2 {
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub fn find_all(lines: &[Line; SHORTS], asked: &[Asked], missed: &mut Vec<Asked>) -> usize {
         find_all_with(lines, asked, missed, |line, key| find(line, key))
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub fn together(tables: &Tables, pieces: impl Iterator<Item = ([u8; 16], usize)>, found: impl FnMut(usize, usize)) {
+        merge::together(tables, pieces, found);
     }
 
     /// The classes of the bytes of a window, a bit a byte.

@@ -100,6 +100,13 @@ const MASKS: [u128; 16] = {
     masks
 };
 
+/// Two tokens that may merge, and where what they merge into is looked for first.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    pair: u64,
+    at: usize,
+}
+
 /// The tables of one vocabulary.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
@@ -178,13 +185,31 @@ impl Tables {
     /// What two tokens merge into, or [`NONE`]. A token's number is its rank: lower ones merge first.
     #[inline]
     pub fn merged(&self, left: u32, right: u32) -> u32 {
+        self.ask(left, right).map_or(NONE, |pair| self.answer(pair))
+    }
+
+    /// Two tokens that may merge into one; None where they do not.
+    #[inline]
+    pub fn ask(&self, left: u32, right: u32) -> Option<Pair> {
         let pair = u64::from(left) << TOKEN | u64::from(right);
         let hash = hash_pair(pair);
         let bit = hash as usize & (self.filter.len() * 64 - 1);
         if self.filter[bit >> 6] >> (bit & 63) & 1 == 0 {
-            return NONE;
+            return None;
         }
-        let mut at = line_of(hash, self.pairs.len());
+        let at = line_of(hash, self.pairs.len());
+        Some(Pair { pair, at })
+    }
+
+    /// Where [`Tables::answer`] begins to look.
+    #[inline]
+    pub fn place(&self, pair: Pair) -> &'static u64 {
+        &self.pairs[pair.at]
+    }
+
+    /// What such a pair merges into, or [`NONE`].
+    #[inline]
+    pub fn answer(&self, Pair { pair, mut at }: Pair) -> u32 {
         loop {
             let entry = self.pairs[at];
             if entry >> TOKEN == pair {
