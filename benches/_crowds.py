@@ -36,6 +36,8 @@ def crowded(open_archive: Callable[[], SqlArchive], events: int) -> Lane:
                 for thread in threads:
                     thread.join()
                 code = 0
+            except trimtab.ArchiveError as error:
+                os.write(tell, f"!{error}".replace(" ", "_").encode() + b"\n")
             finally:
                 os._exit(code)
         children.append(child)
@@ -44,10 +46,11 @@ def crowded(open_archive: Callable[[], SqlArchive], events: int) -> Lane:
     while more := os.read(hear, 65536):
         heard += more
     os.close(hear)
-    lane.check(all(os.waitpid(child, 0)[1] == 0 for child in children), "a process failed")
     lines = heard.decode().split()
     acknowledged = {line for line in lines if not line.startswith("!")}
     lane.notes["conflicts"] = lines.count("!conflict")
+    said_of = {line for line in lines if line.startswith("!") and line != "!conflict"}
+    lane.check(all(os.waitpid(child, 0)[1] == 0 for child in children), f"a process failed {sorted(said_of)[:1]}")
     lane.notes["other errors"] = len(lines) - len(acknowledged) - lane.notes["conflicts"]
     archive = open_archive()
     there = [past.ref for past in archive.history("s", limit=None)]
@@ -69,8 +72,8 @@ def _crowd(archive: SqlArchive, name: str, share: int, tell: int) -> None:
                 archive.commit(archive.store([said("shared"), said(ref)], "s"), record(ref))
             except trimtab.ConflictError:
                 os.write(tell, b"!conflict\n")
-            except trimtab.ArchiveError:
-                os.write(tell, b"!error\n")
+            except trimtab.ArchiveError as error:
+                os.write(tell, f"!{error}".replace(" ", "_").encode() + b"\n")
             else:
                 os.write(tell, ref.encode() + b"\n")
                 break
