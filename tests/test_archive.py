@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import threading
 from datetime import UTC, datetime, timedelta
@@ -22,6 +23,8 @@ from trimtab.archive.sqlite import SqliteArchive
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from trimtab.archive._sql import Steps
 
 
 @pytest.fixture(params=KINDS)
@@ -292,16 +295,27 @@ def test_retention_by_age_spares_what_a_live_summary_refers_to(archive: SqlArchi
 
 
 def test_retention_by_number_and_by_size(archive: SqlArchive) -> None:
+    chance = random.Random(6)
     for session in "st":
         for n in range(4):
-            commit(archive, f"{session}{n}", [said(f"{session}{n} " + "x" * 1000)], session=session)
+            commit(archive, f"{session}{n}", [said(chance.randbytes(20_000).hex())], session=session)
     assert archive.prune(keep=3, session="s").events == ("s0",)
     assert archive.prune(keep=3).events == ("t0",)
-    taken = archive.prune(max_bytes=4200)
-    assert len(taken.events) == 2
-    assert taken.bytes > 2000
-    assert archive.prune(max_bytes=4200).events == ()
-    assert len(archive.history()) == 4
+
+    def size() -> Steps[int]:
+        [(size,)] = yield archive._database.dialect.size, ()
+        return int(size)
+
+    whole = archive._database.run(size)
+    limit = whole - 50_000
+    would = archive.prune(max_bytes=limit, dry_run=True)
+    assert archive._database.run(size) == whole
+    assert archive.prune(max_bytes=limit) == would
+    assert would.events == ("s1", "s2", "s3")[: would.messages], "the oldest, each with a message of its own"
+    assert would.bytes > would.messages * 40_000
+    assert limit - 40_000 < archive._database.run(size) <= limit, "and no more than need be"
+    assert archive.prune(max_bytes=limit).events == ()
+    assert len(archive.history()) == 6 - would.messages
     assert archive.verify() == []
 
 

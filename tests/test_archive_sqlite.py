@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import trimtab
 from archives import commit, first_archive, said
 from transcripts import transcript
-from trimtab.archive import open_archive
+from trimtab.archive import open_archive, sqlite
 from trimtab.archive.sqlite import SqliteArchive
 
 if TYPE_CHECKING:
@@ -171,6 +172,41 @@ def test_a_file_that_lost_its_messages_shrinks(tmp_path: Path) -> None:
     before = (tmp_path / "archive.db").stat().st_size
     archive.prune(keep=0)
     assert (tmp_path / "archive.db").stat().st_size < before / 2
+
+
+def test_a_size_to_keep_to_is_the_files(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    archive = SqliteArchive(path)
+    for n in range(20):
+        words = [f"n{n}x{k}" for k in range(3_000)]
+        commit(archive, f"r{n}", [said(" ".join(words)), said("in all")])
+    archive.search("n1x1")
+    limit = path.stat().st_size // 2
+    taken = archive.prune(max_bytes=limit).events
+    assert taken == tuple(f"r{n}" for n in range(len(taken)))
+    assert limit * 0.8 < path.stat().st_size <= limit
+    assert archive.verify() == []
+
+
+def test_a_transaction_waits_for_others_and_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "SLICE", 5)
+    archive = SqliteArchive(tmp_path / "archive.db")
+    other = sqlite3.connect(tmp_path / "archive.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    let_go = threading.Timer(0.2, other.execute, ["ROLLBACK"])
+    let_go.start()
+    commit(archive, "r1", [said("served in the end")])
+    let_go.join()
+    other.execute("BEGIN EXCLUSIVE")
+    monkeypatch.setattr(sqlite, "PATIENCE", 0.05)
+    for refused in (lambda: archive.store([said("x")], "s"), archive.history):
+        with pytest.raises(trimtab.ArchiveError, match="database is locked"):
+            refused()
+    with pytest.raises(trimtab.ArchiveError, match="cannot open.*database is locked"):
+        SqliteArchive(tmp_path / "archive.db")
+    other.execute("ROLLBACK")
+    assert archive.load("r1") == [said("served in the end")]
+    other.close()
 
 
 def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:

@@ -197,7 +197,8 @@ class SqlArchive:
         Args:
             older_than: those of at least this age.
             keep: all but so many of each session.
-            max_bytes: until the messages that stay have no more bytes of JSON than that.
+            max_bytes: until the file has no more bytes than that; in PostgreSQL, whose files shrink when it vacuums
+                them, until the messages that stay have no more as JSON.
             session: only those of this session; the bytes are those of all.
             dry_run: says what would go, and removes nothing.
         """

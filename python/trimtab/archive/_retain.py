@@ -42,19 +42,45 @@ def prune(
         gone = _sum(gone, (yield from _remove(dialect, ref, now)))
         taken.append(ref)
     if max_bytes is not None:
-        for (ref,) in (yield f"{OLDEST} ORDER BY e.created_at, e.id", whose):
-            [(size,)] = yield "SELECT coalesce(sum(size), 0) FROM messages", ()
-            if size <= max_bytes:
-                break
-            gone = _sum(gone, (yield from _remove(dialect, ref, now)))
-            taken.append(ref)
-    yield from _purge(dialect, gone)
+        refs, more = yield from _shrink(dialect, now, max_bytes, whose)
+        taken, gone = taken + refs, _sum(gone, more)
+    if gone[0]:
+        yield from _purge(dialect)
     return Pruned(tuple(taken), *gone)
 
 
-def _purge(dialect: Dialect, gone: tuple[int, int]) -> Steps[None]:
+def _shrink(
+    dialect: Dialect, now: str, max_bytes: int, whose: tuple[str, str]
+) -> Steps[tuple[list[str], tuple[int, int]]]:
+    """Removes the oldest compactions until the archive is no larger; answers them, and what went with them."""
+    taken: list[str] = []
+    gone, last = (0, 0), 0
+    size = yield from _size(dialect, max_bytes)
+    [(held,)] = yield "SELECT coalesce(sum(size), 0) FROM messages", ()
+    for (ref,) in (yield f"{OLDEST} ORDER BY e.created_at, e.id", whose):
+        if size <= max_bytes:
+            break
+        gone = _sum(gone, (yield from _remove(dialect, ref, now)))
+        taken.append(ref)
+        # To purge takes as long as the index is, and before it removing makes no file smaller: so it is done where the
+        # messages' share says that it may be enough.
+        if size * (held - gone[1]) <= max_bytes * (held - last):
+            size, last = (yield from _size(dialect, max_bytes)), gone[1]
+    return taken, gone
+
+
+def _size(dialect: Dialect, max_bytes: int) -> Steps[int]:
+    """Bytes that the archive has: without what removed messages left, if that matters."""
+    [(size,)] = yield dialect.size, ()
+    if size > max_bytes:
+        yield from _purge(dialect)
+        [(size,)] = yield dialect.size, ()
+    return int(size)
+
+
+def _purge(dialect: Dialect) -> Steps[None]:
     """Takes what deleted rows leave in the files."""
-    for statement in dialect.purge if gone[0] else ():
+    for statement in dialect.purge:
         yield statement, ()
 
 
@@ -90,7 +116,8 @@ def forget(dialect: Dialect, session: str) -> Steps[Pruned]:
     loose = yield "SELECT DISTINCT original_message FROM message_archive WHERE session_id = ?", (session,)
     yield "DELETE FROM sessions WHERE id = ?", (session,)
     gone = yield from _let_go(dialect, loose)
-    yield from _purge(dialect, gone)
+    if gone[0]:
+        yield from _purge(dialect)
     return Pruned(tuple(ref for (ref,) in events), *gone)
 
 

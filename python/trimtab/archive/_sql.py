@@ -46,6 +46,7 @@ class Dialect:
         unindex: takes them out again; takes the same. Empty where they go with the message.
         matching: a condition that a message has all of some words.
         asking: makes the words that condition's value.
+        size: gives the bytes that the archive has, as far as removing messages makes them fewer.
         purge: removes what deleted rows leave in the files.
     """
 
@@ -59,6 +60,7 @@ class Dialect:
     unindex: str
     matching: str
     asking: Callable[[Sequence[str]], str]
+    size: str
     purge: tuple[str, ...] = ()
 
 

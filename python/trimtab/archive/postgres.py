@@ -46,6 +46,7 @@ DIALECT = Dialect(
     unindex="",
     matching="words @@ CAST(? AS tsquery)",
     asking=lambda words: " & ".join(f"'{word}'" for word in words),
+    size="SELECT coalesce(sum(size), 0) FROM messages",  # what is deleted stays in the files until it is vacuumed
 )
 
 _COLUMNS = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped"

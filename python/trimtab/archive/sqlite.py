@@ -47,6 +47,10 @@ DIALECT = Dialect(
     unindex="INSERT INTO search (search, rowid, words) VALUES ('delete', ?, ?)",
     matching="search MATCH ?",
     asking=lambda words: " ".join(f'"{word}"' for word in words),
+    size=(
+        "SELECT (page_count - freelist_count) * page_size"
+        " FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+    ),
     purge=("INSERT INTO search (search) VALUES ('optimize')",),
 )
 

@@ -53,7 +53,12 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     prune = action("prune", _prune, "remove compactions, the oldest first, but for those whose summary is in use")
     prune.add_argument("--older-than", metavar="AGE", type=_age, help="those of this age, such as 30d or 12h")
     prune.add_argument("--keep", metavar="N", type=int, help="all but the latest N of each session")
-    prune.add_argument("--max-size", metavar="SIZE", type=_size, help="until the messages are no larger, such as 500MB")
+    prune.add_argument(
+        "--max-size",
+        metavar="SIZE",
+        type=_size,
+        help=("until the file is no larger, such as 500MB; of PostgreSQL, until its messages are no larger as JSON"),
+    )
     prune.add_argument("--session", metavar="NAME", help="only those of this session")
     prune.add_argument("--forget", metavar="NAME", help="everything of this session, in use or not")
     prune.add_argument("--dry-run", action="store_true", help="say what would go")
