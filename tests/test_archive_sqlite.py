@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -207,6 +210,19 @@ def test_a_transaction_waits_for_others_and_not_for_ever(tmp_path: Path, monkeyp
     other.execute("ROLLBACK")
     assert archive.load("r1") == [said("served in the end")]
     other.close()
+
+
+def test_to_open_a_file_waits_for_no_writer_and_takes_no_locks_away(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    archive = SqliteArchive(path)
+    archive._database._db.execute("BEGIN IMMEDIATE")
+    start = time.monotonic()
+    SqliteArchive(path).close()
+    assert time.monotonic() - start < sqlite.SLICE / 1000
+    other = f"import sqlite3; sqlite3.connect({os.fspath(path)!r}, timeout=0).execute('BEGIN IMMEDIATE')"
+    refused = subprocess.run([sys.executable, "-c", other], capture_output=True, text=True, check=False)
+    assert "database is locked" in refused.stderr
+    archive._database._db.execute("ROLLBACK")
 
 
 def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:

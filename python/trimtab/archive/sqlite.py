@@ -121,11 +121,7 @@ class SqliteDatabase:
         try:
             self._db = self._connect()
             try:
-                [(version,)] = self._execute("PRAGMA user_version")
-                if version != max(migrations("sqlite")):  # those who only open wait for no writer
-                    self._run(self._migrate, write=True)
-                mode = "WAL" if self._driver.version >= FIXED else "DELETE"
-                self._execute(f"PRAGMA journal_mode = {mode}")  # last: another program's file stays as it is
+                self._settle()
             except BaseException:
                 self._db.close()
                 raise
@@ -136,18 +132,28 @@ class SqliteDatabase:
         if self.path != ":memory:":
             file = Path(self.path)
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
-        db = self._driver.connect(self.path)
-        for pragma in (
+            # To open and close a file that is there would take the locks of this process's other connections away.
+            with suppress(FileExistsError):
+                os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        return self._driver.connect(self.path)
+
+    def _settle(self) -> None:
+        """Brings connection and schema to what they are to be. Those who only open wait for no writer."""
+        for setting in (
             f"busy_timeout = {SLICE}",
             f"cache_size = -{CACHE}",
             "foreign_keys = ON",
             "secure_delete = ON",
-            "auto_vacuum = FULL",
             "synchronous = FULL",
         ):
-            list(db.execute(f"PRAGMA {pragma}"))
-        return db
+            self._execute(f"PRAGMA {setting}")
+        [(version,)] = self._execute("PRAGMA user_version")
+        if version != max(migrations("sqlite")):
+            if not self._execute("SELECT 1 FROM sqlite_master LIMIT 1"):
+                self._execute("PRAGMA auto_vacuum = FULL")  # in front of the first table, and a write
+            self._run(self._migrate, write=True)
+        mode = "WAL" if self._driver.version >= FIXED else "DELETE"
+        self._execute(f"PRAGMA journal_mode = {mode}")  # last: another program's file stays as it is
 
     def _migrate(self) -> Steps[None]:
         """Makes or mends the schema; leaves the databases of others alone."""
