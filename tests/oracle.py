@@ -107,8 +107,18 @@ def _chat(message):
     for call in message.get("tool_calls", []):
         function = call["function"]
         pieces = [function["name"], function["arguments"]]
-        blocks.append({"kind": CALL, "id": call["id"], "name": function["name"], "pieces": pieces})
+        sent = {"pieces": pieces, "input": _object(function["arguments"])}
+        blocks.append({"kind": CALL, "id": call["id"], "name": function["name"], **sent})
     return role, blocks
+
+
+def _object(text):
+    """The arguments that a text of JSON says, None where it says no object."""
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return None
+    return said if isinstance(said, dict) else None
 
 
 def _converse(block):
@@ -163,7 +173,8 @@ def _responses(item):
             return ASSISTANT, [row | {"pieces": [part["text"] for part in item["summary"]]}]
         case "function_call":
             pieces = [item["name"], item["arguments"]]
-            return ASSISTANT, [{"kind": CALL, "id": item["call_id"], "name": item["name"], "pieces": pieces}]
+            sent = {"pieces": pieces, "input": _object(item["arguments"])}
+            return ASSISTANT, [{"kind": CALL, "id": item["call_id"], "name": item["name"], **sent}]
         case "function_call_output":
             return TOOL, [{"kind": RESULT, "id": item["call_id"], "name": kind, **_returned(item["output"])}]
         case _:

@@ -1,5 +1,6 @@
 """Whole requests: what stands beside the messages, pictures, and recorded charges."""
 
+import base64
 import json
 import re
 import subprocess
@@ -114,6 +115,44 @@ def test_documented_pictures_cost_what_the_documentation_says(model, width, heig
     assert count(one, model=model) - frame == tokens
     if model.startswith("claude"):
         assert oracle.patches(width, height, Model.named(model).prompt.images) == tokens
+
+
+def test_a_picture_of_low_detail_costs_the_base_where_there_is_such_a_thing():
+    url = "data:image/png;base64," + png(2048, 4096)
+    for model, low in (("gpt-4o", 85), ("gpt-5.5", 70), ("gpt-4o-mini", 2_833), ("claude-opus-4-5", None)):
+        frame = count([{"role": "user", "content": [{"type": "text", "text": ""}]}], model=model)
+        chat, whole = ({"type": "image_url", "image_url": {"url": url, "detail": d}} for d in ("low", "high"))
+        responses = {"type": "input_image", "image_url": url, "detail": "low"}
+        costs = [count([{"role": "user", "content": [part]}], model=model) - frame for part in (chat, whole, responses)]
+        assert costs[0] == costs[2] == (low or costs[1])
+        assert costs[1] > (low or 0)
+
+
+def test_arguments_that_are_a_text_of_json_are_sent_as_parameters():
+    arguments = {"path": "a.py", "lines": [1, 2], "deep": {"é": None}}
+    call = {"type": "tool_use", "id": "1", "name": "Read", "input": arguments}
+    written = {
+        "id": "1",
+        "type": "function",
+        "function": {"name": "Read", "arguments": json.dumps(arguments, indent=1)},
+    }
+    item = {"type": "function_call", "call_id": "1", "name": "Read", "arguments": json.dumps(arguments)}
+    model = "claude-sonnet-4-5"
+    anthropic = int(Counter.for_model(model).per_message([{"role": "assistant", "content": [call]}])[0])
+    chat = [{"role": "assistant", "content": None, "tool_calls": [written]}]
+    assert int(Counter.for_model(model).per_message(chat)[0]) == anthropic
+    assert int(Counter.for_model(model).per_message([item])[0]) == anthropic
+    for broken in ("{", '{"a": 1} and more', "[1]", ""):
+        said = [{**chat[0], "tool_calls": [{**written, "function": {"name": "Read", "arguments": broken}}]}]
+        assert int(Counter.for_model(model).per_message(said)[0]) > 0
+
+
+def test_a_document_costs_its_pages():
+    file = b"%PDF-1.4\n1 0 obj << /Type /Pages /Kids [] /Count 7 >> endobj" + b"\n" * 200_000
+    source = {"type": "base64", "media_type": "application/pdf", "data": base64.b64encode(file).decode()}
+    one = [{"role": "user", "content": [{"type": "document", "source": source}]}]
+    frame = count([{"role": "user", "content": [{"type": "text", "text": ""}]}], model="claude-opus-5")
+    assert count(one, model="claude-opus-5") - frame == 7 * 2_300
 
 
 def test_base64_inside_a_text_is_text():

@@ -2,15 +2,21 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use memchr::memmem;
 
 use crate::error::Error;
 
 /// A text page of a PDF, as measured on Claude 4.5 to 5.5 (1,500 to 3,000 in the documentation).
 const PDF_PAGE: u32 = 2_300;
 
-/// Base64 characters that are taken for a PDF page (50 KB), a guess: page counts need the file's structure, which is
-/// not read yet.
+/// Base64 characters that are taken for a PDF page (50 KB), where its structure is compressed and does not say: a guess.
 const PDF_PAGE_CHARS: usize = 67_000;
+
+/// Bytes before and behind a count of pages in which its object must say that it is one.
+const PDF_OBJECT: usize = 64 * 1024;
+
+/// Counts that are looked at: files have one for each node of their tree of pages.
+const PDF_COUNTS: usize = 1_000;
 
 /// Base64 characters that are looked at: JPEG metadata may put the size tens of kilobytes in.
 const HEADER_CHARS: usize = 128 * 1024;
@@ -106,6 +112,15 @@ impl Vision {
         }
     }
 
+    /// What a picture of low detail is charged, where there is such a thing: the base alone.
+    #[must_use]
+    pub fn low(self) -> Option<u32> {
+        match self {
+            Self::Tiles { base, .. } => Some(base),
+            Self::Standard | Self::High => None,
+        }
+    }
+
     /// What a picture is charged where its size cannot be known (a URL, a file id): one that fills the model's limit at
     /// 16 to 9.
     #[must_use]
@@ -149,11 +164,55 @@ fn fitted(long: u32, short: u32, edge: u32, tokens: u32) -> u32 {
     low.div_ceil(28) * other(low).div_ceil(28)
 }
 
-/// Tokens of a base64 document, estimated from its size alone.
+/// Tokens of a base64 document: a PDF by its pages, where its structure says how many; else by its size.
 #[must_use]
 pub fn document_tokens(base64: &str) -> u32 {
-    let pages = u32::try_from(base64.len().div_ceil(PDF_PAGE_CHARS)).unwrap_or(u32::MAX);
-    pages.max(1).saturating_mul(PDF_PAGE)
+    let by_size = || u32::try_from(base64.len().div_ceil(PDF_PAGE_CHARS)).unwrap_or(u32::MAX);
+    pdf_pages(base64).unwrap_or_else(by_size).max(1).saturating_mul(PDF_PAGE)
+}
+
+/// Pages of a base64 PDF: what the root of its tree of pages says (ISO 32000-1, 7.7.3.2), or the head of one made for
+/// the web (annex F); `None` for what is no PDF, and where that is compressed.
+///
+/// # Examples
+///
+/// ```
+/// use base64::{Engine as _, engine::general_purpose::STANDARD};
+///
+/// let file = "%PDF-1.4\n1 0 obj\n<< /Type /Pages /Kids [2 0 R 3 0 R] /Count 2 >>\nendobj";
+/// assert_eq!(trimtab_core::media::pdf_pages(&STANDARD.encode(file)), Some(2));
+/// assert_eq!(trimtab_core::media::pdf_pages("not a document"), None);
+/// ```
+#[must_use]
+pub fn pdf_pages(base64: &str) -> Option<u32> {
+    if !base64.starts_with("JVBER") {
+        return None; // "%PDF"
+    }
+    let unpadded = base64.trim_end_matches('=').as_bytes();
+    let bytes = STANDARD_NO_PAD.decode(unpadded).ok()?;
+    let head = &bytes[..bytes.len().min(1_024)];
+    if let Some(at) = memmem::find(head, b"/Linearized")
+        && let Some(pages) = memmem::find(&head[at..], b"/N ").and_then(|n| number(&head[at + n + 3..]))
+    {
+        return Some(pages);
+    }
+    let counts = memmem::find_iter(&bytes, b"/Count").take(PDF_COUNTS);
+    counts.filter(|&at| in_pages(&bytes, at)).filter_map(|at| number(&bytes[at + 6..])).max()
+}
+
+/// Whether the object around `at` is a node of the tree of pages.
+fn in_pages(bytes: &[u8], at: usize) -> bool {
+    let (before, behind) = (&bytes[at.saturating_sub(PDF_OBJECT)..at], &bytes[at..bytes.len().min(at + PDF_OBJECT)]);
+    let start = memmem::rfind(before, b"obj").unwrap_or(0);
+    let stop = memmem::find(behind, b"endobj").unwrap_or(behind.len());
+    [&before[start..], &behind[..stop]].iter().any(|part| memmem::find(part, b"/Pages").is_some())
+}
+
+/// The number that `bytes` begins with, behind blanks.
+fn number(bytes: &[u8]) -> Option<u32> {
+    let digits = bytes.trim_ascii_start();
+    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    str::from_utf8(&digits[..length]).ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -180,6 +239,27 @@ mod tests {
         ] {
             assert_eq!(vision.patches(w, h), tokens, "{vision:?} {w} x {h}");
         }
+    }
+
+    #[test]
+    fn a_document_costs_its_pages_where_its_structure_says_how_many() {
+        use base64::engine::general_purpose::STANDARD;
+        let tree = "4 0 obj <</Count 2/Kids[5 0 R 6 0 R]/Parent 1 0 R/Type/Pages>> endobj";
+        let outline = "9 0 obj <</Type/Outlines/Count 70>> endobj";
+        let root = "1 0 obj << /Type /Pages\n/Count\n  12 /Kids [4 0 R] >> endobj";
+        let web = "%PDF-1.5\n7 0 obj <</Linearized 1/L 9/H [ 1 2 ]/O 3/E 4/N 31/T 8>> endobj ";
+        for (file, pages) in [
+            (format!("%PDF-1.4\n{outline}{tree}{outline}{root}{outline}"), Some(12)),
+            (format!("{web}{outline}{root}"), Some(31)),
+            (web.replace("/N 31", "/N"), None),
+            ("%PDF-1.7 /Count /Count -3 /Pages".to_owned(), None),
+            (root.to_owned(), None),
+        ] {
+            let base64 = STANDARD.encode(&file);
+            assert_eq!(pdf_pages(&base64), pages, "{file}");
+            assert_eq!(document_tokens(&base64), pages.unwrap_or(1) * PDF_PAGE);
+        }
+        assert_eq!(document_tokens(&format!("JVBERi0{}", "A".repeat(3 * PDF_PAGE_CHARS))), 4 * PDF_PAGE);
     }
 
     #[test]

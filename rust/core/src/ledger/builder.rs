@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::reads::{self, Read};
 use super::{Kind, Ledger, Media, MessageFlag, Picture, Role, RowFlag};
 use crate::error::Error;
-use crate::json::Tape;
+use crate::json::{Json, Tape};
 use crate::media;
 use crate::node::{Node, Shape, encoded, write_json, write_spaced};
 use crate::text::count::map_many;
@@ -179,9 +179,29 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     ///
     /// [`Error::Message`] if an argument cannot be written as JSON.
     pub fn tagged<N: Node<Text = T>>(&mut self, input: &N) -> Result<(), Error> {
-        if self.prompt.form != Form::Tagged || input.shape() != Shape::Map {
+        if self.prompt.form == Form::Tagged && input.shape() == Shape::Map {
+            self.send(input)?;
+        }
+        Ok(())
+    }
+
+    /// The same for arguments that are a text of JSON; what is no JSON object stands as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::tagged`].
+    pub fn tagged_text(&mut self, input: &str) -> Result<(), Error> {
+        if self.prompt.form != Form::Tagged {
             return Ok(());
         }
+        let mut tape = Tape::default();
+        match tape.parse(input, 0) {
+            Ok(end) if tape.is_map() && input[end..].trim_ascii().is_empty() => self.send(&Json::new(&tape, input)),
+            _ => Ok(()),
+        }
+    }
+
+    fn send<M: Node>(&mut self, input: &M) -> Result<(), Error> {
         let row = self.ledger.names.len().saturating_sub(1);
         let mut sent = tags::invoke(self.ledger.names.get(row));
         input.entries(&mut |key, value| {
@@ -224,17 +244,15 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         }
     }
 
-    /// Says that the picture just added is of low detail.
-    pub fn low_detail(&mut self) {
-        if let Some(media) = self.media.last_mut() {
-            media.low += 1;
-        }
-    }
-
-    /// Adds a base64 picture, or one that is elsewhere: its tokens, and its size for the provider's limits.
-    pub fn picture(&mut self, base64: Option<&str>) {
+    /// Adds a base64 picture, or one that is elsewhere: its tokens, and its size for the provider's limits. `low` says
+    /// that it is wanted in low detail.
+    pub fn picture(&mut self, base64: Option<&str>, low: bool) {
         let (size, vision) = (base64.and_then(media::image_size), self.prompt.vision);
-        self.media(size.map_or(vision.unknown(), |(width, height)| vision.patches(width, height)));
+        let whole = || size.map_or(vision.unknown(), |(width, height)| vision.patches(width, height));
+        self.media(vision.low().filter(|_| low).unwrap_or_else(whole));
+        if let Some(media) = self.media.last_mut() {
+            media.low += u32::from(low);
+        }
         self.ledger.pictures.push(Picture {
             row: u32::try_from(self.ledger.owner.len().saturating_sub(1)).unwrap_or(u32::MAX), // checked in finish
             edge: size.map_or(0, |(width, height)| width.max(height)),

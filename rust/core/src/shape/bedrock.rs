@@ -166,7 +166,7 @@ fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), 
 
 fn picture<N: Node>(image: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let data = image.get(Key::Source)?.map(|source| text_of(&source, Key::Bytes)).transpose()?.flatten();
-    builder.picture(data.as_ref().map(AsRef::as_ref));
+    builder.picture(data.as_ref().map(AsRef::as_ref), false);
     if let Some(data) = data {
         builder.data(data);
     }

@@ -122,7 +122,7 @@ fn inline<N: Node>(blob: &N, builder: &mut Builder<N::Text>) -> Result<(), Error
     if mime.as_ref().is_some_and(|mime| mime.as_ref().starts_with("image/")) {
         builder.row(Kind::Image, "inlineData");
         let data = text_of(blob, Key::Data)?;
-        builder.picture(data.as_ref().map(AsRef::as_ref));
+        builder.picture(data.as_ref().map(AsRef::as_ref), false);
         return stamp(blob, Key::Data, builder);
     }
     builder.row(Kind::Document, "inlineData");

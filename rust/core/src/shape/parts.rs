@@ -61,7 +61,10 @@ pub fn call<N: Node>(node: &N, arguments: Key, wanted: Shape, builder: &mut Buil
         builder.flag(RowFlag::Incomplete);
     }
     match value {
-        Some(value) if value.shape() == Shape::Text => say(node, arguments, builder),
+        Some(value) if value.shape() == Shape::Text => {
+            say(node, arguments, builder)?;
+            value.text()?.map_or(Ok(()), |text| builder.tagged_text(text.as_ref()))
+        }
         Some(value) => {
             builder.json(&value)?;
             builder.tagged(&value)
@@ -118,10 +121,10 @@ pub fn picture<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(),
     stamp(&source, Key::FileId, builder)?;
     match text_of(&source, Key::Data)? {
         Some(data) => {
-            builder.picture(Some(data.as_ref()));
+            builder.picture(Some(data.as_ref()), false);
             builder.data(data);
         }
-        None => builder.picture(None),
+        None => builder.picture(None, false),
     }
     Ok(())
 }
@@ -138,20 +141,18 @@ pub fn picture_url<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<
         Some(value) => value.text()?,
         None => None,
     };
+    let low = detail.is_some_and(|detail| detail.as_ref() == "low");
     match url {
         Some(url) => {
-            builder.picture(encoded(url.as_ref()));
+            builder.picture(encoded(url.as_ref()), low);
             builder.data(url);
         }
-        None => builder.picture(None),
-    }
-    if detail.is_some_and(|detail| detail.as_ref() == "low") {
-        builder.low_detail();
+        None => builder.picture(None, low),
     }
     Ok(())
 }
 
-/// Adds a document: its text where it is text, an estimate by size where it is a file.
+/// Adds a document: its text where it is text, its pages where it is a file.
 pub fn document<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     if let Some(title) = text_of(block, Key::Title)? {
         builder.text(title);
