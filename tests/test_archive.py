@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import random
 import re
+import sys
 import threading
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -20,9 +22,12 @@ from transcripts import transcript
 from trimtab.archive import MemoryArchive, SqlArchive
 from trimtab.archive.sqlite import SqliteArchive
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "benches"))
+
+from reliability import generated
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from trimtab.archive._sql import Steps
 
@@ -205,6 +210,49 @@ def test_columns_and_indexes_are_those_of_the_published_schema(archive: SqlArchi
     ]
     assert archive.indexes("compaction_events") == [["session_id", "created_at DESC"]]
     assert archive.indexes("message_archive") == [["compaction_event_id"], ["session_id", "archived_at DESC"]]
+
+
+def test_what_belongs_to_an_event_or_a_session_goes_with_it(archive: SqlArchive) -> None:
+    def told(statement: str) -> Steps[list]:
+        return (yield statement, ())
+
+    def count(table: str) -> int:
+        return archive._database.run(lambda: told(f"SELECT count(*) FROM {table}"))[0][0]
+
+    commit(archive, "r1", [said("one"), said("two")], summary="s", live=("r1",))
+    commit(archive, "r2", [said("three")], summary="t", live=("r1", "r2"))
+    archive.pin("s", "text", "x")
+    archive.mark("s", "compacted", ["d"])
+    assert [count(table) for table in ("compaction_events", "message_archive", "summaries")] == [2, 3, 2]
+    archive._database.run(lambda: told("DELETE FROM compaction_events WHERE id = 'r1'"))
+    assert [count(table) for table in ("compaction_events", "message_archive", "summaries")] == [1, 1, 1]
+    archive._database.run(lambda: told("DELETE FROM sessions WHERE id = 's'"))
+    tables = ("compaction_events", "message_archive", "summaries", "commits", "pins", "marks")
+    assert [count(table) for table in tables] == [0] * 6
+
+
+def test_nothing_is_locked_while_a_model_is_asked(archive: SqlArchive) -> None:
+    def writer(_: trimtab.Ask) -> str:
+        commit(archive, "meanwhile", [said("of another session")], session="other")
+        assert archive.sessions()[0].messages > 0, "the originals are stored before the model is asked"
+        assert archive.history("s") == []
+        return "what was said"
+
+    cm = trimtab.Compactor("claude-sonnet-4-5", archive=archive, session="s", summarizer=writer)
+    messages = transcript(" ".join("u:60 a:90" for _ in range(30)))
+    done = cm.compact(messages, target=0.3)
+    assert {past.ref for past in archive.history()} == {"meanwhile", done.ref}
+    assert any(done.ref in json.dumps(message) for message in done.messages), "the envelope carries the reference"
+    assert cm.restore(done.ref) == messages
+
+
+def test_lists_of_odd_texts_and_numbers_come_back(archive: SqlArchive) -> None:
+    for number, messages in enumerate(generated(40)):
+        commit(archive, f"r{number}", messages, session=f"s{number % 7}")
+        back = archive.load(f"r{number}")
+        assert back == messages
+        assert json.dumps(back) == json.dumps(messages)
+    assert archive.verify() == []
 
 
 def test_a_compaction_that_overtakes_another_of_its_session_is_a_conflict(archive: SqlArchive) -> None:

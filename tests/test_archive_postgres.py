@@ -8,6 +8,7 @@ import os
 import random
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 
 import trimtab
@@ -15,6 +16,8 @@ from archives import commit, record, said
 from transcripts import transcript
 from trimtab.archive import SqlArchive, open_archive
 from trimtab.archive._async import AsyncArchive
+from trimtab.archive._json import dumped
+from trimtab.archive._migrate import migrations
 from trimtab.archive.postgres import PostgresArchive
 from trimtab.archive.sqlite import SqliteArchive
 
@@ -128,6 +131,30 @@ def test_a_newer_schema_and_a_server_that_is_not_there_are_refused_with_advice(p
         PostgresArchive(postgres.url, schema="newer")
     with pytest.raises(trimtab.ArchiveError, match="closed"):
         newer.history()
+
+
+def test_a_schema_of_the_version_before_is_brought_along_and_searched(postgres: Server) -> None:
+    with psycopg.connect(postgres.url, autocommit=True) as db:
+        db.execute("CREATE SCHEMA before")
+        db.execute("SET search_path TO before")
+        db.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at TIMESTAMPTZ DEFAULT now())")
+        for statement in migrations("postgres")[1]:
+            db.execute(statement.encode())
+        db.execute("INSERT INTO schema_version VALUES (1)")
+        db.execute("INSERT INTO sessions VALUES ('s')")
+        db.execute("INSERT INTO messages (digest, size, body) VALUES (%s, 32, %s)", _stored(said("first")))
+        db.execute("INSERT INTO message_archive (session_id, original_message) VALUES ('s', 1)")
+    archive = PostgresArchive(postgres.url, schema="before")
+    commit(archive, "r1", [said("first"), said("second")])
+    assert [hit.ref for hit in archive.search("first")] == ["r1"]
+    assert [hit.ref for hit in archive.search("second")] == ["r1"]
+    assert archive.verify() == []
+    archive.close()
+
+
+def _stored(message: dict) -> tuple[str, str]:
+    (text,), (digest,) = dumped([message])
+    return digest, text
 
 
 def test_an_address_opens_the_archive_and_hides_its_password(postgres: Server) -> None:

@@ -17,6 +17,7 @@ import trimtab
 from archives import commit, first_archive, said
 from transcripts import transcript
 from trimtab.archive import open_archive, sqlite
+from trimtab.archive._migrate import migrations
 from trimtab.archive.sqlite import SqliteArchive
 
 if TYPE_CHECKING:
@@ -100,6 +101,22 @@ def test_the_first_archives_are_brought_to_the_new_schema(tmp_path: Path) -> Non
     (past,) = archive.history()
     assert (past.session, past.original_tokens, past.compacted_tokens, past.summary) == ("r1", 9, 5, "s")
     commit(archive, "r2", [said("three")], session="r1")
+    assert archive.verify() == []
+
+
+def test_an_archive_of_the_version_before_is_brought_along_and_searched(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    first_archive(path)
+    db = sqlite3.connect(path, isolation_level=None)
+    for statement in migrations("sqlite")[2]:
+        db.execute(statement)
+    db.execute("PRAGMA user_version = 2")
+    assert db.execute("SELECT count(*) FROM unindexed").fetchone() == (2,), "nobody has searched it yet"
+    db.close()
+    archive = SqliteArchive(path)
+    commit(archive, "r2", [said("two"), said("three of two")], session="t")
+    assert [hit.ref for hit in archive.search("two")] == ["r2", "r2"]
+    assert archive.load("r1") == [said("one"), said("two"), said("one")]
     assert archive.verify() == []
 
 

@@ -181,6 +181,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_the_archive_is_in_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRIMTAB_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    Path("s.json").write_text(json.dumps(talk()))
+    for named, folder in ((str(tmp_path / "xdg"), tmp_path / "xdg"), ("", tmp_path / ".local" / "share")):
+        monkeypatch.setenv("XDG_DATA_HOME", named)
+        assert main(["compact", "s.json", "-o", "o.json", "--target", "0.4"]) == 0
+        file = folder / "trimtab" / "archive.db"
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert file.parent.stat().st_mode & 0o777 == 0o700
+
+
 def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
     """What a command prints."""
     capsys.readouterr()
