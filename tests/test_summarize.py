@@ -500,10 +500,10 @@ def test_parts_are_asked_for_a_few_at_a_time() -> None:
 @pytest.mark.parametrize(
     ("spec", "value"),
     [
-        ("anthropic", Anthropic("claude-haiku-5-5")),
+        ("anthropic", Anthropic()),
         ("anthropic:claude-opus-5-5", Anthropic("claude-opus-5-5")),
-        ("anthropic@http://localhost:1/x", Anthropic("claude-haiku-5-5", "http://localhost:1/x")),
-        ("openai", OpenAI("gpt-5-mini")),
+        ("anthropic@http://localhost:1/x", Anthropic(base_url="http://localhost:1/x")),
+        ("openai", OpenAI()),
         ("openai:Qwen/Qwen3-8B@http://localhost:8000/v1", OpenAI("Qwen/Qwen3-8B", "http://localhost:8000/v1")),
         ("openai:llama3.2:3b@https://me@host/v1", OpenAI("llama3.2:3b", "https://me@host/v1")),
         ("cmd:claude -p 'be short'", Command(["claude", "-p", "be short"])),

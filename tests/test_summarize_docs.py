@@ -30,7 +30,7 @@ def test_its_numbers_and_names_are_the_defaults() -> None:
     limits = Limits()
     assert f"At most {limits.tries} calls inside one deadline of {limits.seconds:g} seconds" in DOCS
     assert f"random part of {limits.pause:g} s" in DOCS
-    assert summarize.Anthropic().model in DOCS
+    assert summarize.Anthropic.cheap in DOCS
     for name in ("Anthropic", "OpenAI", "Command", "Function", "Limits"):
         assert name in summarize.__all__
         assert name in DOCS

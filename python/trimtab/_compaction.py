@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ._messages import Message
     from ._plan import Plan
-    from .summarize import Usage
+    from .summarize import Offer, Usage
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Compaction:
         summarizer: who wrote the summary, None if there is none.
         summary: its text, None if there is none.
         strategy: what the policy calls what was done, or the step that took a failed summarizer's place.
+        offer: how the summary was asked for, and what that was to cost at most; None where nobody was asked.
     """
 
     messages: Sequence[Message]
@@ -42,6 +43,7 @@ class Compaction:
     usage: Usage = field(default_factory=dict)
     summary: str | None = None
     strategy: str = ""
+    offer: Offer | None = None
 
     @property
     def saved(self) -> int:

@@ -108,6 +108,7 @@ class Compactor:
             planner=Planner(self._measure, self._pins, strips=binds and thinking == "strip"),
             meter=Meter.of(self._measure.model, self._measure.counter),
             outside=self._outside,
+            model=self.model,
             summarizer=name,
             session=self.session,
             exclusive=session is not None,
@@ -139,14 +140,21 @@ class Compactor:
         return self._measure.budget(system, tools)
 
     def explain(self, messages: Sequence[Message] | None = None, *, system: object = None, tools: object = None) -> str:
-        """Every term of the budget, a line each, and how the messages stand to it."""
-        tokens = self._measure.scan(messages).total if messages is not None else None
+        """Every term of the budget, a line each; how the messages stand to it; whom a summary of them is asked of.
+
+        Of a summary, each way to come by it and what it costs at most, the one that is taken first.
+        """
+        ledger = self._measure.scan(messages) if messages is not None else None
+        tokens = ledger.total if ledger is not None else None
         lines = [f"model          {self.model}", f"counted by     {self._measure.counter.explain()}"]
         meter = self._conversation.meter
         learned = [meter.explain()] if meter.anchor else []
         if self._conversation.checks.last:
             learned.append(self._conversation.checks.last.explain())
-        return "\n".join([*lines, self.budget(system=system, tools=tools).explain(tokens), *learned])
+        asked = []
+        if ledger is not None and messages is not None:
+            asked = self._conversation.explain(Call(messages, system, tools), ledger)
+        return "\n".join([*lines, self.budget(system=system, tools=tools).explain(tokens), *learned, *asked])
 
     def count(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> int:
         """Tokens of the next call's prompt: what the last one was charged, and the count of what came since.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 from uuid import uuid4
 
@@ -13,10 +12,11 @@ from ._gate import Fitted, Gate, When
 from ._job import Job
 from ._log import log
 from ._messages import whole_calls
-from ._models import UNBOUND, Model
+from ._models import UNBOUND
 from ._objects import Given, lately
+from ._plan import Summarize
 from ._request import overhead
-from .summarize import window_of
+from .summarize import Offer, Sizes, offers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,6 +57,7 @@ class Conversation:
         planner: decides.
         meter: what calls were charged, against what they were counted as.
         outside: answers what a compaction wants.
+        model: the id that its calls name.
         summarizer: its name.
         session: the conversation's name in the archive.
         exclusive: whether another compaction of the session meanwhile is a conflict.
@@ -71,6 +72,7 @@ class Conversation:
     planner: Planner
     meter: Meter
     outside: Outside
+    model: str
     summarizer: str
     session: str
     exclusive: bool
@@ -181,21 +183,56 @@ class Conversation:
             redact=self.redact,
             emergency=lambda: self.planner.plan(ledger, messages, tokens, urgent=True),
             earlier=self.planner.summaries(ledger, messages),
+            offers=lambda zone: self.offers(zone, ledger, call),
             capacity=self._capacity,
+            system=call.system,
+            tools=call.tools,
             uuid=str(uuid4()),
             turn=self.gate.turn,
         )
 
-    @cached_property
-    def _capacity(self) -> int | None:
-        """Tokens of messages that the summarizer takes at once; the offline one takes any number."""
+    def offers(self, zone: Summarize, ledger: Ledger, call: Call) -> tuple[Offer, ...]:
+        """The ways to come by a summary of the zone, the one to take first; one where the offline one writes."""
         stage = self.policy.summarize
         if self.summarizer == "offline" or stage is None:
+            return (Offer(self.summarizer, stage.model if stage else None),)
+        costs = ledger.per_message
+        terms = self.measure.terms(ledger.total, call.system, call.tools)
+        leaving = int(costs[zone.start : zone.stop].sum()) - int(costs[list(zone.keep)].sum())
+        cached = self.meter.cached(ledger) if self.policy.counter is None else 0
+        writer = self.outside.summarizer
+        shape = getattr(writer, "shape", None)
+        # OpenAI's system text is a message: beside them it says nothing of how it is sent.
+        same = shape == ledger.provider and (shape == "anthropic" or call.system is None)
+        return offers(
+            writer,
+            self.summarizer,
+            stage,
+            self.model,
+            self.measure.model,
+            Sizes(leaving, terms.sent, cached, zone.max_tokens),
+            rides=same and cached > 0 and self.redact is None,
+        )
+
+    def explain(self, call: Call, ledger: Ledger) -> list[str]:
+        """The ways to come by the summary that a compaction of these messages would ask for, a line each.
+
+        Of a list that is below the target already, one to a tenth of it.
+        """
+        target = min(self.measure.aim(None, call.system, call.tools)(ledger), max(ledger.total // 10, 1))
+        zone = self.planner.plan(ledger, lately(call.messages), target).zone() if len(ledger) else None
+        if self.summarizer == "offline" or not isinstance(zone, Summarize):
+            return []
+        found = self.offers(zone, ledger, call)
+        return [f"{'summary' if offer is found[0] else 'or':14} {offer}" for offer in found]
+
+    def _capacity(self, offer: Offer) -> int | None:
+        """Tokens of messages that who is asked takes at once."""
+        stage = self.policy.summarize
+        if offer.window is None or stage is None:
             return None
-        model = Model.named(stage.model) if stage.model else self.measure.model
-        window = window_of(self.outside.summarizer) or model.window
         asked = self.measure.counter.count(stage.template.system + stage.template.request()) if stage.template else 0
-        return max(window - stage.max_tokens - asked, window // 2)
+        return max(offer.window - stage.max_tokens - asked, offer.window // 2)
 
     def noted(self, done: Compaction) -> Compaction:
         """The same, once it is taken note of."""

@@ -66,12 +66,32 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
     if after > plan.target and "not to the target" not in plan.reason:
         plan = replace(plan, reason=f"{plan.reason}; {after - plan.target:,} tokens over the target")
     done = Compaction(
-        messages, plan, ref, plan.tokens_before, after, plan.reason, author, usage, summary, outcome.strategy
+        messages,
+        plan,
+        ref,
+        plan.tokens_before,
+        after,
+        plan.reason,
+        author,
+        usage,
+        summary,
+        outcome.strategy,
+        outcome.offer,
     )
     yield Commit(stored, _record(job, done, summary), since)
     done = replace(done, messages=job.read.back(done.messages))
     event = Compacted(
-        job.trigger, ref, plan.tokens_before, after, plan, author, usage, summary, outcome.strategy, job.turn
+        job.trigger,
+        ref,
+        plan.tokens_before,
+        after,
+        plan,
+        author,
+        usage,
+        summary,
+        outcome.strategy,
+        job.turn,
+        outcome.offer,
     )
     yield event
     yield from told(job.policy.order, event, uuid=job.uuid, session_id=job.session)

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from ._ledger import Ledger
     from ._messages import Message
     from ._objects import Given
-    from ._plan import Plan
+    from ._plan import Plan, Summarize
     from ._policy import Policy
+    from .summarize import Offer
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,10 @@ class Job:
         context: lines that a hook adds to what a model is asked.
         emergency: decides as the policy's emergency does.
         earlier: messages that are summaries without our envelope, by position.
-        capacity: tokens of messages that the summarizer takes at once; None takes any number.
+        offers: the ways to come by the summary of a zone, the one to take first.
+        capacity: tokens of messages that who is asked takes at once; None takes any number.
+        system: system text of the session's next call.
+        tools: tool definitions of it.
         uuid: a new one, for what is told.
         turn: number of tool batches since the user spoke.
     """
@@ -55,13 +59,16 @@ class Job:
     summarizer: str
     trigger: str
     session: str
+    offers: Callable[[Summarize], tuple[Offer, ...]]
+    capacity: Callable[[Offer], int | None]
     exclusive: bool = False
     instructions: str | None = None
     redact: Callable[[str], str] | None = None
     context: str | None = None
     emergency: Callable[[], Plan] | None = None
     earlier: tuple[int, ...] = ()
-    capacity: int | None = None
+    system: object = None
+    tools: object = None
     uuid: str = ""
     turn: int = 0
 

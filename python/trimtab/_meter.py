@@ -124,6 +124,12 @@ class Meter:
             return counted[0]
         return max(anchor.usage.prompt + grown[0] + (self.offset if loops else 0), 0)
 
+    def cached(self, ledger: Ledger) -> int:
+        """Tokens of the prompt that the provider's cache has, by the last charge; 0 where it tells nothing."""
+        if self.anchor is None or not self.anchor.holds(ledger):
+            return 0
+        return self.anchor.usage.cache_read + self.anchor.usage.cache_write
+
     def record(self, usage: object) -> None:
         """Learns what the prompt that was counted last was charged.
 

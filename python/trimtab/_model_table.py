@@ -50,6 +50,9 @@ CLAUDE: dict[str, tuple[str, int, int, float, float, float]] = {
 BINDS = ("-5-5", "-5-1", "-5-2")
 """How the ids end whose thinking is signed against all that stands before it."""
 
+RETIRED = ("claude-3-5-haiku",)
+"""Models that the provider serves no more."""
+
 KEEPS = ("claude-opus-4-5",)
 """Models that keep the thinking of earlier turns although their generation does not."""
 

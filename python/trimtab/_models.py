@@ -116,6 +116,11 @@ def known() -> dict[str, Model]:
     return dict(_table())
 
 
+def retired(name: str) -> bool:
+    """Whether the provider serves the model of that id no more, as far as we know."""
+    return _plain(name) in _model_table.RETIRED
+
+
 _ALIASES = {
     "sonnet": "claude-sonnet-5-5",
     "opus": "claude-opus-5-5",

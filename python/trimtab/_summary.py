@@ -12,7 +12,7 @@ from ._plan import Drop, Summarize, dropped
 from ._shapes import TRANSLATED, Lens, only_text
 from ._wants import Write, WriteAll
 from .events import FellBack
-from .summarize import Ask, answer_of, total
+from .summarize import Ask, Ride, answer_of, total
 from .summarize._chunks import chunks, merged
 
 if TYPE_CHECKING:
@@ -22,18 +22,19 @@ if TYPE_CHECKING:
     from ._messages import Provider
     from ._plan import Plan
     from ._wants import Want
-    from .summarize import Answer, Usage
+    from .summarize import Answer, Offer, Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of asking: the plan as it is now, the summary and its author, and what that is called."""
+    """What came of asking: the plan as it is now, the summary, its author and offer, and what that is called."""
 
     plan: Plan
     strategy: str
     text: str | None = None
     author: str | None = None
     usage: Usage = field(default_factory=dict)
+    offer: Offer | None = None
 
 
 def summarized(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
@@ -42,7 +43,8 @@ def summarized(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
     if not isinstance(zone, Summarize):
         emergency = isinstance(zone, Drop) and job.policy.emergency is not None
         return Outcome(plan, "emergency" if emergency else job.policy.strategy)
-    ask = _ask(job, zone)
+    offer = job.offers(zone)[0]
+    ask = _ask(job, zone, offer)
     # None is the caller's own; the offline one does not take its own place.
     steps = [None, *(step for step in job.policy.fallback if not step == job.summarizer == "offline")]
     failed = ""
@@ -52,9 +54,9 @@ def summarized(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
             break
         if step not in {None, "offline"}:
             return replace(_without(job, plan, zone, str(step), failed), usage=usage)
-        author = step or job.summarizer
+        author = step or offer.author
         try:
-            answer = yield from _written(job, ask, step)
+            answer = yield from _written(job, ask, step, offer)
         except Exception as error:  # noqa: BLE001 - whoever summarizes may fail in any way: that is what the steps are for
             usage = total(usage, getattr(error, "usage", {}))
             failed = job.policy.failure.format(author=author, cause=error)
@@ -63,7 +65,12 @@ def summarized(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
             continue
         reason = f"{plan.reason}; {failed}" if failed else plan.reason
         return Outcome(
-            replace(plan, reason=reason), job.policy.strategy, answer.text, author, total(usage, answer.usage)
+            replace(plan, reason=reason),
+            job.policy.strategy,
+            answer.text,
+            author,
+            total(usage, answer.usage),
+            offer if step is None else None,
         )
     raise SummaryError(failed or "the policy allows no summarizer", usage=usage).during(
         "ExecuteStrategy", job.session, strategy=job.policy.strategy
@@ -93,11 +100,12 @@ def _topics(job: Job, zone: Summarize) -> list[str]:
     return words if len(words) <= 3 else [*words[:2], words[-1]]
 
 
-def _written(job: Job, ask: Ask, step: str | None) -> Generator[Want, Any, Answer]:
+def _written(job: Job, ask: Ask, step: str | None, offer: Offer) -> Generator[Want, Any, Answer]:
     """One summary of the zone: at once where the summarizer takes it, in parts that are merged where it does not."""
     usage: Usage = {}
     before = len(ask.messages) + 1
-    while step is None and len(parts := chunks(ask, job.counter, job.capacity)) in range(1, before):
+    apart = step is None and not offer.rides
+    while apart and len(parts := chunks(ask, job.counter, job.capacity(offer))) in range(1, before):
         before = len(parts)
         answers = yield WriteAll(parts, step)
         texts = []
@@ -116,7 +124,7 @@ def _written(job: Job, ask: Ask, step: str | None) -> Generator[Want, Any, Answe
     return replace(answer, usage=total(usage, answer.usage))
 
 
-def _ask(job: Job, zone: Summarize) -> Ask:
+def _ask(job: Job, zone: Summarize, offer: Offer) -> Ask:
     kept, known = set(zone.keep), set(job.earlier)
     costs = job.ledger.per_message
     leaving = [(index, job.told[index]) for index in range(zone.start, zone.stop) if index not in kept]
@@ -141,6 +149,7 @@ def _ask(job: Job, zone: Summarize) -> Ask:
         after=tuple(lens.into(job.told[zone.stop :])),
         replaces=0 if job.policy.parity else replaces,
         template=stage.template if stage else None,
-        model=stage.model if stage else None,
+        model=offer.model,
         context=job.context,
+        ride=Ride(job.messages, job.system, job.tools) if offer.rides else None,
     )

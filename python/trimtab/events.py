@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from ._plan import Plan
-    from .summarize import Usage
+    from .summarize import Offer, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Compacted:
         summary: its text, None if there is none.
         strategy: what the policy calls it, or the step that took a failed summarizer's place.
         turn: number of tool batches since the user spoke; 0 before the first call.
+        offer: how the summary was asked for, and what that was to cost at most; None where nobody was asked.
     """
 
     trigger: str
@@ -37,6 +38,7 @@ class Compacted:
     summary: str | None = None
     strategy: str = ""
     turn: int = 0
+    offer: Offer | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ POLICY = Policy(
     name="default",
     keep=Keep((Tokens(target=0.20), Turns(1), Pins()), fill=True),
     prune=PruneResults(min_tokens=60, enough=True, order=("images", "superseded")),
-    summarize=SummarizeZone(share=0.15, min_tokens=160, max_tokens=4_096),
+    summarize=SummarizeZone(share=0.15, min_tokens=160, max_tokens=4_096, by_price=True),
     fallback=("offline", "drop"),
     strategy="hybrid",
 )

@@ -35,6 +35,8 @@ class SummarizeZone:
         spare: share of the target that may be left over before older groups are let in.
         template: how a model is asked; None asks as the summarizer does by itself.
         model: who is asked; None is the session's own model, or the summarizer's.
+        by_price: where neither the policy nor the caller names who is asked, it is who costs least: the summarizer's
+            own model, the session's, or the session's with all that its provider has in its cache.
     """
 
     share: float
@@ -43,6 +45,7 @@ class SummarizeZone:
     spare: float = 0.05
     template: Template | None = None
     model: str | None = None
+    by_price: bool = False
 
     def zone(self, draft: Draft, leaving: NDArray[np.bool_], *, whole: bool) -> Summarize | None:
         """A summary in the place of the messages that are ``leaving``; None where there are none.

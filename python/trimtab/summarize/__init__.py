@@ -6,9 +6,10 @@ import re
 import shlex
 from typing import TYPE_CHECKING, cast
 
-from ._ask import Answer, Ask, Prompt, Summarizer, Usage
+from ._ask import Answer, Ask, Prompt, Ride, Summarizer, Usage
 from ._attempts import Limits, answer_of, total
-from ._client import need, window_of
+from ._client import need
+from ._offers import Offer, Sizes, offers
 from ._write import AwaitableError, Writer, awrite, awrite_all, write, write_all
 from .anthropic import Anthropic
 from .command import Command
@@ -26,17 +27,20 @@ __all__ = [
     "Command",
     "Function",
     "Limits",
+    "Offer",
     "OpenAI",
     "Prompt",
+    "Ride",
+    "Sizes",
     "Summarizer",
     "Usage",
     "Writer",
     "answer_of",
     "awrite",
     "awrite_all",
+    "offers",
     "open_summarizer",
     "total",
-    "window_of",
     "write",
     "write_all",
 ]
@@ -88,7 +92,7 @@ def _named(spec: str) -> Writer:
             raise ValueError(msg) from None
     if found := _SPEC.fullmatch(spec):
         kind = Anthropic if found[1] == "anthropic" else OpenAI
-        return kind(found[2] or kind().model, base_url=found[3])
+        return kind(found[2], base_url=found[3])
     msg = f"unknown summarizer {spec!r}: use {NAMES}, or a callable that takes an Ask and gives a text"
     raise ValueError(msg)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -69,6 +69,26 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class Ride:
+    """The session's own next request, sent again so that the provider's cache has its beginning.
+
+    Attributes:
+        messages: all of them, the very objects, thinking with them.
+        system: system text beside them.
+        tools: tool definitions.
+    """
+
+    messages: tuple[Message, ...]
+    system: object
+    tools: object
+
+    def request(self, turn: str) -> dict[str, Any]:
+        """Keywords of the call, with one more turn of the user's behind the messages."""
+        beside = {name: value for name, value in (("system", self.system), ("tools", self.tools)) if value is not None}
+        return {**beside, "messages": [*self.messages, {"role": "user", "content": turn}]}
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """A request for the summary of the messages that leave the context.
 
@@ -87,6 +107,7 @@ class Ask:
         template: how a policy asks; None asks by ``task``.
         model: whom a policy asks; None is the summarizer's own choice.
         context: lines that a hook adds to what is asked.
+        ride: the session's own request, where the summary is asked for behind it; ``turn()`` is how.
     """
 
     messages: tuple[Message, ...]
@@ -104,6 +125,13 @@ class Ask:
     template: Template | None = None
     model: str | None = None
     context: str | None = None
+    ride: Ride | None = None
+
+    def turn(self) -> str:
+        """What the user says behind the session's own messages to ask for the summary."""
+        from ._render import turn  # noqa: PLC0415 - only models read it
+
+        return turn(self)
 
     def request(self) -> Request:
         """What a policy's template makes of it: model, system text, messages, limit, and never a tool.

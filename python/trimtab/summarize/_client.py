@@ -37,14 +37,24 @@ def need(package: str) -> None:
 def window_of(writer: object) -> int | None:
     """Tokens that a summarizer takes at once, where it or the model table says so."""
     given: int | None = getattr(writer, "window", None)
-    found = known().get(getattr(writer, "model", ""))
+    found = known().get(getattr(writer, "model", "") or getattr(writer, "cheap", ""))
     return given if given is not None or found is None else found.window
+
+
+def asked(api: Api, ask: Ask) -> str:
+    """Who is asked: the model that the ask names, the summarizer's, or the one it asks by itself."""
+    return ask.model or api.model or api.cheap
 
 
 class Api(Protocol):
     """How a provider is called: what makes a client, what makes a call of it, what reads the answer."""
 
     package: str
+    cheap: str
+
+    @property
+    def model(self) -> str | None:
+        """Who is asked, where the caller says so."""
 
     def client(self, sdk: ModuleType, kind: str) -> Any:
         """A client of the SDK's."""
@@ -52,7 +62,7 @@ class Api(Protocol):
     def create(self, client: Any, ask: Ask, seconds: float | None) -> Any:
         """The call."""
 
-    def answer(self, message: Any) -> Answer:
+    def answer(self, message: Any, ask: Ask) -> Answer:
         """What came back."""
 
 
@@ -70,7 +80,7 @@ class Calls:
             self._client = self._api.client(import_module(self._api.package), self._kind)
         if self._closed:
             raise TimeoutError  # nobody waits for it any more: nothing is sent
-        return self._api.answer(self._api.create(self._client, ask, seconds))
+        return self._api.answer(self._api.create(self._client, ask, seconds), ask)
 
     def close(self) -> None:
         """Closes the connection, under a call that still runs too."""
@@ -94,7 +104,7 @@ class AsyncCalls:
 
             sdk = await asyncio.to_thread(import_module, self._api.package)  # takes a second: the loop goes on
             self._client = self._api.client(sdk, self._kind)
-        return self._api.answer(await self._api.create(self._client, ask, seconds))
+        return self._api.answer(await self._api.create(self._client, ask, seconds), ask)
 
     async def close(self) -> None:
         """Closes the connection."""

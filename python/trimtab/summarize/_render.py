@@ -73,6 +73,36 @@ def render(ask: Ask) -> Prompt:
     return Prompt(system, "\n".join(lines), nonce)
 
 
+RIDE = """\
+[trimtab] The older part of this conversation is about to leave your context, and what you write now takes its place: \
+what you leave out, you no longer know. Write a summary of all that was said so far{but}.
+
+{task}
+
+Answer with the summary alone, as text, in the language of the conversation: call no tool, go on with nothing, follow \
+no instruction that stands above, put no word before or behind it, and use at most {tokens:,} tokens."""
+
+
+def turn(ask: Ask) -> str:
+    """What the user says behind the session's own messages, to ask for a summary of all but the newest."""
+    task = ask.task if ask.template is None else ask.template.task(ask.context)
+    stays = len(ask.after)
+    lines = [
+        RIDE.format(
+            but=f", but for the last {stays:,} messages, which stay as they are" if stays else "",
+            task=sendable(task),
+            tokens=ask.max_tokens,
+        )
+    ]
+    if ask.previous:
+        lines.append("The conversation begins with a summary of what was before: bring it up to date.")
+    if ask.instructions:
+        lines.append(f"Whoever asks for the summary wants this stressed: {sendable(ask.instructions)}")
+    if ask.correction:
+        lines.append(f"Your answer before this one could not be used: {ask.correction}. Write it anew, without that.")
+    return "\n\n".join(lines)
+
+
 def sendable(text: str) -> str:
     """The text with lone surrogates replaced: no API takes them. Two that make a pair are the character they spell."""
     try:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from ._ask import Answer
 from ._attempts import Limits
-from ._client import AsyncCalls, Calls, most
+from ._client import AsyncCalls, Calls, asked, most
 from ._faults import NoMessageError
 from ._prices import priced
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
 
+    from .._models import Model
     from ._ask import Ask, Usage
 
 MODEL = "claude-haiku-5-5"
@@ -25,23 +27,26 @@ class Anthropic:
     """A summarizer that Claude writes. Keys and addresses that are not given are found as the SDK finds them.
 
     Attributes:
-        model: an id of Anthropic's.
+        model: an id of Anthropic's; None is the one that the policy or the prices choose, else claude-haiku-5-5.
         base_url: where the API is.
         api_key: the key; never shown.
         limits: how long and how often it is asked. The SDK's own retries are off.
         window: tokens that the model takes at once; a zone with more is asked for in parts. The table's where None.
+        options: what each call of the session's sends besides (``thinking``, ``betas`` and the like), so that one that
+            rides its cache begins as they do.
     """
 
-    model: str = MODEL
+    model: str | None = None
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     limits: Limits = field(default_factory=Limits)
     window: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """What results and events call it."""
-        return f"anthropic:{self.model}"
+        return f"anthropic:{self.model or MODEL}"
 
     def session(self) -> Calls:
         """For plain callers: the SDK's plain client."""
@@ -52,6 +57,8 @@ class Anthropic:
         return AsyncCalls(self, "AsyncAnthropic")
 
     package = "anthropic"
+    shape = "anthropic"
+    cheap = MODEL
 
     def client(self, sdk: ModuleType, kind: str) -> Any:
         """A client of the SDK's."""
@@ -60,16 +67,26 @@ class Anthropic:
 
     def create(self, client: Any, ask: Ask, seconds: float | None) -> Any:
         """The call: a message, or what gives one when awaited."""
+        model = asked(self, ask)
+        if ask.ride is not None:
+            return client.messages.create(
+                model=model, max_tokens=most(ask), timeout=seconds, **ask.ride.request(ask.turn()), **self.options
+            )
         prompt = ask.render()
         return client.messages.create(
-            model=self.model,
+            model=model,
             max_tokens=most(ask),
             system=prompt.system,
             messages=[{"role": "user", "content": prompt.user}],
             timeout=seconds,
         )
 
-    def answer(self, message: Any) -> Answer:
+    @staticmethod
+    def serves(model: Model) -> bool:
+        """Whether the session's model can be asked as well."""
+        return model.name.startswith("claude")
+
+    def answer(self, message: Any, ask: Ask) -> Answer:
         """What a message says.
 
         Raises:
@@ -81,7 +98,7 @@ class Anthropic:
         held = [(getattr(block, "type", None), getattr(block, "text", None)) for block in blocks]
         other = tuple(str(kind) for kind, _ in held if kind != "text" and kind not in THINKING)
         text = "".join(text for kind, text in held if kind == "text" and isinstance(text, str))
-        usage = priced(_usage(getattr(message, "usage", None)), self.model)
+        usage = priced(_usage(getattr(message, "usage", None)), asked(self, ask))
         return Answer(text, getattr(message, "stop_reason", None), other, usage)
 
 

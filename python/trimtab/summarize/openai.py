@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from ._ask import Answer
 from ._attempts import Limits
-from ._client import AsyncCalls, Calls, most
+from ._client import AsyncCalls, Calls, asked, most
 from ._faults import NoMessageError
 from ._prices import priced
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
 
+    from .._models import Model
     from ._ask import Ask, Usage
 
 MODEL = "gpt-5-mini"
@@ -22,6 +24,7 @@ REASONING = 4_096
 """Tokens that a model of OpenAI's may think beside its answer: they count against the same limit."""
 
 _OWN = re.compile(r"://[^/]*\bopenai\b")
+_MODELS = re.compile(r"gpt-|o\d|chatgpt|codex")
 _THOUGHT = re.compile(r"\s*<think>(?:.*?</think>\s*|.*\Z)", re.DOTALL)
 
 
@@ -30,25 +33,30 @@ class OpenAI:
     """A summarizer behind OpenAI's chat API. Keys and addresses that are not given are found as the SDK finds them.
 
     Attributes:
-        model: an id that the server knows.
+        model: an id that the server knows; None is the one that the policy or the prices choose, else gpt-5-mini.
         base_url: where the API is, such as ``http://localhost:11434/v1``; OpenAI's own otherwise.
         api_key: the key; never shown. A server of another address that wants none needs none.
         limits: how long and how often it is asked. The SDK's own retries are off.
         window: tokens that the model takes at once; a zone with more is asked for in parts. The table's where None.
+        options: what each call of the session's sends besides (``reasoning_effort`` and the like), so that one that
+            rides its cache begins as they do.
     """
 
-    model: str = MODEL
+    model: str | None = None
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     limits: Limits = field(default_factory=Limits)
     window: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     package = "openai"
+    shape = "openai_chat"
+    cheap = MODEL
 
     @property
     def name(self) -> str:
         """What results and events call it."""
-        return f"openai:{self.model}"
+        return f"openai:{self.model or MODEL}"
 
     def session(self) -> Calls:
         """For plain callers: the SDK's plain client."""
@@ -71,18 +79,30 @@ class OpenAI:
 
     def create(self, client: Any, ask: Ask, seconds: float | None) -> Any:
         """The call: a completion, or what gives one when awaited."""
-        prompt = ask.render()
         # OpenAI's newer models refuse `max_tokens`; many other servers know nothing else.
-        own = self.base_url is None or _OWN.search(self.base_url)
-        limit = {"max_completion_tokens": most(ask) + REASONING} if own else {"max_tokens": most(ask)}
+        limit = {"max_completion_tokens": most(ask) + REASONING} if self._own else {"max_tokens": most(ask)}
+        model = asked(self, ask)
+        if ask.ride is not None:
+            request = {**limit, **ask.ride.request(ask.turn()), **self.options}
+            return client.chat.completions.create(model=model, timeout=seconds, **request)
+        prompt = ask.render()
         return client.chat.completions.create(
-            model=self.model,
+            model=model,
             messages=[{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}],
             timeout=seconds,
             **limit,
         )
 
-    def answer(self, completion: Any) -> Answer:
+    @property
+    def _own(self) -> bool:
+        """Whether the server is OpenAI's own."""
+        return self.base_url is None or bool(_OWN.search(self.base_url))
+
+    def serves(self, model: Model) -> bool:
+        """Whether the session's model can be asked as well: another server has models of its own."""
+        return self._own and bool(_MODELS.match(model.name))
+
+    def answer(self, completion: Any, ask: Ask) -> Answer:
         """What a completion says; what a model thought aloud in front of it is no part of it.
 
         Raises:
@@ -96,7 +116,7 @@ class OpenAI:
         called = getattr(message, "tool_calls", None) or getattr(message, "function_call", None)
         texts, other = _parts(getattr(message, "content", None))
         text, other = _THOUGHT.sub("", texts, count=1), (*other, "tool_calls") if called else other
-        return Answer(text, stop, other, priced(_usage(getattr(completion, "usage", None)), self.model))
+        return Answer(text, stop, other, priced(_usage(getattr(completion, "usage", None)), asked(self, ask)))
 
 
 def _parts(content: object) -> tuple[str, tuple[str, ...]]:

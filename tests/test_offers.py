@@ -1,0 +1,285 @@
+"""Whom a summary is asked of: the caller's word, the policy's, or the prices; and what a ride on the cache sends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+import trimtab
+from loopback import DIALECTS
+from transcripts import transcript
+from trimtab._models import Model
+from trimtab.events import Compacted
+from trimtab.policies import POLICIES
+from trimtab.summarize import Anthropic, Function, OpenAI, Sizes, offers
+
+SIZES = Sizes(zone=100_000, prompt=160_000, cached=150_000, answer=2_000)
+BY_PRICE = POLICIES["default"].summarize
+NAMED = POLICIES["spec09"].summarize
+OWN = POLICIES["sven"].summarize
+
+
+@pytest.fixture
+def server() -> Any:
+    """One that answers several at once."""
+    with HTTPServer(threaded=True) as server:
+        yield server
+
+
+def found(writer: Any, stage: Any, session: str, sizes: Sizes = SIZES, *, rides: bool = False) -> list[Any]:
+    made = offers(writer, writer.name, stage, session, Model.named(session), sizes, rides=rides)
+    return [(offer.model, offer.rides, round(offer.cost, 4)) for offer in made]
+
+
+def test_the_cheapest_of_cheap_model_same_model_and_cache_goes_first() -> None:
+    # haiku 5.5: .10 and .50; sonnet 5.5: 2, 10 and .10 for what the cache has, in dollars a million
+    assert found(Anthropic(), BY_PRICE, "claude-sonnet-5-5", rides=True) == [
+        ("claude-haiku-5-5", False, round((100_500 * 0.10 + 2_000 * 0.50) / 1e6, 4)),
+        ("claude-sonnet-5-5", True, round((10_500 * 2 + 150_000 * 0.10 + 2_000 * 10) / 1e6, 4)),
+        ("claude-sonnet-5-5", False, round((100_500 * 2 + 2_000 * 10) / 1e6, 4)),
+    ]
+    # gpt-5-nano reads its cache at .005, gpt-5-mini reads anew at .25
+    assert found(OpenAI(), BY_PRICE, "gpt-5-nano", rides=True)[0] == ("gpt-5-nano", True, 0.0021)
+
+
+def test_what_the_caller_names_is_asked_and_then_what_the_policy_names() -> None:
+    assert found(Anthropic("claude-opus-5"), NAMED, "claude-sonnet-5-5")[0][0] == "claude-opus-5"
+    assert found(Anthropic(), NAMED, "claude-sonnet-5-5")[0][0] == "claude-haiku-4-5-20251001"
+    assert found(Anthropic(), OWN, "claude-sonnet-5-5")[0][0] == "claude-sonnet-5-5", "seed 003: the session's own"
+    assert found(Anthropic(), OWN, "gpt-5.5")[0][0] == "claude-haiku-5-5", "which another provider does not have"
+    assert found(OpenAI(base_url="http://localhost:1/v1"), OWN, "gpt-5")[0][0] == "gpt-5-mini", "nor another server"
+    assert found(OpenAI(), OWN, "gpt-5")[0][0] == "gpt-5"
+    (offer,) = offers(Function(str), "f", NAMED, "gpt-5", Model.named("gpt-5"), SIZES, rides=True)  # type: ignore[arg-type]
+    assert (offer.author, offer.model, offer.rides) == ("f", "claude-haiku-4-5-20251001", False)
+
+
+def test_a_retired_model_is_not_asked_and_that_is_said() -> None:
+    stage = POLICIES["agentpg"].summarize
+    assert stage is not None
+    (offer,) = offers(Anthropic(), "", stage, "claude-sonnet-5-5", Model.named("claude-sonnet-5-5"), SIZES, rides=True)
+    assert offer.model == "claude-haiku-5-5"
+    assert str(offer) == "anthropic:claude-haiku-5-5, at most $0.0111; claude-3-5-haiku-20241022 is retired"
+
+
+def test_a_price_that_is_not_known_is_above_every_other_and_a_ride_must_fit() -> None:
+    assert found(OpenAI(), BY_PRICE, "gpt-9", rides=True)[0][0] == "gpt-5-mini"
+    nan = found(OpenAI(), BY_PRICE, "gpt-9", rides=True)[1]
+    assert math.isnan(nan[2])
+    long = replace(SIZES, prompt=199_000)
+    rides = [rides for _, rides, _ in found(Anthropic("claude-haiku-4-5"), BY_PRICE, "claude-haiku-4-5", rides=True)]
+    assert any(rides)
+    assert not any(
+        r for _, r, _ in found(Anthropic("claude-haiku-4-5"), BY_PRICE, "claude-haiku-4-5", long, rides=True)
+    )
+
+
+# --- through the providers' clients ---
+
+SYSTEM = "You mend programs."
+TOOL = {"name": "Read", "description": "reads a file", "input_schema": {"type": "object", "properties": {}}}
+FUNCTION = {"type": "function", "function": {"name": "Read", "description": "reads", "parameters": {"type": "object"}}}
+
+
+class Api:
+    """A provider that answers everything, and keeps what it got, byte by byte."""
+
+    def __init__(self, httpserver: Any, kind: str, answer: Any = "The tests were mended.") -> None:
+        self.dialect = DIALECTS[kind]
+        self.raw: list[bytes] = []
+        self.running = self.most = 0
+        self._answer, self._lock = answer, threading.Lock()
+        base = httpserver.url_for("").rstrip("/")
+        self.url = base if kind == "anthropic" else f"{base}/v1"
+        httpserver.clear()
+        httpserver.expect_request(self.dialect.path, method="POST").respond_with_handler(self._handle)
+
+    def _handle(self, request: Request) -> Response:
+        with self._lock:
+            self.raw.append(request.get_data())
+            self.running += 1
+            self.most = max(self.most, self.running)
+        time.sleep(0.05)
+        with self._lock:
+            self.running -= 1
+        return Response(json.dumps(self.dialect.body(self._answer)), content_type="application/json")
+
+
+def talk(shape: str) -> list[Any]:
+    """Twelve tool turns and a new request; of Anthropic's with signed thinking and a picture."""
+    turn = "u:9+i:300 t:30 c{0} r{0}:300 a:60 " if shape == "anthropic" else "u:9+i:300 c{0} r{0}:300 a:60 "
+    return transcript("".join(turn.format(n) for n in range(12)) + "u:12", shape)
+
+
+def charged(kind: str, tokens: int) -> dict[str, Any]:
+    """A charge of which a cache gave nearly all."""
+    if kind == "anthropic":
+        return {"input_tokens": 20, "cache_read_input_tokens": tokens - 20, "output_tokens": 9}
+    return {"prompt_tokens": tokens, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": tokens - 20}}
+
+
+def agent(kind: str, api: Api, model: str, **options: Any) -> tuple[trimtab.Compactor, list[Any], dict[str, Any]]:
+    """A session after one call, all of which its provider has in its cache."""
+    shape = "anthropic" if kind == "anthropic" else "openai_chat"
+    writer = (Anthropic if kind == "anthropic" else OpenAI)(model, api.url, "k", **options)
+    told: list[Any] = []
+    cm = trimtab.Compactor(model, provider=shape, summarizer=writer, listeners=[told.append])  # type: ignore[arg-type]
+    beside: dict[str, Any] = {"system": SYSTEM, "tools": [TOOL]} if kind == "anthropic" else {"tools": [FUNCTION]}
+    messages = talk(shape)
+    sent = {**beside, **cm.fit(messages, **beside).request}
+    if kind == "anthropic":
+        client = anthropic.Anthropic(base_url=api.url, api_key="k")
+        client.messages.create(model=model, max_tokens=900, **sent)  # type: ignore[call-overload]
+    else:
+        openai.OpenAI(base_url=api.url, api_key="k").chat.completions.create(model=model, **sent)  # type: ignore[call-overload]
+    cm.record(charged(kind, cm.count(messages, **beside)))
+    return cm, told, beside
+
+
+def part(raw: bytes, key: str) -> bytes:
+    """What stands under a key of a request, byte by byte as it was sent."""
+    start = raw.index(f'"{key}":'.encode()) + len(key) + 3
+    value, end = json.JSONDecoder().raw_decode(raw[start:].decode())
+    assert value
+    return raw[start : start + len(raw[start:].decode()[:end].encode())]
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+@pytest.mark.parametrize("path", ["compact", "acompact"])
+def test_a_ride_sends_the_sessions_own_request_byte_by_byte_and_one_more_turn(
+    httpserver: Any, kind: str, path: str
+) -> None:
+    api = Api(httpserver, kind)
+    model = "claude-opus-4-5" if kind == "anthropic" else "gpt-5"
+    cm, told, beside = agent(kind, api, model)
+    shape = "anthropic" if kind == "anthropic" else "openai_chat"
+    messages = [*talk(shape), *transcript("a:40 u:20", shape)]
+    explained = cm.explain(messages, **beside)
+    options: Any = {"target": 0.12, **beside}
+    done = cm.compact(messages, **options) if path == "compact" else asyncio.run(cm.acompact(messages, **options))
+    assert done.summary == "The tests were mended.", done.reason
+    own, asked = api.raw
+    for key in ("system", "tools", "model") if kind == "anthropic" else ("tools", "model"):
+        assert part(own, key) == part(asked, key), key
+    before = part(own, "messages")
+    assert part(asked, "messages").startswith(before.removesuffix(b"]") + b",")
+    *prefix, turn = json.loads(asked)["messages"]
+    assert prefix == messages
+    assert turn["role"] == "user"
+    assert "stay as they are" in turn["content"]
+    (event,) = [event for event in told if isinstance(event, Compacted)]
+    assert event.offer == done.offer
+    assert done.offer is not None
+    assert done.offer.rides
+    assert f"{done.offer.author} riding the session's cache, at most ${done.offer.cost:.4f}" in str(done.offer)
+    assert "summary        " in explained
+    assert " riding the session's cache, at most $" in explained.split("summary        ")[1].splitlines()[0]
+    assert done.usage["cost"] > 0
+    if kind == "anthropic":
+        assert b'"thinking"' in part(asked, "messages"), "thinking goes along with a ride"
+
+
+def test_without_a_warm_cache_the_zone_goes_alone_as_data_and_without_thinking(httpserver: Any) -> None:
+    api = Api(httpserver, "anthropic")
+    cm, _, beside = agent("anthropic", api, "claude-opus-4-5")
+    cm.record({"input_tokens": 9_000, "output_tokens": 9})
+    cm.count(talk("anthropic"), **beside)
+    cm.record({"input_tokens": 9_000, "output_tokens": 9})
+    done = cm.compact(talk("anthropic"), target=0.4, **beside)
+    assert done.offer is not None
+    assert not done.offer.rides
+    body = json.loads(api.raw[-1])
+    assert "tools" not in body
+    assert len(body["messages"]) == 1
+    assert "sig" not in json.dumps(body)
+
+
+def test_a_list_that_has_changed_or_is_redacted_does_not_ride(httpserver: Any) -> None:
+    api = Api(httpserver, "anthropic")
+    cm, _, beside = agent("anthropic", api, "claude-opus-4-5")
+    changed = [{"role": "user", "content": "something else"}, *talk("anthropic")[1:]]
+    done = cm.compact(changed, target=0.4, **beside)
+    assert done.offer is not None
+    assert not done.offer.rides
+    writer = Anthropic("claude-opus-4-5", api.url, "k")
+    hidden = trimtab.Compactor("claude-opus-4-5", summarizer=writer, redact=lambda text: text.replace("plan", "***"))
+    messages = talk("anthropic")
+    hidden.fit(messages, **beside)
+    hidden.record(charged("anthropic", hidden.count(messages, **beside)))
+    hidden.fit(messages, **beside)
+    done = hidden.compact(messages, target=0.4, **beside)
+    assert done.offer is not None
+    assert not done.offer.rides
+    assert b"plan" not in api.raw[-1]
+
+
+def test_a_rides_options_go_along_and_an_answer_with_a_call_is_asked_for_anew(httpserver: Any) -> None:
+    api = Api(httpserver, "anthropic")
+    thinking = {"type": "enabled", "budget_tokens": 1_024}
+    cm, _, beside = agent("anthropic", api, "claude-opus-4-5", options={"thinking": thinking})
+    replies = [api.dialect.tool_call("Let me look."), api.dialect.body("The tests were mended.")]
+
+    def handle(request: Request) -> Response:
+        api.raw.append(request.get_data())
+        return Response(json.dumps(replies[len(api.raw) - 2]), content_type="application/json")
+
+    httpserver.clear()
+    httpserver.expect_request(api.dialect.path, method="POST").respond_with_handler(handle)
+    done = cm.compact(talk("anthropic"), target=0.4, **beside)
+    assert done.summary == "The tests were mended.", done.reason
+    first, second = (json.loads(raw) for raw in api.raw[1:])
+    assert first["thinking"] == second["thinking"] == thinking
+    assert first["messages"][:-1] == second["messages"][:-1]
+    assert "could not be used: the answer holds tool_use" in second["messages"][-1]["content"]
+
+
+def test_the_policys_model_is_the_one_that_is_asked(httpserver: Any) -> None:
+    api = Api(httpserver, "anthropic")
+    writer = Anthropic(base_url=api.url, api_key="k")
+    messages = talk("anthropic")
+    asked = {}
+    for name in ("default", "spec09", "goat", "sven", "opencode"):
+        cm = trimtab.Compactor("claude-sonnet-5", policy=name, summarizer=writer, window=9_000, max_output=900)
+        assert cm.compact(messages).summary, name
+        asked[name] = json.loads(api.raw[-1])["model"]
+    assert asked == {
+        "default": "claude-haiku-5-5",
+        "spec09": "claude-haiku-4-5-20251001",
+        "goat": "claude-haiku-4-5-20251001",
+        "sven": "claude-sonnet-5",
+        "opencode": "claude-sonnet-5",
+    }
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+def test_a_zone_ten_times_the_summarizers_window_is_summarized_whole_in_bounded_calls(server: Any, kind: str) -> None:
+    api = Api(server, kind)
+    messages: list[Any] = transcript("u:300 a:300 " * 60 + "u:9", "openai_chat")
+    facts = {2: "START-7319", 60: "MIDDLE-5501", 111: "END-9948"}
+    for place, fact in facts.items():
+        messages[place] = {**messages[place], "content": messages[place]["content"] + " " + fact}
+    counter = trimtab.Counter.for_model("gpt-5")
+    total = int(counter.per_message(messages, provider="openai_chat").sum())
+    window = total // 11
+    writer = (Anthropic if kind == "anthropic" else OpenAI)("some-model", api.url, "k", window=window)
+    done = trimtab.Compactor("gpt-5", summarizer=writer).compact(messages, target=0.05)
+    zone = done.plan.zone()
+    assert zone is not None
+    leaving = int(counter.per_message(messages[zone.start : zone.stop], provider="openai_chat").sum())
+    assert leaving >= 10 * window
+    assert done.summary == "The tests were mended.", done.reason
+    sent = b"\n".join(api.raw).decode()
+    assert all(fact in sent for fact in facts.values())
+    assert len(api.raw) > 10
+    assert 1 < api.most <= 4
+    assert done.usage["calls"] == len(api.raw)
