@@ -14,7 +14,7 @@ use trimtab_core::text::{self, Chars, Claude, Encoding, Flat, Form, Round, Unit}
 use crate::convert::{held_or_released, released, to_py};
 use crate::scan::{Last, provider_of, scan};
 use crate::tally::Tally;
-use crate::text::Text;
+use crate::text::{Given, Text};
 
 /// Bytes of texts that one thread holds before it counts them: memory of the next ones is then that of these. Several
 /// threads are given all at once.
@@ -97,10 +97,11 @@ impl Counter {
         if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
             return Err(PyTypeError::new_err("texts must be a sequence of texts, got a single one"));
         }
-        let texts = texts.try_iter()?.collect::<PyResult<Vec<_>>>()?; // first: another thread may change the sequence
+        // First: another thread may change the sequence. What is ASCII is borrowed while its header is at hand.
+        let texts = texts.try_iter()?.map(|text| Given::of(text?)).collect::<PyResult<Vec<_>>>()?;
         let (mut counts, mut held, mut bytes, mut most) = (Vec::with_capacity(texts.len()), Vec::new(), 0, HELD);
-        for text in &texts {
-            let text = Text::of_either(text)?;
+        for text in texts {
+            let text = text.text()?;
             bytes += text.as_ref().len();
             held.push(text);
             if bytes >= most && !text::single_threaded() {

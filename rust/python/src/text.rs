@@ -22,11 +22,36 @@ impl AsRef<str> for Text {
     }
 }
 
+/// A text of many: borrowed, or to be transcoded when its turn comes.
+pub enum Given<'py> {
+    Ready(PyBackedStr),
+    Other(Bound<'py, PyAny>),
+}
+
+impl<'py> Given<'py> {
+    pub fn of(value: Bound<'py, PyAny>) -> PyResult<Self> {
+        let ascii = value.cast::<PyString>().is_ok_and(|string| is_ascii(string).unwrap_or(false));
+        if ascii { Ok(Self::Ready(PyBackedStr::try_from(value.cast_into()?)?)) } else { Ok(Self::Other(value)) }
+    }
+
+    /// The text, as of [`Text::of_either`].
+    pub fn text(self) -> PyResult<Text> {
+        match self {
+            Self::Ready(text) => Ok(Text::Borrowed(text)),
+            Self::Other(value) => Text::of_either(&value),
+        }
+    }
+}
+
+fn is_ascii(string: &Bound<'_, PyString>) -> PyResult<bool> {
+    string.call_method0(pyo3::intern!(string.py(), "isascii"))?.is_truthy()
+}
+
 impl Text {
     /// The text of `string`; lone surrogates become U+FFFD and pairs of them one character, as in tiktoken.
     pub fn of(string: &Bound<'_, PyString>) -> PyResult<Self> {
         let py = string.py();
-        if string.call_method0(pyo3::intern!(py, "isascii"))?.is_truthy()? {
+        if is_ascii(string)? {
             return Ok(Self::Borrowed(PyBackedStr::try_from(string.clone())?));
         }
         if let Ok(bytes) = string.encode_utf8() {

@@ -3,8 +3,8 @@
 //! | table | holds | bytes |
 //! |---|---|---|
 //! | short | any piece of at most 15 bytes, four to a line: what was seen last | 8 MB, on large pages |
-//! | long | pieces of 16 to 59 bytes | 2 MB |
-//! | longer | pieces of 60 to 123 bytes | 512 KB |
+//! | long | pieces of 16 to 59 bytes, two to a place | 4 MB |
+//! | longer | pieces of 60 to 123 bytes, two to a place | 512 KB |
 //!
 //! A table is taken from the system as it fills, and goes when its thread ends. Each entry holds its piece, so that a
 //! wrong count cannot be found whatever the hash. A new piece takes the place of an old one: nothing grows.
@@ -13,6 +13,8 @@
 
 use std::ops::Range;
 
+use bytemuck::{cast_slice, cast_slice_mut};
+
 use super::simd::{self, Lines};
 use super::tables::{Key, SHORT, WITHOUT_COUNT, count_of};
 
@@ -20,7 +22,7 @@ use super::tables::{Key, SHORT, WITHOUT_COUNT, count_of};
 pub const SHORTS: usize = 1 << 17;
 
 /// Places of the long table, and of the longer one, of two entries each.
-const LONG: usize = 1 << 14;
+const LONG: usize = 1 << 15;
 const LONGER: usize = 1 << 11;
 
 /// Longest piece that is remembered.
@@ -55,8 +57,8 @@ pub struct Batch {
     asked: Box<[Asked; BATCH]>,
     /// Pieces that were not seen lately.
     pub missed: Vec<Asked>,
-    /// Pieces that no key holds.
-    pub longer: Vec<Range<usize>>,
+    /// Pieces that no key holds, with room for their hashes.
+    pub longer: Vec<(Range<usize>, u64)>,
 }
 
 impl Default for Batch {
@@ -87,7 +89,7 @@ pub fn look_up_with(
     let mut found = 0;
     for &end in &ends[..ends.len().min(BATCH)] {
         if end - at > SHORT {
-            batch.longer.push(at..end);
+            batch.longer.push((at..end, 0));
         } else {
             let key = Key::of(text, at, end);
             let hash = key.hash();
@@ -146,17 +148,13 @@ fn find(line: &Line, key: Key) -> Option<usize> {
 pub struct Cache {
     /// Pieces of at most 15 bytes.
     pub short: Lines<SHORTS>,
-    long: Box<[[[u8; 64]; 2]]>,
-    longer: Box<[[[u8; 128]; 2]]>,
+    long: Lines<{ 2 * LONG }>,
+    longer: Lines<{ 4 * LONGER }>,
 }
 
 impl Default for Cache {
     fn default() -> Self {
-        Self {
-            short: Lines::default(),
-            long: vec![[[0; 64]; 2]; LONG].into_boxed_slice(),
-            longer: vec![[[0; 128]; 2]; LONGER].into_boxed_slice(),
-        }
+        Self { short: Lines::on_large_pages(), long: Lines::default(), longer: Lines::default() }
     }
 }
 
@@ -182,34 +180,43 @@ impl Cache {
         (line[0], line[1]) = (key.low, key.with_count(count));
     }
 
-    /// The count of a piece that no key holds, and its hash.
+    /// The count of a piece that no key holds, with its [`hash_of`].
     #[inline]
-    pub fn long(&self, piece: &[u8]) -> (Option<usize>, u64) {
-        let hash = hash_of(piece);
-        let entries: [&[u8]; 2] = if piece.len() <= 64 - TAIL {
-            self.long[hash as usize % LONG].each_ref().map(|entry| &entry[..])
-        } else {
-            self.longer[hash as usize % LONGER].each_ref().map(|entry| &entry[..])
-        };
-        let count = entries.into_iter().find_map(|entry| {
+    pub fn long(&self, piece: &[u8], hash: u64) -> Option<usize> {
+        let place: &[u8] = cast_slice(self.place(piece.len(), hash));
+        place.chunks_exact(place.len() / 2).find_map(|entry| {
             let (bytes, tail) = entry.split_at(entry.len() - TAIL);
             let same = usize::from(tail[4]) == piece.len() && bytes[..piece.len()] == *piece;
             same.then(|| usize::from(u16::from_le_bytes([tail[0], tail[1]])))
-        });
-        (count, hash)
+        })
+    }
+
+    /// Asks for the place of such a piece before it is looked up.
+    #[inline]
+    pub fn prefetch_long(&self, piece: &[u8], hash: u64) {
+        self.place(piece.len(), hash).iter().for_each(simd::prefetch);
+    }
+
+    /// The lines where a piece of that length is kept.
+    #[inline]
+    fn place(&self, length: usize, hash: u64) -> &[Line] {
+        if length <= 64 - TAIL {
+            &self.long.get().as_chunks::<2>().0[hash as usize % LONG]
+        } else {
+            &self.longer.get().as_chunks::<4>().0[hash as usize % LONGER]
+        }
     }
 
     /// Remembers a piece that no key holds: it comes first in its place.
     pub fn keep_long(&mut self, piece: &[u8], hash: u64, count: usize) {
-        let entry: &mut [u8] = if piece.len() <= 64 - TAIL {
-            let place = &mut self.long[hash as usize % LONG];
-            place.swap(0, 1);
-            &mut place[0]
+        let place: &mut [Line] = if piece.len() <= 64 - TAIL {
+            &mut self.long.get_mut().as_chunks_mut::<2>().0[hash as usize % LONG]
         } else {
-            let place = &mut self.longer[hash as usize % LONGER];
-            place.swap(0, 1);
-            &mut place[0]
+            &mut self.longer.get_mut().as_chunks_mut::<4>().0[hash as usize % LONGER]
         };
+        let half = place.len() / 2;
+        place.copy_within(..half, half);
+        let entry: &mut [u8] = cast_slice_mut(&mut place[..half]);
         let (bytes, tail) = entry.split_at_mut(entry.len() - TAIL);
         bytes[..piece.len()].copy_from_slice(piece);
         tail[..2].copy_from_slice(&(count as u16).to_le_bytes());
@@ -219,7 +226,7 @@ impl Cache {
 
 /// A hash of a long piece, fifteen bytes at a time.
 #[inline]
-fn hash_of(piece: &[u8]) -> u64 {
+pub fn hash_of(piece: &[u8]) -> u64 {
     let mut state = piece.len() as u64;
     let mut mix = |start: usize, stop: usize| {
         let key = Key::of(piece, start, stop);

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use super::cache::{Asked, BATCH, Batch, Cache, MEDIUM, Pieces, look_up};
+use super::cache::{Asked, BATCH, Batch, Cache, MEDIUM, Pieces, hash_of, look_up};
 use super::class::char_at;
 use super::split::solid;
 use super::tables::{Key, SHORT, Tables};
@@ -136,9 +136,7 @@ impl Worker {
         let mut total = look_up(self.cache.short.get(), pieces, &mut self.batch);
         self.waiting.extend(self.batch.missed.drain(..).map(|asked| Waiting { asked, text: index }));
         if !self.batch.longer.is_empty() {
-            let mut longer = std::mem::take(&mut self.batch.longer);
-            total += longer.drain(..).map(|piece| self.longer(&pieces.text[piece])).sum::<usize>();
-            self.batch.longer = longer;
+            total += self.longer(pieces.text);
         }
         total
     }
@@ -264,19 +262,31 @@ impl Worker {
         count
     }
 
-    /// Tokens of a piece that no key holds.
-    fn longer(&mut self, piece: &[u8]) -> usize {
-        if piece.len() > MEDIUM {
-            return if piece.is_ascii() { merge::count(self.tables(), piece) } else { self.parts(piece) };
-        }
-        match self.cache.long(piece) {
-            (Some(count), _) => count,
-            (None, hash) => {
-                let count = if piece.is_ascii() { merge::count(self.tables(), piece) } else { self.parts(piece) };
-                self.cache.keep_long(piece, hash, count);
-                count
+    /// Tokens of the pieces that no key holds: their places are asked for before the first is looked up.
+    #[cold]
+    fn longer(&mut self, text: &[u8]) -> usize {
+        let mut longer = std::mem::take(&mut self.batch.longer);
+        for (piece, hash) in &mut longer {
+            if piece.len() <= MEDIUM {
+                *hash = hash_of(&text[piece.clone()]);
+                self.cache.prefetch_long(&text[piece.clone()], *hash);
             }
         }
+        let total = longer.drain(..).map(|(piece, hash)| self.long(&text[piece], hash)).sum();
+        self.batch.longer = longer;
+        total
+    }
+
+    /// Tokens of a piece that no key holds.
+    fn long(&mut self, piece: &[u8], hash: u64) -> usize {
+        let known = if piece.len() > MEDIUM { None } else { self.cache.long(piece, hash) };
+        known.unwrap_or_else(|| {
+            let count = if piece.is_ascii() { merge::count(self.tables(), piece) } else { self.parts(piece) };
+            if piece.len() <= MEDIUM {
+                self.cache.keep_long(piece, hash, count);
+            }
+            count
+        })
     }
 
     /// Tokens of a piece part by part: it falls apart where no token may span two characters.
@@ -311,8 +321,8 @@ impl Worker {
         if part.len() > MEDIUM || !known {
             return merge::count(self.tables(), part);
         }
-        let (count, hash) = self.cache.long(part);
-        count.unwrap_or_else(|| {
+        let hash = hash_of(part);
+        self.cache.long(part, hash).unwrap_or_else(|| {
             let count = merge::count(self.tables(), part);
             self.cache.keep_long(part, hash, count);
             count

@@ -58,7 +58,7 @@ pub fn prefetch<T>(place: &T) {
 /// Bytes of a large page: with small ones the processor looks for the page of nearly each entry first.
 const PAGE: usize = 2 << 20;
 
-/// A table of `N` lines of the processor's cache, zero at first, on large pages where the system has them.
+/// A table of `N` lines of the processor's cache, zero at first, which it takes from the system as they are used.
 pub struct Lines<const N: usize> {
     words: Vec<u64>,
     /// The word that the first page begins with.
@@ -69,7 +69,14 @@ impl<const N: usize> Default for Lines<N> {
     fn default() -> Self {
         let words = vec![0; N * 8 + PAGE / 8];
         let start = words.as_ptr().align_offset(PAGE).min(PAGE / 8);
-        let lines = Self { words, start };
+        Self { words, start }
+    }
+}
+
+impl<const N: usize> Lines<N> {
+    /// The same on large pages, where the system has them.
+    pub fn on_large_pages() -> Self {
+        let lines = Self::default();
         #[cfg(target_os = "linux")]
         {
             unsafe extern "C" {
@@ -83,9 +90,7 @@ impl<const N: usize> Default for Lines<N> {
         }
         lines
     }
-}
 
-impl<const N: usize> Lines<N> {
     /// The lines.
     #[inline]
     pub fn get(&self) -> &[Line; N] {

@@ -4,7 +4,7 @@ use super::Vocabulary;
 use super::case;
 use super::chars::{Bits, Class, decode};
 use super::tile::{BOW, EOW};
-use crate::text::cache::{Asked, BATCH, Cache, MEDIUM, find_all};
+use crate::text::cache::{Asked, BATCH, Cache, MEDIUM, find_all, hash_of};
 use crate::text::tables::{Key, SHORT};
 
 /// Most tokens that an entry of a short cell can hold.
@@ -86,7 +86,8 @@ impl Known {
         let count = if marked.len() > MEDIUM {
             self.tiled(&marked)
         } else {
-            let (count, hash) = self.cache.long(&marked);
+            let hash = hash_of(&marked);
+            let count = self.cache.long(&marked, hash);
             count.unwrap_or_else(|| {
                 let count = self.tiled(&marked);
                 self.cache.keep_long(&marked, hash, count);
