@@ -127,3 +127,7 @@ bench-plan: .venv/dev ## deciding on a million messages, beside a plain partitio
 
 requirements: .venv/dev ## docs/requirements.md: each requirement with the case or test that shows it
 	@$(BIN)/python tests/conformance/table.py
+
+.PHONY: presets
+presets: .venv/dev ## every preset on every shared session, its summary asked of a model on this machine that fails in six ways
+	@$(BIN)/python -m pytest -q -s -m slow tests/test_presets_sessions.py

@@ -19,7 +19,7 @@ DOCS = (Path(__file__).parent.parent / "docs" / "summarizers.md").read_text(enco
 BLOCKS = re.findall(r"```python\n(.*?)```", DOCS, flags=re.S)
 
 
-@pytest.mark.parametrize(("code", "told"), zip(BLOCKS, ("mine {}", ""), strict=True), ids=range(len(BLOCKS)))
+@pytest.mark.parametrize(("code", "told"), [*zip(BLOCKS, ("mine {}", ""), strict=True)], ids=range(len(BLOCKS)))
 def test_its_code_runs(code: str, told: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
