@@ -533,3 +533,15 @@ def test_explain_shows_every_term_and_whether_it_is_over() -> None:
     ):
         assert term in text
     assert "below the trigger" in text
+
+
+def test_system_text_and_the_models_window_decide_what_a_compaction_aims_at() -> None:
+    messages = [{"role": "user", "content": f"step {n}: " + "words " * 250} for n in range(40)]
+    small = trimtab.Compactor("claude-sonnet-4-5", window=20_000, max_output=2_000)
+    wide = trimtab.Compactor("claude-sonnet-4-5", window=40_000, max_output=2_000)
+    with_system = small.plan(messages, system="words " * 5_000)
+    assert 0 < with_system.target < small.plan(messages).target < wide.plan(messages).target
+    assert with_system.tokens_after <= with_system.target
+    done = small.compact(messages, system="words " * 5_000)
+    assert done.plan.edits
+    assert done.tokens_after <= with_system.target

@@ -24,7 +24,7 @@ def test_a_key_set_to_its_default_changes_nothing(section: str) -> None:
     [
         ("agentpg", {"preserve_last_m": 1}, "unknown key 'preserve_last_m' in 'agentpg'; known are strategy, trigger"),
         ("agentpg", {"strategy": "x"}, "unknown strategy 'x'; known are hybrid, summarization"),
-        ("agentpg", {"trigger": 1.5}, "trigger must be above 0 and at most 1, got 1.5"),
+        ("agentpg", {"trigger": 1.5}, "trigger must be between 0 and 1, and not 0, got 1.5"),
         ("agentpg", {"target_tokens": 200_000}, "target_tokens must be less than max_tokens_for_model"),
         ("agent", {"compaction_keep_recent": "six"}, "compaction_keep_recent must be non-negative, got 'six'"),
         ("compaction", {"auto": "no"}, "auto must be true or false, got 'no'"),

@@ -99,7 +99,8 @@ class Trigger:
 
     def __post_init__(self) -> None:
         """Refuses shares that nothing or everything passes."""
-        if not (0 < self.share <= 1 and 0 <= self.floor <= 1 and 0 <= self.reserve <= 1 and self.critical > 0):
+        parts = all(0 <= part <= 1 for part in (self.share, self.floor, self.reserve))
+        if not (parts and (self.share or self.floor) and self.critical > 0):
             msg = f"need 0 < share <= 1, got share {self.share}, reserve {self.reserve}, floor {self.floor}"
             raise ValueError(msg)
 

@@ -71,7 +71,10 @@ class Measure:
         counter = rules.counter.counter() if rules.counter else Counter.for_model(found)
         # The caller's window rules, then the policy's for a model that is in no table, then the table's.
         stands_in = rules.trigger.rules or found.name not in known()
-        limited = found.limited(rules.trigger.window if window is None and stands_in else window, max_output)
+        if window is None and stands_in and rules.trigger.window is not None:
+            is_wide = not rules.trigger.rules and found.window > rules.trigger.window  # by a beta flag
+            window = found.window if is_wide else rules.trigger.window
+        limited = found.limited(window, max_output)
         reserve = max_output or min(limited.max_output, rules.trigger.output)
         return cls(limited, rules, counter, _shape(provider), reserve)
 

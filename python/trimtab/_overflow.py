@@ -14,7 +14,7 @@ _TOO_LONG = re.compile(
     "|".join(
         (
             rf"{_SIZE}(?: \w+)? (?:is )?too (?:long|large)",  # Anthropic, Bedrock, Ollama, HTTP 413
-            r"request_too_large|request entity too large",
+            r"request_too_large|(?:request entity|payload|content) too large",
             r"context_(?:length|window)_exceeded|context[ _]length[ _]exceeded",  # OpenAI, Z.ai
             r"exceed_context_size",  # llama.cpp
             r"exceed\w*(?: \S+){0,4} (?:context|input|prompt|token)(?: \w+)? (?:window|length|size|limit|count)",

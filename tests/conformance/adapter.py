@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ops.table import OPS
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]  # whoever imports it, from wherever
+
+from ops.table import OPS  # noqa: E402
 
 FILES = list(Path(__file__).parent.joinpath("ops").glob("*.py"))
 for path in FILES:

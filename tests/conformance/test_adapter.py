@@ -32,8 +32,8 @@ METHODS = frozenset(
 """Methods that measure or rearrange."""
 
 MODULES = frozenset(
-    "__future__ collections.abc contextlib copy dataclasses importlib itertools json pathlib sqlite3 tempfile types "
-    "typing transcripts trimtab".split()
+    "__future__ collections.abc contextlib copy dataclasses importlib itertools json pathlib sqlite3 sys tempfile "
+    "types typing transcripts trimtab".split()
 )
 """What the adapter may import: the library, what makes inputs, and what carries values about."""
 

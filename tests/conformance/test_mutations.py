@@ -51,23 +51,30 @@ def blocks(content: list[dict[str, Any]]) -> int:
     return 4 + texts + sum(200 if p["type"] in {"image", "document"} else flat.get(p["type"], 0) for p in content)
 
 
-def used(context_limit: int, system_tokens: int, message_tokens: int, max_output_tokens: int) -> float:
+def used(
+    context_limit: int = 200_000, system_tokens: int = 0, message_tokens: int = 0, max_output_tokens: int = 16_384
+) -> float:
     return (system_tokens + message_tokens + max_output_tokens) / context_limit if context_limit else 1.0
 
 
-def alone(context_limit: int, system_tokens: int, message_tokens: int, max_output_tokens: int) -> float:
+def alone(
+    context_limit: int = 200_000, system_tokens: int = 0, message_tokens: int = 0, max_output_tokens: int = 16_384
+) -> float:
     room = context_limit - system_tokens - max_output_tokens
     return message_tokens / room if room > 0 else 1.0
 
 
-def left(context_limit: int, system_tokens: int, message_tokens: int, max_output_tokens: int) -> int:
+def left(
+    context_limit: int = 200_000, system_tokens: int = 0, message_tokens: int = 0, max_output_tokens: int = 16_384
+) -> int:
     return context_limit - system_tokens - message_tokens - max_output_tokens
 
 
 def full(model: dict[str, int], tokens: dict[str, int], auto: bool = True) -> bool:
-    total = tokens["input"] + tokens["cache_read"] + tokens["output"]
-    usable = model.get("input") or model["context"] - min(model.get("output") or 32_000, 32_000)
-    return bool(auto and model["context"] and total > usable)
+    total = sum(tokens.get(key, 0) for key in ("input", "cache_read", "output"))
+    context = model.get("context", 0)
+    usable = model.get("input") or context - min(model.get("output") or 32_000, 32_000)
+    return bool(auto and context and total > usable)
 
 
 RIGHT: dict[str, Callable[..., Any]] = {

@@ -95,7 +95,7 @@ def keys(section: str) -> list[str]:
 
 
 def choices(key: str) -> list[str]:
-    """The values that a key chooses among.
+    """The values that a key chooses among, the default first.
 
     Raises:
         ConfigError: it is no such key.
@@ -103,7 +103,7 @@ def choices(key: str) -> list[str]:
     found = [table.choices for table in SECTIONS.values() if table.chooser == key and table.choices]
     if not found:
         raise wrong(f"{key!r} does not choose; those that do are {', '.join(t.chooser for t in SECTIONS.values())}")
-    return sorted(found[0])
+    return [*found[0]]
 
 
 def section(tables: Mapping[str, Any], name: str) -> Policy:

@@ -21,7 +21,7 @@ def _whole(entry: object) -> bool:
 
 
 RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "share": (lambda v: _number(v) and 0 < v <= 1, "must be above 0 and at most 1"),
+    "share": (lambda v: _number(v) and 0 < v <= 1, "must be between 0 and 1, and not 0"),
     "part": (lambda v: _number(v) and 0 <= v <= 1, "must be between 0 and 1"),
     "positive": (lambda v: _whole(v) and v > 0, "must be positive"),
     "count": (lambda v: _whole(v) and v >= 0, "must be non-negative"),
@@ -107,7 +107,7 @@ SECTIONS: dict[str, Section] = {
     "agent": Section(
         "sven",
         {
-            "compaction_threshold": _key("share", "trigger", "share"),
+            "compaction_threshold": _key("part", "trigger", "share"),
             "compaction_keep_recent": Key(
                 "count", (("keep", Messages, "count"), ("emergency", "keep", Messages, "count"))
             ),

@@ -136,7 +136,7 @@ class Keep:
             draft.cost.astype("uint32"),
             safe,
             safe & draft.begins_with_text if self.snap == "back_to_text" else safe,
-            draft.mask(draft.summaries),
+            draft.summarized,
             draft.mask(draft.pins),
             keepers=[keeper.take(draft, window, target) for keeper in self.keepers],
             snap=self.snap.removesuffix("_to_text"),

@@ -16,6 +16,7 @@ from .errors import failure
 from .presets import AGENTPG, ROLES, SYSTEMS, TALK, agentpg, ledger
 from .shapes import blocks
 from .table import op
+from .zones import GROUPS
 
 
 def compacting(messages: Any, given: Mapping[str, Any]) -> tuple[Any, list[Any], list[Any], Any, Exception | None]:
@@ -136,17 +137,12 @@ def compact_times(times: int = len(ROLES), llm: Any = None) -> dict[str, Any]:
 
 @op
 def compact_then_read(messages: Any = None, **given: Any) -> dict[str, Any]:
-    """The session as it is read again: ids, and for what has none the zone that it falls into."""
+    """The session as it is read again: ids, and the summary by what it is."""
     messages = many() if messages is None else messages
-    made, _, originals, done, error = compacting(messages, given)
+    _, _, originals, done, error = compacting(messages, given)
     after = list(done.messages) if done else originals
-    zones = {n: name for name, group in made.stats(after).groups.items() for n in group}
-    order = [
-        message.get("id", zones[n]) for n, message in enumerate(after) if "id" in message or n in written(made, after)
-    ]
-    return {"order": order, "error": failure(error)}
+    named = [{"id": ZONE, **m} if done and m.get("content") == done.summary else m for m in after]
+    return {"order": [message["id"] for message in named if "id" in message], "error": failure(error)}
 
 
-def written(made: Any, messages: list[Any]) -> tuple[int, ...]:
-    """Positions of the summaries."""
-    return made.stats(messages).groups["summary"]
+(ZONE,) = [name for name in GROUPS if name.startswith("summary")]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import trimtab
@@ -14,11 +11,9 @@ from .presets import AGENTPG, MODEL
 from .table import op
 
 
-def database() -> sqlite3.Connection:
-    """A connection to an archive as it is made."""
-    place = Path(tempfile.mkdtemp(), "archive.db")
-    trimtab.Compactor(MODEL, archive=f"sqlite:///{place}").close()
-    return sqlite3.connect(place)
+def database(made: trimtab.Compactor) -> Any:
+    """The connection of an archive that lives in memory: the same SQL, and no disk to wait for."""
+    return made.archive._database._db
 
 
 def own(table: str) -> str:
@@ -28,12 +23,12 @@ def own(table: str) -> str:
 
 @op
 def schema_columns(table: str) -> list[str]:
-    return [row[1] for row in database().execute(f"PRAGMA table_info({own(table)})")]
+    return [row[1] for row in database(trimtab.Compactor(MODEL)).execute(f"PRAGMA table_info({own(table)})")]
 
 
 @op
 def schema_index(table: str) -> list[list[str]]:
-    db = database()
+    db = database(trimtab.Compactor(MODEL))
     made = "SELECT name FROM sqlite_master WHERE tbl_name = ? AND type = 'index' AND sql IS NOT NULL"
     names = [name for (name,) in db.execute(made, (own(table),))]
     found = [db.execute(f"PRAGMA index_xinfo({name})") for name in names]
@@ -50,13 +45,13 @@ def kept_events(archive: Any, events: list[Record], messages: list[Any]) -> None
 
 @op
 def delete_session(events: int = 1, archived: int = 1) -> dict[str, int]:
-    place = Path(tempfile.mkdtemp(), "archive.db")
-    made = trimtab.Compactor(MODEL, archive=f"sqlite:///{place}", session=MODEL)
+    made = trimtab.Compactor(MODEL, session=MODEL)
     records = [Record(f"ref{n}", AGENTPG.strategy, False, False, "{}") for n in range(events)]
+    made.pin(MODEL)  # so that there is a session, whatever it holds
     kept_events(made.archive, records, [{"role": "user", "content": str(n)} for n in range(archived)])
     made.archive.forget(MODEL)
-    made.close()
-    left = {table: next(sqlite3.connect(place).execute(f"SELECT count(*) FROM {table}")) for table in TABLES}
+    db = database(made)
+    left = {table: next(iter(db.execute(f"SELECT count(*) FROM {table}"))) for table in TABLES}
     return {f"{name}_left": count for (name, (count,)) in zip(("events", "archived"), left.values(), strict=True)}
 
 

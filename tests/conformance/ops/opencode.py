@@ -9,7 +9,7 @@ import trimtab
 from trimtab import queue
 from trimtab.formats import opencode
 
-from .outside import Stub
+from .outside import Stub, Told
 from .presets import MODEL, OPENCODE
 from .shapes import stored, told
 from .table import OPS, op
@@ -23,8 +23,10 @@ def filter_compacted(messages: list[dict[str, Any]] | None = None) -> list[str]:
 OPS["filter_compacted_seed004"] = filter_compacted
 
 
-def opened(messages: Any, policy: Any, llm: Any = None) -> queue.Queue:
-    made = trimtab.Compactor("gpt-4o", provider="openai_chat", policy=policy, summarizer=Stub(llm).writer)
+def opened(messages: Any, policy: Any, llm: Any = None, told: Any = ()) -> queue.Queue:
+    made = trimtab.Compactor(
+        "gpt-4o", provider="openai_chat", policy=policy, summarizer=Stub(llm).writer, listeners=told
+    )
     return queue.Queue(made, [stored(message) for message in messages or ()])
 
 
@@ -87,7 +89,8 @@ def process_compaction(
     messages: list[dict[str, Any]] | None = None, auto: bool = True, llm: Any = None, **given: Any
 ) -> dict[str, Any]:
     """The marker is the case's own where it has one."""
-    held = opened(messages, OPENCODE, llm)
+    heard = Told()
+    held = opened(messages, OPENCODE, llm, [heard.events.append])
     before = {message["info"].get("id") for message in held.messages}
     error, done = None, None
     if held.pending() is None:
@@ -100,6 +103,7 @@ def process_compaction(
     said = [part for message in new for part in message["parts"] if part.get("synthetic")]
     return {
         "messages": [told(message) for message in held.messages],
+        "events": heard.order,
         "synthetic_user_texts": [part["text"] for part in said],
         "summary": done.summary if done else None,
         "filtered_ids": [message["info"].get("id") for message in held.visible()],

@@ -51,7 +51,7 @@ def ensure_fits_budget_then_submit(
         "events": events,
         "event": next(iter(events), {}),
         "texts": [message.get("text") for message in back],
-        "assistant_texts": [message.get("text") for message in back if message["role"] in ROLES[True:]],
+        "assistant_texts": [message.get("text") for message in back if message.get("role") in ROLES[True:]],
         "reply": reply,
         "orphans": unpaired(ledger(list(fitted.messages), SVEN)),
         "requests": [{"tools": list(ask.request().tools)} for ask in stub.asks],
@@ -76,7 +76,7 @@ def emergency_compact(messages: list[dict[str, Any]], keep_n: int, system: str |
         "messages": back,
         "preserved": form.kept(done.messages),
         "returned": len(messages),
-        "non_system_count": len([message for message in back if message["role"] not in FRONT]),
+        "non_system_count": len([message for message in back if message.get("role") not in FRONT]),
         "orphans": unpaired(ledger(list(done.messages), SVEN)),
         "texts": [message.get("text") for message in back],
     }
@@ -164,7 +164,7 @@ def agent_turn(submit: str | None = None, usage: Mapping[str, Any] | None = None
     made = sven({}, Stub(), Told())
     made.fit([{"role": "user", "content": submit or ""}])
     made.record(usage or {"input": False})
-    return {"calibration_factor": made._gate.factor, "usage_event": usage}
+    return {"calibration_factor": made._conversation.gate.factor, "usage_event": usage}
 
 
 @op
@@ -188,7 +188,7 @@ class Agent:
 
     def gate(self, when: Any) -> None:
         self.messages = list(self.cm.fit(self.messages, when=when).messages)
-        self.order.append(f"gate({self.cm._gate.turn})")
+        self.order.append(f"gate({self.cm._conversation.gate.turn})")
 
     def push(self, role: str, text: str) -> None:
         self.messages.append({"role": role, "content": text})

@@ -47,7 +47,7 @@ def split_point_custom_estimator(
     return replace(SPEC09.keep, keepers=(Tokens(preserve_budget),)).boundary(Draft(counted))
 
 
-WHOLE = {"per": True}
+WHOLE = {"per": 1}
 UNITS = {
     "char": {"unit": "chars", **WHOLE},
     "chars": {"unit": "chars", **WHOLE},
