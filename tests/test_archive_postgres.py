@@ -14,7 +14,7 @@ import pytest
 import trimtab
 from archives import commit, record, said
 from transcripts import transcript
-from trimtab.archive import SqlArchive, open_archive
+from trimtab.archive import SqlArchive, Stored, _write, open_archive
 from trimtab.archive._async import AsyncArchive
 from trimtab.archive._json import dumped
 from trimtab.archive._migrate import migrations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from postgres import Server
+    from trimtab.archive._sql import Steps
 
 MODEL = "claude-sonnet-4-5"
 
@@ -155,6 +156,29 @@ def test_a_schema_of_the_version_before_is_brought_along_and_searched(postgres: 
 def _stored(message: dict) -> tuple[str, str]:
     (text,), (digest,) = dumped([message])
     return digest, text
+
+
+def test_a_message_that_is_forgotten_while_it_is_stored_again_is_stored_anew(archive: PostgresArchive) -> None:
+    messages, tries = [said("of both"), said("new")], []
+    commit(archive, "r1", messages[:1], session="other")
+
+    def overtaken() -> Steps[Stored]:
+        steps = _write.store(*dumped(messages), "s", archive._now(), archive._database.dialect)
+        tries.append(steps)
+        rows = None
+        while True:
+            try:
+                statement = next(steps) if rows is None else steps.send(rows)
+            except StopIteration as done:
+                return done.value
+            if len(tries) == 1 and "INTO message_archive" in str(statement):
+                archive.forget("other")
+            rows = yield statement
+
+    archive.commit(archive._database.run(overtaken), record("r2"))
+    assert len(tries) == 2
+    assert archive.load("r2") == messages
+    assert archive.verify() == []
 
 
 def test_an_address_opens_the_archive_and_hides_its_password(postgres: Server) -> None:

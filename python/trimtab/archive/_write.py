@@ -30,12 +30,13 @@ def store(texts: Sequence[str], digests: Sequence[str], session: str, now: str, 
     if new := {digest: text for digest, text in bodies.items() if digest not in ids}:
         ids |= yield from _keep(new, dialect)
     [(first,)] = yield dialect.first, ()
+    # PostgreSQL may have forgotten a message since it was looked up: the insert fails then, and all is run again.
     yield (
         (
             "INSERT INTO message_archive (session_id, original_message, archived_at)"  # noqa: S608 - words of ours
             f" SELECT ?, CAST(part.value AS BIGINT), ? FROM {dialect.parts} ORDER BY part.key"
         ),
-        (session, now, json.dumps([ids[digest] for digest in digests])),
+        (session, now, json.dumps([ids.get(digest) for digest in digests])),
     )
     [(last,)] = yield dialect.last, ()
     return Stored(session, version, tuple(digests), first, last)

@@ -26,6 +26,9 @@ TRIES = 4
 """Times that a transaction is run before its failure is told: a connection that was lost in the middle, or two
 transactions that waited for each other. An operation that was committed and not acknowledged finds itself done."""
 
+PASSING = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.IntegrityError)
+"""What another try may mend: a lost connection, a deadlock, a message that was forgotten since it was looked up."""
+
 PATIENCE = 30.0
 """Seconds that a transaction waits for a connection, or for another that holds its session."""
 
@@ -140,7 +143,7 @@ class PostgresDatabase:
             try:
                 with self._pool.connection() as connection, connection.transaction():
                     return _steps(connection, make())
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            except PASSING as error:
                 if not left:
                     raise self._failure(error) from error
                 time.sleep(_pause(left))
@@ -156,7 +159,7 @@ class PostgresDatabase:
                 pool = await self._apool()
                 async with pool.connection() as connection, connection.transaction():
                     return await _asteps(connection, make())
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            except PASSING as error:
                 if not left:
                     raise self._failure(error) from error
                 await asyncio.sleep(_pause(left))
