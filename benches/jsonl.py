@@ -1,8 +1,12 @@
-"""JSONL to a ledger, reading alone, beside ``orjson.loads`` a line; ``make bench-jsonl``.
+"""JSONL to a ledger beside ``orjson.loads`` a line, and to counts beside counting alone; ``make bench-jsonl``.
 
-Both on one thread, interleaved, CPU time. Ours checks the whole of each line, unescapes its texts and fills the
-columns of a ledger; counting is not in the figure. orjson makes objects, and no ledger. The shared sessions'
-messages where there are any, else generated ones; both are printed where both are there.
+Reading: both on one thread, interleaved, CPU time. Ours checks the whole of each line and fills the columns of a ledger
+that reading can fill; texts stay where they are until they are counted. orjson makes objects, and no ledger.
+
+End to end: CPU time of the bytes of a file to its messages' tokens, beside that of counting the very same texts, which
+are Python strings already. The content's memo is of no use to either: a counter has none for text.
+
+Generated messages, and the shared sessions' where they are there.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import orjson
 
 import trimtab
 from trimtab import _core
+from trimtab.formats import scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +73,38 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
+def texts(messages: list[dict]) -> list[str]:
+    """What a ledger counts of messages that hold text, calls and results alone."""
+    found = []
+    for message in messages:
+        content = message["content"]
+        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            if block["type"] == "tool_use":
+                written = json.dumps(block["input"], ensure_ascii=False, separators=(",", ":"))
+                found += [block["name"], written]
+            else:
+                found.append(block["text"] if block["type"] == "text" else block["content"])
+    return found
+
+
+def end_to_end(messages: list[dict], raw: bytes) -> None:
+    """Prints what reading costs beside the counting that it is for."""
+    print("\nend to end  MB of text   file to counts  texts to counts  ratio  spread     (MB/s of text)")
+    for name in ("o200k_base", "cl100k_base"):
+        counter, said, pairs = trimtab.Counter(name), texts(messages), []
+        ledger = scan(raw, counter=counter).ledger
+        total = sum(len(text.encode()) for text in said)
+        if (total, int(counter.count_many(said).sum())) != (int(ledger.bytes.sum()), int(ledger.tokens.sum())):
+            raise AssertionError("not the same texts")
+        for _ in range(ROUNDS):
+            whole = seconds(lambda counter=counter: scan(raw, counter=counter))
+            pairs.append((whole, seconds(lambda counter=counter, said=said: counter.count_many(said))))
+        ratios = sorted(alone / whole for whole, alone in pairs)
+        whole, alone = (total / 1e6 / statistics.median(times) for times in zip(*pairs, strict=True))
+        spread = f"{ratios[0]:.2f}-{ratios[-1]:.2f}"
+        print(f"{name:12} {total / 1e6:9.1f} {whole:16,.0f} {alone:16,.0f} {statistics.median(ratios):6.2f}  {spread}")
+
+
 def main() -> int:
     version = importlib.metadata.version("orjson")
     print(f"trimtab {trimtab.__version__}, orjson {version}, Python {platform.python_version()}; {ROUNDS} rounds")
@@ -89,6 +126,8 @@ def main() -> int:
             f"{name:10} {provider:17} {len(raw) / 1e6:5.1f} {len(raw) / len(lines):7,.0f} {ours:8,.0f} {theirs:7,.0f} "
             f"{statistics.median(ratios):6.2f} {ratios[0]:5.2f}-{ratios[-1]:4.2f}  {digest}"
         )
+    messages = made(40_000)
+    end_to_end(messages, "".join(f"{json.dumps(m, ensure_ascii=False)}\n" for m in messages).encode())
     return 0
 
 

@@ -8,7 +8,7 @@ mod walk;
 use std::borrow::Cow;
 
 use crate::error::Error;
-use crate::json::{Json, Tape};
+use crate::json::{Json, Said, Tape};
 use crate::ledger::{Builder, Ledger};
 use crate::shape::{self, Provider};
 use crate::text::{Counter, pool};
@@ -174,29 +174,28 @@ impl Reader {
             self.walk.place.pass(&held[..from]);
         }
         let bytes = whole(&held[from..], is_end);
-        let text = mended(bytes);
         if self.provider.is_none() {
-            self.provider = self.detect(&text, is_end);
+            self.provider = self.detect(&mended(bytes), is_end);
             if self.provider.is_none() && !is_end && held.len() < UNSURE {
                 return Ok(from);
             }
         }
         let provider = self.provider.unwrap_or(Provider::OpenAiChat);
-        let lines = if is_end { text.len() } else { memchr::memrchr(b'\n', text.as_bytes()).map_or(0, |n| n + 1) };
-        if self.walk.list.is_none() && lines > 0 && self.parallel(&text[..lines], provider)? {
+        let lines = if is_end { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |n| n + 1) };
+        if self.walk.list.is_none() && lines > 0 && self.parallel(&bytes[..lines], provider)? {
             self.walk.place.pass(&bytes[..lines]);
             return Ok(from + lines);
         }
-        Ok(from + self.in_order(&text, bytes, provider, is_end)?)
+        Ok(from + self.in_order(&mended(bytes), bytes, provider, is_end)?)
     }
 
     /// Reads lines of one message each, in parallel; false where one is not, and then nothing was read.
-    fn parallel(&mut self, text: &str, provider: Provider) -> Result<bool, Error> {
-        let pieces = pieces(text);
+    fn parallel(&mut self, bytes: &[u8], provider: Provider) -> Result<bool, Error> {
+        let pieces = pieces(bytes);
         let counter = self.counter;
-        let read = |piece: &&str| {
-            let mut builder = Builder::new(counter.prompt, 0);
-            read_lines(piece, provider, &mut builder).then(|| builder.finish(&counter))
+        let read = |piece: &&[u8]| {
+            let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, Builder::new(counter.prompt, 0));
+            read_lines(text, provider, &mut builder).then(|| builder.finish(&counter))
         };
         let found: Option<Vec<_>> =
             if pieces.len() < 2 { pieces.iter().map(read).collect() } else { pool::map(&pieces, 1, read) };
@@ -246,39 +245,39 @@ impl Reader {
     }
 }
 
-/// Messages and rows of a text with a message a line, read and not counted: what reading alone costs. `None` where a
-/// line is something else.
+/// Messages and rows of bytes with a message a line, read and not counted: what reading alone costs. `None` where a line
+/// is something else, or not UTF-8.
 #[must_use]
-pub fn survey(text: &str, provider: Provider) -> Option<(usize, usize)> {
-    pieces(text).into_iter().try_fold((0, 0), |(messages, rows), piece| {
-        let mut builder = Builder::default();
-        read_lines(piece, provider, &mut builder).then(|| (messages + builder.messages(), rows + builder.rows()))
+pub fn survey(bytes: &[u8], provider: Provider) -> Option<(usize, usize)> {
+    pieces(bytes).into_iter().try_fold((0, 0), |(messages, rows), piece| {
+        let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, Builder::default());
+        read_lines(text, provider, &mut builder).then(|| (messages + builder.messages(), rows + builder.rows()))
     })
 }
 
-/// Reads each line as one message; false at the first that is none.
-fn read_lines<'a>(text: &'a str, provider: Provider, builder: &mut Builder<Cow<'a, str>>) -> bool {
-    let (mut tape, mut at) = (Tape::default(), 0);
-    while at < text.len() {
-        let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |n| at + n);
-        let line = &text[at..end];
-        at = end + 1;
-        if line.bytes().all(is_blank) {
-            continue;
+/// Reads each line as one message; false at the first that is none. A value may go on in the next line.
+fn read_lines<'a>(text: &'a str, provider: Provider, builder: &mut Builder<Said<'a>>) -> bool {
+    let (mut tape, bytes, mut at) = (Tape::default(), text.as_bytes(), 0);
+    loop {
+        at += bytes[at..].iter().take_while(|&&b| is_blank(b) || b == b'\n').count();
+        if at == bytes.len() {
+            return true;
         }
-        let is_one = tape.parse(line, 0).is_ok_and(|end| line[end..].bytes().all(is_blank)) && tape.is_map();
-        if !is_one || provider.read(&Json::new(&tape, line), builder).is_err() {
+        let Ok(end) = tape.parse(text, at) else { return false };
+        let rest = bytes[end..].iter().take_while(|&&b| is_blank(b)).count();
+        let is_one = tape.is_map() && matches!(bytes.get(end + rest), None | Some(b'\n'));
+        if !is_one || provider.read(&Json::new(&tape, text), builder).is_err() {
             return false;
         }
+        at = end + rest;
     }
-    true
 }
 
-/// The text in pieces of about the size of a task, cut at the ends of lines.
-fn pieces(text: &str) -> Vec<&str> {
-    let (mut pieces, mut rest) = (Vec::with_capacity(text.len() / PIECE + 1), text);
+/// The bytes in pieces of about the size of a task, cut at the ends of lines.
+fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
+    let (mut pieces, mut rest) = (Vec::with_capacity(bytes.len() / PIECE + 1), bytes);
     while rest.len() > PIECE {
-        let end = memchr::memchr(b'\n', &rest.as_bytes()[PIECE..]).map_or(rest.len(), |n| PIECE + n + 1);
+        let end = memchr::memchr(b'\n', &rest[PIECE..]).map_or(rest.len(), |n| PIECE + n + 1);
         let (piece, others) = rest.split_at(end);
         pieces.push(piece);
         rest = others;
@@ -300,6 +299,9 @@ fn whole(bytes: &[u8], is_end: bool) -> &[u8] {
 /// The bytes as text of the same length: a surrogate, which Python lets pass, is U+FFFD, and a line that is not UTF-8
 /// is blotted out with NULs, which no JSON has.
 fn mended(bytes: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+        return Cow::Borrowed(text);
+    }
     let mut fault = match std::str::from_utf8(bytes) {
         Ok(text) => return Cow::Borrowed(text),
         Err(error) => error.valid_up_to(),

@@ -57,7 +57,7 @@ macro_rules! keys {
 
             /// The key as it stands in JSON.
             #[must_use]
-            pub fn text(self) -> &'static str {
+            pub const fn text(self) -> &'static str {
                 match self { $(Key::$name => $text),* }
             }
         }
@@ -119,6 +119,11 @@ pub trait Node: Clone {
 
     /// A null, bool or number as JSON writes it; empty for any other shape.
     fn literal(&self) -> String;
+
+    /// What [`write_json`] makes of a map, where the view can leave that to whoever asks for the text.
+    fn json(&self) -> Option<Self::Text> {
+        None
+    }
 
     /// Whether the value is `true`.
     fn is_true(&self) -> bool {

@@ -59,17 +59,15 @@ fn finished() -> Error {
     Error::Argument("the reader is finished; begin another".to_owned())
 }
 
-/// Messages and rows of text with a message a line, read and not counted; None where a line is something else.
+/// Messages and rows of text with a message a line, read and not counted; None where a line is something else, or not
+/// UTF-8.
 ///
 /// Raises:
-///     ValueError: it is not UTF-8, or the provider is unknown.
+///     ValueError: the provider is unknown.
 #[pyfunction]
 #[pyo3(signature = (lines, *, provider))]
 pub fn survey(py: Python<'_>, lines: &Bound<'_, PyBytes>, provider: &str) -> PyResult<Option<(usize, usize)>> {
     let provider = Provider::named(provider).map_err(to_py)?;
     let bytes = lines.as_bytes();
-    released(py, || {
-        let text = std::str::from_utf8(bytes).map_err(|error| Error::Argument(error.to_string()))?;
-        Ok(jsonl::survey(text, provider))
-    })
+    released(py, || Ok(jsonl::survey(bytes, provider)))
 }

@@ -5,8 +5,10 @@
 //! by the time it is counted.
 
 pub mod canon;
+mod names;
 mod number;
 pub mod parse;
+mod said;
 mod unescape;
 
 use std::borrow::Cow;
@@ -14,9 +16,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
 
 use crate::error::Error;
-use crate::node::{Key, Node, Shape};
+use crate::node::{Key, MAX_DEPTH, Node, Shape};
 use parse::{Entry, Kind};
 pub use parse::{Fault, Tape};
+pub use said::Said;
 
 /// From so many entries on, equal keys are found by a table; below, each is compared with those behind it.
 const MANY: usize = 32;
@@ -24,7 +27,7 @@ const MANY: usize = 32;
 /// A value in a parsed text.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<'t, 'a> {
-    tape: &'t [Entry],
+    tape: &'t Tape,
     text: &'a str,
     at: usize,
 }
@@ -41,16 +44,17 @@ impl<'t, 'a> Json<'t, 'a> {
     /// let (text, mut tape) = (r#"{"text": "old", "text": "caf\u00e9"}"#, Tape::default());
     /// assert_eq!(tape.parse(text, 0), Ok(text.len()));
     /// let value = Json::new(&tape, text);
-    /// assert_eq!(value.get(Key::Text)?.expect("it is there").text()?.as_deref(), Some("café"));
+    /// let said = value.get(Key::Text)?.expect("it is there").text()?;
+    /// assert_eq!(said.as_ref().map(AsRef::as_ref), Some("café"));
     /// # Ok::<(), trimtab_core::error::Error>(())
     /// ```
     #[must_use]
     pub fn new(tape: &'t Tape, text: &'a str) -> Self {
-        Self { tape: &tape.entries, text, at: 0 }
+        Self { tape, text, at: 0 }
     }
 
     fn entry(&self) -> Entry {
-        self.tape[self.at]
+        self.tape.entries[self.at]
     }
 
     fn raw(&self) -> &'a str {
@@ -62,21 +66,13 @@ impl<'t, 'a> Json<'t, 'a> {
         Self { at, ..*self }
     }
 
-    /// The position behind the value.
-    fn behind(&self) -> usize {
-        match self.entry().kind {
-            Kind::List | Kind::Map => self.entry().end as usize,
-            _ => self.at + 1,
-        }
-    }
-
     /// The values inside a list or a map: of a map, keys and values in turn.
     fn inner(&self) -> impl Iterator<Item = Self> {
-        let (outer, mut next) = (*self, self.at + 1);
+        let (outer, stop, mut next) = (*self, self.entry().next as usize, self.at + 1);
         std::iter::from_fn(move || {
-            (next < outer.behind()).then(|| {
+            (next < stop).then(|| {
                 let found = outer.at(next);
-                next = found.behind();
+                next = found.entry().next as usize;
                 found
             })
         })
@@ -98,6 +94,18 @@ impl<'t, 'a> Json<'t, 'a> {
             Kind::Escaped => Cow::Owned(unescape::text(self.raw())),
             _ => Cow::Borrowed(self.raw()),
         }
+    }
+
+    /// The last value under `key` in a map whose last entry is before `stop`.
+    fn named(&self, key: Key, stop: usize) -> Option<Self> {
+        let (mut found, mut at) = (None, self.at + 1);
+        while let Some([name, value, ..]) = self.tape.entries.get(at..stop) {
+            if name.name == key as u8 || (name.kind == Kind::Escaped && self.at(at).string() == key.text()) {
+                found = Some(at + 1);
+            }
+            at = value.next as usize;
+        }
+        found.map(|at| self.at(at))
     }
 
     /// Whether two keys are one: lone surrogates differ, though both are counted as U+FFFD.
@@ -136,7 +144,7 @@ impl<'t, 'a> Json<'t, 'a> {
 }
 
 impl<'a> Node for Json<'_, 'a> {
-    type Text = Cow<'a, str>;
+    type Text = Said<'a>;
 
     fn shape(&self) -> Shape {
         match self.entry().kind {
@@ -149,19 +157,24 @@ impl<'a> Node for Json<'_, 'a> {
         }
     }
 
+    #[inline]
     fn get(&self, key: Key) -> Result<Option<Self>, Error> {
-        if !self.is_map() {
-            return Ok(None);
-        }
-        let is_named = |name: &Self| match name.entry().kind {
-            Kind::Plain => name.raw() == key.text(),
-            _ => name.string() == key.text(),
-        };
-        Ok(self.pairs().filter(|(name, _)| is_named(name)).last().map(|(_, value)| value))
+        let map = self.entry();
+        Ok(if map.names & names::bit(key as u8) == 0 { None } else { self.named(key, map.next as usize) })
     }
 
+    #[inline]
     fn text(&self) -> Result<Option<Self::Text>, Error> {
-        Ok((self.shape() == Shape::Text).then(|| self.string()))
+        Ok(match self.entry().kind {
+            Kind::Plain => Some(Said::plain(self.raw())),
+            Kind::Escaped => Some(Said::escaped(self.raw())),
+            _ => None,
+        })
+    }
+
+    fn json(&self) -> Option<Self::Text> {
+        // What is nested too deeply is refused now, not when it is counted.
+        (self.is_map() && self.tape.depth <= MAX_DEPTH).then(|| Said::written(self.raw()))
     }
 
     fn items(&self, visit: &mut dyn FnMut(Self) -> Result<(), Error>) -> Result<(), Error> {

@@ -152,6 +152,10 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     ///
     /// [`Error::Message`] if it cannot be written as JSON.
     pub fn json<N: Node<Text = T>>(&mut self, node: &N) -> Result<(), Error> {
+        if let Some(text) = node.json() {
+            self.text(text);
+            return Ok(());
+        }
         let mut out = String::new();
         let written = write_json(node, &mut out, None);
         self.written(written, out)
@@ -261,9 +265,6 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     }
 
     fn piece(&mut self, piece: Piece<T>) {
-        if let Some(payload) = self.ledger.payload.last_mut() {
-            *payload += piece.as_ref().len() as u64;
-        }
         self.pieces.push(piece);
         if let Some(span) = self.spans.last_mut() {
             span.end = self.pieces.len();
@@ -300,6 +301,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
             texts.clear();
             for (n, piece) in measured[span.clone()].iter().enumerate() {
                 size += piece.size;
+                ledger.payload[ledger.owner[row] as usize] += piece.length as u64;
                 if let Some(digest) = piece.digest {
                     texts.extend(digest);
                     traits = joined(traits, piece.traits, n == 0);
@@ -410,19 +412,19 @@ impl<T: AsRef<str>> AsRef<str> for Item<'_, T> {
 impl<T: AsRef<str>> Item<'_, T> {
     fn measured(&self, counter: &Counter) -> Measured {
         let text = self.as_ref();
-        let digest = super::digest(text.as_bytes());
+        let (digest, length) = (super::digest(text.as_bytes()), text.len());
         match self.piece {
-            Piece::Data(_) => Measured { size: Size::default(), traits: traits(""), digest: Some(digest) },
+            Piece::Data(_) => Measured { size: Size::default(), traits: traits(""), digest: Some(digest), length },
             Piece::Sent(_) => {
                 let size = Size { tokens: counter.plain(text), ..Size::default() };
-                Measured { size, traits: traits(""), digest: None }
+                Measured { size, traits: traits(""), digest: None, length }
             }
             _ => {
                 let mut size = if self.counts { counter.size(text) } else { Size::of(text) };
                 if !self.before.is_empty() || !self.after.is_empty() {
                     size.tokens = counter.plain(&[self.before, text, self.after].concat());
                 }
-                Measured { size, traits: traits(text), digest: Some(digest) }
+                Measured { size, traits: traits(text), digest: Some(digest), length }
             }
         }
     }
@@ -433,6 +435,8 @@ struct Measured {
     size: Size,
     traits: u16,
     digest: Option<[u8; 16]>,
+    /// Bytes of it.
+    length: usize,
 }
 
 fn traits(text: &str) -> u16 {

@@ -52,7 +52,7 @@ pub fn read(row: u32, name: &str, arguments: &str, tape: &mut Tape) -> Option<Re
     }
     tape.parse(arguments, 0).ok()?;
     let (mut file, mut views, mut rest) = (None, !edits, String::new());
-    let seen = Json::new(tape, arguments).entries(&mut |key, value| match value.text()?.as_deref() {
+    let seen = Json::new(tape, arguments).entries(&mut |key, value| match value.text()?.as_ref().map(AsRef::as_ref) {
         Some(path) if file.is_none() && PATHS.contains(&key) && !path.is_empty() => {
             file = Some(digest(path.as_bytes()));
             Ok(())

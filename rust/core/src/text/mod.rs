@@ -18,7 +18,7 @@ mod load;
 mod merge;
 pub(crate) mod pool;
 pub mod prompt;
-mod simd;
+pub(crate) mod simd;
 mod split;
 mod tables;
 mod tally;

@@ -208,19 +208,42 @@ impl Ascii {
     }
 }
 
+/// How far a look at a JSON string went.
+#[derive(Clone, Copy, Debug)]
+pub struct Passed {
+    /// The byte that wants another look.
+    pub at: usize,
+    /// Whether there were escapes before it.
+    pub escapes: bool,
+}
+
+/// Goes over a JSON string from `at`, between two of its characters: up to its quote, a control character, or an escape
+/// of more than two bytes, or to where less than a window is left. None where the processor cannot.
+#[inline]
+pub fn pass(bytes: &[u8], at: usize) -> Option<Passed> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the feature that the function is compiled for was found on this processor.
+        return Some(unsafe { avx2::pass(bytes, at) });
+    }
+    let _ = (bytes, at);
+    None
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{
         __m256i, _mm256_and_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpeq_epi64, _mm256_loadu_si256,
         _mm256_min_epu8, _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_or_si256, _mm256_set_epi64x,
-        _mm256_set1_epi8, _mm256_sub_epi8,
+        _mm256_set1_epi8, _mm256_setr_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
+        _mm256_sub_epi8,
     };
 
     #[cfg(feature = "claude-vocab")]
     use super::{Asked, find_all_with};
     use super::{
-        Batch, CONTEXT, Key, Line, Pieces, ROOM, SHORTS, Scheme, Tables, WIDE, WITHOUT_COUNT, contraction, count_of,
-        look_up_with, merge,
+        Batch, CONTEXT, Key, Line, Passed, Pieces, ROOM, SHORTS, Scheme, Tables, WIDE, WITHOUT_COUNT, contraction,
+        count_of, look_up_with, merge,
     };
 
     /// The count of a piece, if `line` has it: its four entries compared at once.
@@ -482,6 +505,74 @@ mod avx2 {
             found += 1;
         }
         found
+    }
+
+    /// Escapes are told from what they escape by arithmetic on runs of backslashes, as all parsers of this kind do.
+    #[target_feature(enable = "avx2")]
+    pub fn pass(bytes: &[u8], mut at: usize) -> Passed {
+        const EVEN: u64 = 0x5555_5555_5555_5555;
+        let mut escapes = false;
+        while let Some(window) = bytes.get(at..).and_then(|rest| rest.first_chunk::<WIDE>()) {
+            let place: *const __m256i = window.as_ptr().cast();
+            // SAFETY: a window is 64 bytes long: two unaligned reads of 32.
+            let (low, high) = unsafe { (_mm256_loadu_si256(place), _mm256_loadu_si256(place.add(1))) };
+            let slashes = equal(low, high, b'\\');
+            let mut stops = equal(low, high, b'"');
+            let mut step = WIDE;
+            if slashes != 0 {
+                let behind = slashes << 1;
+                let odd = slashes & !EVEN & !behind;
+                let second = (EVEN ^ odd.wrapping_add(slashes) << 1) & behind;
+                stops = stops & !second | (second & !simple(low, high)) >> 1;
+                // One whose other half is out of sight begins the next window.
+                step -= ((slashes & !second) >> (WIDE - 1)) as usize;
+            }
+            stops |= u64::from(control(low)) | u64::from(control(high)) << 32;
+            if stops != 0 {
+                let place = stops.trailing_zeros();
+                return Passed { at: at + place as usize, escapes: escapes || slashes & ((1 << place) - 1) != 0 };
+            }
+            escapes |= slashes != 0;
+            at += step;
+        }
+        Passed { at, escapes }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn equal(low: __m256i, high: __m256i, byte: u8) -> u64 {
+        let byte = _mm256_set1_epi8(byte.cast_signed());
+        let (low, high) = (_mm256_cmpeq_epi8(low, byte), _mm256_cmpeq_epi8(high, byte));
+        u64::from(_mm256_movemask_epi8(low).cast_unsigned())
+            | u64::from(_mm256_movemask_epi8(high).cast_unsigned()) << 32
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn control(half: __m256i) -> u32 {
+        _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(half, _mm256_set1_epi8(0x1f)), half)).cast_unsigned()
+    }
+
+    /// The bytes that make an escape of two with a backslash, and need nothing more: `"`, `\`, `/`, b, f, n, r, t.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn simple(low: __m256i, high: __m256i) -> u64 {
+        u64::from(simple_half(low)) | u64::from(simple_half(high)) << 32
+    }
+
+    /// A byte is one of them if its halves have a bit in common in two tables.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn simple_half(half: __m256i) -> u32 {
+        let last = _mm256_setr_epi8(
+            0, 0, 13, 0, 8, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1, 0, 0, 13, 0, 8, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1,
+        );
+        let first = _mm256_setr_epi8(
+            0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0,
+        );
+        let fours = _mm256_and_si256(_mm256_srli_epi16::<4>(half), _mm256_set1_epi8(15));
+        let common = _mm256_and_si256(_mm256_shuffle_epi8(last, half), _mm256_shuffle_epi8(first, fours));
+        !_mm256_movemask_epi8(_mm256_cmpeq_epi8(common, _mm256_setzero_si256())).cast_unsigned()
     }
 
     /// A window that begins before the text or ends behind it.
