@@ -119,6 +119,7 @@ def test_the_whole_session_has_the_summary_where_it_was_made():
     found = session(*COMPACTED, whole=True)
     assert [m["content"] for m in found.messages[:3]] == ["<date/> go", "one", "<date/> meanwhile"]
     assert "short" in found.messages[3]["content"]
+    assert found.compactions == [3]
 
 
 def test_a_compaction_that_failed_replaces_nothing():

@@ -121,6 +121,7 @@ def test_a_compression_replaces_the_messages():
 def test_the_whole_session_keeps_what_a_compression_replaced():
     found = log(*COMPRESSED, whole=True)
     assert words(found) == ["go", "I look", "A", "B", "on", "short", "two"]
+    assert found.compactions == [5]
     assert found.usage == [Charged(1, 100, 7)]
 
 
@@ -131,6 +132,7 @@ def test_results_that_were_masked_are_there_in_the_whole_session():
     assert log(*lines).usage == [Charged(4, 60, 7)]
     assert words(log(*lines, whole=True)) == ["go", "I look", "A", "B", "done"]
     assert log(*lines, whole=True).usage == [Charged(1, 100, 7)]
+    assert log(*lines, whole=True).compactions == []
 
 
 def test_results_of_a_turn_of_their_own_are_matched_by_id_or_by_name():

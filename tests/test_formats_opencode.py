@@ -114,6 +114,7 @@ def test_the_whole_session_is_in_the_order_of_the_file():
     found = session(*COMPACTED, whole=True)
     assert [w for w in words(found) if len(w) < 9] == ["go", "one", "on", "two", "short", "further", "three"]
     assert found.usage == [Charged(1, 100, 2), Charged(3, 120, 2)]
+    assert [words(found)[at] for at in found.compactions] == ["short"]
 
 
 def test_a_compaction_without_its_summary_replaces_nothing():

@@ -130,6 +130,7 @@ def test_the_whole_session_keeps_what_was_condensed():
     found = session(*CONDENSED, whole=True)
     assert [ref for role, ref in told(found) if role == "tool"] == ["a", "b", "c"]
     assert "short" in found.messages[6]["content"]
+    assert found.compactions == [6]
     assert found.usage == [Charged(2, 40, 9), Charged(4, 60, 9)]
 
 

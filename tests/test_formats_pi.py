@@ -116,6 +116,7 @@ def test_the_whole_session_has_the_summary_where_it_was_made():
     found = session(*COMPACTED, whole=True)
     assert [w for w in words(found) if len(w) < 9] == ["go", "one", "on", "two", "further", "three"]
     assert "short" in words(found)[4]
+    assert found.compactions == [4]
     assert found.usage == [Charged(1, 100, 5), Charged(3, 120, 5)]
 
 

@@ -100,6 +100,8 @@ class Transcript:
         skipped: lines that could not be read.
         repaired: changes made so that a provider accepts the list.
         lines: number of lines, or list entries, that hold something; a value that spans lines counts once.
+        compactions: with ``whole``, where the session was compacted, oldest first: ``messages[:n]`` is what the model
+            no longer saw as it stands, ``messages[n]`` what came in its place, where the file has that as a message.
     """
 
     messages: list[dict[str, Any]]
@@ -112,6 +114,7 @@ class Transcript:
     skipped: list[Skipped] = field(default_factory=list)
     repaired: list[Repaired] = field(default_factory=list)
     lines: int = 0
+    compactions: list[int] = field(default_factory=list)
 
 
 def text_of(content: object) -> str:

@@ -58,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
                 "tokens": ledger.total,
                 "kinds": kinds,
                 "beside": fixed,
+                "compactions": found.compactions,
                 "counter": counter.explain(),
                 "window": budget.window,
                 "trigger": budget.trigger,
@@ -69,6 +70,9 @@ def run(options: argparse.Namespace) -> int:
     state = "over" if ledger.total > budget.trigger else "below"
     used = 100 * (ledger.total + fixed) / budget.window
     say(f"  {model}: window {budget.window:,}, used {used:.1f} %, {state} the trigger of {budget.trigger:,}")
+    if found.compactions:
+        places = ", ".join(f"{at:,}" for at in found.compactions)
+        say(f"  compacted {len(found.compactions):,} times, before the messages {places}")
     if found.usage:
         beyond = unseen(found, counter)
         say(f"  the last recorded call was charged {found.usage[-1].prompt:,} tokens")

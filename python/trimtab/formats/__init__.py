@@ -75,8 +75,8 @@ def read(
     Args:
         source: a path, or the file's bytes.
         format: one of `FORMATS`; None finds it from the content.
-        whole: everything from the session's start; otherwise only from the last compaction on, which is what the
-            model still sees.
+        whole: everything from the session's start, with ``compactions`` where it was compacted; otherwise only from the
+            last compaction on, which is what the model still sees.
         repair: False leaves what a provider would refuse as the file has it.
 
     Raises:
@@ -153,4 +153,12 @@ def _closed(draft: Transcript, skipped: list[Skipped], seen: int) -> Transcript:
     if not closed.messages:
         raise MessageError("no messages in it", hint="nothing but blank text and results without calls")
     usage = [Charged(closed.where[charged.before], charged.prompt, charged.output) for charged in draft.usage]
-    return replace(draft, messages=closed.messages, usage=usage, skipped=skipped, repaired=closed.repaired, lines=seen)
+    return replace(
+        draft,
+        messages=closed.messages,
+        usage=usage,
+        compactions=[closed.where[at] for at in draft.compactions],
+        skipped=skipped,
+        repaired=closed.repaired,
+        lines=seen,
+    )

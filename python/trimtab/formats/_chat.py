@@ -28,6 +28,7 @@ class Chat:
         skipped: what could not be read.
         model: the model that spoke last.
         is_prompt: the messages are what a call would send; not so with compacted ones among them.
+        compactions: where what a compaction replaced ends, where it stays.
         pictures: of the results at the end: a tool message takes text only, and nothing may stand between results.
     """
 
@@ -37,6 +38,7 @@ class Chat:
     skipped: list[Skipped] = field(default_factory=list)
     model: str | None = None
     is_prompt: bool = True
+    compactions: list[int] = field(default_factory=list)
     pictures: list[dict[str, Any]] = field(default_factory=list)
 
     def say(self, role: str, content: str | Sequence[dict[str, Any]]) -> None:
@@ -83,7 +85,7 @@ class Chat:
 
         With `whole` all stays, and behind it comes what is new.
         """
-        self._show()
+        self.mark()
         if self.whole:
             known = {id(message) for message in self.messages}
             self.messages += [message for message in head if id(message) not in known]
@@ -91,6 +93,12 @@ class Chat:
         else:
             self.messages = [*head, *tail]
             self.usage = []
+
+    def mark(self) -> None:
+        """Notes that a compaction replaced what was said so far, where that stays."""
+        self._show()
+        if self.whole:
+            self.compactions.append(len(self.messages))
 
     def skip(self, record: Record, what: str) -> None:
         """Names a part of a record that could not be read."""
@@ -108,6 +116,7 @@ class Chat:
             tools=tools if isinstance(tools, list) and tools else None,
             usage=self.usage,
             skipped=self.skipped,
+            compactions=self.compactions,
         )
 
     def _show(self) -> None:

@@ -7,7 +7,7 @@ Not in the file, and so not here: the system prompt, the tools, and what attachm
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .._messages import Charged, Transcript
@@ -36,8 +36,8 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
         for line in tree.sent:
             if line.role == role and line.key not in prompt.keys:
                 prompt.add_sibling(line)
-    messages, usage, model = prompt.messages(tree)
-    return Transcript(messages, "anthropic", "claude_code", model=model, usage=usage, skipped=skipped)
+    found = prompt.transcript(tree)
+    return replace(found, skipped=skipped, compactions=found.compactions if whole else [])
 
 
 @dataclass(slots=True)
@@ -113,19 +113,21 @@ class _Prompt:
         compactions, content = self.stamps.setdefault(stamp, (self.compactions, line.content))
         return compactions < self.compactions and content == line.content
 
-    def messages(self, tree: Tree) -> tuple[list[dict[str, Any]], list[Charged], str | None]:
-        """The messages, what their calls were charged, and the model that spoke last.
+    def transcript(self, tree: Tree) -> Transcript:
+        """The messages, what their calls were charged, the model that spoke last, and where summaries stand.
 
         A call counts where its prompt was what stands before it in the list: not behind a summary that still has what
         it summarizes before it, and not if it was made before the summary that the list begins with.
         """
         messages: list[dict[str, Any]] = []
         usage: list[Charged] = []
+        compactions: list[int] = []
         model, since, is_prompt = None, -1, True
         for line in self.order:
             if line.role == "user":
                 if line.is_summary:
                     since, is_prompt = line.at, not messages
+                    compactions.append(len(messages))
                 messages.append({"role": "user", "content": line.content})
                 continue
             parts = sorted(self.parts[line.response], key=lambda part: part.at)
@@ -136,7 +138,7 @@ class _Prompt:
             messages.append({"role": "assistant", "content": _joined(parts)})
             if results := sorted(self.results.get(line.response, ()), key=lambda part: part.at):
                 messages.append({"role": "user", "content": _results_first(_joined(results), len(results))})
-        return messages, usage, model
+        return Transcript(messages, "anthropic", "claude_code", model=model, usage=usage, compactions=compactions)
 
 
 def _joined(parts: Iterable[Line]) -> Any:

@@ -45,6 +45,7 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
         system=rollout.system,
         usage=rollout.usage,
         skipped=skipped,
+        compactions=rollout.compactions,
     )
 
 
@@ -57,6 +58,7 @@ class _Rollout:
         mark: number of items when the last call was charged; the next response begins behind it.
         is_prompt: the items are what a call would send; not so with compacted ones among them.
         total: the session's running total, to tell a new charge from one that is only shown again.
+        compactions: numbers of items that a compaction replaced, where they stay.
     """
 
     whole: bool
@@ -67,6 +69,7 @@ class _Rollout:
     mark: int = 0
     is_prompt: bool = True
     total: Any = None
+    compactions: list[int] = field(default_factory=list)
 
     def add(self, kind: Any, payload: dict[str, Any]) -> None:
         """Takes a line's payload."""
@@ -98,6 +101,7 @@ class _Rollout:
         if self.whole:
             known = {_identity(item) for item in self.items}
             self.is_prompt = self.is_prompt and not known
+            self.compactions.append(len(self.items))
             fresh = [*self.items, *(item for item in fresh if _identity(item) not in known)]
         else:
             self.usage = []
@@ -141,6 +145,7 @@ class _Rollout:
         if isinstance(turns, int) and turns > 0 and starts:
             del self.items[starts[max(0, len(starts) - turns)] :]
             self.usage = [charged for charged in self.usage if charged.before <= len(self.items)]
+            self.compactions = [at for at in self.compactions if at <= len(self.items)]
             self.mark = len(self.items)
 
 

@@ -40,6 +40,8 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
     session = _Session(chat, log.replaced)
     for ref, message in log.messages.items():
         session.add(ref, message)
+        if ref in log.ends:
+            chat.mark()
     return chat.transcript("gemini_cli")
 
 
@@ -52,11 +54,13 @@ class _Log:
         messages: those of the session, in order.
         replaced: ids of the messages that were there at the last change: with `whole`, no later prompt is the
             beginning of the list; otherwise, those that were kept were charged for others before them.
+        ends: ids of the messages that were the last ones when others took their place.
     """
 
     whole: bool
     messages: dict[str, dict[str, Any]] = field(default_factory=dict)
     replaced: set[str] = field(default_factory=set)
+    ends: set[str] = field(default_factory=set)
 
     def add(self, value: dict[str, Any]) -> bool:
         """Takes an object or line; False if it is none of a session."""
@@ -87,6 +91,8 @@ class _Log:
         stays = {key for key in before if before[key].get("content") == self.messages.get(key, {}).get("content")}
         if before.keys() != stays:
             self.replaced = set(before)
+        if not before.keys() <= self.messages.keys():
+            self.ends.add([*before][-1])
         if self.whole:
             new = {key: before.get(key, message) for key, message in self.messages.items()}
             self.messages = new if before.keys() <= new.keys() else before | new

@@ -60,6 +60,8 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
     session = _Session(chat, *_pruning(messages))
     for message, is_prompt in _visible(_kept(messages, revert), whole=whole):
         chat.is_prompt = is_prompt
+        if is_summary(message):
+            chat.mark()
         session.add(message)
     return chat.transcript("opencode")
 
