@@ -74,6 +74,10 @@ sdks: .venv/dev ## releases of the summarizers' clients, each through the matrix
 claude-rates: .venv/dev ## the estimate that stands in for Claude's vocabularies: its errors by repository
 	@$(BIN)/python rust/core/data/claude_rates.py $(ARGS)
 
+.PHONY: bench-pairs
+bench-pairs: .venv/dev ## counts beside what was charged for recorded texts, by kind of content
+	@$(BIN)/python benches/pairs.py
+
 bench-claude: .venv/dev ## Claude's encodings beside ctok: MB/s, ratios, differences
 	@$(BIN)/python benches/claude.py $(ARGS)
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import checker  # noqa: E402 - beside the tests, not in the package
 import trimtab  # noqa: E402
-from trimtab._counter import scan, unseen  # noqa: E402
+from trimtab._counter import scan  # noqa: E402
 from trimtab._plan import Drop, Prune, Summarize, Truncate  # noqa: E402
 from trimtab.cli._files import to_text  # noqa: E402
 
@@ -125,6 +125,12 @@ def table(rows: list[Row]) -> None:
             f"{row.name[-46:]:46} {row.messages:5} {row.before:8,} {row.after:8,} {row.landing:5.2f} "
             f"{cells} {1000 * row.seconds:5.0f}{note}{fault}"
         )
+
+
+def unseen(transcript: trimtab.Transcript, counter: trimtab.Counter) -> int:
+    """What the first recorded call was charged beyond the messages of its prompt: system text, tools, reminders."""
+    first = transcript.usage[0]
+    return max(first.prompt - scan(transcript.messages[: first.before], counter, transcript.provider).total, 0)
 
 
 def charged(found: list[tuple[str, trimtab.Transcript]]) -> list[float]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ._messages import Message, Provider, Transcript
+    from ._messages import Message, Provider
     from ._prompts import Prompt
 
 
@@ -176,18 +176,6 @@ def _ledger(messages: Sequence[Message], counter: _core.Counter, provider: str |
         return _core.Ledger.of(messages, counter=counter, provider=provider)
     except ValueError as error:
         raise message_error(error) from None
-
-
-def unseen(transcript: Transcript, counter: Counter) -> int:
-    """Tokens of what a session file does not hold: system text, tool definitions, reminders.
-
-    What the first recorded call was charged beyond the messages of its prompt; 0 where no call is recorded.
-    """
-    if not transcript.usage:
-        return 0
-    first = transcript.usage[0]
-    messages: int = scan(transcript.messages[: first.before], counter, transcript.provider).total
-    return max(first.prompt - messages, 0)
 
 
 def count(

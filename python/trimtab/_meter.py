@@ -98,6 +98,11 @@ class Meter:
         return middle if self.errors.count(middle) >= ENOUGH and 2 * self.errors.count(middle) > len(self.errors) else 0
 
     @property
+    def beyond(self) -> int:
+        """What the last call was charged beyond its count: what nobody told of, such as system text and tools."""
+        return self.anchor.usage.prompt - self.anchor.counted[0] if self.anchor else 0
+
+    @property
     def is_loop(self) -> bool:
         """Whether what was counted last goes on from the anchor with an answer and its results alone."""
         return self._pending is not None and self._pending[1] is not None and self._pending[2]
@@ -160,7 +165,7 @@ class Meter:
         lines = [
             f"anchor         {self.anchor.usage.prompt:>11,}  charged for the first {self.anchor.before:,} messages"
         ]
-        lines.append(f"beyond         {self.anchor.usage.prompt - self.anchor.counted[0]:>11,}  of it not counted here")
+        lines.append(f"beyond         {self.beyond:>11,}  of it not counted here")
         if self.offset:
             lines.append(f"offset         {self.offset:>11,}  charged beyond each tool turn's count")
         return "\n".join(lines)

@@ -2,6 +2,12 @@
 
 Each number was read off recorded requests and the tokens that providers charged for them; `docs/request-counts.md` has
 the method and the errors. To correct one, change it here, or give a ``Model`` a ``Prompt`` of your own.
+
+Claude's were read twice, by other hands and with other requests kept apart (587 deltas, 41 requests). Both readings
+have the same whole numbers for turns, results, errors, thinking, signatures, thinking options and structured output,
+and for what later generations take off (16 a block of calls, 7 a turn of results). They differ in tools of 4.5 (495
+and 589 there, 496 and 588 here), tools of opus-4-8 (270 there, 290 here; one request each) and a further turn of it
+(3 there, 2 here).
 """
 
 from __future__ import annotations

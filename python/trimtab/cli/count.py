@@ -37,7 +37,8 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Counts, and says how full the window is."""
     from .._compactor import Compactor
-    from .._counter import Counter, scan, unseen
+    from .._counter import Counter, scan
+    from .._meter import Meter
     from .._request import overhead
 
     text = large(options)
@@ -74,9 +75,11 @@ def run(options: argparse.Namespace) -> int:
         places = ", ".join(f"{at:,}" for at in found.compactions)
         say(f"  compacted {len(found.compactions):,} times, before the messages {places}")
     if found.usage:
-        beyond = unseen(found, counter)
+        meter = Meter.read(found, model)
+        next_ = meter.count(found.messages, found.provider)
         say(f"  the last recorded call was charged {found.usage[-1].prompt:,} tokens")
-        say(f"  about {beyond:,} of them are not in the file: system text and tools, by the first call's charge")
+        say(f"  {meter.beyond:,} of them are not in the file: system text, tools, what the agent did not log")
+        say(f"  the next one would be charged about {next_:,}")
     return 0
 
 
