@@ -8,12 +8,15 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use trimtab_core::node::MAX_DEPTH;
+use trimtab_core::text::prefetch_at;
 
 /// Messages as they were, by identity.
 #[derive(Default)]
 pub struct Seen {
     /// In the order of reading: the address of a leaf, or a container's kind and length (odd: no object stands there).
     marks: Vec<usize>,
+    /// Where each message stood.
+    places: Vec<usize>,
     /// Where the marks of each message end; its own end where it cannot be known again.
     ends: Vec<usize>,
     /// Keeps what `marks` names alive.
@@ -35,12 +38,14 @@ impl Seen {
             self.leaves.truncate(leaves);
             self.marks.push(UNKNOWN);
         }
+        self.places.push(address(message));
         self.ends.push(self.marks.len());
         self.kept.push(self.leaves.len());
     }
 
     /// Forgets all but the first `messages`.
     pub fn truncate(&mut self, messages: usize) {
+        self.places.truncate(messages);
         self.ends.truncate(messages);
         self.kept.truncate(messages);
         self.marks.truncate(self.ends.last().copied().unwrap_or(0));
@@ -50,8 +55,21 @@ impl Seen {
     /// How many of `messages` in front are what they were.
     pub fn same<'py>(&self, messages: impl Iterator<Item = Bound<'py, PyAny>>) -> usize {
         let mut at = 0;
-        let same = |(message, end): (Bound<'py, PyAny>, &usize)| self.matches(&message, &mut at, 0) && at == *end;
-        messages.zip(&self.ends).map(same).take_while(|same| *same).count()
+        let same = |(index, (message, end)): (usize, (Bound<'py, PyAny>, &usize))| {
+            self.prefetch(index + AHEAD);
+            self.matches(&message, &mut at, 0) && at == *end
+        };
+        messages.zip(&self.ends).enumerate().map(same).take_while(|same| *same).count()
+    }
+
+    /// Asks for a message and its leaves, where they stood last time, before they are come to.
+    fn prefetch(&self, index: usize) {
+        if let (Some(&place), Some(&[start, end])) =
+            (self.places.get(index), self.ends.get(index - 1..).and_then(|ends| ends.first_chunk()))
+        {
+            prefetch_at(place);
+            self.marks[start..end].iter().filter(|&mark| mark % 2 == 0).for_each(|&mark| prefetch_at(mark));
+        }
     }
 
     /// Whether `object` is what the marks from `at` on say; moves behind them.
@@ -75,6 +93,9 @@ impl Seen {
         }
     }
 }
+
+/// Messages between one that is asked for and the one that is compared: as many as a dozen misses in flight.
+const AHEAD: usize = 6;
 
 /// Kinds of container, in the low bits of a mark: odd, because objects stand at even addresses.
 const DICT: usize = 0b011;

@@ -30,4 +30,5 @@ pub use encoding::Encoding;
 pub use estimate::{Chars, Flat, Round, Unit};
 pub use pool::single_threaded;
 pub use prompt::{Form, Prompt};
+pub use simd::prefetch_at;
 pub use tally::Tally;

@@ -55,6 +55,20 @@ pub fn prefetch<T>(place: &T) {
     let _ = place;
 }
 
+/// The same for what may lie at an address.
+#[inline]
+pub fn prefetch_at(address: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86-64 processor has SSE, and a prefetch reads nothing: of an address where nothing is it has no
+        // effect.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(address)) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 /// Bytes of a large page: with small ones the processor looks for the page of nearly each entry first.
 const PAGE: usize = 2 << 20;
 
