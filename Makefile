@@ -139,6 +139,7 @@ clean:           ## everything that was built
 
 .PHONY: bench-plan requirements
 bench-plan: .venv/dev ## deciding on a million messages, beside a plain partition and LangChain's search
+	@$(BIN)/pip install --quiet --disable-pip-version-check "langchain>=1,<2" || echo "LangChain does not install here"
 	@$(BIN)/python benches/plan.py $(ARGS)
 
 requirements: .venv/dev ## docs/requirements.md: each requirement with the case or test that shows it

@@ -1,8 +1,8 @@
 """What deciding costs for 1,000,000 messages; ``make bench-plan``.
 
-A row a policy: the median of the plans, and that of two rivals on the same messages: LangChain's search for a cut-off
-(``trim_messages`` counts message by message; here its search alone, with the counts given), and a partition in plain
-Python. All in one process, in turn.
+A row a policy: the median of the plans. Behind them, on the same messages, the search for a cut-off of LangChain's
+``SummarizationMiddleware``, as it is, and a partition in plain Python on our counts. All in one process, in turn;
+LangChain counts anew with every step of its search, so it has one round.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import statistics
 import sys
 import time
 from collections.abc import Callable  # noqa: TC003 - read with the module
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -26,10 +28,10 @@ LIMIT = 0.050
 """Seconds that no policy may take."""
 
 
-def transcript(count: int) -> list[dict[str, object]]:
+def transcript(count: int) -> list[dict[str, Any]]:
     """So many messages: requests, calls with their results, answers."""
     call = {"id": "", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
-    out: list[dict[str, object]] = []
+    out: list[dict[str, Any]] = []
     for n in range(count // 4):
         out += [
             {"role": "user", "content": f"step {n}: do what is to be done"},
@@ -40,25 +42,35 @@ def transcript(count: int) -> list[dict[str, object]]:
     return out
 
 
-def cutoff(costs: list[int], roles: list[int], keep: int) -> int:
-    """Where a search by halves over the messages cuts, and goes on to the next one that a user said."""
-    low, high = 0, len(costs)
-    while low < high:
-        middle = (low + high) // 2
-        if sum(costs[middle:]) <= keep:
-            high = middle
+def rival(messages: list[dict[str, Any]], keep: int) -> Callable[[], int] | None:
+    """LangChain's own search for a cut-off, on its own messages with its own count; None where it does not install."""
+    try:
+        from langchain.agents.middleware.summarization import SummarizationMiddleware
+        from langchain_core.language_models import FakeListChatModel
+        from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+    except ImportError as error:
+        print(f"LangChain is not here: {error}; pip install 'langchain>=1,<2'")
+        return None
+    talk: list[Any] = []
+    for message in messages:
+        text = str(message["content"])
+        if message["role"] == "tool":
+            talk.append(ToolMessage(text, tool_call_id=message["tool_call_id"]))
+        elif message["role"] == "user":
+            talk.append(HumanMessage(text))
         else:
-            low = middle + 1
-    while low < len(costs) and roles[low] != 0:
-        low += 1
-    return low
+            made = message.get("tool_calls", ())
+            calls = [{"id": call["id"], "name": "bash", "args": {"command": "ls"}} for call in made]
+            talk.append(AIMessage(text, tool_calls=calls))
+    middleware = SummarizationMiddleware(model=FakeListChatModel(responses=[""]), keep=("tokens", keep))
+    return lambda: int(middleware._determine_cutoff_index(talk))  # noqa: SLF001 - what the middleware runs before a call
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long it takes."""
-    start = time.perf_counter()
+    """Processor time that it takes: what else the machine does is no part of it."""
+    start = time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def main() -> int:
@@ -75,16 +87,18 @@ def main() -> int:
         held = ledgers[key]
         works[name] = lambda held=held, policy=policy: decide(held, policy, held.total // 3, window=200_000)
     first = next(iter(ledgers.values()))
-    costs, roles, safe = first.per_message.tolist(), first.role.tolist(), first.safe.tolist()
+    costs, safe = first.per_message.tolist(), first.safe.tolist()
     none = [False] * len(costs)
     keepers = [("tokens", 40_000), ("messages", 10), ("pins", 0)]
-    works["(LangChain's search)"] = lambda: cutoff(costs, roles, 40_000)
+    slow = rival(messages, 40_000)
     works["(plain Python)"] = lambda: oracle.partition(costs, safe, safe, none, none, keepers=keepers)
     took: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(ROUNDS):
         for name, work in works.items():
             took[name].append(seconds(work))
-    print(f"{len(messages):,} messages, {ROUNDS} rounds, interleaved; trimtab {trimtab.__version__}")
+    if slow:
+        took[f"(LangChain {version('langchain')})"] = [seconds(slow)]
+    print(f"{len(messages):,} messages, {ROUNDS} rounds, interleaved, processor time; trimtab {trimtab.__version__}")
     late = []
     for name, times in took.items():
         middle = statistics.median(times)

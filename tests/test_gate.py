@@ -89,6 +89,27 @@ def test_what_a_step_was_charged_triggers_seed_004() -> None:
     assert fitted.messages[0]["content"] == "What did we do so far?"
 
 
+def test_a_summarizer_that_failed_three_times_in_a_row_is_tried_every_fourth_time() -> None:
+    asked: list[Any] = []
+
+    def fails(ask: Any) -> str:
+        asked.append(ask)
+        if len(asked) < 5:
+            raise RuntimeError("down")
+        return "went well"
+
+    told: list[Any] = []
+    cm = made(summarizer=Function(fails, limits=Limits(tries=1), window=200_000), listeners=[told.append])
+    counts = []
+    for _ in range(13):
+        done = cm.compact(talk(), target=0.2)
+        counts.append(len(asked))
+        assert done.summarizer == ("offline" if done.failed else "fails")
+    assert counts == [1, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 6, 7]
+    reasons = [event.reason for event in told if isinstance(event, events.FellBack)]
+    assert sum("not asked, it failed too often in a row" in reason for reason in reasons) == 6
+
+
 def test_a_failed_summary_never_raises_out_of_the_gate_and_rests_after_three_rounds() -> None:
     def fails(_: object) -> str:
         raise RuntimeError("down")
@@ -98,7 +119,9 @@ def test_a_failed_summary_never_raises_out_of_the_gate_and_rests_after_three_rou
     cm = made(strict, summarizer=Function(fails, limits=Limits(tries=1)))
     for _ in range(3):
         assert "down" in cm.fit(messages).reason
-    assert not cm.fit(messages).reason  # the breaker is open: the model is not asked again
+    assert cm.fit(messages).reason == "automatic compaction rests: 3 rounds in a row made no progress"
+    assert cm.fit([*messages, *messages[:1]]).reason.startswith("automatic compaction rests"), "a longer one too"
+    assert "down" in cm.fit(messages[8:]).reason, "another list gets a new chance"
     with pytest.raises(trimtab.SummaryError, match="down"):
         cm.compact(messages)
 

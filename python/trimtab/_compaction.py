@@ -31,6 +31,7 @@ class Compaction:
         summary: its text, None if there is none.
         strategy: what the policy calls what was done, or the step that took a failed summarizer's place.
         offer: how the summary was asked for, and what that was to cost at most; None where nobody was asked.
+        failed: why the summarizer gave none; empty where it did, or was not needed.
     """
 
     messages: Sequence[Message]
@@ -44,6 +45,7 @@ class Compaction:
     summary: str | None = None
     strategy: str = ""
     offer: Offer | None = None
+    failed: str = ""
 
     @property
     def saved(self) -> int:

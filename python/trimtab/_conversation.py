@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from uuid import uuid4
 
 from ._check import Checks
-from ._errors import PlanError
+from ._errors import Error, PlanError
 from ._gate import Fitted, Gate, When
 from ._job import Job
 from ._log import log
@@ -128,11 +128,12 @@ class Conversation:
         if not self.gate.watches(when, self.policy):
             return None
         ledger = self.measure.scan(call.messages)
+        self.gate.look(ledger)
         terms = self.terms(ledger, call)
         policy = self.gate.due(when, terms, self.policy)
         if policy is None:
             return None
-        urgent = self.policy.trigger.endangers(terms)
+        urgent = self.policy.trigger.endangers(terms) or self.policy.trigger.overflows(terms)
         return self._job(call, policy, trigger="auto", urgent=urgent)
 
     def job(
@@ -187,6 +188,7 @@ class Conversation:
             capacity=self._capacity,
             system=call.system,
             tools=call.tools,
+            rests=self.gate.rests,
             uuid=str(uuid4()),
             turn=self.gate.turn,
         )
@@ -252,11 +254,12 @@ class Conversation:
         request = {key: call.messages, **({"system": call.system} if call.system is not None else {})}
         request |= UNBOUND if self.marks and self.edited else {}
         done_now = done if done is not None and done.ref is not None else None
-        return Fitted(call.messages, request, done_now, done.reason if done is not None and done_now is None else "")
+        why = done.reason if done is not None and done_now is None else self.gate.resting
+        return Fitted(call.messages, request, done_now, why if done_now is None else "")
 
     def resting(self, call: Call, error: Exception) -> Fitted:
         """The same list, where the policy says that a failure is an error: an automatic one is logged, not raised."""
-        log.warning("automatic compaction failed: %s", error)
+        log.warning("automatic compaction failed: %s", error.account if isinstance(error, Error) else error)
         self.gate.stuck += 1
         return replace(self.fitted(call), reason=str(error))
 

@@ -56,7 +56,8 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
     plan, summary, author, usage = outcome.plan, outcome.text, outcome.author, outcome.usage
     if not plan.edits:
         yield Refused(job.trigger, plan.reason)
-        return replace(_unchanged(job, plan, plan.reason), strategy=outcome.strategy, usage=usage)
+        undone = _unchanged(job, plan, plan.reason)
+        return replace(undone, strategy=outcome.strategy, usage=usage, failed=outcome.failed)
     ref = _ref(job, stored, plan, summary)
     messages, after = rebuilt(job, plan, summary, ref)
     if after >= plan.tokens_before and not job.policy.parity:
@@ -77,6 +78,7 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
         summary,
         outcome.strategy,
         outcome.offer,
+        outcome.failed,
     )
     yield Commit(stored, _record(job, done, summary), since)
     done = replace(done, messages=job.read.back(done.messages))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ._budget import Terms
     from ._compaction import Compaction
+    from ._ledger import Ledger
     from ._messages import Message
     from ._policy import Policy
 
@@ -51,6 +52,8 @@ class Gate:
         seen: tokens of messages, system and tools that ``fit`` counted last, for the next ``record``.
         turn: number of tool batches since the user spoke.
         stuck: rounds without progress in a row.
+        failed: compactions in a row for which the summarizer gave no summary.
+        resting: why a compaction that was due was not tried; empty where it was, or none was due.
         rounds: compactions that were done.
         read: tokens that caches gave, in all.
         written: tokens that caches took, in all.
@@ -61,9 +64,12 @@ class Gate:
     seen: int = 0
     turn: int = 0
     stuck: int = 0
+    failed: int = 0
+    resting: str = ""
     rounds: int = 0
     read: int = 0
     written: int = 0
+    _begins: tuple[int, str] = (0, "")
 
     def moment(self, when: When, turn: int | None) -> None:
         """Counts tool batches, from the user's words on."""
@@ -107,13 +113,31 @@ class Gate:
         prunes = policy.prune.when if policy.prune else ()
         return policy.trigger.auto and (when in prunes or when in policy.trigger.when)
 
+    @property
+    def rests(self) -> bool:
+        """Whether the summarizer is not asked this time: it failed thrice in a row, and is tried every fourth time."""
+        return self.failed >= STUCK and (self.failed - STUCK) % (STUCK + 1) != STUCK
+
+    def look(self, ledger: Ledger) -> None:
+        """Gives a list a new chance that begins otherwise than the one that made no progress."""
+        if not self.stuck:
+            self._begins = (0, "")
+            return
+        held, digest = self._begins
+        if held and (len(ledger) < held or ledger.digest_until(held) != digest):
+            self.stuck = held = 0
+        if not held:
+            self._begins = (len(ledger), ledger.digest_until(len(ledger)))
+
     def due(self, when: When, terms: Terms, policy: Policy) -> Policy | None:
         """By what is to be compacted at this moment: the policy, what it prunes by alone, or None."""
         trigger, prune = policy.trigger, policy.prune
+        self.resting = ""
         if when in trigger.when and (trigger.fires(terms) or when == "on_overflow"):
             if self.stuck < STUCK:
                 return policy
-            log.warning("automatic compaction rests: %d rounds in a row made no progress", self.stuck)
+            self.resting = f"automatic compaction rests: {self.stuck} rounds in a row made no progress"
+            log.warning("%s", self.resting)
             return None
         tidies = prune is not None and when in prune.when
         return replace(policy, summarize=None, order=()) if tidies else None
@@ -123,5 +147,6 @@ class Gate:
         progress = compaction.ref is not None
         self.rounds += progress
         self.stuck = 0 if progress else self.stuck + 1
+        self.failed = self.failed + 1 if compaction.failed else 0 if compaction.offer else self.failed
         if progress:
             self.usage = None

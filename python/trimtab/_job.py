@@ -45,6 +45,7 @@ class Job:
         capacity: tokens of messages that who is asked takes at once; None takes any number.
         system: system text of the session's next call.
         tools: tool definitions of it.
+        rests: whether the summarizer is not asked, because it failed too often in a row.
         uuid: a new one, for what is told.
         turn: number of tool batches since the user spoke.
     """
@@ -69,6 +70,7 @@ class Job:
     earlier: tuple[int, ...] = ()
     system: object = None
     tools: object = None
+    rests: bool = False
     uuid: str = ""
     turn: int = 0
 

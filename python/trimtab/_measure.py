@@ -75,7 +75,7 @@ class Measure:
             is_wide = not rules.trigger.rules and found.window > rules.trigger.window  # by a beta flag
             window = found.window if is_wide else rules.trigger.window
         limited = found.limited(window, max_output)
-        reserve = max_output or min(limited.max_output, rules.trigger.output)
+        reserve = max_output or rules.trigger.kept_free(limited.max_output)
         return cls(limited, rules, counter, _shape(provider), reserve)
 
     def scan(self, messages: Sequence[Message]) -> Ledger:

@@ -35,6 +35,7 @@ class Outcome:
     author: str | None = None
     usage: Usage = field(default_factory=dict)
     offer: Offer | None = None
+    failed: str = ""
 
 
 def summarized(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
@@ -53,8 +54,12 @@ def summarized(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
         if step == "error":
             break
         if step not in {None, "offline"}:
-            return replace(_without(job, plan, zone, str(step), failed), usage=usage)
+            return replace(_without(job, plan, zone, str(step), failed), usage=usage, failed=failed)
         author = step or offer.author
+        if step is None and job.rests and instead not in {None, "error", "stop"}:
+            failed = job.policy.failure.format(author=author, cause="not asked, it failed too often in a row")
+            yield FellBack(author, failed, str(instead))
+            continue
         try:
             answer = yield from _written(job, ask, step, offer)
         except Exception as error:  # noqa: BLE001 - whoever summarizes may fail in any way: that is what the steps are for
@@ -71,6 +76,7 @@ def summarized(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
             author,
             total(usage, answer.usage),
             offer if step is None else None,
+            failed,
         )
     raise SummaryError(failed or "the policy allows no summarizer", usage=usage).during(
         "ExecuteStrategy", job.session, strategy=job.policy.strategy

@@ -111,7 +111,7 @@ def _asked(writer: object, stage: SummarizeZone, session: str, model: Model) -> 
         gone = retired(stage.model)
         yield (own, f"{stage.model} is retired") if gone else (stage.model, "")
     elif not stage.by_price:
-        yield session if same else own, ""
+        yield stage.asked(session) if same else own, ""
     else:
         yield own, ""
         if same and session != own:
