@@ -148,3 +148,7 @@ requirements: .venv/dev ## docs/requirements.md: each requirement with the case 
 .PHONY: presets
 presets: .venv/dev ## every preset on every shared session, its summary asked of a model on this machine that fails in six ways
 	@$(BIN)/python -m pytest -q -s -m slow tests/test_presets_sessions.py
+
+.PHONY: keys
+keys: .venv/dev ## the table of keys in docs/configuration.md
+	@$(BIN)/python benches/keys.py

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +90,44 @@ def test_a_switch_turns_its_stage_off_and_on_again() -> None:
     assert off.prune is None
     assert config.configured("agentpg", {"preserve_tool_outputs": False}, off).prune == POLICIES["agentpg"].prune
     assert config.choices("strategy") == ["hybrid", "summarization"]
+
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs" / "configuration.md"
+SPEC: Any = importlib.util.spec_from_file_location("keys", ROOT / "benches" / "keys.py")
+keys = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(keys)
+OTHERS: dict[str, Any] = {"share": 0.5, "part": 0.3, "positive": 90_001, "count": 7, "name": "gpt-5", "model": "gpt-5"}
+"""For each rule, a value that no preset has."""
+
+
+def other(section: str, key: str) -> Any:
+    """Another value than the preset's."""
+    table = config.SECTIONS[section]
+    if key == table.chooser:
+        return next(choice for choice in config.choices(key) if choice != config.value(section, key))
+    if table.keys[key].rule == "switch":
+        return not config.value(section, key)
+    return "chars/4" if key == "estimator" else OTHERS[table.keys[key].rule]
+
+
+@pytest.mark.parametrize(("section", "key"), [(s, k) for s in sorted(config.SECTIONS) for k in config.keys(s)])
+def test_every_key_is_taken_from_code_toml_yaml_and_environment_alike(tmp_path: Path, section: str, key: str) -> None:
+    given = other(section, key)
+    written = str(given).lower() if isinstance(given, bool) else given
+    quoted = f'"{given}"' if isinstance(given, str) else written
+    (tmp_path / "a.toml").write_text(f"[{section}]\n{key} = {quoted}\n")
+    (tmp_path / "a.yaml").write_text(f"{section}:\n  {key}: {quoted}\n")
+    code = config.configured(section, {key: given})
+    assert config.value(section, key, code) == given
+    assert config.load(tmp_path / "a.toml", environ={}) == code
+    assert config.load(tmp_path / "a.yaml", environ={}) == code
+    environ = {f"TRIMTAB_{section}_{key}".upper(): str(written)}
+    assert config.load(section=section, environ=environ) == code
+
+
+def test_the_page_on_configuration_has_every_key_and_its_code_runs() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    assert keys.page(text) == text, "run make keys"
+    for code in re.findall(r"```python\n(.*?)```", text, flags=re.S):
+        subprocess.run([sys.executable, "-c", code], check=True)

@@ -185,7 +185,7 @@ impl Ledger {
 
     /// Whether each row is a call of one of these tools, or the result of one: bool, shape (rows,).
     fn named<'py>(&self, names: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<bool>>> {
-        let wanted = names.try_iter()?.map(|name| name?.extract()).collect::<PyResult<HashSet<String>>>()?;
+        let wanted = names.try_iter()?.map(|name| name?.extract()).collect::<PyResult<Vec<String>>>()?;
         Ok(PyArray1::from_iter(names.py(), self.columns.calls_of(&wanted)))
     }
 

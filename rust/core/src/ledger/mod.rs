@@ -16,8 +16,6 @@ pub use frame::Terms;
 pub use kind::{Kind, MessageFlag, Role, RowFlag};
 pub use strings::Strings;
 
-use std::collections::HashSet;
-
 use crate::error::Error;
 use crate::text::prompt::tags;
 use crate::text::{Counter, Form, Prompt, Size};
@@ -135,13 +133,15 @@ impl Ledger {
     }
 
     /// Whether each row is a call of one of the tools `wanted`, or the result of one.
-    pub fn calls_of(&self, wanted: &HashSet<String>) -> impl Iterator<Item = bool> {
+    ///
+    /// They are few: comparing with each costs less than hashing a name.
+    pub fn calls_of(&self, wanted: &[String]) -> impl Iterator<Item = bool> {
         (0..self.rows()).map(|row| {
             let call = match usize::try_from(self.pair[row]) {
                 Ok(pair) if self.kind[row].is_result() => pair,
                 _ => row,
             };
-            self.kind[call].is_call() && wanted.contains(self.names.get(call))
+            self.kind[call].is_call() && wanted.iter().any(|name| name == self.names.get(call))
         })
     }
 
