@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import sys
 import tarfile
@@ -113,6 +114,20 @@ def test_a_rescued_session_is_read_back_by_both_readers(
     assert main(["rescue", str(fork_path), "--target", "0.4"]) == 0, "and again"
 
 
+def test_a_session_from_stdin_is_rescued_into_the_folder_that_is_named(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = session(project, transcript(" ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    assert main(["rescue", "-", "--target", "0.4", "--json", "-o", str(tmp_path)]) == 0
+    output = Path(json.loads(capsys.readouterr().out)["output"])
+    assert output.parent == tmp_path
+    assert main(["rescue", str(path), "--target", "0.4", "--json"]) == 0
+    beside = Path(json.loads(capsys.readouterr().out)["output"])
+    said = [list(trimtab.read(file).messages[1:]) for file in (output, beside)]  # a summary names its own ref
+    assert said[0] == said[1] != []
+
+
 def test_a_session_that_goes_on_after_its_rescue_is_whole(project: Path, official: types.ModuleType) -> None:
     messages = transcript(" ".join("u:60 a:90" for _ in range(30)))
     path = session(project, messages)
@@ -148,7 +163,7 @@ def test_what_needs_no_rescue_or_is_no_session_is_said(project: Path, capsys: py
     other = project / "list.json"
     other.write_text(json.dumps([{"role": "user", "content": "x"}]))
     assert main(["rescue", str(other)]) == 65
-    assert main(["rescue", "-"]) == 65
+    assert main(["rescue", "-"]) == 64
     assert sorted(p.name for p in project.iterdir()) == [path.name, "list.json"]
 
 

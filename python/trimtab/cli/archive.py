@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._errors import ArchiveError
 from ._files import archive_url, existing, write
+from ._progress import Progress
 from ._say import answer, say, warn
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def _opened(run: Callable[[SqlArchive, argparse.Namespace], int]) -> Callable[[a
 
 
 def _list(archive: SqlArchive, options: argparse.Namespace) -> int:
-    sessions, totals = archive.sessions(), archive.totals()
+    with Progress("listing"):
+        sessions, totals = archive.sessions(), archive.totals()
     if options.json:
         answer({"sessions": [_plain(session) for session in sessions], "totals": _plain(totals)})
         return 0
@@ -119,7 +121,8 @@ def _line(past: Past) -> str:
 
 
 def _search(archive: SqlArchive, options: argparse.Namespace) -> int:
-    hits = archive.search(" ".join(options.query), session=options.session, limit=options.limit)
+    with Progress("searching"):
+        hits = archive.search(" ".join(options.query), session=options.session, limit=options.limit)
     if options.json:
         answer([_plain(hit) for hit in hits])
     for hit in [] if options.json else hits:
@@ -128,7 +131,8 @@ def _search(archive: SqlArchive, options: argparse.Namespace) -> int:
 
 
 def _verify(archive: SqlArchive, options: argparse.Namespace) -> int:
-    faults = archive.verify(options.name)
+    with Progress("verifying"):
+        faults = archive.verify(options.name)
     if options.json:
         answer([_plain(fault) for fault in faults])
     for fault in [] if options.json else faults:
@@ -145,7 +149,8 @@ def _export(archive: SqlArchive, options: argparse.Namespace) -> int:
     past = archive.history(options.name, limit=None)
     if not past:
         raise ArchiveError(f"no compaction of a session {options.name!r} in this archive")
-    lines = [json.dumps({**_plain(one), "messages": archive.load(one.ref)}) for one in reversed(past)]
+    with Progress("exporting"):
+        lines = [json.dumps({**_plain(one), "messages": archive.load(one.ref)}) for one in reversed(past)]
     write(options.output, "".join(f"{line}\n" for line in lines))
     if options.output != "-":
         warn(f"exported {len(lines):,} compactions to {options.output}")
@@ -154,12 +159,13 @@ def _export(archive: SqlArchive, options: argparse.Namespace) -> int:
 
 def _prune(archive: SqlArchive, options: argparse.Namespace) -> int:
     limits = {"older_than": options.older_than, "keep": options.keep, "max_bytes": options.max_size}
-    if options.forget:
-        gone = archive.forget(options.forget, dry_run=options.dry_run)
-    elif all(limit is None for limit in limits.values()):
+    if not options.forget and all(limit is None for limit in limits.values()):
         raise ValueError("say what may go: --older-than, --keep, --max-size or --forget")
-    else:
-        gone = archive.prune(**limits, session=options.session, dry_run=options.dry_run)
+    with Progress("pruning"):
+        if options.forget:
+            gone = archive.forget(options.forget, dry_run=options.dry_run)
+        else:
+            gone = archive.prune(**limits, session=options.session, dry_run=options.dry_run)
     if options.json:
         answer({**_plain(gone), "dry_run": options.dry_run})
     else:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._errors import MessageError
 from ._files import archive_url, write
 from ._input import add_file, model_of, sendable, target
+from ._progress import Progress
 from ._say import answer, say
 
 if TYPE_CHECKING:
@@ -37,23 +39,24 @@ def run(options: argparse.Namespace) -> int:
     from .._compactor import Compactor
     from ..formats.claude_code_fork import fork
 
+    if options.file == "-" and not options.output:
+        raise ValueError("a session from stdin has no folder: name that of the new one with -o DIR")
     if options.file == "-":
-        raise MessageError("a session to rescue is a file", hint="name the .jsonl file of the session")
+        options.head = sys.stdin.buffer.read()
     found = sendable(options)
     if found.format != "claude_code":
         raise MessageError(f"this is a {found.format} file", hint="rescue is for Claude Code; see trimtab compact")
     url = options.archive or archive_url()
-    with Compactor(
-        model_of(options, found), provider=found.provider, window=options.window, policy=options.policy, archive=url
-    ) as cm:
+    named = {"provider": found.provider, "window": options.window, "policy": options.policy, "archive": url}
+    with Progress("compacting"), Compactor(model_of(options, found), **named) as cm:
         done = cm.compact(found.messages, system=found.system, tools=found.tools, target=options.target)
     if done.ref is None:
         say(f"nothing to rescue: {done.reason} ({done.tokens_before:,} tokens)")
         return 1
-    source = Path(options.file)
+    source = options.head if options.file == "-" else Path(options.file).read_bytes()
     before, after = done.tokens_before, done.tokens_after
-    session, text = fork(source.read_bytes(), done.messages, tokens_before=before, tokens_after=after)
-    output = Path(options.output or source.parent) / f"{session}.jsonl"
+    session, text = fork(source, done.messages, tokens_before=before, tokens_after=after)
+    output = Path(options.output or Path(options.file).parent) / f"{session}.jsonl"
     write(os.fspath(output), text)
     if options.json:
         answer(

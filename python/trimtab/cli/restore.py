@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._files import archive_url, existing, to_text, write
+from ._progress import Progress
 from ._say import answer, warn
 
 if TYPE_CHECKING:
@@ -28,8 +29,10 @@ def run(options: argparse.Namespace) -> int:
     """Writes the originals."""
     from ..archive import open_archive
 
-    messages = open_archive(existing(options.archive or archive_url())).load(options.ref)
-    write(options.output, to_text(messages, options.output))
+    with Progress(f"restoring {options.ref}"):
+        messages = open_archive(existing(options.archive or archive_url())).load(options.ref)
+        text = to_text(messages, options.output)
+    write(options.output, text)
     if options.json and options.output != "-":
         answer({"ref": options.ref, "messages": len(messages), "output": options.output})
     elif options.output != "-":
