@@ -6,6 +6,7 @@ What is right is said slowly, in a few lines an operation.
 from __future__ import annotations
 
 import copy
+import inspect
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -77,6 +78,125 @@ def full(model: dict[str, int], tokens: dict[str, int], auto: bool = True) -> bo
     return bool(auto and context and total > usable)
 
 
+def partition(
+    messages: list[dict[str, Any]], protected_tokens: int = 40_000, preserve_last_n: int = 10
+) -> dict[str, Any]:
+    """Seed 002, "Partitioning Algorithm", a message at a time."""
+    groups: dict[str, list[Any]] = {name: [] for name in ("protected", "preserved", "recent", "summary", "compactable")}
+    tokens = dict.fromkeys(groups, 0)
+    room, recent, is_open = protected_tokens, preserve_last_n, True
+    for message in reversed(messages):
+        cost = blocks(message.get("content", []))
+        is_open = is_open and cost <= room
+        if is_open:
+            room, name = room - cost, "protected"
+        elif recent > 0:
+            recent, name = recent - 1, "recent"
+        else:
+            pinned = "preserved" if message.get("is_preserved") else "compactable"
+            name = "summary" if message.get("is_summary") else pinned
+        groups[name].insert(0, message.get("id"))
+        tokens[name] += cost
+    return {"groups": groups, "tokens": tokens, "total_tokens": sum(tokens.values())}
+
+
+def pruned(messages: list[dict[str, Any]], config: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Seed 004, section 5.1, from the newest part back."""
+    config = config or {}
+    protect, minimum = config.get("protect", 40_000), config.get("minimum", 20_000)
+    total = gain = turns = 0
+    found: list[str] = []
+    for message in reversed(messages):
+        turns += message.get("role") == "user"
+        if message.get("summary"):
+            break
+        for part in reversed(message["parts"]) if turns >= 2 and message["role"] == "assistant" else ():
+            if (
+                part["type"] == "tool"
+                and part.get("status", "completed") == "completed"
+                and part.get("tool") != "skill"
+            ):
+                size = (len(part.get("output", "").encode("utf-16-le")) // 2 + 2) // 4
+                total += size
+                if total > protect:
+                    gain += size
+                    found.insert(0, part["call_id"])
+    return {"pruned_ids": found if gain > minimum else []}
+
+
+def account(  # noqa: PLR0917 - what a case of a session may say
+    max_tokens: int,
+    max_output_tokens: int = 0,
+    token_count: int | None = None,
+    calibration_factor: float = 1.0,
+    schema_overhead: int = 0,
+    ops: Any = (),
+) -> dict[str, Any]:
+    """Seed 003, layer 1."""
+    count, factor = token_count or 0, calibration_factor
+    for name, *given in ops:
+        if name == "push":
+            count += max(len(given[0].get("text", "").encode()) // 4, 1)
+        else:
+            times, actual, counted = given
+            for _ in range(times if counted else 0):
+                factor = min(max(0.8 * factor + 0.2 * actual / counted, 0.5), 3.0)
+    room = max(max_tokens - max_output_tokens, 0)
+    effective = count * factor + schema_overhead
+    return {
+        "token_count": count,
+        "input_budget": room,
+        "calibration_factor": pytest.approx(factor),
+        "effective_token_count": int(effective),
+        "context_fraction": pytest.approx(effective / room if room else 0.0),
+    }
+
+
+def whole_budget(
+    system_prompt: str, messages: list[dict[str, Any]], context_limit: int, max_output_tokens: int
+) -> dict[str, Any]:
+    """Seed 001, "Token Budget Calculation"."""
+    system, said = len(system_prompt.encode()) // 4, sum(map(cost, messages))
+    terms = (context_limit, system, said, max_output_tokens)
+    return {"system_tokens": system, "message_tokens": said, "available": left(*terms), "utilization": alone(*terms)}
+
+
+def cut(messages: list[dict[str, Any]], preserve_recent: int) -> dict[str, Any]:
+    """Seed 000, section 9."""
+    old = range(max(len(messages) - preserve_recent, 0))
+    long = [n for n in old if messages[n]["role"] == "tool" and len(messages[n]["content"].encode()) > 1000]
+    return {"changed_indices": long, "input_mutated": False}
+
+
+def snapped(messages: list[dict[str, Any]], split: int) -> int:
+    """Back until no result stands first."""
+    inside = [m["role"] == "tool" for m in messages] + [False]
+    while inside[min(split, len(messages))]:
+        split -= 1
+    return min(split, len(messages))
+
+
+NEVER = {
+    "after_run": "what is compacted is the adapter's own",
+    "build_summary_prompt": "held by test_summarize",
+    "classify_api_error": "a status is a code",
+    "compact": "what a summary comes to is held by test_compactor",
+    "compact_repeatedly_seed000": "the same",
+    "compact_seed000": "the same",
+    "delete_session": "nothing is left, whatever there was",
+    "emergency_compact": "held by test_policies and the presets' sessions",
+    "ensure_fits_budget_then_submit": "the same",
+    "fallback_summary_seed001": "a number in a sentence",
+    "hybrid": "as compact",
+    "process_compaction": "as compact",
+    "prune_tool_outputs": "as compact",
+    "prune_then_read": "as prune",
+    "smart_truncate": "where a text is cut is held by test_truncate",
+    "validate_anthropic": "held by the checker, which shares no code with it",
+    "validate_config": "an error's words",
+}
+"""Operations whose numbers are not changed here, and why."""
+
 RIGHT: dict[str, Callable[..., Any]] = {
     "budget_utilization": used,
     "budget_is_overflow": lambda **given: used(**given) > 1,
@@ -96,6 +216,19 @@ RIGHT: dict[str, Callable[..., Any]] = {
     "split_point_seed000": lambda messages, preserve_budget: split(messages, preserve_budget, back=False),
     "estimate_message": lambda role, content: blocks(content),
     "is_overflow_seed004": full,
+    "budget_available": lambda **given: max(left(**given), 0),
+    "budget_utilization_seed001": alone,
+    "calculate_token_budget_seed001": whole_budget,
+    "partition": partition,
+    "prune": pruned,
+    "prune_old_tool_results": cut,
+    "session": account,
+    "trigger_threshold": lambda max_tokens_for_model, trigger: int(max_tokens_for_model * trigger),
+    "adjust_split_for_tool_pairs": snapped,
+    "apply_defaults": lambda strategy, target_tokens: {"strategy": strategy, "target_tokens": target_tokens},
+    "place_summary_seed000": lambda summary, preserved: [{"role": "system", "content": summary}, *preserved],
+    "count_tokens": lambda messages, use_api, api: {"total": sum(blocks(m["content"]) for m in messages)},
+    "approx_tokens": lambda text: -(-len(text.encode()) // 4),
     "truncate_tool_output": lambda text, max_len: (
         text if len(text) <= max_len else text[:max_len] + "\n... [output truncated]"
     ),
@@ -128,16 +261,41 @@ def changed(value: Any, path: tuple[Any, ...], chance: random.Random) -> Any:
     return found
 
 
+def same(got: Any, want: Any) -> bool:
+    """Whether an answer is the slow one; of several values those that the slow one has."""
+    if isinstance(want, dict):
+        return all(got[key] == value for key, value in want.items())
+    return bool(got == (pytest.approx(want) if isinstance(want, float) else want))
+
+
+def has_slow_answer(case: dict[str, Any]) -> bool:
+    """Whether a slow version knows this form of an operation."""
+    try:
+        inspect.signature(RIGHT[case["op"]]).bind(**case["input"])
+    except (KeyError, TypeError):
+        return False
+    return True
+
+
 @AT_HAND
-def test_a_hundred_cases_with_one_number_changed_have_the_slow_answer() -> None:
-    chance, expand = random.Random(7), evaluator().expand
-    open_to = [(c, p) for c in cases() if c["op"] in RIGHT for p in numbers(c["input"])]
-    assert len({case["op"] for case, _ in open_to}) > 10
-    done = 0
-    for case, path in chance.choices(open_to, k=CHANGES):
+@pytest.mark.parametrize("seed", range(5))
+def test_a_hundred_cases_with_one_number_changed_have_the_slow_answer(seed: int) -> None:
+    chance, expand = random.Random(seed), evaluator().expand
+    open_to = [(c, p) for c in cases() if has_slow_answer(c) for p in numbers(c["input"])]
+    by_op = {case["op"]: [pair for pair in open_to if pair[0]["op"] == case["op"]] for case, _ in open_to}
+    assert len(by_op) > 20
+    for _ in range(CHANGES):
+        case, path = chance.choice(
+            by_op[chance.choice(sorted(by_op))]
+        )  # no operation is lost among the many of another
         given = expand(changed(case["input"], path, chance))
-        want = RIGHT[case["op"]](**given)
-        got = adapter.run(case["op"], given)
-        assert got == pytest.approx(want), (case["name"], path, given)
-        done += 1
-    assert done == CHANGES
+        got, want = adapter.run(case["op"], given), RIGHT[case["op"]](**given)
+        assert same(got, want), (case["name"], path, given, got, want)
+
+
+@AT_HAND
+def test_every_operation_with_a_number_is_changed_or_says_why_not() -> None:
+    with_numbers = {case["op"] for case in cases() if any(True for _ in numbers(case["input"]))}
+    assert with_numbers <= set(RIGHT) | set(NEVER)
+    assert set(NEVER) <= set(adapter.OPS)
+    assert not set(RIGHT) & set(NEVER)

@@ -7,10 +7,11 @@ from typing import Any
 
 import trimtab
 from trimtab import queue
+from trimtab._messages import text_of
 from trimtab.formats import opencode
 
 from .outside import Stub, Told
-from .presets import MODEL, OPENCODE
+from .presets import MODEL, OPENCODE, ROLES
 from .shapes import stored, told
 from .table import OPS, op
 
@@ -34,8 +35,16 @@ def opened(messages: Any, policy: Any, llm: Any = None, told: Any = ()) -> queue
 def prune(messages: list[dict[str, Any]] | None = None, config: Mapping[str, Any] | None = None) -> dict[str, Any]:
     policy = trimtab.config.configured("compaction", config or {}, OPENCODE)
     said = [{"type": "text", "text": MODEL}]
-    filled = [{**message, "parts": message.get("parts") or said} for message in messages or ()]
+    filled = [
+        message | {"parts": [*(message.get("parts") or ()), *silent(message, said)]} for message in messages or ()
+    ]
     return {"pruned_ids": list(opened(filled, policy).prune())}
+
+
+def silent(message: Mapping[str, Any], said: list[Any]) -> list[Any]:
+    """What the user is made to say who says nothing: it is a turn all the same."""
+    words = text_of(message.get("parts")).strip()
+    return said if message.get("role") in ROLES[:True] and not words else []
 
 
 @op

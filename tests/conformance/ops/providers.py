@@ -33,7 +33,7 @@ def original(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
             return [*found[:at], {"type": "reasoning", "id": message["_requires"], "summary": []}, *found[at:]]
         for part in listed(message.get("content")):
             if part.pop("_modified", None):
-                part["thinking"] = "".join((part["thinking"], MODEL))
+                part["thinking"] = "".join((part.get("thinking", ""), MODEL))
             if prefix := part.pop("_created_prefix", None):
                 return [{"role": "user", "content": prefix}, message]
     return found
