@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import threading
@@ -66,6 +67,20 @@ def test_generated_texts_count_as_in_ctok(theirs):
 def test_a_million_generated_texts_count_as_in_ctok(theirs):
     for seed in range(100):
         assert differences(theirs, claude_cases.texts(10_000, seed=seed)) == [], seed
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+def test_every_run_of_the_recorded_texts_counts_as_in_ctok_alone_and_between_spaces(ctok, theirs, shared):
+    runs = set()
+    for line in (shared / "data" / "pairs.jsonl").read_bytes().splitlines():
+        for block in json.loads(line).get("content_blocks") or ():
+            text = block.get("text") or block.get("content") or json.dumps(block.get("input"), ensure_ascii=False)
+            text = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+            runs.update(body for _, body in ctok.normalize._runs(ctok.normalize.nfc(text, fold_quotes=False)))
+    texts = [seen for run in sorted(runs) for seen in (run, f" {run} ")]
+    print(f"{len(runs):,} runs")
+    assert differences({name: theirs[name] for name in INSIDE}, texts) == []
 
 
 @settings(max_examples=500)
