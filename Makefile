@@ -98,6 +98,10 @@ proof: .venv/dev ## that no list is refused: every short list, and 50,000 histor
 	cargo test --release --package trimtab-core --test proof -- --include-ignored --nocapture
 	@$(BIN)/python benches/validity.py
 
+.PHONY: bench-scan
+bench-scan: .venv/dev ## reading and judging a million messages, beside plain Python: ns a message
+	@$(BIN)/python benches/scan.py $(ARGS)
+
 codes: .venv/dev ## the table of problem codes in docs/validity.md
 	@$(BIN)/python benches/codes.py
 

@@ -21,6 +21,10 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -35,6 +39,7 @@ from trimtab.policies import POLICIES  # noqa: E402
 
 SESSIONS = ROOT.parent / "shared" / "data" / "transcripts"
 KINDS = "uracptsyme"
+SLICE = 1_000
 BOUND, FREE = "claude-sonnet-5-5", "claude-sonnet-4-5"
 WORDS = [
     "the",
@@ -208,12 +213,12 @@ def valid_beginning(messages: list[dict]) -> bool:
     raise RefusedError(f"compacted, though refused: {json.dumps(messages)}")
 
 
-def run_seeded(number: int, tally: Tally) -> None:
+def run_seeded(first: int, number: int, tally: Tally) -> None:
     """Longer lists that are valid, each under one policy after the other."""
     every = [
         trimtab.Compactor(model, policy=name, provider="anthropic") for name in policies() for model in (FREE, BOUND)
     ]
-    for seed in range(number):
+    for seed in range(first, first + number):
         dice = random.Random(seed)
         messages = spelled("u" + "".join(turn(dice) for _ in range(dice.randrange(3, 12))))
         while check(messages, "anthropic", in_flight=True):
@@ -311,11 +316,19 @@ def run_sessions(step: int, tally: Tally) -> None:
                 raise RefusedError(f"{faults[0]} in {path} at {moment}")
 
 
+def sliced(run: Callable[[int, int, Tally], None], number: int, tally: Tally) -> None:
+    """A run of many seeds in slices of a thousand, each with compactors of its own: memory stays what a slice takes."""
+    for first in range(0, number, SLICE):
+        run(first, min(SLICE, number - first), tally)
+        if number > SLICE:
+            print(f"  {run.__name__} up to {first + SLICE:,}: {tally}", file=sys.stderr, flush=True)
+
+
 RUNS = {
     "lists": lambda n, tally: run_lists(min(n, 4), tally),
-    "seeded": run_seeded,
+    "seeded": lambda n, tally: sliced(run_seeded, n, tally),
     "repairs": lambda n, tally: run_repairs(min(n, 6), tally),
-    "histories": lambda n, tally: run_histories(0, n, tally),
+    "histories": lambda n, tally: sliced(run_histories, n, tally),
     "sessions": run_sessions,
 }
 LONG = {"lists": 4, "seeded": 100_000, "repairs": 5, "histories": 50_000, "sessions": 10}

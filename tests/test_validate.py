@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from checker import check
 from damage import OPTIONS, damaged
 from transcripts import HEIGHT, PROVIDERS, deep_hash, is_open, png, specs, transcript
-from trimtab import validate
+from trimtab import Counter, MessageError, validate
+from trimtab._counter import scan
+from trimtab._validate import Rules
 
 CASES = Path(__file__).parents[2] / "shared" / "cases" / "must" / "invariants"
 generated = pytest.mark.parametrize("provider", PROVIDERS)
@@ -104,6 +106,50 @@ def test_library_and_judge_agree_on_damaged_transcripts(provider):
         assert bool(ours) == bool(theirs) or bool(ours - known) == bool(theirs - known), (ours, theirs)
 
     holds()
+
+
+@generated
+def test_judging_messages_means_to_judge_their_ledger(provider):
+    """Messages alone are read without keeping a text; a ledger has all that there is to know."""
+
+    @settings(max_examples=300)
+    @given(damaged(provider), OPTIONS)
+    def holds(broken, options):
+        rules = Rules.of(None, **options)
+        ours = told(lambda: rules.problems_in(broken, provider))
+        assert ours == told(lambda: rules.problems(scan(broken, Counter.chars(), provider)))
+
+    holds()
+
+
+def told(judge):
+    """What it finds, or what it raises."""
+    try:
+        return judge()
+    except MessageError as error:
+        return error.path, str(error)
+
+
+@pytest.mark.parametrize(
+    "said", ["", " \n", "é ", "中文", "😀", "\ud800", "\u3000", "x" * 10_000 + "é", "<trimtab-summary x"]
+)
+def test_texts_that_are_not_ascii_are_judged_alike(said):
+    """They are transcoded where they are looked at; what is ASCII is not."""
+
+    class Word(str):
+        __slots__ = ()
+
+        def isascii(self):
+            raise AssertionError
+
+    for text in (said, Word(said)):
+        messages = [
+            {"role": Word("user"), "content": text},
+            {"role": "assistant", "content": [{"type": "text", "text": text}]},
+        ]
+        found = Rules().problems_in(messages, "anthropic")
+        assert found == Rules().problems(scan(messages, Counter.chars(), "anthropic"))
+        assert bool(found) == (not said.strip() or said[-1].isspace())
 
 
 @generated
@@ -526,3 +572,9 @@ def test_generated_transcripts_have_open_calls_in_a_share_of_them(provider):
 
     look()
     assert 0.05 < sum(seen) / len(seen) < 0.5
+
+
+def test_empty_messages_at_the_end_of_a_tool_loop_are_judged():
+    """Found by ``fuzz/fuzz_targets/shapes.rs``: a turn without blocks has no first one to be thinking."""
+    messages = [{"role": "assistant", "content": []}, {"role": "user", "content": []}]
+    assert codes(messages, "anthropic", thinking=True) == {"empty_content", "first_message_role"}

@@ -22,6 +22,7 @@ __all__ = [
     "digest",
     "dumps",
     "features",
+    "judge",
     "partition",
     "snap",
     "split",
@@ -160,6 +161,9 @@ def partition(
 ) -> NDArray[np.uint8]: ...
 def validate(
     ledger: Ledger, *, original: Ledger | None = None, **rules: bool | int | None
+) -> list[tuple[int, int | None, str, str, str]]: ...
+def judge(
+    messages: Sequence[Any], *, provider: str, **rules: bool | int | None
 ) -> list[tuple[int, int | None, str, str, str]]: ...
 def truncate(
     text: str | bytes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from . import _core
 from ._errors import MessageError
@@ -29,6 +29,9 @@ def message_error(error: ValueError) -> ValueError:
             return MessageError(what, path=path, index=index, hint=hint)
         case _:
             return error
+
+
+T = TypeVar("T")
 
 
 class Counter(_core.Counter):
@@ -143,14 +146,26 @@ def scan(messages: Sequence[Message], counter: _core.Counter, provider: str | No
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
     """
+    return asked(messages, lambda known: _core.Ledger.of(known, counter=counter, provider=provider))
+
+
+def asked(messages: Sequence[Message], read: Callable[[Sequence[Message]], T]) -> T:
+    """What ``read``, a function of the core, makes of messages of any kind.
+
+    Raises:
+        MessageError: a message cannot be read; says where, why and what to do.
+    """
     messages = lately(messages)
     try:
-        return _ledger(messages, counter, provider)
-    except MessageError as error:
+        return read(messages)
+    except ValueError as error:
         known = messages if RAISED in str(error) else plain(messages)
         if known is messages:
-            raise
-    return _ledger(known, counter, provider)
+            raise message_error(error) from None
+    try:
+        return read(known)
+    except ValueError as error:
+        raise message_error(error) from None
 
 
 def read_plain(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import _core
-from ._counter import Counter, scan
+from ._counter import Counter, asked, scan
 from ._errors import MessageError
 from ._models import Model
 
@@ -89,8 +89,20 @@ class Rules:
 
     def problems(self, ledger: _core.Ledger, original: _core.Ledger | None = None) -> list[Problem]:
         """What these rules refuse about a transcript."""
-        rules = {name: getattr(self, name) for name in self.__slots__}
-        return [Problem(*finding) for finding in _core.validate(ledger, original=original, **rules)]
+        return [Problem(*finding) for finding in _core.validate(ledger, original=original, **self._by_name())]
+
+    def problems_in(self, messages: Sequence[Message], provider: str) -> list[Problem]:
+        """The same of messages, which are read for this alone: no text is kept or counted.
+
+        Raises:
+            MessageError: a message cannot be read.
+        """
+        rules = self._by_name()
+        found = asked(messages, lambda known: _core.judge(known, provider=provider, **rules))
+        return [Problem(*finding) for finding in found]
+
+    def _by_name(self) -> dict[str, bool | int | None]:
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def validate(
@@ -137,12 +149,13 @@ def validate(
         markers=markers_in(system, tools),
         tools=None if tools is None else bool(tools),
     )
-    counter = Counter.chars()
     try:
-        ledger = scan(messages, counter, provider)
+        if original is None:
+            return rules.problems_in(messages, provider)
+        ledger = scan(messages, Counter.chars(), provider)
     except MessageError as error:
         return [Problem(error.index or 0, None, "malformed", f"{error.path}: {error.args[0]}", error.hint)]
-    return rules.problems(ledger, None if original is None else scan(original, counter, provider))
+    return rules.problems(ledger, scan(original, Counter.chars(), provider))
 
 
 NAMED_FIRST = frozenset({"unexpected_tool_use_id", "thinking_not_first"})

@@ -103,6 +103,24 @@ pub trait Node: Clone {
     /// Whatever the view meets while transcoding.
     fn text(&self) -> Result<Option<Self::Text>, Error>;
 
+    /// What `see` makes of the string's text, which it is shown and does not keep; `None` for any other shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`Node::text`].
+    fn look<R>(&self, see: impl FnOnce(&str) -> R) -> Result<Option<R>, Error> {
+        Ok(self.text()?.map(|text| see(text.as_ref())))
+    }
+
+    /// The same of a word: a role, a type, an id, a name. A view may leave something with the string to be quicker.
+    ///
+    /// # Errors
+    ///
+    /// As [`Node::text`].
+    fn word<R>(&self, see: impl FnOnce(&str) -> R) -> Result<Option<R>, Error> {
+        self.look(see)
+    }
+
     /// Calls `visit` for each item of a list, in order; does nothing for any other shape.
     ///
     /// # Errors
@@ -200,8 +218,10 @@ fn write_at<N: Node>(node: &N, out: &mut String, apart: &mut Apart<'_, N::Text>,
     }
     match node.shape() {
         Shape::Text => {
-            if let Some(text) = node.text()? {
-                if apart.take && encoded(text.as_ref()).is_some() {
+            if !apart.take {
+                node.look(|text| quote(text, out))?;
+            } else if let Some(text) = node.text()? {
+                if encoded(text.as_ref()).is_some() {
                     apart.files.push(text);
                     quote("", out);
                 } else {
@@ -243,21 +263,27 @@ fn separate(first: &mut bool, between: &str, out: &mut String) {
 
 fn quote(text: &str, out: &mut String) {
     out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            c if c < ' ' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c)); // writing to a String cannot fail
+    let mut from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.push_str(&text[from..at]);
+        from = at + 1;
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            8 => out.push_str("\\b"),
+            12 => out.push_str("\\f"),
+            _ => {
+                let _ = write!(out, "\\u{byte:04x}"); // writing to a String cannot fail
             }
-            c => out.push(c),
         }
     }
+    out.push_str(&text[from..]);
     out.push('"');
 }
 

@@ -6,11 +6,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trimtab_core::ledger::cut;
 use trimtab_core::ledger::partition::{self as zones, Columns, Keeper, Snap};
+use trimtab_core::shape::Provider;
 use trimtab_core::text::envelope;
-use trimtab_core::validate::{self as rules, Options};
+use trimtab_core::validate::{self as rules, Options, Problem};
 
-use crate::convert::released;
+use crate::convert::{released, to_py};
 use crate::ledger::Ledger;
+use crate::scan::glanced;
 use crate::text::Text;
 
 /// The earliest safe cut whose tail costs at most `keep` tokens; None if there is none.
@@ -113,7 +115,25 @@ pub fn validate(
     let original = original.map(|original| &*original.get().columns);
     let options = options(rules)?;
     let problems = released(py, || Ok(rules::validate(&ledger.columns, ledger.provider, options, original)))?;
-    Ok(problems.into_iter().map(|p| (p.index, p.block, p.code, p.message, p.fix)).collect())
+    Ok(findings(problems))
+}
+
+/// What `provider` would refuse about messages, read for this alone: index, block, code, words, fix.
+///
+/// Raises:
+///     ValueError: a message cannot be read; args are what, path, index and hint.
+///     TypeError: messages is no list or tuple.
+#[pyfunction]
+#[pyo3(signature = (messages, *, provider, **rules))]
+pub fn judge(messages: &Bound<'_, PyAny>, provider: &str, rules: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<Finding>> {
+    let (provider, options) = (Provider::named(provider).map_err(to_py)?, options(rules)?);
+    let ledger = glanced(messages, provider)?;
+    let problems = released(messages.py(), || Ok(rules::validate(&ledger, provider, options, None)))?;
+    Ok(findings(problems))
+}
+
+fn findings(problems: Vec<Problem>) -> Vec<Finding> {
+    problems.into_iter().map(|p| (p.index, p.block, p.code, p.message, p.fix)).collect()
 }
 
 fn options(rules: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {

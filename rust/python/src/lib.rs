@@ -7,6 +7,7 @@ mod convert;
 mod counter;
 mod dump;
 mod ledger;
+mod raw;
 mod reader;
 mod scan;
 mod seen;
@@ -21,7 +22,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::answer::{digest, partition, snap, split, validate};
+    use super::answer::{digest, judge, partition, snap, split, validate};
     #[pymodule_export]
     use super::counter::{Counter, features};
     #[pymodule_export]

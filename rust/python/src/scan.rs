@@ -43,7 +43,8 @@ pub fn scan(messages: &Bound<'_, PyAny>, provider: Provider, counter: &Counter, 
     let (before, mut seen) = last.take(provider).map_or_else(Default::default, |read| (Some(read.ledger), read.seen));
     let known = seen.same(each(messages)?);
     seen.truncate(known);
-    let new = read(each(messages)?.skip(known), provider, Builder::new(counter.prompt, known), &mut seen)?;
+    let mut new =
+        read(each(messages)?.skip(known), provider, Builder::new(counter.prompt, known), &mut |m| seen.push(m))?;
     let ledger = released(messages.py(), || match before {
         Some(ledger) if known == ledger.messages() && new.messages() == 0 => Ok(ledger),
         Some(ledger) if known > 0 => ledger.head(known).extend(new.finish(counter)?).map(Arc::new),
@@ -51,6 +52,12 @@ pub fn scan(messages: &Bound<'_, PyAny>, provider: Provider, counter: &Counter, 
     })?;
     last.put(Read { provider, ledger: Arc::clone(&ledger), seen });
     Ok(ledger)
+}
+
+/// What rules look at in `messages`, read for them alone: no text is kept, counted or remembered.
+pub fn glanced(messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Ledger> {
+    let builder = read(each(messages)?, provider, Builder::glancing(messages.len()?), &mut |_| ())?;
+    released(messages.py(), || builder.glanced())
 }
 
 /// Reads `messages`, which stand behind those of `ledger`.
@@ -61,7 +68,7 @@ pub fn extended(
     counter: &Counter,
 ) -> PyResult<Ledger> {
     let builder = Builder::new(counter.prompt, ledger.messages());
-    let new = read(each(messages)?, provider, builder, &mut Seen::default())?;
+    let mut new = read(each(messages)?, provider, builder, &mut |_| ())?;
     released(messages.py(), || ledger.clone().extend(new.finish(counter)?))
 }
 
@@ -70,12 +77,12 @@ fn read<'py>(
     messages: impl Iterator<Item = Bound<'py, PyAny>>,
     provider: Provider,
     mut builder: Builder<Text>,
-    seen: &mut Seen,
+    remember: &mut impl FnMut(&Bound<'py, PyAny>),
 ) -> PyResult<Builder<Text>> {
     let mut one = |(index, message): (usize, Bound<'py, PyAny>)| {
         let view = View(message);
         provider.read(&view, &mut builder).map_err(|error| at(error, index, &builder))?;
-        seen.push(&view.0);
+        remember(&view.0);
         Ok(())
     };
     // Reading calls into objects of any kind, and one that changes while it is read makes the binding panic.

@@ -31,7 +31,9 @@ impl Seen {
         let (marks, leaves) = (self.marks.len(), self.leaves.len());
         let known = walk(message, 0, &mut |mark, leaf| {
             self.marks.push(mark);
-            self.leaves.extend(leaf.map(|leaf| leaf.clone().unbind()));
+            if let Some(leaf) = leaf {
+                self.leaves.push(leaf.clone().unbind());
+            }
         });
         if !known {
             self.marks.truncate(marks);
@@ -113,6 +115,10 @@ fn walk<'py>(
 ) -> bool {
     if depth > MAX_DEPTH {
         return false;
+    }
+    if object.is_exact_instance_of::<PyString>() {
+        visit(address(object), Some(object)); // nearly all are strings, keys among them
+        return true;
     }
     if let Ok(dict) = object.cast_exact::<PyDict>() {
         visit(container(dict.len(), DICT), None);

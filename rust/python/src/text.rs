@@ -4,6 +4,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyString};
 
+use crate::raw::is_ascii;
+
 /// A Python string's text.
 ///
 /// ASCII is borrowed. Anything else is transcoded: to ask a `str` for its UTF-8 would leave a second copy in it for as
@@ -43,10 +45,6 @@ impl<'py> Given<'py> {
     }
 }
 
-fn is_ascii(string: &Bound<'_, PyString>) -> PyResult<bool> {
-    string.call_method0(pyo3::intern!(string.py(), "isascii"))?.is_truthy()
-}
-
 impl Text {
     /// The text of `string`; lone surrogates become U+FFFD and pairs of them one character, as in tiktoken.
     pub fn of(string: &Bound<'_, PyString>) -> PyResult<Self> {
@@ -61,6 +59,11 @@ impl Text {
         let bytes = string.call_method1(pyo3::intern!(py, "encode"), arguments)?;
         let units = bytes.cast::<PyBytes>()?.as_bytes().chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]));
         Ok(Self::Copied(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()))
+    }
+
+    /// What `see` makes of the text of `string`: ASCII is shown where it stands.
+    pub fn shown<R>(string: &Bound<'_, PyString>, see: impl FnOnce(&str) -> R) -> PyResult<R> {
+        if is_ascii(string)? { string.to_str().map(see) } else { Self::of(string).map(|text| see(text.as_ref())) }
     }
 
     /// The text of a `str`, or of `bytes` with what is not UTF-8 replaced.

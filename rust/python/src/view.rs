@@ -71,7 +71,14 @@ impl<'py> Node for View<'py> {
 
     fn shape(&self) -> Shape {
         let object = &self.0;
-        if object.is_instance_of::<PyString>() {
+        // First what nearly all are, by the address of their type: to ask for a derived one is a call into Python each.
+        if object.is_exact_instance_of::<PyString>() {
+            Shape::Text
+        } else if object.is_exact_instance_of::<PyDict>() {
+            Shape::Map
+        } else if object.is_exact_instance_of::<PyList>() {
+            Shape::List
+        } else if object.is_instance_of::<PyString>() {
             Shape::Text
         } else if object.is_instance_of::<PyDict>() {
             Shape::Map
@@ -107,6 +114,22 @@ impl<'py> Node for View<'py> {
         match self.0.cast::<PyString>() {
             Ok(string) => Text::of(string).map(Some).map_err(foreign),
             Err(_) => Ok(None),
+        }
+    }
+
+    fn look<R>(&self, see: impl FnOnce(&str) -> R) -> Result<Option<R>, Error> {
+        match self.0.cast::<PyString>() {
+            Ok(string) => Text::shown(string, see).map(Some).map_err(foreign),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn word<R>(&self, see: impl FnOnce(&str) -> R) -> Result<Option<R>, Error> {
+        let Ok(string) = self.0.cast::<PyString>() else { return Ok(None) };
+        // Nearly all are ASCII, which is shown where it stands; of another the copy that is left in it is short.
+        match string.to_str() {
+            Ok(word) => Ok(Some(see(word))),
+            Err(_) => self.look(see),
         }
     }
 

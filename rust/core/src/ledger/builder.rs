@@ -1,48 +1,33 @@
 //! Where the shape readers write what they read.
 
-use std::ops::Range;
-
+use super::piece::{Piece, TRAITS, allowed, joined, measured, traits};
 use super::reads::{self, Read};
 use super::{Kind, Ledger, Media, MessageFlag, Picture, Role, RowFlag};
 use crate::error::Error;
 use crate::json::{Json, Tape};
 use crate::media;
 use crate::node::{Node, Shape, encoded, write_json, write_spaced};
-use crate::text::count::map_many;
-use crate::text::envelope;
-use crate::text::prompt::{self, tags};
-use crate::text::{Counter, Form, Prompt, Size};
-
-/// A piece of a row's text.
-enum Piece<T> {
-    Given(T),
-    Made(String),
-    /// Part of what the message says, but not text to the model: a picture's data, a signature.
-    Data(T),
-    /// What stands in the prompt for the row's other pieces.
-    Sent(String),
-}
-
-impl<T: AsRef<str>> AsRef<str> for Piece<T> {
-    fn as_ref(&self) -> &str {
-        match self {
-            Self::Given(text) | Self::Data(text) => text.as_ref(),
-            Self::Made(text) | Self::Sent(text) => text,
-        }
-    }
-}
+use crate::text::count::spread;
+use crate::text::prompt::tags;
+use crate::text::{Counter, Form, Prompt};
 
 /// Takes messages and rows in order; texts wait here, uncounted, until [`Builder::finish`].
 pub struct Builder<T> {
     ledger: Ledger,
-    /// Texts by row: first and behind last of `pieces`.
-    spans: Vec<Range<usize>>,
+    /// Texts by row: behind the last of `pieces`.
+    ends: Vec<usize>,
     pieces: Vec<Piece<T>>,
     media: Vec<Media>,
     /// Messages of the list that stand before these.
     before: usize,
     block: Option<usize>,
     prompt: Prompt,
+    /// Whether a text is looked at once and let go: nothing is counted then, and nothing digested.
+    glances: bool,
+    /// Whether nothing was said yet in the row.
+    is_new: bool,
+    /// JSON that is looked at and let go is written here.
+    json: String,
 }
 
 impl<T: AsRef<str> + Send + Sync> Default for Builder<T> {
@@ -56,8 +41,26 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     /// others: errors name them by their place in the whole.
     #[must_use]
     pub fn new(prompt: Prompt, before: usize) -> Self {
-        let ledger = Ledger::default();
-        Self { ledger, spans: Vec::new(), pieces: Vec::new(), media: Vec::new(), before, block: None, prompt }
+        Self {
+            ledger: Ledger::default(),
+            ends: Vec::new(),
+            pieces: Vec::new(),
+            media: Vec::new(),
+            before,
+            block: None,
+            prompt,
+            glances: false,
+            is_new: true,
+            json: String::new(),
+        }
+    }
+
+    /// A builder for what rules look at and no more; [`Builder::glanced`] ends it. About so many messages will come.
+    #[must_use]
+    pub fn glancing(messages: usize) -> Self {
+        let mut builder = Self { glances: true, ..Self::new(Prompt::PLAIN, 0) };
+        builder.ledger.reserve(messages);
+        builder
     }
 
     /// Starts a message.
@@ -85,12 +88,15 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     pub fn row(&mut self, kind: Kind, name: &str) {
         self.ledger.owner.push(u32::try_from(self.ledger.role.len() - 1).unwrap_or(u32::MAX));
         self.ledger.kind.push(kind);
-        self.ledger.flags.push(0);
+        self.ledger.flags.push(RowFlag::Empty as u16 | RowFlag::Blank as u16);
         self.ledger.markers.push(0);
         self.ledger.ids.push("");
         self.ledger.names.push(name);
-        self.spans.push(self.pieces.len()..self.pieces.len());
-        self.media.push(Media::default());
+        self.is_new = true;
+        if !self.glances {
+            self.ends.push(self.pieces.len());
+            self.media.push(Media::default());
+        }
     }
 
     /// Renames the row: the tool, once it is known.
@@ -133,12 +139,24 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     /// Number of rows begun.
     #[must_use]
     pub fn rows(&self) -> usize {
-        self.spans.len()
+        self.ledger.owner.len()
     }
 
     /// Adds text to the row.
     pub fn text(&mut self, text: T) {
         self.piece(Piece::Given(text));
+    }
+
+    /// Adds the text of `node` to the row; false where it is no string.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the view meets while transcoding.
+    pub fn say<N: Node<Text = T>>(&mut self, node: &N) -> Result<bool, Error> {
+        if self.glances {
+            return Ok(node.look(|text| self.note(text, Some(traits(text))))?.is_some());
+        }
+        Ok(node.text()?.map(|text| self.text(text)).is_some())
     }
 
     /// Adds text of our own making to the row.
@@ -156,7 +174,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
             self.text(text);
             return Ok(());
         }
-        let mut out = String::new();
+        let mut out = std::mem::take(&mut self.json);
         let written = write_json(node, &mut out, None);
         self.written(written, out)
     }
@@ -167,7 +185,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     ///
     /// [`Error::Message`] if it cannot be written as JSON.
     pub fn json_with_files<N: Node<Text = T>>(&mut self, node: &N) -> Result<(), Error> {
-        let (mut out, mut files) = (String::new(), Vec::new());
+        let (mut out, mut files) = (std::mem::take(&mut self.json), Vec::new());
         let written = write_json(node, &mut out, Some(&mut files));
         self.written(written, out)?;
         for file in files {
@@ -265,10 +283,29 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     }
 
     fn piece(&mut self, piece: Piece<T>) {
-        self.pieces.push(piece);
-        if let Some(span) = self.spans.last_mut() {
-            span.end = self.pieces.len();
+        if !self.glances {
+            self.pieces.push(piece); // not looked at: a view may make its text when that is asked for
+            if let Some(end) = self.ends.last_mut() {
+                *end = self.pieces.len();
+            }
+            return;
         }
+        self.note(piece.as_ref(), piece.traits());
+        if let Piece::Made(mut text) = piece {
+            text.clear();
+            self.json = text;
+        }
+    }
+
+    /// Notes what there is to know of a piece without keeping it.
+    fn note(&mut self, text: &str, traits: Option<u16>) {
+        if let Some(payload) = self.ledger.payload.last_mut() {
+            *payload += text.len() as u64;
+        }
+        if let (Some(flags), Some(kind), Some(next)) = (self.ledger.flags.last_mut(), self.ledger.kind.last(), traits) {
+            *flags = (*flags & !TRAITS) | (joined(*flags, next, self.is_new) & allowed(*kind));
+        }
+        self.is_new = false;
     }
 
     /// An error at the place that is being read.
@@ -283,50 +320,55 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
 
     /// Counts and digests all texts, in parallel where that gains, and pairs calls with results.
     ///
-    /// Takes `&self`: the texts are still borrowed, and are to be dropped by whoever owns their source.
+    /// Takes `&mut self`: the texts are still borrowed, and are to be dropped by whoever owns their source.
     ///
     /// # Errors
     ///
     /// [`Error::Overflow`] where rows or tokens pass what a column can name.
-    pub fn finish(&self, counter: &Counter) -> Result<Ledger, Error> {
-        let rows = u32::try_from(self.spans.len()).map_err(|_| Error::Overflow("rows"))?;
-        let mut ledger = self.ledger.clone();
-        ledger.first.push(rows);
-        let items = self.items();
-        let measured = map_many(&items, |item| item.measured(counter));
-        let (mut sizes, mut texts) = (Vec::with_capacity(self.spans.len()), Vec::new());
-        for (row, span) in self.spans.iter().enumerate() {
-            let mut size = Size::default();
-            let mut traits = RowFlag::Empty as u16 | RowFlag::Blank as u16;
-            texts.clear();
-            for (n, piece) in measured[span.clone()].iter().enumerate() {
-                size += piece.size;
-                ledger.payload[ledger.owner[row] as usize] += piece.length as u64;
-                if let Some(digest) = piece.digest {
-                    texts.extend(digest);
-                    traits = joined(traits, piece.traits, n == 0);
-                }
-            }
-            ledger.flags[row] |= traits & allowed(ledger.kind[row]);
-            ledger.said.push(super::digest(&texts));
-            sizes.push(size);
+    pub fn finish(&mut self, counter: &Counter) -> Result<Ledger, Error> {
+        let mut ledger = self.closed()?;
+        let bytes = self.pieces.iter().map(|piece| piece.as_ref().len()).sum();
+        let rows: Vec<usize> = (0..ledger.rows()).collect();
+        let all = spread(&rows, bytes, |row| measured(&ledger, *row, self.said_in(*row), counter));
+        for (row, found) in all.iter().enumerate() {
+            ledger.payload[ledger.owner[row] as usize] += found.length;
+            ledger.flags[row] = (ledger.flags[row] & !TRAITS) | (found.traits & allowed(ledger.kind[row]));
+            ledger.said.push(found.said);
         }
-        ledger.measure(&sizes, &self.media, counter)?;
-        ledger.reads = self.reads();
+        ledger.measure(all.iter().map(|row| row.size), &self.media, counter)?;
+        ledger.reads = self.reads(&ledger);
         ledger.digests = Self::digests(&ledger);
         ledger.join();
         Ok(ledger)
     }
 
+    /// What rules look at: who speaks, what each row is, and which calls and results are pairs. The other columns are
+    /// empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] where rows pass what a column can name.
+    pub fn glanced(mut self) -> Result<Ledger, Error> {
+        let mut ledger = self.closed()?;
+        ledger.tie();
+        Ok(ledger)
+    }
+
+    fn closed(&mut self) -> Result<Ledger, Error> {
+        let mut ledger = std::mem::take(&mut self.ledger);
+        ledger.first.push(u32::try_from(ledger.rows()).map_err(|_| Error::Overflow("rows"))?);
+        Ok(ledger)
+    }
+
     /// The calls that read a file: their arguments stand last among the row's texts.
-    fn reads(&self) -> Vec<Read> {
+    fn reads(&self, ledger: &Ledger) -> Vec<Read> {
         let mut tape = Tape::default();
         let mut read = |row: usize| {
-            let mut texts = self.pieces[self.spans[row].clone()].iter();
+            let mut texts = self.said_in(row).iter();
             let last = texts.rfind(|piece| matches!(piece, Piece::Given(_) | Piece::Made(_)))?;
-            reads::read(u32::try_from(row).ok()?, self.ledger.names.get(row), last.as_ref(), &mut tape)
+            reads::read(u32::try_from(row).ok()?, ledger.names.get(row), last.as_ref(), &mut tape)
         };
-        let calls = (0..self.rows()).filter(|row| self.ledger.kind[*row] == Kind::Call);
+        let calls = (0..ledger.rows()).filter(|row| ledger.kind[*row] == Kind::Call);
         calls.filter_map(&mut read).collect()
     }
 
@@ -339,128 +381,25 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         let mut digest = |index: usize| {
             said.clear();
             said.push(ledger.role[index] as u8);
-            said.extend(ledger.marks[index].to_le_bytes());
+            said.extend_from_slice(&ledger.marks[index].to_le_bytes());
             for row in ledger.rows_of(index) {
                 said.push(ledger.kind[row] as u8);
                 for text in [ledger.ids.get(row), ledger.names.get(row)] {
-                    said.extend((text.len() as u64).to_le_bytes()); // the length parts an id from the name behind it
-                    said.extend(text.as_bytes());
+                    said.extend_from_slice(&(text.len() as u64).to_le_bytes()); // the length parts an id from the name behind it
+                    said.extend_from_slice(text.as_bytes());
                 }
                 // A cache marker says where to cache, not what is said: it may move without making another message.
-                said.extend((ledger.flags[row] & !(RowFlag::Cached as u16)).to_le_bytes());
-                said.extend(ledger.said[row]);
+                said.extend_from_slice(&(ledger.flags[row] & !(RowFlag::Cached as u16)).to_le_bytes());
+                said.extend_from_slice(&ledger.said[row]);
             }
             super::digest(&said)
         };
         (0..ledger.messages()).map(&mut digest).collect()
     }
 
-    /// The pieces, with what stands around them in the prompt.
-    fn items(&self) -> Vec<Item<'_, T>> {
-        let mut items: Vec<_> =
-            self.pieces.iter().map(|piece| Item { piece, before: "", after: "", counts: true }).collect();
-        if self.prompt.form != Form::Tagged {
-            return items;
-        }
-        for (row, span) in self.spans.iter().enumerate() {
-            let own = &mut items[span.clone()];
-            match self.ledger.kind[row] {
-                Kind::Result => {
-                    let mut texts = own.iter_mut().filter(|item| !matches!(item.piece, Piece::Data(_)));
-                    if let Some(first) = texts.next() {
-                        first.before = prompt::RESULT.0;
-                        texts.last().unwrap_or(first).after = prompt::RESULT.1;
-                    }
-                }
-                _ if own.iter().any(|item| matches!(item.piece, Piece::Sent(_))) => {
-                    for item in own {
-                        item.counts = matches!(item.piece, Piece::Sent(_));
-                    }
-                }
-                Kind::Text if self.is_call_next(row) => {
-                    if let Some(last) = own.last_mut() {
-                        last.after = "\n\n";
-                    }
-                }
-                _ => {}
-            }
-        }
-        items
+    /// The pieces of a row.
+    fn said_in(&self, row: usize) -> &[Piece<T>] {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.pieces[start..self.ends[row]]
     }
-
-    /// Whether the row behind `row` is a call of the same message.
-    fn is_call_next(&self, row: usize) -> bool {
-        self.ledger.kind.get(row + 1) == Some(&Kind::Call) && self.ledger.owner[row] == self.ledger.owner[row + 1]
-    }
-}
-
-/// A piece, and what stands around it in the prompt.
-struct Item<'a, T> {
-    piece: &'a Piece<T>,
-    before: &'static str,
-    after: &'static str,
-    /// Whether it is in the prompt.
-    counts: bool,
-}
-
-impl<T: AsRef<str>> AsRef<str> for Item<'_, T> {
-    fn as_ref(&self) -> &str {
-        self.piece.as_ref()
-    }
-}
-
-impl<T: AsRef<str>> Item<'_, T> {
-    fn measured(&self, counter: &Counter) -> Measured {
-        let text = self.as_ref();
-        let (digest, length) = (super::digest(text.as_bytes()), text.len());
-        match self.piece {
-            Piece::Data(_) => Measured { size: Size::default(), traits: traits(""), digest: Some(digest), length },
-            Piece::Sent(_) => {
-                let size = Size { tokens: counter.plain(text), ..Size::default() };
-                Measured { size, traits: traits(""), digest: None, length }
-            }
-            _ => {
-                let mut size = if self.counts { counter.size(text) } else { Size::of(text) };
-                if !self.before.is_empty() || !self.after.is_empty() {
-                    size.tokens = counter.plain(&[self.before, text, self.after].concat());
-                }
-                Measured { size, traits: traits(text), digest: Some(digest), length }
-            }
-        }
-    }
-}
-
-/// What there is to know of a piece: its lengths, its [`RowFlag`] bits, and its digest where it is part of what is said.
-struct Measured {
-    size: Size,
-    traits: u16,
-    digest: Option<[u8; 16]>,
-    /// Bytes of it.
-    length: usize,
-}
-
-fn traits(text: &str) -> u16 {
-    let pick = |on: bool, flag: RowFlag| if on { flag as u16 } else { 0 };
-    pick(text.is_empty(), RowFlag::Empty)
-        | pick(text.trim().is_empty(), RowFlag::Blank)
-        | pick(text.ends_with(char::is_whitespace), RowFlag::Trailing)
-        | pick(envelope::is_summary(text), RowFlag::Summary)
-        | pick(envelope::is_pruned(text), RowFlag::Pruned)
-}
-
-/// The traits of a row that goes on with a piece: empty if all are, trailing as the last is, marked as the first is.
-fn joined(row: u16, next: u16, first: bool) -> u16 {
-    let all = RowFlag::Empty as u16 | RowFlag::Blank as u16;
-    let marks = RowFlag::Summary as u16 | RowFlag::Pruned as u16;
-    (row & next & all) | (next & RowFlag::Trailing as u16) | (if first { next } else { row } & marks)
-}
-
-/// The traits that mean something in a row of `kind`.
-fn allowed(kind: Kind) -> u16 {
-    let marks = match kind {
-        Kind::Text => RowFlag::Summary as u16,
-        Kind::Result => RowFlag::Pruned as u16,
-        _ => 0,
-    };
-    RowFlag::Empty as u16 | RowFlag::Blank as u16 | RowFlag::Trailing as u16 | marks
 }

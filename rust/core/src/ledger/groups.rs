@@ -4,21 +4,40 @@ use std::collections::HashMap;
 
 use super::{Ledger, MessageFlag, UNPAIRED};
 
+/// For each row that has an id, the first row that has the same one; for all others the number of rows. Ids are compared
+/// here and nowhere else: what asks for them looks into a column.
+#[must_use]
+pub fn twins(ledger: &Ledger) -> Vec<u32> {
+    let none = u32::try_from(ledger.rows()).unwrap_or(u32::MAX);
+    let calls = ledger.kind.iter().filter(|kind| kind.is_call()).count();
+    let mut first: HashMap<&str, u32> = HashMap::with_capacity(calls);
+    (0..none)
+        .map(|row| match ledger.ids.get(row as usize) {
+            "" => none,
+            id => *first.entry(id).or_insert(row),
+        })
+        .collect()
+}
+
 /// Pairs calls with their results, by id: the latest open call of that id before the result.
 ///
 /// Server tools pair with server results only, client tools with client results.
 #[must_use]
 pub fn pairs(ledger: &Ledger) -> Vec<i32> {
-    let mut pair = vec![UNPAIRED; ledger.rows()];
-    let mut open: HashMap<(bool, &str), Vec<usize>> = HashMap::new();
+    let rows = ledger.rows();
+    let mut pair = vec![UNPAIRED; rows];
+    // By id the latest open call, and by call the one that was open before it.
+    let mut open = [vec![UNPAIRED; rows + 1], vec![UNPAIRED; rows + 1]];
+    let mut before = vec![UNPAIRED; rows];
     for (row, kind) in ledger.kind.iter().enumerate() {
         let server = matches!(kind, super::Kind::ServerCall | super::Kind::ServerResult);
-        let key = (server, ledger.ids.get(row));
+        let latest = &mut open[usize::from(server)][ledger.twins[row] as usize];
         if kind.is_call() {
-            open.entry(key).or_default().push(row);
+            before[row] = std::mem::replace(latest, number(row));
         } else if kind.is_result()
-            && let Some(call) = open.get_mut(&key).and_then(Vec::pop)
+            && let Ok(call) = usize::try_from(*latest)
         {
+            *latest = before[call];
             pair[call] = number(row);
             pair[row] = number(call);
         }

@@ -8,6 +8,7 @@ pub mod frame;
 pub mod groups;
 pub mod kind;
 pub mod partition;
+mod piece;
 pub mod reads;
 pub mod strings;
 
@@ -57,6 +58,8 @@ pub struct Ledger {
     pub markers: Vec<u8>,
     /// The call's id of each row, empty where it has none.
     pub ids: Strings,
+    /// For each row that has an id, the first row that has the same one; for all others the number of rows.
+    pub twins: Vec<u32>,
     /// Tool name or block type of each row.
     pub names: Strings,
     /// Digest of each row's text and data.
@@ -211,6 +214,7 @@ impl Ledger {
             flags: self.flags[..rows].to_vec(),
             markers: self.markers[..rows].to_vec(),
             ids: self.ids.head(rows),
+            twins: Vec::new(),
             names: self.names.head(rows),
             said: self.said[..rows].to_vec(),
             pictures: self.pictures.iter().take_while(|p| (p.row as usize) < rows).copied().collect(),
@@ -230,25 +234,43 @@ impl Ledger {
 
     /// Fills what depends on all rows: pairs, safe cuts, and what the prompt puts around rows and messages.
     pub(crate) fn join(&mut self) {
-        self.pair = groups::pairs(self);
+        self.tie();
         self.safe = groups::safe(self);
         frame::frame(self);
     }
 
+    /// Fills what ids tie together.
+    fn tie(&mut self) {
+        self.twins = groups::twins(self);
+        self.pair = groups::pairs(self);
+    }
+
+    /// Makes room for about so many messages, of a row each.
+    fn reserve(&mut self, messages: usize) {
+        self.owner.reserve(messages);
+        self.kind.reserve(messages);
+        self.flags.reserve(messages);
+        self.markers.reserve(messages);
+        self.payload.reserve(messages);
+        self.role.reserve(messages);
+        self.marks.reserve(messages);
+        self.first.reserve(messages + 1);
+    }
+
     /// Writes tokens and lengths of each row's texts, as `counter` sees them.
-    fn measure(&mut self, sizes: &[Size], media: &[Media], counter: &Counter) -> Result<(), Error> {
+    fn measure(&mut self, sizes: impl Iterator<Item = Size>, media: &[Media], counter: &Counter) -> Result<(), Error> {
         let (prompt, flat) = (counter.prompt, counter.flat);
         let joined = counter.chars().filter(|_| flat.joined);
         self.terms = Terms::of(counter);
         let mut said = 0; // what the rows of the same message before this one are long
-        for (row, (text, media)) in sizes.iter().zip(media).enumerate() {
+        for (row, (text, media)) in sizes.zip(media).enumerate() {
             let (kind, tagged) = (self.kind[row], prompt.form == Form::Tagged);
             let written = self.role[self.owner[row] as usize] == Role::Assistant && kind != Kind::ServerResult;
             let factor = if written { prompt.written } else { prompt.given };
             let mut plain = joined.map_or(text.tokens, |chars| {
                 said = if row > 0 && self.owner[row - 1] == self.owner[row] { said } else { 0 };
                 let before = chars.tokens(said);
-                said += chars.length(text);
+                said += chars.length(&text);
                 chars.tokens(said) - before
             });
             if tagged && kind == Kind::Result {

@@ -1,35 +1,30 @@
 //! Anthropic Messages.
 
-use super::parts::{cached, call, document, identify, opaque, picture, returned, say, stamp, text_of};
+use super::parts::{
+    blocks, cached, call, document, identify, opaque, picture, returned, say, speaker, stamp, text_of, word,
+};
 use crate::error::Error;
-use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
+use crate::ledger::{Builder, Kind, MessageFlag, RowFlag};
 use crate::node::{Key, Node, Shape};
 
 /// Reads one message.
 pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let role = text_of(message, Key::Role)?;
-    builder.message(match role.as_ref().map(AsRef::as_ref) {
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("system") => Role::System,
-        _ => Role::Other,
-    });
-    if role.is_none() {
-        return Err(builder.bad(
-            "role",
-            "is missing or no string",
-            "give each message a role: \"user\" or \"assistant\"",
-        ));
-    }
-    let content = message.get(Key::Content)?;
-    match content.as_ref().map_or(Shape::Null, Node::shape) {
+    speaker(message, builder)?;
+    let Some(content) = message.get(Key::Content)? else {
+        builder.mark(MessageFlag::Null);
+        return Ok(());
+    };
+    match content.shape() {
         Shape::Null => builder.mark(MessageFlag::Null),
         Shape::Text => {
             builder.mark(MessageFlag::Plain);
             builder.row(Kind::Text, "text");
-            say(message, Key::Content, builder)?;
+            builder.say(&content)?;
         }
-        Shape::List => blocks(content.as_ref(), builder)?,
+        Shape::List => {
+            let hint = "a block is a dict with a \"type\"; of SDK objects pass what .model_dump() gives";
+            blocks(&content, hint, builder, block)?;
+        }
         other => {
             let what = format!("is {}, expected a string or a list of blocks", other.name());
             return Err(builder.bad(
@@ -42,42 +37,21 @@ pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), 
     Ok(())
 }
 
-fn blocks<N: Node>(content: Option<&N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let (mut index, mut last) = (0, Kind::Text);
-    if let Some(content) = content {
-        content.items(&mut |item| {
-            builder.at(index);
-            index += 1;
-            last = block(&item, builder)?;
-            Ok(())
-        })?;
-    }
-    if index == 0 {
-        builder.mark(MessageFlag::Empty);
-    }
-    if last == Kind::Thinking {
-        builder.mark(MessageFlag::Glued); // what was thought belongs to what was said or called next
-    }
-    Ok(())
-}
-
 fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Error> {
-    if block.shape() != Shape::Map {
-        let what = format!("is {}, expected a block", block.shape().name());
-        let hint = "a block is a dict with a \"type\"; of SDK objects pass what .model_dump() gives";
-        return Err(builder.bad("", &what, hint));
-    }
-    let Some(name) = text_of(block, Key::Type)? else {
+    let kind = word(block, Key::Type, |name| {
+        let kind = kind(name);
+        if kind == Kind::Opaque {
+            opaque(block, name, builder)?;
+        } else {
+            builder.row(kind, name);
+            fields(kind, name, block, builder)?;
+        }
+        Ok(kind)
+    })?;
+    let Some(kind) = kind else {
         return Err(builder.bad("type", "is missing or no string", "each block names its type, such as \"text\""));
     };
-    let name = name.as_ref();
-    let kind = kind(name);
-    if kind == Kind::Opaque {
-        opaque(block, name, builder)?;
-    } else {
-        builder.row(kind, name);
-        fields(kind, name, block, builder)?;
-    }
+    let kind = kind?;
     cached(block, builder)?;
     Ok(kind)
 }

@@ -1,34 +1,29 @@
 //! Amazon Bedrock Converse: a block is a map whose one key says what it is.
 
-use super::parts::{identify, opaque, stamp, text_of};
+use super::parts::{blocks, first_key, identify, opaque, say, speaker, stamp, text_of};
 use crate::error::Error;
-use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
+use crate::ledger::{Builder, Kind, MessageFlag, RowFlag};
 use crate::media;
 use crate::node::{Key, Node, Shape};
 
 /// Reads one message.
 pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let role = text_of(message, Key::Role)?;
-    builder.message(match role.as_ref().map(AsRef::as_ref) {
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("system") => Role::System,
-        _ => Role::Other,
-    });
-    if role.is_none() {
-        let hint = "give each message a role: \"user\" or \"assistant\"";
-        return Err(builder.bad("role", "is missing or no string", hint));
-    }
+    speaker(message, builder)?;
     let content = message.get(Key::Content)?;
     match content.as_ref().map_or(Shape::Null, Node::shape) {
-        Shape::Null => builder.mark(MessageFlag::Null),
-        Shape::List => blocks(content.as_ref(), builder)?,
+        Shape::List => {
+            let hint = "a block is a dict such as {\"text\": \"...\"}";
+            content.map_or(Ok(()), |content| blocks(&content, hint, builder, block))
+        }
+        Shape::Null => {
+            builder.mark(MessageFlag::Null);
+            Ok(())
+        }
         other => {
             let what = format!("is {}, expected a list of blocks", other.name());
-            return Err(builder.bad("content", &what, "write text as a block: [{\"text\": \"...\"}]"));
+            Err(builder.bad("content", &what, "write text as a block: [{\"text\": \"...\"}]"))
         }
     }
-    Ok(())
 }
 
 /// Whether a block is one of this shape: no type, and a key that says what it is.
@@ -41,33 +36,10 @@ pub fn is_block<N: Node>(block: &N) -> Result<bool, Error> {
     Ok(false)
 }
 
-fn blocks<N: Node>(content: Option<&N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let (mut index, mut last) = (0, Kind::Text);
-    if let Some(content) = content {
-        content.items(&mut |item| {
-            builder.at(index);
-            index += 1;
-            last = block(&item, builder)?;
-            Ok(())
-        })?;
-    }
-    if index == 0 {
-        builder.mark(MessageFlag::Empty);
-    }
-    if last == Kind::Thinking {
-        builder.mark(MessageFlag::Glued); // what was thought belongs to what was said or called next
-    }
-    Ok(())
-}
-
 fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Error> {
-    if block.shape() != Shape::Map {
-        let what = format!("is {}, expected a block", block.shape().name());
-        return Err(builder.bad("", &what, "a block is a dict such as {\"text\": \"...\"}"));
-    }
     if block.get(Key::Text)?.is_some() {
         builder.row(Kind::Text, "text");
-        super::parts::say(block, Key::Text, builder)?;
+        say(block, Key::Text, builder)?;
         return Ok(Kind::Text);
     }
     if let Some(call) = block.get(Key::ToolUse)? {
@@ -97,14 +69,7 @@ fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Err
         file(&document, builder)?;
         return Ok(Kind::Document);
     }
-    let mut name = String::new();
-    block.entries(&mut |key, _| {
-        if name.is_empty() {
-            key.clone_into(&mut name);
-        }
-        Ok(())
-    })?;
-    opaque(block, &name, builder)?;
+    opaque(block, &first_key(block)?, builder)?;
     if block.get(Key::CachePoint)?.is_some() {
         builder.cached();
     }
@@ -130,7 +95,7 @@ fn reasoning<N: Node>(thought: &N, builder: &mut Builder<N::Text>) -> Result<(),
         builder.flag(RowFlag::Signed);
         return stamp(thought, Key::RedactedContent, builder);
     };
-    super::parts::say(&said, Key::Text, builder)?;
+    say(&said, Key::Text, builder)?;
     if let Some(signature) = text_of(&said, Key::Signature)?
         && !signature.as_ref().is_empty()
     {

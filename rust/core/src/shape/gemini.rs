@@ -1,6 +1,6 @@
 //! Gemini: `contents`, each with a role and parts, in the API's spelling or the SDK's.
 
-use super::parts::{opaque, say, stamp, text_of};
+use super::parts::{first_key, opaque, say, stamp, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
 use crate::media;
@@ -90,14 +90,7 @@ fn said<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> 
         builder.media(media::document_tokens(""));
         return builder.json(&file);
     }
-    let mut name = String::new();
-    part.entries(&mut |key, _| {
-        if name.is_empty() {
-            key.clone_into(&mut name);
-        }
-        Ok(())
-    })?;
-    opaque(part, &name, builder)
+    opaque(part, &first_key(part)?, builder)
 }
 
 /// Pairs by the call's id where it has one, else by the function's name.

@@ -1,7 +1,7 @@
 //! What the shapes have in common: text under a key, calls, what tools give back, pictures, documents.
 
 use crate::error::Error;
-use crate::ledger::{Builder, Kind, RowFlag};
+use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
 use crate::media;
 use crate::node::{Key, Node, Shape, encoded};
 
@@ -13,20 +13,88 @@ pub fn text_of<N: Node>(node: &N, key: Key) -> Result<Option<N::Text>, Error> {
     }
 }
 
+/// What `see` makes of the word under `key`, `None` where there is none or it is no string.
+pub fn word<N: Node, R>(node: &N, key: Key, see: impl FnOnce(&str) -> R) -> Result<Option<R>, Error> {
+    match node.get(key)? {
+        Some(value) => value.word(see),
+        None => Ok(None),
+    }
+}
+
+/// Begins a message of one of the shapes that know a user and an assistant.
+pub fn speaker<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let role = word(message, Key::Role, |role| match role {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        _ => Role::Other,
+    })?;
+    builder.message(role.unwrap_or(Role::Other));
+    if role.is_none() {
+        let hint = "give each message a role: \"user\" or \"assistant\"";
+        return Err(builder.bad("role", "is missing or no string", hint));
+    }
+    Ok(())
+}
+
+/// Reads the blocks of a message with `read`; `hint` says what a block looks like.
+pub fn blocks<N: Node>(
+    content: &N,
+    hint: &str,
+    builder: &mut Builder<N::Text>,
+    read: impl Fn(&N, &mut Builder<N::Text>) -> Result<Kind, Error>,
+) -> Result<(), Error> {
+    let (mut index, mut last) = (0, Kind::Text);
+    content.items(&mut |block| {
+        builder.at(index);
+        index += 1;
+        if block.shape() != Shape::Map {
+            return Err(builder.bad("", &format!("is {}, expected a block", block.shape().name()), hint));
+        }
+        last = read(&block, builder)?;
+        Ok(())
+    })?;
+    if index == 0 {
+        builder.mark(MessageFlag::Empty);
+    }
+    if last == Kind::Thinking {
+        builder.mark(MessageFlag::Glued); // what was thought belongs to what was said or called next
+    }
+    Ok(())
+}
+
+/// The first key of a block: what it is, where it does not say.
+pub fn first_key<N: Node>(block: &N) -> Result<String, Error> {
+    let mut name = String::new();
+    block.entries(&mut |key, _| {
+        if name.is_empty() {
+            key.clone_into(&mut name);
+        }
+        Ok(())
+    })?;
+    Ok(name)
+}
+
 /// Gives the row the id under `key`; a row without one is incomplete.
 pub fn identify<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    match text_of(node, key)? {
-        Some(id) if !id.as_ref().is_empty() => builder.id(id.as_ref()),
-        _ => builder.flag(RowFlag::Incomplete),
+    let given = word(node, key, |id| {
+        builder.id(id);
+        !id.is_empty()
+    })?;
+    if given != Some(true) {
+        builder.flag(RowFlag::Incomplete);
     }
     Ok(())
 }
 
 /// Adds the text under `key` to the row; a row without one is incomplete.
 pub fn say<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    match text_of(node, key)? {
-        Some(text) => builder.text(text),
-        None => builder.flag(RowFlag::Incomplete),
+    let said = match node.get(key)? {
+        Some(value) => builder.say(&value)?,
+        None => false,
+    };
+    if !said {
+        builder.flag(RowFlag::Incomplete);
     }
     Ok(())
 }
@@ -49,12 +117,13 @@ pub fn cached<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(), 
 
 /// Adds a call's tool name and its arguments, which must have the shape `wanted`, to the row.
 pub fn call<N: Node>(node: &N, arguments: Key, wanted: Shape, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    match text_of(node, Key::Name)? {
-        Some(name) => {
-            builder.name(name.as_ref());
-            builder.text(name);
-        }
-        None => builder.flag(RowFlag::Incomplete),
+    let name = node.get(Key::Name)?;
+    let named = match &name {
+        Some(name) => name.word(|name| builder.name(name))?.is_some() && builder.say(name)?,
+        None => false,
+    };
+    if !named {
+        builder.flag(RowFlag::Incomplete);
     }
     let value = node.get(arguments)?;
     if value.as_ref().map(Node::shape) != Some(wanted) {
@@ -62,7 +131,7 @@ pub fn call<N: Node>(node: &N, arguments: Key, wanted: Shape, builder: &mut Buil
     }
     match value {
         Some(value) if value.shape() == Shape::Text => {
-            say(node, arguments, builder)?;
+            builder.say(&value)?;
             value.text()?.map_or(Ok(()), |text| builder.tagged_text(text.as_ref()))
         }
         Some(value) => {
@@ -82,12 +151,7 @@ pub fn opaque<N: Node>(block: &N, name: &str, builder: &mut Builder<N::Text>) ->
 /// Adds what a tool gave back: text, blocks of text and pictures, or nothing.
 pub fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     match content.shape() {
-        Shape::Text => {
-            if let Some(text) = content.text()? {
-                builder.text(text);
-            }
-            Ok(())
-        }
+        Shape::Text => builder.say(content).map(|_| ()),
         Shape::List => content.items(&mut |part| {
             if part.shape() != Shape::Map {
                 builder.flag(RowFlag::Incomplete);

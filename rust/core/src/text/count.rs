@@ -33,7 +33,11 @@ impl Size {
     /// The lengths of `text` but its tokens.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        Self { tokens: 0, bytes: text.len(), chars: estimate::chars(text), utf16: estimate::utf16(text) }
+        let bytes = text.len();
+        if text.is_ascii() {
+            return Self { tokens: 0, bytes, chars: bytes, utf16: bytes };
+        }
+        Self { tokens: 0, bytes, chars: estimate::chars(text), utf16: estimate::utf16(text) }
     }
 }
 
@@ -171,7 +175,12 @@ impl Counter {
     /// All lengths of `text`.
     #[must_use]
     pub fn size(&self, text: &str) -> Size {
-        Size { tokens: self.plain(text), ..Size::of(text) }
+        let size = Size::of(text);
+        let tokens = match self.engine {
+            Engine::Length(chars) => chars.tokens(chars.length(&size)),
+            _ => self.plain(text),
+        };
+        Size { tokens, ..size }
     }
 
     /// Tokens of each text, in parallel where the batch is large enough to gain by it.
@@ -190,14 +199,18 @@ impl Counter {
 }
 
 /// `measure` of each text, in parallel where the batch is large enough to gain by it.
-pub(crate) fn map_many<T: AsRef<str> + Sync, R: Send>(texts: &[T], measure: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
-    let bytes: usize = texts.iter().map(|t| t.as_ref().len()).sum();
-    if texts.len() < 2 || bytes < PARALLEL {
-        return texts.iter().map(measure).collect();
+fn map_many<T: AsRef<str> + Sync, R: Send>(texts: &[T], measure: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
+    spread(texts, texts.iter().map(|t| t.as_ref().len()).sum(), measure)
+}
+
+/// `measure` of each item, in parallel where so many bytes of text are enough to gain by it.
+pub(crate) fn spread<T: Sync, R: Send>(items: &[T], bytes: usize, measure: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
+    if items.len() < 2 || bytes < PARALLEL {
+        return items.iter().map(measure).collect();
     }
     // Tasks of about 16 KB each, so that scheduling is noise beside counting.
-    let each = (texts.len() * 16 * 1024 / bytes).max(1);
-    pool::map(texts, each, measure)
+    let each = (items.len() * 16 * 1024 / bytes).max(1);
+    pool::map(items, each, measure)
 }
 
 #[cfg(test)]

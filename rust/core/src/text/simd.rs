@@ -1,4 +1,4 @@
-//! Splitting ASCII text many bytes at once, where the processor has AVX2. The only file with `unsafe` code.
+//! Splitting ASCII text many bytes at once, where the processor has AVX2. The only file of the core with `unsafe` code.
 //!
 //! Sixty-four bytes become masks of their classes, a bit a byte, and the starts of pieces are found by arithmetic on
 //! masks. A start depends on the class of a byte, of the two before it and of the one behind it, but for numbers, which

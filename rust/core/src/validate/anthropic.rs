@@ -134,21 +134,22 @@ fn block(found: &mut Findings<'_>, row: usize) {
 /// A2, A3, A5: results answer the turn before, once each, and come first.
 fn results(found: &mut Findings<'_>, turns: &[Turn]) {
     let ledger = found.ledger;
+    let mut answered = vec![0; ledger.rows() + 1]; // by id: the last turn with a result of it, counted from 1
     for (n, &turn) in turns.iter().enumerate() {
         let asked = if n > 0 && turns[n - 1].role == Role::Assistant { rows(ledger, turns[n - 1]) } else { 0..0 };
         let mut other = false;
-        let mut answered: std::collections::HashSet<&str> = std::collections::HashSet::new();
         for row in rows(ledger, turn) {
             if ledger.kind[row] != Kind::Result {
                 other = true;
                 continue;
             }
-            let id = ledger.ids.get(row);
+            let (id, twin) = (ledger.ids.get(row), ledger.twins[row] as usize);
+            let is_second = std::mem::replace(&mut answered[twin], n + 1) == n + 1;
             let owed = partner(ledger, row).is_some_and(|call| asked.contains(&call));
             if turn.role != Role::User {
                 let words = "messages: `tool_result` blocks can only be in `user` messages";
                 found.row(row, "tool_result_role", words, "move the result into a user message");
-            } else if !answered.insert(id) {
+            } else if is_second {
                 let words = format!(
                     "each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id}"
                 );

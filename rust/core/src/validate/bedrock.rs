@@ -1,7 +1,5 @@
 //! Amazon Bedrock Converse: strict alternation, and the pairs of Claude's shape in Converse's words.
 
-use std::collections::HashSet;
-
 use super::anthropic::end;
 use super::turns::{Turn, rows, turns};
 use super::{Findings, Options, limits, partner, repeated, running, thinking};
@@ -99,15 +97,16 @@ fn block(found: &mut Findings<'_>, index: usize, row: usize) {
 /// Results answer the turn before, once each.
 fn results(found: &mut Findings<'_>, turns: &[Turn]) {
     let ledger = found.ledger;
+    let mut answered = vec![0; ledger.rows() + 1]; // by id: the last turn with a result of it, counted from 1
     for (n, &turn) in turns.iter().enumerate() {
         let asked = if n > 0 && turns[n - 1].role == Role::Assistant { rows(ledger, turns[n - 1]) } else { 0..0 };
-        let mut answered: HashSet<&str> = HashSet::new();
         for row in rows(ledger, turn).filter(|&row| ledger.kind[row] == Kind::Result) {
             let (id, index) = (ledger.ids.get(row), ledger.owner[row]);
+            let is_second = std::mem::replace(&mut answered[ledger.twins[row] as usize], n + 1) == n + 1;
             if turn.role != Role::User {
                 let words = format!("toolResult blocks at messages.{index}.content can only be in user messages");
                 found.row(row, "tool_result_role", words, "move the result into a user message");
-            } else if !answered.insert(id) {
+            } else if is_second {
                 let words = format!("The toolResult blocks at messages.{index}.content contain duplicate Ids: {id}");
                 found.row(row, "duplicate_tool_result", words, "keep one result for each call");
             } else if partner(ledger, row).is_none_or(|call| !asked.contains(&call)) {

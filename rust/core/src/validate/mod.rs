@@ -9,8 +9,6 @@ mod openai_responses;
 mod thinking;
 mod turns;
 
-use std::collections::HashSet;
-
 use crate::ledger::{Ledger, Role};
 use crate::shape::Provider;
 
@@ -125,10 +123,10 @@ fn running(ledger: &Ledger) -> usize {
 
 /// Rows whose id stood before, among those that `pick` picks.
 fn repeated(ledger: &Ledger, pick: impl Fn(usize) -> bool) -> Vec<usize> {
-    let mut seen: HashSet<&str> = HashSet::new();
+    let mut seen = vec![false; ledger.rows()];
     (0..ledger.rows())
         .filter(|&row| pick(row) && !ledger.ids.get(row).is_empty())
-        .filter(|&row| !seen.insert(ledger.ids.get(row)))
+        .filter(|&row| std::mem::replace(&mut seen[ledger.twins[row] as usize], true))
         .collect()
 }
 

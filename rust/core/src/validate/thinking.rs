@@ -48,7 +48,7 @@ fn expected(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     while end >= 3 && only_results(ledger, turns[end - 2]) {
         end -= 2;
     }
-    let Some(first) = end.checked_sub(1).map(|n| rows(ledger, turns[n]).start) else { return };
+    let Some(first) = end.checked_sub(1).and_then(|n| rows(ledger, turns[n]).next()) else { return };
     if ledger.role[ledger.owner[first] as usize] == Role::Assistant && ledger.kind[first] != Kind::Thinking {
         let words = format!(
             "Expected `thinking` or `redacted_thinking`, but found `{}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).",
