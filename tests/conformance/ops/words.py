@@ -101,7 +101,7 @@ def accumulate_summary(blocks: list[Any]) -> str:
     read = [
         SimpleNamespace(**({"type": "text", "text": block} if isinstance(block, str) else block)) for block in blocks
     ]
-    return Anthropic().answer(SimpleNamespace(content=read)).text
+    return Anthropic().answer(SimpleNamespace(content=read), ask(SPEC09, [])).text
 
 
 @op
