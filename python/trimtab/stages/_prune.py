@@ -150,4 +150,6 @@ class PruneResults:
     def _stop(self, draft: Draft) -> int:
         """The first row behind the latest summary and the newest result already pruned."""
         done = (draft.kind == Kind.RESULT) & ((draft.flags & RowFlag.PRUNED) != 0)
-        return int((done | draft.summarized[draft.owner]).nonzero()[0].max(initial=-1)) + 1
+        summaries = draft.summarized.nonzero()[0]
+        behind = int(draft.ledger.first[summaries[-1] + 1]) if len(summaries) else 0
+        return max(behind, int(done.nonzero()[0].max(initial=-1)) + 1)

@@ -1,0 +1,144 @@
+"""No function of the library serves one preset alone, or nobody."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import transcripts
+import trimtab
+from trimtab.policies import POLICIES
+from trimtab.summarize import Function, Limits
+
+PACKAGE = Path(trimtab.__file__).parent
+DECIDING = ("stages", "_decide", "_budget", "_estimate", "_policy", "_plan", "_apply", "_gate", "_measure", "_planner")
+DOING = ("_flow", "_summary", "_rebuild", "_conversation", "_job", "_stats", "events", "hooks")
+FAMILIES = {name: name.split("_")[0] for name in POLICIES}
+"""The two presets of a document are one."""
+
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+FIELDS = ("trigger", "keep", "prune", "summarize", "place", "counter", "ingest", "order", "on_nothing", "failure")
+
+
+def talk() -> list[Any]:
+    turns = " ".join(f"u:{30 + n}+i:300 a:20+c{n} r{n}:{150 + 40 * n} a:25" for n in range(24))
+    return transcripts.transcript(turns + " u:9")
+
+
+def reached(policy: Any) -> set[str]:
+    """The functions of deciding and doing that a policy's moments run through, with a summarizer and without."""
+    names: set[str] = set()
+
+    def look(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(str(PACKAGE)):
+            place = Path(frame.f_code.co_filename).relative_to(PACKAGE).with_suffix("").parts
+            if place[0] in (*DECIDING, *DOING):
+                names.add(f"{place[-1]}.{frame.f_code.co_qualname if sys.version_info >= (3, 11) else ''}")
+
+    def fails(_: object) -> str:
+        raise RuntimeError("down")
+
+    eager = replace(policy, trigger=replace(policy.trigger, rules=False, window=None))
+    sys.setprofile(look)
+    try:
+        for write in (lambda _: "went well", fails):
+            cm = trimtab.Compactor(
+                "claude-sonnet-4-5",
+                policy=eager,
+                window=12_000,
+                max_output=900,
+                summarizer=Function(write, limits=Limits(tries=1, seconds=None), window=100_000),
+            )
+            messages: list[Any] = talk()
+            cm.take("Bash", "line\n" * 9_000)
+            cm.tidied(messages)
+            cm.stats(messages)
+            for when in ("before_call", "after_step", "after_tool_batch", "after_run", "on_overflow"):
+                cm.record({"input_tokens": 11_000, "output_tokens": 50})
+                messages = [*cm.fit(messages, when=when).messages]
+            try:
+                cm.compact(talk(), target=0.3)
+            except trimtab.Error:
+                assert eager.fallback[0] == "error" or eager.on_nothing == "error"
+    finally:
+        sys.setprofile(None)
+    return names
+
+
+def crossed(name: str) -> list[Any]:
+    """Other policies, each with one stage of this preset's."""
+    own, out = POLICIES[name], []
+    for base in (POLICIES["spec09"], POLICIES["agentpg"]):
+        if FAMILIES[base.name] == FAMILIES[name]:
+            continue
+        out += [replace(base, name="mine", **{field: getattr(own, field)}) for field in FIELDS if field != "keep"]
+        if not own.keep.fill:
+            out.append(replace(base, name="mine", keep=own.keep))
+        out.append(replace(base, name="mine", emergency=own.emergency, fallback=own.fallback))
+    return out
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="functions have no qualified names before 3.11")
+def test_what_one_preset_reaches_another_reaches_too_or_any_policy_with_its_stages() -> None:
+    assert reached(POLICIES["sven"])  # what an import runs is nobody's
+    by_preset = {name: reached(policy) for name, policy in POLICIES.items()}
+    families: dict[str, set[str]] = {}
+    for name, names in by_preset.items():
+        for function in names:
+            families.setdefault(function, set()).add(FAMILIES[name])
+    alone = {function: held for function, held in families.items() if len(held) == 1}
+    assert len(families) > 150, "the runs reach most of the library"
+    left = {function for function in alone if not function.endswith("<module>")}
+    for name in POLICIES:
+        mine = {function for function in left if alone[function] == {FAMILIES[name]}}
+        if mine and name not in {"default", "drop"}:
+            for policy in crossed(name):
+                left -= reached(policy) & mine
+    fills = reached(replace(POLICIES["drop"], name="mine"))
+    assert not left - fills, sorted(left - fills)
+
+
+def test_every_function_is_called_in_the_library_or_is_public() -> None:
+    """A name that only tests or an adapter call serves them alone."""
+    private: dict[str, str] = {}
+    used: Counter[str] = Counter()
+    public = {*trimtab.__all__}
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        hidden = any(
+            part.startswith("_") and part != "__init__" for part in path.relative_to(PACKAGE).with_suffix("").parts
+        )
+        for node in ast.walk(tree):
+            match node:
+                case ast.ClassDef() if node.name in public or not hidden:
+                    used.update(
+                        item.name for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)
+                    )
+                case ast.FunctionDef() | ast.AsyncFunctionDef() if not node.name.startswith("__"):
+                    if hidden:
+                        private.setdefault(node.name, str(path.relative_to(PACKAGE)))
+                case ast.Name():
+                    used[node.id] += 1
+                case ast.Attribute():
+                    used[node.attr] += 1
+                case ast.Constant() if isinstance(node.value, str):
+                    used[node.value] += 1
+                case _:
+                    pass
+    unused = {name: place for name, place in private.items() if not used[name] and name not in public}
+    assert unused.keys() <= MEASURES.keys(), unused
+
+
+MEASURES = {
+    "is_loop": "what the bill's figures are told apart by",
+    "kind_of": "seed 004's names of errors: whoever calls a provider asks it",
+    "unpaired": "the ids that a list would be refused for: several cases' way to say so",
+}
+"""Questions about a result that only those who measure ask, each with its reason."""
