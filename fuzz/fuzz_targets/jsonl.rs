@@ -1,0 +1,68 @@
+//! Messages out of bytes: in any parts as at once, and what is skipped lies where it is said to.
+#![no_main]
+
+mod common;
+
+use common::{Bytes, map};
+use libfuzzer_sys::fuzz_target;
+use trimtab_core::jsonl::{Reader, Reading};
+use trimtab_core::shape::Provider;
+use trimtab_core::text::{Chars, Counter, Round, Unit};
+
+fn read(bytes: &[u8], part: usize, provider: Option<Provider>) -> Result<Reading, String> {
+    let counter = Counter::length(Chars { unit: Unit::Chars, round: Round::Floor, per: 4 });
+    let mut reader = Reader::new(counter, provider);
+    for part in bytes.chunks(part) {
+        reader.push(part).map_err(|error| error.to_string())?;
+    }
+    reader.finish().map_err(|error| error.to_string())
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [how, part, rest @ ..] = data else { return };
+    let provider = Provider::NAMES.get(usize::from(how >> 2) % 6).map(|(_, provider)| *provider);
+    let bytes = if how & 1 == 0 { rest.to_vec() } else { lines(rest, how & 2 != 0) };
+    let whole = read(&bytes, bytes.len().max(1), provider);
+    match (&whole, read(&bytes, 1 + usize::from(*part), provider)) {
+        (Ok(whole), Ok(parts)) => {
+            assert_eq!((&whole.ledger, whole.provider, whole.lost), (&parts.ledger, parts.provider, parts.lost));
+            assert_eq!(whole.skipped, parts.skipped);
+            for skip in &whole.skipped {
+                let offset = usize::try_from(skip.offset).expect("within the bytes");
+                assert!(offset <= bytes.len());
+                let ends = bytes[..offset].iter().filter(|byte| **byte == b'\n').count() as u64;
+                assert_eq!(skip.line, ends + 1, "{skip:?}");
+            }
+        }
+        (Err(whole), Err(parts)) => assert_eq!(whole, &parts),
+        (whole, parts) => panic!("{whole:?} is not {parts:?}"),
+    }
+});
+
+/// Lines of maps, some of them torn; or a list of them.
+fn lines(rest: &[u8], is_list: bool) -> Vec<u8> {
+    let (mut bytes, mut text) = (Bytes(rest), String::from(if is_list { "[" } else { "" }));
+    while !bytes.0.is_empty() && text.len() < 20_000 {
+        map(&mut bytes, 3, &mut text);
+        if bytes.next() == 7 {
+            let to = (0..text.len()).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            text.truncate(to);
+        }
+        text.push_str(match (is_list, bytes.next() % 8) {
+            (true, _) => ",",
+            (_, 0) => "\r\n",
+            (_, 1) => "\n\n",
+            (_, 2) => " ",
+            _ => "\n",
+        });
+    }
+    let mut out = text.into_bytes();
+    if is_list {
+        out.pop();
+        out.push(b']');
+    }
+    if rest.first() == Some(&9) {
+        out.push(0xFF);
+    }
+    out
+}
