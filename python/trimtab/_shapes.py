@@ -86,7 +86,7 @@ class Lens:
         blocks = message.get(key)
         role: Any = message.get("role")
         if self.provider == "gemini":
-            role = _GEMINI_ROLES.get(role, "unknown")
+            role = _GEMINI_ROLES.get(role, "unknown") if isinstance(role, str | None) else "unknown"
         if role == "assistant" != self._before:
             self._open = []
         self._before = role

@@ -12,6 +12,7 @@ pub mod ledger;
 pub mod media;
 pub mod node;
 pub mod shape;
+pub mod stop;
 pub mod text;
 pub mod truncate;
 pub mod validate;

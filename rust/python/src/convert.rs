@@ -1,11 +1,15 @@
-//! Errors and panics on their way out.
+//! Errors, panics and interrupts on their way out.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::PyErr;
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::{PyErr, intern};
 use trimtab_core::error::Error;
+use trimtab_core::stop::{self, Stopped};
 
 /// Every error of the core as Python's.
 ///
@@ -18,12 +22,52 @@ pub fn to_py(error: Error) -> PyErr {
     }
 }
 
-/// Runs `work` without the interpreter. A panic becomes a `RuntimeError` that Python can catch: a defect in the core
-/// never takes the process along.
+/// What a signal's handler raised, usually `KeyboardInterrupt`, kept until the work that it stops has unwound.
+type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// Runs `work` without the interpreter, and stops it where a signal asks for that. A panic becomes an `InternalError`: a
+/// defect in the core never takes the process along.
 pub fn released<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Error> + Send) -> PyResult<T> {
-    py.detach(|| catch_unwind(AssertUnwindSafe(work)))
-        .map_err(|_| defect("the core met a defect; the transcript is unchanged"))?
+    let raised = Raised::default();
+    let (asked, elsewhere) = (Arc::clone(&raised), AtomicBool::new(false));
+    py.detach(|| caught(|| stop::watched(move || signalled(&asked, &elsewhere), work)))
+        .map_err(|payload| unwound(payload.as_ref(), &raised))?
         .map_err(to_py)
+}
+
+/// Whether a signal's handler raised. Python calls handlers in its main thread alone: any other asks once.
+fn signalled(raised: &Raised, elsewhere: &AtomicBool) -> bool {
+    if elsewhere.load(Ordering::Relaxed) {
+        return false;
+    }
+    // Python's own code looks for signals as well, so that either question may be the one that raises.
+    let asked = Python::attach(|py| py.check_signals().and_then(|()| in_main_thread(py)));
+    match asked {
+        Ok(main) => elsewhere.store(!main, Ordering::Relaxed),
+        Err(error) => *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error),
+    }
+    raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
+
+fn in_main_thread(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import(intern!(py, "threading"))?;
+    let main = threading.call_method0(intern!(py, "main_thread"))?.getattr(intern!(py, "ident"))?;
+    main.eq(threading.call_method0(intern!(py, "get_ident"))?)
+}
+
+/// `work`, or what it unwound with.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
+    catch_unwind(AssertUnwindSafe(work))
+}
+
+/// Why work unwound: a signal, or a defect.
+fn unwound(payload: &(dyn Any + Send), raised: &Raised) -> PyErr {
+    if payload.is::<Stopped>()
+        && let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    {
+        return error;
+    }
+    panicked(payload)
 }
 
 /// Bytes of text below which the interpreter is held: it is counted in 10 us, and to release costs a tenth of that.
@@ -38,12 +82,31 @@ pub fn held_or_released<T: Send>(
     if bytes > SHORT {
         return released(py, work);
     }
-    catch_unwind(AssertUnwindSafe(work))
-        .map_err(|_| defect("the core met a defect; the transcript is unchanged"))?
-        .map_err(to_py)
+    let tripping = || {
+        stop::trip();
+        work()
+    };
+    caught(tripping).map_err(|payload| panicked(payload.as_ref()))?.map_err(to_py)
 }
 
-/// An error that is ours, not the caller's.
-pub fn defect(what: &'static str) -> PyErr {
-    PyRuntimeError::new_err(what)
+/// A panic as Python's: an error that is ours, with what the core said of it.
+pub fn panicked(payload: &(dyn Any + Send)) -> PyErr {
+    let said = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
+    defect(&format!("a defect in trimtab's core: {}; nothing was changed", said.unwrap_or("no more is known")))
+}
+
+/// An error that is ours, not the caller's: `trimtab.InternalError`.
+pub fn defect(what: &str) -> PyErr {
+    Python::attach(|py| {
+        let errors = py.import(intern!(py, "trimtab._errors"));
+        let made = errors.and_then(|errors| errors.getattr(intern!(py, "InternalError"))?.call1((what,)));
+        made.map_or_else(|_| PyRuntimeError::new_err(what.to_owned()), PyErr::from_value)
+    })
+}
+
+/// Lets the next work of this thread meet a defect, once: so tests see what becomes of one, wherever it may be.
+#[pyfunction]
+#[pyo3(name = "_plant")]
+pub fn plant() {
+    stop::plant();
 }

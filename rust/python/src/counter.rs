@@ -12,7 +12,7 @@ use trimtab_core::shape::Provider;
 use trimtab_core::text::{self, Chars, Claude, Encoding, Flat, Form, Round, Unit};
 
 use crate::convert::{held_or_released, released, to_py};
-use crate::scan::{Last, provider_of, scan};
+use crate::scan::{ASKING, Last, provider_of, scan};
 use crate::tally::Tally;
 use crate::text::{Given, Text};
 
@@ -100,13 +100,17 @@ impl Counter {
         // First: another thread may change the sequence. What is ASCII is borrowed while its header is at hand.
         let texts = texts.try_iter()?.map(|text| Given::of(text?)).collect::<PyResult<Vec<_>>>()?;
         let (mut counts, mut held, mut bytes, mut most) = (Vec::with_capacity(texts.len()), Vec::new(), 0, HELD);
-        for text in texts {
+        for (index, text) in texts.into_iter().enumerate() {
+            if index % ASKING == 0 {
+                py.check_signals()?;
+            }
             let text = text.text()?;
             bytes += text.as_ref().len();
             held.push(text);
             if bytes >= most && !text::single_threaded() {
                 most = usize::MAX;
             } else if bytes >= most {
+                py.check_signals()?;
                 counts.extend(released(py, || self.0.count_many(&held))?);
                 held.clear();
                 bytes = 0;

@@ -24,6 +24,8 @@ mod _core {
     #[pymodule_export]
     use super::answer::{digest, judge, partition, snap, split, validate};
     #[pymodule_export]
+    use super::convert::plant;
+    #[pymodule_export]
     use super::counter::{Counter, features};
     #[pymodule_export]
     use super::dump::dumps;

@@ -1,6 +1,5 @@
 //! Reading a list of messages.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::{PyException, PyTypeError};
@@ -9,12 +8,16 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use trimtab_core::error::Error;
 use trimtab_core::ledger::{Builder, Ledger};
 use trimtab_core::shape::{self, Provider};
+use trimtab_core::stop;
 use trimtab_core::text::Counter;
 
-use crate::convert::{defect, released, to_py};
+use crate::convert::{caught, panicked, released, to_py};
 use crate::seen::Seen;
 use crate::text::Text;
 use crate::view::{self, View};
+
+/// Messages between two looks for signals: a millisecond's, at most.
+pub const ASKING: usize = 1_024;
 
 /// The list that was read last, so that what did not change is not read again. One thread has it at a time; another that
 /// comes meanwhile reads all.
@@ -41,7 +44,7 @@ impl Last {
 /// Reads `messages`; those in front that are what they were the last time are not read again.
 pub fn scan(messages: &Bound<'_, PyAny>, provider: Provider, counter: &Counter, last: &Last) -> PyResult<Arc<Ledger>> {
     let (before, mut seen) = last.take(provider).map_or_else(Default::default, |read| (Some(read.ledger), read.seen));
-    let known = seen.same(each(messages)?);
+    let known = seen.same(each(messages)?)?;
     seen.truncate(known);
     let mut new =
         read(each(messages)?.skip(known), provider, Builder::new(counter.prompt, known), &mut |m| seen.push(m))?;
@@ -80,15 +83,22 @@ fn read<'py>(
     remember: &mut impl FnMut(&Bound<'py, PyAny>),
 ) -> PyResult<Builder<Text>> {
     let mut one = |(index, message): (usize, Bound<'py, PyAny>)| {
+        if index % ASKING == 0 {
+            message.py().check_signals().map_err(Problem::Raised)?;
+        }
         let view = View(message);
         provider.read(&view, &mut builder).map_err(|error| at(error, index, &builder))?;
         remember(&view.0);
         Ok(())
     };
+    let all = || {
+        stop::trip();
+        messages.enumerate().try_for_each(&mut one)
+    };
     // Reading calls into objects of any kind, and one that changes while it is read makes the binding panic.
-    match catch_unwind(AssertUnwindSafe(|| messages.enumerate().try_for_each(&mut one))) {
+    match caught(all) {
         Ok(done) => done.map_err(|problem: Problem| PyErr::from(problem)).map(|()| builder),
-        Err(_) => Err(defect("a message could not be read; it may have changed meanwhile")),
+        Err(payload) => Err(panicked(payload.as_ref())),
     }
 }
 
@@ -156,7 +166,10 @@ pub fn provider_of(messages: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<
 
 fn found(messages: &Bound<'_, PyAny>) -> PyResult<Option<Provider>> {
     let (mut found, mut system) = (None, false);
-    for message in each(messages)? {
+    for (index, message) in each(messages)?.enumerate() {
+        if index % ASKING == 0 {
+            message.py().check_signals()?;
+        }
         let view = View(message);
         found = shape::detect(&view).map_err(met)?;
         if found.is_some() {

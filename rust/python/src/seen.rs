@@ -10,6 +10,8 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use trimtab_core::node::MAX_DEPTH;
 use trimtab_core::text::prefetch_at;
 
+use crate::scan::ASKING;
+
 /// Messages as they were, by identity.
 #[derive(Default)]
 pub struct Seen {
@@ -55,13 +57,23 @@ impl Seen {
     }
 
     /// How many of `messages` in front are what they were.
-    pub fn same<'py>(&self, messages: impl Iterator<Item = Bound<'py, PyAny>>) -> usize {
-        let mut at = 0;
-        let same = |(index, (message, end)): (usize, (Bound<'py, PyAny>, &usize))| {
-            self.prefetch(index + AHEAD);
-            self.matches(&message, &mut at, 0) && at == *end
-        };
-        messages.zip(&self.ends).enumerate().map(same).take_while(|same| *same).count()
+    ///
+    /// # Errors
+    ///
+    /// What a signal's handler raised meanwhile.
+    pub fn same<'py>(&self, messages: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<usize> {
+        let (mut at, mut known) = (0, 0);
+        for (message, end) in messages.zip(&self.ends) {
+            if known % ASKING == 0 {
+                message.py().check_signals()?;
+            }
+            self.prefetch(known + AHEAD);
+            if !self.matches(&message, &mut at, 0) || at != *end {
+                break;
+            }
+            known += 1;
+        }
+        Ok(known)
     }
 
     /// Asks for a message and its leaves, where they stood last time, before they are come to.

@@ -11,6 +11,7 @@ use super::split::solid;
 use super::tables::{Key, SHORT, Tables};
 use super::vocabulary::Vocabulary;
 use super::{merge, simd};
+use crate::stop;
 
 /// Pieces that wait to be looked up together.
 const WAITING: usize = 64;
@@ -122,6 +123,7 @@ impl Worker {
     /// Splits off at most `most` pieces from `at` on: where they end, and the tokens of those that were seen lately.
     #[inline]
     fn next(&mut self, text: &[u8], limit: usize, at: usize, most: usize, index: usize) -> (usize, usize) {
+        stop::check();
         let mut ends = std::mem::take(&mut self.ends);
         let found = self.vocabulary.scheme.fill(text, limit, at, &mut ends[..most]);
         let total = self.look_up(Pieces { text, start: at, ends: &ends[..found] }, index);
@@ -156,6 +158,7 @@ impl Worker {
     pub fn split(&self, text: &[u8], mut at: usize) -> Vec<usize> {
         let (mut all, mut ends, limit) = (Vec::new(), vec![0; BATCH], solid(text));
         while at < text.len() {
+            stop::check();
             let found = self.vocabulary.scheme.fill(text, limit, at, &mut ends);
             all.extend_from_slice(&ends[..found]);
             at = ends[found - 1];
@@ -168,6 +171,7 @@ impl Worker {
         let (mut at, mut left, limit) = (0, tokens, solid(text));
         let mut ends = vec![0; BATCH];
         while at < text.len() {
+            stop::check();
             let most = left.clamp(simd::ROOM, BATCH);
             let found = self.vocabulary.scheme.fill(text, limit, at, &mut ends[..most]);
             for &end in &ends[..found] {
@@ -295,6 +299,7 @@ impl Worker {
         let (mut total, mut start, mut at) = (0, 0, 0);
         let (mut last, mut chars) = (0, 0); // the character before `at`, and how many there are since `start`
         while let Some(char) = char_at(piece, at) {
+            stop::check();
             if chars > 0 && (last | char.point) >= 0x80 && !cross.may(last, char.point, piece[at - 1], piece[at]) {
                 total += self.part(&piece[start..at], last, chars, true);
                 (start, chars) = (at, 0);

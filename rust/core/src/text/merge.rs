@@ -12,6 +12,7 @@ use std::collections::BinaryHeap;
 use super::class::decode;
 use super::simd;
 use super::tables::{NONE, Pair, Tables};
+use crate::stop;
 
 /// Longest piece that is merged by looking for the lowest rank again and again.
 const DIRECT: usize = 64;
@@ -166,6 +167,7 @@ fn heaped(tables: &Tables, piece: &[u8]) -> Vec<usize> {
         .map(|(rank, at)| entry(rank, at))
         .collect();
     while let Some(Reverse(least)) = heap.pop() {
+        stop::check();
         let (rank, at) = ((least >> PLACE) as u32, (least & ((1 << PLACE) - 1)) as usize);
         let right = next[at];
         // An entry may be of a pair that is no more: its token went into another, or its neighbour did.

@@ -1,9 +1,12 @@
 //! One thread pool a process.
 
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::stop::{self, Guard, Watch};
 
 /// The pool and the process that it was made in: threads do not survive a fork, so a child makes its own. No pool where
 /// it would be of one thread: the caller's has its caches filled already.
@@ -17,10 +20,36 @@ where
     R: Send,
     C: FromParallelIterator<R> + FromIterator<R> + Send,
 {
-    match pool() {
-        Some(pool) => pool.install(|| items.par_iter().with_min_len(least).map(work).collect()),
-        None => items.iter().map(work).collect(),
+    let each = items.par_iter().with_min_len(least);
+    match (pool(), stop::current()) {
+        (None, _) => items.iter().map(work).collect(),
+        (Some(pool), None) => pool.install(|| each.map(work).collect()),
+        (Some(pool), Some(watch)) => {
+            let work = |_: &mut Guard, item: &T| {
+                watch.begin();
+                work(item)
+            };
+            waited(&pool, &watch, || each.map_init(|| stop::working_for(&watch), work).collect())
+        }
     }
+}
+
+/// What `made` makes in the pool, while this thread asks whether it is still wanted.
+fn waited<C: Send>(pool: &ThreadPool, watch: &Watch, made: impl FnOnce() -> C + Send) -> C {
+    let (sender, made_there) = mpsc::channel();
+    let made_here = pool.in_place_scope(|scope| {
+        scope.spawn(move |_| {
+            let _ = sender.send(made()); // who waits is there: it waits for this
+        });
+        loop {
+            match made_there.recv_timeout(stop::PAUSE) {
+                Ok(made) => return Some(made),
+                Err(RecvTimeoutError::Disconnected) => return None, // it unwound, and so does this scope
+                Err(RecvTimeoutError::Timeout) => _ = watch.ask(),
+            }
+        }
+    });
+    made_here.expect("a scope unwinds with what was spawned in it")
 }
 
 /// Whether [`map`] has no thread but the caller's.

@@ -8,6 +8,7 @@
 use super::Vocabulary;
 use super::chars::{Bits, Class, decode};
 use super::known::Known;
+use crate::stop;
 
 /// Suffixes that an apostrophe joins to the word before: the word behind it has no beginning of its own.
 pub const CONTRACTIONS: [&str; 7] = ["s", "t", "d", "m", "ll", "re", "ve"];
@@ -78,7 +79,12 @@ impl Reader<'_> {
     pub fn tokens(&mut self) -> usize {
         let length = self.text.len();
         let (mut at, mut before) = (0, Before::default());
+        let mut cells = 0_u8;
         while at < length {
+            cells = cells.wrapping_add(1); // asked by the way: a cell is counted in the time that asking takes
+            if cells == 0 {
+                stop::check();
+            }
             if self.is_wide(at) {
                 at = self.windows(at, &mut before);
                 if at == length {

@@ -7,6 +7,7 @@
 //! [`Reader`]'s other functions, which take a character at a time, are what this means.
 
 use super::cells::{Before, CONTRACTIONS, Reader};
+use crate::stop;
 use crate::text::simd::Ascii;
 
 const WIDE: usize = 64;
@@ -50,6 +51,7 @@ impl Reader<'_> {
     /// Reads cells from `at` on, as far as they are of ASCII and end in sight: where they end.
     pub fn windows(&mut self, mut at: usize, before: &mut Before) -> usize {
         loop {
+            stop::check();
             let rest = &self.text.as_bytes()[at..];
             let padded;
             let window = if let Some(window) = rest.first_chunk() {

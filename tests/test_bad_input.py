@@ -1,0 +1,309 @@
+"""What comes in may be anything: each row of damage has its promised outcome, and nothing is changed or lost."""
+
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import trimtab
+from checker import check
+from transcripts import PROVIDERS, deep_hash, png, transcript
+
+O200K = trimtab.Counter("o200k_base")
+MODELS = {"anthropic": "claude-sonnet-4-5", "bedrock": "claude-sonnet-4-5", "gemini": "gemini-3-pro"}
+FILLER = transcript("u:60 a:60 " * 20)
+
+
+def doors(provider):
+    """Every way in, as functions of a list."""
+    cm = trimtab.Compactor(MODELS.get(provider, "gpt-5.5"), provider=provider)
+    return {
+        "count": lambda m: trimtab.count(m, model=cm.model, provider=provider),
+        "fit": cm.fit,
+        "plan": lambda m: cm.plan(m, target=0.5),
+        "compact": lambda m: cm.compact(m, target=0.5),
+        "repair": lambda m: trimtab.repair(m, provider=provider),
+        "validate": lambda m: trimtab.validate(m, provider=provider),
+    }
+
+
+def refused(messages, path, provider="anthropic", but=()):
+    """Every door names the place, and changes nothing; ``validate`` says it instead of raising."""
+    before = deep_hash(messages)
+    for name, door in doors(provider).items():
+        if name in but:
+            continue
+        if name == "validate":
+            assert [problem.code for problem in door(messages)] == ["malformed"]
+            continue
+        with pytest.raises(trimtab.Error) as raised:
+            door(messages)
+        assert isinstance(raised.value, trimtab.MessageError), name
+        assert raised.value.path == path, name
+        assert raised.value.index == int(path.split("[")[1].split("]")[0])
+        assert raised.value.hint
+    assert deep_hash(messages) == before
+
+
+# D1: lone surrogates
+
+
+@settings(max_examples=300)
+@given(st.text(st.characters(), max_size=40) | st.text("\ud800\udfffa\U0001f600", max_size=9))
+def test_d1_lone_surrogates_count_as_replacements_and_come_back(text):
+    assert O200K.count(text) == O200K.count(oracle_text(text))
+    cm = trimtab.Compactor("claude-sonnet-4-5")
+    given_ = [{"role": "user", "content": f"{text} ."}, {"role": "assistant", "content": "so"}, *FILLER]
+    done = cm.compact(given_, target=0.3)
+    assert cm.restore(done.ref) == given_
+
+
+def oracle_text(text):
+    """As UTF-16 reads it: pairs are a character, what is alone is U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+# D2: controls
+
+
+def test_d2_controls_are_kept_as_they_are():
+    for code in (*range(32), 0x7F, 0xFEFF, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)):
+        messages = [{"role": "user", "content": f"a{chr(code)}b"}, {"role": "assistant", "content": "so"}, *FILLER]
+        cm = trimtab.Compactor("claude-sonnet-4-5")
+        assert cm.restore(cm.compact(messages, target=0.3).ref) == messages
+        assert O200K.count(f"a{chr(code)}b") > 1
+
+
+# D5 and D6: nesting and cycles
+
+
+def nested(depth):
+    value = None
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def call(value):
+    return [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"of": value}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "done"}]},
+    ]
+
+
+@pytest.mark.parametrize("depth", [300, 10_000, 1_000_000])
+def test_d5_what_is_nested_too_deeply_is_a_message_error(depth):
+    refused_deep(call(nested(depth)))
+
+
+def refused_deep(messages):
+    for name, door in doors("anthropic").items():
+        if name == "validate":
+            assert [problem.code for problem in door(messages)] == ["malformed"]
+            continue
+        with pytest.raises(trimtab.MessageError, match="nested deeper than 200 levels") as raised:
+            door(messages)
+        assert raised.value.path == "messages[1].content[0]", name
+
+
+def test_d5_nesting_below_the_limit_is_handled():
+    done = trimtab.Compactor("claude-sonnet-4-5").compact([*call(nested(150)), *FILLER], target=0.3)
+    assert done.ref
+
+
+def cycles():
+    one, two, three = [], {}, {"a": 1}
+    one.append(one)
+    two["self"] = two
+    three["list"] = [three, (three,)]
+    pair = ({}, [])
+    pair[0]["b"] = pair[1]
+    pair[1].append(pair[0])
+    twice = {}
+    twice["a"] = twice["b"] = [twice, twice]
+    return [one, two, three, pair[0], twice]
+
+
+@pytest.mark.parametrize("n", range(5))
+def test_d6_a_cycle_is_a_message_error(n):
+    refused_deep(call(cycles()[n]))
+
+
+# D7: what is no content, and no role
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai_chat", "openai_responses"])
+@pytest.mark.parametrize("content", [5, 2.5, True, b"bytes", {"text": "x"}, {1}, object()], ids=repr)
+def test_d7_content_of_the_wrong_type_is_named(provider, content):
+    kept = {"type": "message"} if provider == "openai_responses" else {}
+    refused(
+        [{"role": "user", "content": "hi", **kept}, {"role": "user", "content": content, **kept}],
+        "messages[1].content",
+        provider,
+    )
+
+
+@pytest.mark.parametrize("message", [None, 5, "hi", ["hi"], b"hi", object()], ids=repr)
+def test_d7_what_is_no_message_is_named(message):
+    refused([{"role": "user", "content": "hi"}, message], "messages[1]")
+
+
+@pytest.mark.parametrize("role", [None, 5, ["user"]])
+def test_d7_a_role_that_is_none_is_named(role):
+    refused([{"role": "user", "content": "hi"}, {"role": role, "content": "hi"}], "messages[1].role")
+    refused([{"role": "user", "content": "hi"}, {"content": "hi"}], "messages[1].role")
+
+
+ODD = {
+    "system inside": {"role": "system", "content": "mind this"},
+    "unknown role": {"role": "wizard", "content": "mind this"},
+    "null content": {"role": "user", "content": None},
+    "no content": {"role": "user"},
+    "no blocks": {"role": "user", "content": []},
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_d7_what_can_be_read_but_not_sent_is_diagnosed_and_repaired(kind):
+    messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "so"}, ODD[kind]]
+    messages += [{"role": "assistant", "content": "and"}, {"role": "user", "content": "on"}]
+    before = deep_hash(messages)
+    assert trimtab.validate(messages, provider="anthropic")
+    mended = trimtab.repair(messages, provider="anthropic")
+    assert mended.changes
+    assert check(list(mended.messages), "anthropic") == []
+    assert ("mind this" in json.dumps(mended.messages)) == ("mind this" in json.dumps(messages)), "no text is lost"
+    assert deep_hash(messages) == before
+    with pytest.raises(trimtab.MessageError) as raised:
+        trimtab.Compactor("claude-sonnet-4-5", provider="anthropic").compact(messages, target=0.5)
+    assert raised.value.index == 2
+    assert raised.value.hint
+
+
+def test_d7_neighbours_of_one_role_and_keys_that_nobody_knows_are_taken():
+    messages = [{**message, "x_mine": [1]} for message in transcript("u u:9 a a u")]
+    assert trimtab.validate(messages, provider="anthropic") == []
+    assert trimtab.repair(messages, provider="anthropic").messages is messages
+
+
+WRONG = [None, True, 5, -2.5, "", " ", "x", b"x", [], {}, [None], [{}], [{"type": None}], [{"type": "text"}], object()]
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_d7_any_damage_is_read_or_is_a_message_error(provider):
+    """Every value of a message in turn is put in another's place; what comes out is judged, or is named."""
+    draw = random.Random(3)
+    for n in range(400):
+        messages = json.loads(json.dumps(transcript("u c1+c2 r1+r2 t+a u", provider)))
+        damage(messages, draw)
+        before = deep_hash(messages)
+        ways = doors(provider)
+        for name in ("count", "validate", "fit", draw.choice(["plan", "compact"])):
+            outcome(ways[name], messages)
+        mended = outcome(ways["repair"], messages)
+        if mended is not None:
+            assert trimtab.validate(list(mended.messages), provider=provider) == [], n
+        assert deep_hash(messages) == before, n
+
+
+def outcome(door, messages):
+    """What a door gives; None where it raises what it may: the place and a hint, or what cannot be archived."""
+    try:
+        return door(messages)
+    except trimtab.ArchiveError:
+        return None
+    except trimtab.MessageError as error:
+        told = error
+    assert told.hint
+    assert told.index is not None
+    return None
+
+
+def damage(value, draw):
+    """Puts something else in the place of one value, somewhere."""
+    while True:
+        keys = list(value) if isinstance(value, dict) else range(len(value))
+        if not keys:
+            return
+        key = draw.choice(list(keys))
+        inside = value[key]
+        if not isinstance(inside, dict | list) or not inside or draw.random() < 0.2:
+            value[key] = draw.choice(WRONG)
+            return
+        value = inside
+
+
+# D8: pairs
+
+
+@pytest.mark.parametrize("spec", ["u c1 r1 c1 r1", "u r1 a", "u r1 c1 a", "u c1+c2 r2 a", "u c1 r1 r1 a"])
+def test_d8_pairs_that_do_not_fit_are_named_and_mended(spec):
+    messages = transcript(spec)
+    assert trimtab.validate(messages, provider="anthropic")
+    assert check(list(trimtab.repair(messages, provider="anthropic").messages), "anthropic") == []
+    with pytest.raises(trimtab.MessageError) as raised:
+        trimtab.Compactor("claude-sonnet-4-5").compact([*messages, *FILLER], target=0.5)
+    assert raised.value.path.startswith("messages[")
+
+
+# D10 and D11: pictures and documents
+
+
+def picture(data, media="image/png"):
+    return [{"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}]
+
+
+DAMAGED = {
+    "no base64": "!!!!",
+    "empty": "",
+    "cut header": png(300, 200)[:20],
+    "another type": png(300, 200),
+    "1 x 8000": png(1, 8000),
+    "8001 wide": png(8001, 1),
+    "random": "QUJD" * 5_000,
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED)
+@pytest.mark.parametrize("block", ["image", "document"])
+def test_d10_and_d11_a_damaged_file_is_estimated(kind, block):
+    content = [{**part, "type": block} for part in picture(DAMAGED[kind], "image/jpeg")]
+    messages = [{"role": "user", "content": [*content, {"type": "text", "text": "see"}]}]
+    assert 0 < trimtab.count(messages, model="claude-sonnet-4-5") < 10_000
+    assert trimtab.Compactor("claude-sonnet-4-5").fit(messages).messages is messages
+
+
+# D3, D4, D12, D13 for the command line; their long forms are in test_counter_generated, test_files and test_json
+
+
+def cli(*arguments, given=b""):
+    ran = subprocess.run([sys.executable, "-m", "trimtab", *arguments], input=given, capture_output=True, check=False)
+    assert b"Traceback" not in ran.stderr
+    assert b"panicked" not in ran.stderr
+    return ran
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        b"",
+        b"\xff\xfe\x00",
+        b"{",
+        b"[" * 100_000,
+        b'{"role": 5}\n',
+        b'[{"role":"user","content":7}]',
+        b"null",
+        b"\x00" * 99,
+    ],
+    ids=["empty", "no UTF-8", "cut", "deep", "role", "content", "null", "zeros"],
+)
+@pytest.mark.parametrize("verb", ["count", "validate", "compact"])
+def test_the_command_line_says_what_is_wrong_with_a_file(verb, given_):
+    ran = cli(verb, "-", given=given_)
+    assert ran.returncode not in (0, 1), ran
+    assert b"hint" in ran.stderr or b"error" in ran.stderr.lower()

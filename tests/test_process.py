@@ -1,0 +1,284 @@
+"""What a process may do to the library: interrupt it, fork it, run it in threads, meet a defect in its core."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import trimtab
+from transcripts import transcript
+from trimtab import _core
+
+PATIENCE = 60
+"""Seconds after which a test says that something hangs."""
+
+# Interrupts: each is a program of its own that gets a real SIGINT while it works, several times, at other moments.
+
+PROGRAM = """
+import os, random, signal, sys, threading, time
+import trimtab
+from trimtab import _core, Counter, truncate, validate
+
+{before}
+
+def work():
+    {work}
+
+def interrupt(after):
+    time.sleep(after)
+    sent.append(time.process_time())
+    os.kill(os.getpid(), signal.SIGINT)
+
+took, moments = [], random.Random(7)
+for _ in range({rounds}):
+    sent = []
+    thread = threading.Thread(target=interrupt, args=(moments.uniform(0.02, {within}),))
+    thread.start()
+    try:
+        while True:
+            work()
+    except KeyboardInterrupt:
+        took.append(time.process_time() - sent[0])
+    thread.join()
+{after}
+print(" ".join(str(round(1000 * t)) for t in took))
+"""
+
+TEXT = 'text = "the quick brown fox " * 10_000_000'
+WORDS = """
+import hashlib
+block = " ".join(hashlib.sha256(b"%d" % n).hexdigest() for n in range(20_000))
+text = block * 40
+"""
+BLOCKS = """
+one = [{"role": "user", "content": [{"type": "text", "text": "hello there"}]},
+       {"role": "assistant", "content": [{"type": "text", "text": "well, yes"}]}]
+messages = [{**m, "content": [dict(m["content"][0])]} for m in one * 300_000]
+"""
+MOST = 200
+"""Milliseconds of work after a signal: what two threads do in the 100 that a user waits."""
+
+LONGER = {"count, one long piece": 800}  # 40 MB without a place to part are laid out before they are merged
+LONG = {
+    "count": (TEXT, 'trimtab.Counter("o200k_base").count(text)'),
+    "count, never seen before": (WORDS, 'trimtab.Counter("cl100k_base").count(text)'),
+    "count, one long piece": ('text = "ab" * 20_000_000', 'trimtab.Counter("o200k_base").count(text)'),
+    "count, Claude's": (TEXT, 'trimtab.Counter("claude-old").count(text)'),
+    "count_many": (WORDS + "texts = [block] * 60", 'trimtab.Counter("o200k_base").count_many(texts)'),
+    "exceeds": (TEXT, 'trimtab.Counter("o200k_base").exceeds(text, 10**9)'),
+    "truncate": (WORDS, "trimtab.truncate(text, tokens=20_000_000, category='head-tail')"),
+    "scan": (BLOCKS, 'trimtab.Counter("o200k_base").per_message(messages)'),
+    "scan, seen before": (
+        BLOCKS + 'counter = trimtab.Counter("o200k_base")\ncounter.per_message(messages)',
+        "counter.per_message(messages)",
+    ),
+    "validate": (BLOCKS, "trimtab.validate(messages, provider='anthropic')"),
+}
+
+
+def interrupted(name, rounds=4, within=0.4):
+    """Milliseconds of work, of all threads, from each signal to its KeyboardInterrupt."""
+    before, work = LONG[name]
+    after = 'assert trimtab.Counter("o200k_base").count("hello world") == 2'
+    program = PROGRAM.format(before=before, work=work, rounds=rounds, within=within, after=after)
+    ran = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    return sorted(map(int, ran.stdout.split()))
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_an_interrupt_ends_long_work_at_once(name):
+    took = interrupted(name)
+    assert took[-1] <= LONGER.get(name, MOST), took
+
+
+@pytest.mark.slow
+def test_three_hundred_interrupts_end_long_work_at_once():
+    took = {name: interrupted(name, rounds=30, within=1.0) for name in LONG}
+    for name, found in took.items():
+        print(f"{name:28} median {found[len(found) // 2]:4} ms of work, longest {found[-1]:4} ms")
+    every = sorted(t for found in took.values() for t in found)
+    assert every[int(len(every) * 0.9) - 1] <= MOST
+
+
+def test_a_reader_of_files_is_interrupted(tmp_path):
+    path = tmp_path / "big.jsonl"
+    line = json.dumps({"role": "user", "content": "the quick brown fox " * 30})
+    path.write_text(f"{line}\n" * 200_000)
+    program = (
+        "import sys, trimtab.__main__ as m; from trimtab import Counter, Ledger, formats; "
+        "from trimtab.cli import archive, compact, count, plan, rescue, restore, truncate, validate; "
+        "print('on', flush=True); sys.exit(m.run())"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, "count", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert child.stdout.readline() == b"on\n"
+    time.sleep(0.15)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=PATIENCE)
+    assert child.returncode in (130, -signal.SIGINT, 0)
+    assert b"Traceback" not in said
+
+
+# Defects
+
+SMALL = transcript("u:9 c1 r1:9 a:9")
+ENTRIES = {
+    "count": lambda c: c.count("hello"),
+    "count, long": lambda c: c.count("hello there " * 1_000),
+    "count_many": lambda c: c.count_many(["a", "b"]),
+    "exceeds": lambda c: c.exceeds("hello", 1),
+    "truncate_tokens": lambda c: c.truncate_tokens("hello there you", 1, 1),
+    "per_message": lambda c: c.per_message(SMALL),
+    "tally": lambda c: c.tally().append("hello"),
+    "Ledger.of": lambda c: trimtab.Ledger.of(SMALL, counter=c),
+    "Ledger.extend": lambda c: trimtab.Ledger.of(SMALL, counter=c).extend(SMALL[-1:]),
+    "split": lambda c: _core.split(trimtab.Ledger.of(SMALL, counter=c).per_message, [True] * 5, keep=9),
+    "validate": lambda c: trimtab.validate(SMALL, provider="anthropic"),
+    "repair": lambda c: trimtab.repair(SMALL[:2], provider="anthropic"),
+    "truncate": lambda c: trimtab.truncate("hello\n" * 99, lines=3),
+    "Reader": lambda c: _core.Reader(counter=c).push(b"[]"),
+    "survey": lambda c: _core.survey(b"{}", provider="anthropic"),
+    "fit": lambda c: trimtab.Compactor("claude-sonnet-4-5").fit(SMALL),
+    "compact": lambda c: trimtab.Compactor("claude-sonnet-4-5").compact(SMALL, target=0.5),
+}
+
+
+@pytest.mark.parametrize("name", ENTRIES.keys() - {"split"})
+def test_a_defect_in_the_core_is_an_internal_error_and_the_next_call_works(name, capfd):
+    counter = trimtab.Counter("o200k_base")
+    _core._plant()
+    with pytest.raises(trimtab.InternalError, match="a planted defect; nothing was changed"):
+        ENTRIES[name](counter)
+    ENTRIES[name](counter)
+    assert counter.count("hello world") == 2
+    assert "planted" in capfd.readouterr().err, "what the core said is in the log of whoever runs it"
+
+
+def test_an_internal_error_is_one_of_ours_and_no_base_exception():
+    assert issubclass(trimtab.InternalError, trimtab.Error)
+    assert issubclass(trimtab.InternalError, Exception)
+
+
+# Forks
+
+BATCH = ["some words of a batch that is large enough for two threads " * 40] * 200
+
+
+def used(counter, compactor):
+    """Everything that keeps something between calls."""
+    done = compactor.compact(
+        transcript("u:90 " + " ".join(f"c{n} r{n}:60 a:9" for n in range(20)) + " u:9"), target=0.4
+    )
+    assert len(compactor.restore(done.ref)) == 62
+    return counter.count_many(BATCH).sum(), int(counter.per_message(SMALL).sum()), done.tokens_after
+
+
+def child(counter, compactor, results):
+    results.put(used(counter, compactor))
+
+
+@pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
+@pytest.mark.parametrize("archive", ["memory", "sqlite"])
+def test_a_child_of_a_fork_works_on_with_what_its_parent_used(archive, tmp_path):
+    counter = trimtab.Counter("o200k_base")
+    name = archive if archive == "memory" else f"sqlite:///{tmp_path}/a.db"
+    context = multiprocessing.get_context("fork")
+    with trimtab.Compactor("claude-sonnet-4-5", archive=name) as compactor:
+        expected = used(counter, compactor)
+        results = context.Queue()
+        children = [context.Process(target=child, args=(counter, compactor, results)) for _ in range(10)]
+        for each in children:
+            each.start()
+        assert [results.get(timeout=PATIENCE) for _ in children] == [expected] * 10
+        for each in children:
+            each.join(PATIENCE)
+        assert [each.exitcode for each in children] == [0] * 10
+        assert used(counter, compactor) == expected
+
+
+@pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
+def test_a_child_works_that_is_forked_while_other_threads_count():
+    counter, over = trimtab.Counter("o200k_base"), threading.Event()
+    expected = counter.count_many(BATCH).sum()
+
+    def busy():
+        while not over.is_set():
+            counter.count_many(BATCH)
+
+    threads = [threading.Thread(target=busy) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(20):
+            pid = os.fork()
+            if not pid:
+                os._exit(0 if counter.count_many(BATCH).sum() == expected else 1)
+            assert waited(pid) == 0
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def waited(pid):
+    """The exit code of a child, that of a kill if it hangs."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(pid, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+# Threads
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "separate"])
+@pytest.mark.parametrize("archive", ["memory", "sqlite"])
+def test_sixteen_threads_get_what_one_gets(shared, archive, tmp_path):
+    def tools(n=0):
+        name = archive if archive == "memory" else f"sqlite:///{tmp_path}/{n}.db"
+        return trimtab.Counter("o200k_base"), trimtab.Compactor("claude-sonnet-4-5", archive=name)
+
+    one = tools()
+    expected = used(*one)
+    with ThreadPoolExecutor(16) as pool:
+        given = [one if shared else tools(n) for n in range(16)]
+        futures = [pool.submit(used, *given[n % 16]) for n in range(48)]
+        assert [future.result(timeout=PATIENCE) for future in futures] == [expected] * 48
+    for _, compactor in {id(pair): pair for pair in [*given, one]}.values():
+        compactor.close()
+
+
+def test_a_thread_that_is_not_the_main_one_leaves_interrupts_to_it():
+    program = """
+    import os, signal, threading, time
+    import trimtab
+    text = "the quick brown fox " * 10_000_000
+    counted = []
+    thread = threading.Thread(target=lambda: counted.append(trimtab.Counter("o200k_base").count(text)))
+    thread.start()
+    time.sleep(0.1)
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        thread.join()
+    except KeyboardInterrupt:
+        thread.join()
+        print("interrupted", counted)
+    """
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], check=False, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert ran.stdout == "interrupted [40000001]\n", ran.stderr
