@@ -36,20 +36,20 @@ where
 
 /// What `made` makes in the pool, while this thread asks whether it is still wanted.
 fn waited<C: Send>(pool: &ThreadPool, watch: &Watch, made: impl FnOnce() -> C + Send) -> C {
-    let (sender, made_there) = mpsc::channel();
-    let made_here = pool.in_place_scope(|scope| {
+    let (sender, results) = mpsc::channel();
+    let done = pool.in_place_scope(|scope| {
         scope.spawn(move |_| {
             let _ = sender.send(made()); // who waits is there: it waits for this
         });
         loop {
-            match made_there.recv_timeout(stop::PAUSE) {
+            match results.recv_timeout(stop::PAUSE) {
                 Ok(made) => return Some(made),
                 Err(RecvTimeoutError::Disconnected) => return None, // it unwound, and so does this scope
                 Err(RecvTimeoutError::Timeout) => _ = watch.ask(),
             }
         }
     });
-    made_here.expect("a scope unwinds with what was spawned in it")
+    done.expect("a scope unwinds with what was spawned in it")
 }
 
 /// Whether [`map`] has no thread but the caller's.
