@@ -18,6 +18,7 @@ __all__ = [
     "Tally",
     "Truncation",
     "__version__",
+    "_plant",
     "detect",
     "digest",
     "dumps",
