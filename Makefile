@@ -37,7 +37,7 @@ test: lint ## format, lints, types, Rust tests, Python tests
 
 lint: .venv/dev
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --features trimtab-core/limits --quiet -- -D warnings
 	cargo clippy -p trimtab-core --no-default-features --quiet -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
@@ -60,6 +60,10 @@ summaries: .venv/dev ## what the offline summarizer keeps, beside simpler extrac
 bench-count: .venv/rivals ## counting beside tiktoken and four others: MB/s, ratios, mismatches
 	@$(BIN)/python benches/count.py $(ARGS)
 	@$(BIN)/python benches/calls.py
+
+.PHONY: bench-limits
+bench-limits: .venv/dev ## what splitting, keys, look-ups and memory alone cost: ns a piece
+	@$(BIN)/python benches/limits.py $(ARGS)
 
 bench-bill: .venv/dev ## counts beside what providers charged, in every shared session
 	@$(BIN)/python benches/bill.py

@@ -2,7 +2,7 @@
 //!
 //! | table | holds | bytes |
 //! |---|---|---|
-//! | short | any piece of at most 15 bytes, four to a line: what was seen last | 8 MB, on large pages |
+//! | short | any piece of at most 15 bytes, four to a line: what was seen last | 8 MB, soon on large pages |
 //! | long | pieces of 16 to 59 bytes, two to a place | 4 MB |
 //! | longer | pieces of 60 to 123 bytes, two to a place | 512 KB |
 //!
@@ -15,7 +15,8 @@ use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::simd::{self, Lines};
+use super::lines::{Line, Lines};
+use super::simd;
 use super::tables::{Key, SHORT, WITHOUT_COUNT, count_of};
 
 /// Lines of the table of short pieces, of four entries each.
@@ -25,14 +26,14 @@ pub const SHORTS: usize = 1 << 17;
 const LONG: usize = 1 << 15;
 const LONGER: usize = 1 << 11;
 
+/// Short pieces that a thread remembers before its table moves to large pages, which a few texts are not worth.
+const FEW: usize = 256;
+
 /// Longest piece that is remembered.
 pub const MEDIUM: usize = 128 - TAIL;
 
 /// Bytes of an entry behind its piece: the count in two bytes, nothing, the length.
 const TAIL: usize = 5;
-
-/// Four entries of the table of short pieces: a line of the processor's cache. An entry is a key with its count.
-pub type Line = [u64; 8];
 
 /// Pieces that are looked up together: while one is looked for, the lines of those behind it are on their way.
 pub const BATCH: usize = 256;
@@ -145,17 +146,14 @@ fn find(line: &Line, key: Key) -> Option<usize> {
 }
 
 /// The tables of one thread, for one vocabulary.
+#[derive(Default)]
 pub struct Cache {
     /// Pieces of at most 15 bytes.
     pub short: Lines<SHORTS>,
+    /// Short pieces that were put there.
+    kept: usize,
     long: Lines<{ 2 * LONG }>,
     longer: Lines<{ 4 * LONGER }>,
-}
-
-impl Default for Cache {
-    fn default() -> Self {
-        Self { short: Lines::on_large_pages(), long: Lines::default(), longer: Lines::default() }
-    }
 }
 
 impl Cache {
@@ -175,6 +173,11 @@ impl Cache {
     /// Remembers a short piece: it comes first in its line, and the last one there goes.
     #[inline]
     pub fn keep_short(&mut self, key: Key, hash: u64, count: usize) {
+        self.kept += 1;
+        if self.kept == FEW {
+            // Those few are found again where they were found before.
+            self.short = Lines::on_large_pages();
+        }
         let line = &mut self.short.get_mut()[line_of(hash)];
         line.copy_within(0..6, 2);
         (line[0], line[1]) = (key.low, key.with_count(count));

@@ -66,7 +66,18 @@ pub fn parted(text: &[u8], at: usize) -> bool {
 }
 
 impl Worker {
-    fn new(vocabulary: &'static Vocabulary) -> Self {
+    /// One whose table of short pieces holds as much of the vocabulary as fits.
+    #[cfg(feature = "limits")]
+    pub fn seeded(vocabulary: &'static Vocabulary) -> Self {
+        let mut worker = Self::new(vocabulary);
+        for token in vocabulary.tables.vocabulary().iter().rev().filter(|token| token.len() <= SHORT) {
+            let key = Key::of(token, 0, token.len());
+            worker.cache.keep_short(key, key.hash(), 1);
+        }
+        worker
+    }
+
+    pub(super) fn new(vocabulary: &'static Vocabulary) -> Self {
         Self {
             vocabulary,
             cache: Cache::default(),

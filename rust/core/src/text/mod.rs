@@ -14,6 +14,9 @@ pub mod envelope;
 pub mod estimate;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+#[cfg(feature = "limits")]
+pub mod limits;
+mod lines;
 mod load;
 mod merge;
 pub(crate) mod pool;

@@ -11,7 +11,8 @@
 
 #[cfg(feature = "claude-vocab")]
 use super::cache::{Asked, find_all_with};
-use super::cache::{Batch, Line, Pieces, SHORTS, look_up_with};
+use super::cache::{Batch, Pieces, SHORTS, look_up_with};
+use super::lines::Line;
 use super::merge;
 use super::split::{Scheme, contraction};
 use super::tables::{Key, Tables, WITHOUT_COUNT, count_of};
@@ -67,55 +68,6 @@ pub fn prefetch_at(address: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
-}
-
-/// Bytes of a large page: with small ones the processor looks for the page of nearly each entry first.
-const PAGE: usize = 2 << 20;
-
-/// A table of `N` lines of the processor's cache, zero at first, which it takes from the system as they are used.
-pub struct Lines<const N: usize> {
-    words: Vec<u64>,
-    /// The word that the first page begins with.
-    start: usize,
-}
-
-impl<const N: usize> Default for Lines<N> {
-    fn default() -> Self {
-        let words = vec![0; N * 8 + PAGE / 8];
-        let start = words.as_ptr().align_offset(PAGE).min(PAGE / 8);
-        Self { words, start }
-    }
-}
-
-impl<const N: usize> Lines<N> {
-    /// The same on large pages, where the system has them.
-    pub fn on_large_pages() -> Self {
-        let lines = Self::default();
-        #[cfg(target_os = "linux")]
-        {
-            unsafe extern "C" {
-                fn madvise(place: *mut u8, bytes: usize, advice: i32) -> i32;
-            }
-            const HUGEPAGE: i32 = 14;
-            let place = lines.get().as_ptr().cast_mut().cast();
-            // SAFETY: the C library's function, with the types of its manual. The pages lie in a block that is ours,
-            // this advice changes nothing that is in them, and a system that does not take it is none the worse.
-            let _ = unsafe { madvise(place, N * 64, HUGEPAGE) };
-        }
-        lines
-    }
-
-    /// The lines.
-    #[inline]
-    pub fn get(&self) -> &[Line; N] {
-        self.words[self.start..].as_chunks().0.first_chunk().expect("there is room for them behind the start")
-    }
-
-    /// The lines, to be changed.
-    #[inline]
-    pub fn get_mut(&mut self) -> &mut [Line; N] {
-        self.words[self.start..].as_chunks_mut().0.first_chunk_mut().expect("there is room for them behind the start")
-    }
 }
 
 /// [`cache::look_up_with`] with four entries compared at once; None where the processor cannot.
