@@ -29,7 +29,9 @@ where
                 watch.begin();
                 work(item)
             };
-            waited(&pool, &watch, || each.map_init(|| stop::working_for(&watch), work).collect())
+            let made = || each.map_init(|| stop::working_for(&watch), work).collect();
+            // A thread of the pool that waited would be one less to do the work: all of them could wait for each other.
+            if pool.current_thread_index().is_some() { made() } else { waited(&pool, &watch, made) }
         }
     }
 }
@@ -74,4 +76,22 @@ fn pool() -> Option<Arc<ThreadPool>> {
         std::mem::forget(old); // its threads are in the parent: waiting for them would hang
     }
     pool
+}
+
+#[cfg(test)]
+mod tests {
+    use super::map;
+    use crate::stop;
+
+    #[test]
+    fn work_that_shares_out_work_of_its_own_ends() {
+        let inner: Vec<u64> = (0..100).collect();
+        for _ in 0..200 {
+            let sums: Vec<u64> = stop::watched(
+                || false,
+                || map(&[1, 2, 3, 4, 5, 6, 7, 8], 1, |&n| map::<_, _, Vec<u64>>(&inner, 1, |i| i * n).iter().sum()),
+            );
+            assert_eq!(sums, [1, 2, 3, 4, 5, 6, 7, 8].map(|n| 4_950 * n));
+        }
+    }
 }
