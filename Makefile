@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help demo test lint sessions summaries sdks startup bench-jsonl huge bench-count bench-bill bench-claude claude claude-rates reliability record clean
+.PHONY: help demo test lint sessions summaries sdks startup bench-jsonl huge bench-count bench-bill bench-claude claude claude-rates reliability agent record clean
 
 help:            ## the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1 - /'
@@ -67,6 +67,9 @@ bench-limits: .venv/dev ## what splitting, keys, look-ups and memory alone cost:
 
 bench-bill: .venv/dev ## counts beside what providers charged, in every shared session
 	@$(BIN)/python benches/bill.py
+
+agent: .venv/dev ## 300 turns of an agent under every policy, against a server as strict as the provider
+	@$(BIN)/python -m pytest -s --show-capture=no -m "slow or not slow" tests/test_agent.py
 
 record: .venv/dev ## the example session, recorded anew on the repository as it is
 	@$(BIN)/python examples/record.py

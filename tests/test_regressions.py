@@ -107,6 +107,22 @@ def test_a_server_s_compaction_leads_untouched_and_nothing_of_ours_stands_before
         assert done.messages[len(before)] is messages[len(before)]
 
 
+def test_four_cache_markers_stay_four_at_most_and_those_that_stay_are_where_they_were():
+    """A fifth is a 400: the summary takes the place of the markers that leave, and adds none where none left."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    for leaving in range(5):
+        messages = transcript(PAST)
+        texts = [n for n, m in enumerate(messages) if isinstance(m["content"], str) and m["role"] == "user"]
+        staying = texts[len(texts) - 4 + leaving :]
+        for at in [*texts[1 : leaving + 1], *staying]:
+            messages[at] = {**messages[at], "content": [{"type": "text", "text": messages[at]["content"], **mark}]}
+        done = compacted(messages)
+        marked = [m for m in done.messages if "cache_control" in str(m["content"])]
+        ours = [m for m in marked if "<trimtab-summary" in str(m["content"])]
+        assert len(ours) == (leaving > 0)
+        assert [m for m in marked if m not in ours] == [messages[at] for at in staying]
+
+
 def test_a_cache_marker_that_leaves_stands_on_the_summary():
     mark = {"cache_control": {"type": "ephemeral"}}
     messages = transcript(PAST)

@@ -319,7 +319,9 @@ class Compactor:
             system: system text that is sent beside the messages.
             tools: tool definitions.
             when: the moment: ``before_call``, ``after_step``, ``after_tool_batch``, ``after_run``, ``on_length`` (the
-                answer was cut at its limit) or ``on_overflow`` (the provider refused the call as too long).
+                answer was cut at its limit) or ``on_overflow`` (the provider refused the call as too long). A policy
+                looks at the moments that its trigger names and at no others: ``agentpg`` only after a run, ``opencode``
+                after a step and on an overflow.
             turn: number of tool batches since the user spoke; counted from ``when`` where it is not given.
 
         Raises:
