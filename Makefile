@@ -128,25 +128,18 @@ memory:          ## the engine's tests under AddressSanitizer, then under valgri
 		cargo test -p trimtab-core --lib --target $(HOST) text::
 	$(RUNNER)="valgrind --quiet --error-exitcode=1" cargo test -p trimtab-core --lib text::
 
-fuzz:            ## a minute of each fuzz target; SECONDS=600 for more (cargo install cargo-fuzz)
-	cd fuzz && for target in $$(cargo fuzz list); do \
-		cargo fuzz run -s none $$target -- -max_total_time=$(or $(SECONDS),60) -max_len=400 -print_final_stats=1 || exit 1; \
-	done
+fuzz:            ## a minute of each fuzz target; SECONDS=600 for more, ARGS=engine for one
+	@$(PYTHON) fuzz/run.py --seconds $(or $(SECONDS),60) $(ARGS)
 
-# What cargo-fuzz -s none sets, so that nothing need be installed; the target is linked with libFuzzer all the same.
-FUZZFLAGS = --cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
-	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-	-Cllvm-args=-sanitizer-coverage-trace-compares
+.PHONY: fuzz-short fuzz-planted
+fuzz-short:      ## a minute of all fuzz targets, as in CI
+	@$(PYTHON) fuzz/run.py --seconds 8
 
-.PHONY: fuzz-short
-fuzz-short:      ## a minute of the engine's fuzz target, with what Cargo has
-	RUSTFLAGS="$(FUZZFLAGS)" cargo build --quiet --release --manifest-path fuzz/Cargo.toml --target $(HOST) --bin engine
-	mkdir -p target/corpus/engine
-	fuzz/target/$(HOST)/release/engine target/corpus/engine -max_total_time=$(or $(SECONDS),60) -max_len=400 \
-		-artifact_prefix=target/ -print_final_stats=1
+fuzz-planted:    ## that each fuzz target finds a bug: in how many runs
+	@$(PYTHON) fuzz/run.py --planted $(ARGS)
 
 clean:           ## everything that was built
-	rm -rf .venv dist target
+	rm -rf .venv dist target fuzz/target
 
 .PHONY: bench-plan requirements
 bench-plan: .venv/dev ## deciding on a million messages, beside a plain partition and LangChain's search

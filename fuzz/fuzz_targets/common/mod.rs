@@ -1,4 +1,5 @@
 //! Bytes as JSON: what a reader looks for is said far more often than chance would.
+#![allow(dead_code)] // no target needs all of it
 
 use trimtab_core::node::Key;
 
