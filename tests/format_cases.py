@@ -28,3 +28,150 @@ def calls(*refs, **more):
 
 def tool(ref, content="ok"):
     return {"role": "tool", "tool_call_id": ref, "content": content}
+
+
+def _claude_code(n):
+    def line(at, role, *blocks):
+        said = {"role": role, "content": list(blocks)} | (
+            {"id": f"m{at}", "model": "claude-x"} if role != "user" else {}
+        )
+        parent = f"u{at - 1}" if at else None
+        return {"type": role, "uuid": f"u{at}", "parentUuid": parent, "message": said}
+
+    for i in range(n):
+        yield line(3 * i, "user", text(f"ask {i}")) if not i else line(3 * i, "user", text(f"more {i}"))
+        yield line(3 * i + 1, "assistant", text(f"look {i}"), use(f"t{i}"))
+        yield line(3 * i + 2, "user", result(f"t{i}", f"found {i}"))
+
+
+def _codex(n):
+    def item(kind, **more):
+        return {"type": "response_item", "payload": {"type": kind, **more}}
+
+    yield {"type": "session_meta", "payload": {"id": "s", "instructions": "be good"}}
+    for i in range(n):
+        yield item("message", role="user", content=[{"type": "input_text", "text": f"ask {i}"}])
+        yield item("message", role="assistant", content=[{"type": "output_text", "text": f"look {i}"}])
+        yield item("function_call", call_id=f"t{i}", name="f", arguments="{}")
+        yield item("function_call_output", call_id=f"t{i}", output=f"found {i}")
+
+
+def _pi(n):
+    yield {"type": "session", "id": "s", "cwd": "/"}
+    ids = iter(range(4 * n))
+
+    def entry(role, content, **more):
+        at = next(ids)
+        parent = f"e{at - 1}" if at else None
+        said = {"role": role, "content": content, **more}
+        return {"type": "message", "id": f"e{at}", "parentId": parent, "message": said}
+
+    for i in range(n):
+        made = {"type": "toolCall", "id": f"t{i}", "name": "f", "arguments": {}}
+        yield entry("user", [text(f"ask {i}")])
+        yield entry("assistant", [text(f"look {i}"), made])
+        yield entry("toolResult", [text(f"found {i}")], toolCallId=f"t{i}")
+
+
+def _copilot_cli(n):
+    yield {"type": "session.start", "data": {"selectedModel": "gpt-5"}}
+    for i in range(n):
+        made = [{"toolCallId": f"t{i}", "name": "f", "arguments": {}}]
+        yield {"type": "user.message", "data": {"content": f"ask {i}"}}
+        yield {"type": "assistant.message", "data": {"content": f"look {i}", "toolRequests": made}}
+        given = {"content": f"found {i}", "binaryResultsForLlm": []}
+        yield {"type": "tool.execution_complete", "data": {"toolCallId": f"t{i}", "result": given}}
+
+
+def _gemini_cli(n):
+    yield {"sessionId": "s", "projectHash": "p"}
+    for i in range(n):
+        told = [{"functionResponse": {"id": f"t{i}", "name": "f", "response": {"output": f"found {i}"}}}]
+        made = [{"id": f"t{i}", "name": "f", "args": {}, "result": told}]
+        yield {"id": f"{i}u", "type": "user", "content": [{"text": f"ask {i}"}]}
+        yield {"id": f"{i}g", "type": "gemini", "content": [{"text": f"look {i}"}], "toolCalls": made}
+
+
+def _opencode(n):
+    for i in range(n):
+        state = {"status": "completed", "input": {}, "output": f"found {i}"}
+        made = {"type": "tool", "callID": f"t{i}", "tool": "f", "state": state}
+        yield {"info": {"id": f"{i}u", "role": "user"}, "parts": [text(f"ask {i}")]}
+        yield {"info": {"id": f"{i}a", "role": "assistant"}, "parts": [text(f"look {i}"), made]}
+
+
+def _atif(n):
+    for i in range(n):
+        results = [{"source_call_id": f"t{i}", "content": [text(f"found {i}")]}]
+        made = [{"tool_call_id": f"t{i}", "function_name": "f", "arguments": {}}]
+        yield {"source": "user", "message": [text(f"ask {i}")]}
+        yield {"source": "agent", "message": f"look {i}", "tool_calls": made, "observation": {"results": results}}
+
+
+def _chat(n):
+    for i in range(n):
+        yield {"role": "user", "content": [text(f"ask {i}")]}
+        yield calls(f"t{i}", content=f"look {i}")
+        yield tool(f"t{i}", f"found {i}")
+
+
+def _openhands(n):
+    for i in range(n):
+        args = {"content": f"ask {i}", "image_urls": []}
+        yield {"id": 3 * i, "source": "user", "action": "message", "args": args}
+        args = {"command": "ls", "thought": f"look {i}"}
+        yield {"id": 3 * i + 1, "source": "agent", "action": "run", "args": args}
+        yield {"id": 3 * i + 2, "source": "agent", "cause": 3 * i + 1, "observation": "run", "content": f"found {i}"}
+
+
+def _anthropic(n):
+    for i in range(n):
+        yield user(text(f"ask {i}"))
+        yield assistant(text(f"look {i}"), use(f"t{i}"))
+        yield user(result(f"t{i}", f"found {i}"))
+
+
+def _responses(n):
+    return (line["payload"] for line in _codex(n) if line["type"] == "response_item")
+
+
+def _bedrock(n):
+    for i in range(n):
+        given = {"toolUseId": f"t{i}", "content": [{"text": f"found {i}"}]}
+        yield user({"text": f"ask {i}"})
+        yield assistant({"text": f"look {i}"}, {"toolUse": {"toolUseId": f"t{i}", "name": "f", "input": {}}})
+        yield user({"toolResult": given})
+        yield assistant({"text": f"done {i}"})
+
+
+def _gemini(n):
+    for i in range(n):
+        response = {"name": "f", "response": {"output": f"found {i}"}}
+        yield {"role": "user", "parts": [{"text": f"ask {i}"}]}
+        yield {"role": "model", "parts": [{"text": f"look {i}"}, {"functionCall": {"name": "f", "args": {}}}]}
+        yield {"role": "user", "parts": [{"functionResponse": response}]}
+        yield {"role": "model", "parts": [{"text": f"done {i}"}]}
+
+
+LINES = {
+    "claude_code": _claude_code,
+    "codex": _codex,
+    "pi": _pi,
+    "copilot_cli": _copilot_cli,
+    "gemini_cli": _gemini_cli,
+    "opencode": _opencode,
+    "openhands": _openhands,
+    "anthropic": _anthropic,
+    "openai_chat": _chat,
+    "openai_responses": _responses,
+    "bedrock": _bedrock,
+    "gemini": _gemini,
+}
+"""Sessions of n turns (the user asks, the model says something and calls, a result), as the lines of their file."""
+
+WHOLES = {
+    "atif": lambda n: {"schema_version": "ATIF-v1.8", "agent": {"name": "a"}, "steps": [*_atif(n)]},
+    "swe_agent": lambda n: {"trajectory": [], "history": [*_chat(n)]},
+    "mini_swe_agent": lambda n: {"trajectory_format": "mini-swe-agent-1", "info": {}, "messages": [*_chat(n)]},
+}
+"""The same in formats whose file is one object."""

@@ -102,6 +102,10 @@ class Transcript:
         lines: number of lines, or list entries, that hold something; a value that spans lines counts once.
         compactions: with ``whole``, where the session was compacted, oldest first: ``messages[:n]`` is what the model
             no longer saw as it stands, ``messages[n]`` what came in its place, where the file has that as a message.
+        left_out: what the file holds besides and no message has, as numbers by kind: entries and blocks that are never
+            sent, unknown ones, other branches, and what a compaction replaced. A kind is named as the file names it, an
+            entry's type before what is in it, such as ``user/weird_block``. Entries that gave the model, the system
+            prompt, the tools, usage or a compaction are not in it, nor copies of what is in the messages.
     """
 
     messages: list[dict[str, Any]]
@@ -115,6 +119,7 @@ class Transcript:
     repaired: list[Repaired] = field(default_factory=list)
     lines: int = 0
     compactions: list[int] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
 
 
 def text_of(content: object) -> str:

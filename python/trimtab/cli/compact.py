@@ -131,5 +131,7 @@ def _print(report: dict[str, Any], output: str) -> None:
 def _charged(usage: dict[str, float]) -> str:
     """What the summary cost, in a line."""
     read = sum(usage.get(f"{kind}input_tokens", 0) for kind in ("", "cache_read_", "cache_creation_"))
+    if "output_tokens" not in usage:
+        return "unknown: the provider did not say"
     cost = f", ${usage['cost']:.4f}" if "cost" in usage else ""
     return f"{read:,.0f} tokens in, {usage.get('output_tokens', 0):,.0f} out{cost}"

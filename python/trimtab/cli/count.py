@@ -60,6 +60,7 @@ def run(options: argparse.Namespace) -> int:
                 "kinds": kinds,
                 "beside": fixed,
                 "compactions": found.compactions,
+                "left_out": found.left_out,
                 "counter": counter.explain(),
                 "window": budget.window,
                 "trigger": budget.trigger,
@@ -74,6 +75,10 @@ def run(options: argparse.Namespace) -> int:
     if found.compactions:
         places = ", ".join(f"{at:,}" for at in found.compactions)
         say(f"  compacted {len(found.compactions):,} times, before the messages {places}")
+    if found.left_out:
+        most = sorted(found.left_out.items(), key=lambda kind: -kind[1])
+        more = f" · {len(most) - 6:,} more kinds" if len(most) > 6 else ""
+        say("  not sent: " + " · ".join(f"{name} {many:,}" for name, many in most[:6]) + more)
     if found.usage:
         meter = Meter.read(found, model)
         next_ = meter.count(found.messages, found.provider)

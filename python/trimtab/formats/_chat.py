@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._errors import MessageError
 from .._messages import Charged, Skipped, Transcript
+from ._account import Account
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,6 +31,7 @@ class Chat:
         is_prompt: the messages are what a call would send; not so with compacted ones among them.
         compactions: where what a compaction replaced ends, where it stays.
         pictures: of the results at the end: a tool message takes text only, and nothing may stand between results.
+        account: what is left out.
     """
 
     whole: bool = False
@@ -40,6 +42,7 @@ class Chat:
     is_prompt: bool = True
     compactions: list[int] = field(default_factory=list)
     pictures: list[dict[str, Any]] = field(default_factory=list)
+    account: Account = field(default_factory=Account)
 
     def say(self, role: str, content: str | Sequence[dict[str, Any]]) -> None:
         """Adds what a user or the system says; nothing if it says nothing."""
@@ -60,6 +63,7 @@ class Chat:
         Reasoning alone has no effect on a prompt. A call without an id gets one, but its result cannot be found.
         """
         if not text and not calls:
+            self.account.leave("reasoning alone", count=int(bool(reasoning)))
             return
         self._show()
         prompt, output = (count if isinstance(count, int) else 0 for count in charged)
@@ -91,6 +95,9 @@ class Chat:
             self.messages += [message for message in head if id(message) not in known]
             self.is_prompt = False
         else:
+            kept = {id(message) for message in (*head, *tail)}
+            gone = sum(id(message) not in kept for message in self.messages)
+            self.account.leave("compacted messages", count=gone)
             self.messages = [*head, *tail]
             self.usage = []
 
@@ -117,6 +124,7 @@ class Chat:
             usage=self.usage,
             skipped=self.skipped,
             compactions=self.compactions,
+            left_out=self.account.kinds,
         )
 
     def _show(self) -> None:
@@ -181,7 +189,7 @@ def dict_of(value: object) -> dict[str, Any]:
 
 
 def list_of(value: object) -> list[dict[str, Any]]:
-    """The objects of a list; what else stands in it carries no meaning in any of the formats."""
+    """The objects of a list, where nothing else that stands in it could be sent (see `Account.objects`)."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._account import Account
 from ._chat import Chat, call, dict_of, list_of, single, summary, text_of, text_part, told
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
         agent = dict_of(record.value.get("agent"))
         chat.model = text_of(agent.get("model_name")) or None
         tools = agent.get("tool_definitions")
+        chat.account.leave("subagent_trajectories", count=len(list_of(record.value.get("subagent_trajectories"))))
         steps = record.value["steps"]
         for i, step in enumerate(steps):
             if isinstance(step, dict) and step.get("source") in ("system", "user", "agent"):
@@ -56,15 +58,16 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
 
 def _add(chat: Chat, step: dict[str, Any], at: int, *, is_last: bool) -> None:
     """Takes a step; one that hands over at the end changes nothing here, because another file goes on."""
-    results = list_of(dict_of(step.get("observation")).get("results"))
+    results = chat.account.objects(dict_of(step.get("observation")).get("results"), "results")
     if step["source"] == "agent":
         _answer(chat, step, at, results)
         return
-    content = _content(step.get("message"))
+    content = _content(step.get("message"), chat.account)
     if step["source"] == "system" and dict_of(step.get("extra")).get("compaction"):
         chat.compact([*_opening(chat, ("system",)), summary(_words(content))])
     elif step["source"] == "system" and _hands_over(results):
         if is_last:
+            chat.account.leave("system", "handed over to the next file")
             return
         # What the next model asks, and its questions, are in the subagents' files: no later prompt is known.
         chat.compact(_opening(chat, ("system", "user")))
@@ -95,32 +98,35 @@ def _answer(chat: Chat, step: dict[str, Any], at: int, results: list[dict[str, A
     """Takes an agent's step: what it said, its calls, then what they gave."""
     metrics = dict_of(step.get("metrics")) if step.get("llm_call_count") in (None, 1) else {}
     chat.model = text_of(step.get("model_name")) or chat.model
-    made = list_of(step.get("tool_calls"))
+    made = chat.account.objects(step.get("tool_calls"), "tool_calls")
     refs = [text_of(each.get("tool_call_id")) or f"step_{at}_call_{n}" for n, each in enumerate(made)]
     calls = [
         call(ref, text_of(each.get("function_name")), each.get("arguments"))
         for ref, each in zip(refs, made, strict=True)
     ]
     charged = metrics.get("prompt_tokens"), metrics.get("completion_tokens")
-    chat.answer(_words(_content(step.get("message"))), calls, text_of(step.get("reasoning_content")), charged=charged)
+    content = _content(step.get("message"), chat.account)
+    if not isinstance(content, str):
+        chat.account.leave("agent/picture", count=sum(part["type"] != "text" for part in content))
+    chat.answer(_words(content), calls, text_of(step.get("reasoning_content")), charged=charged)
     named = [result for result in results if text_of(result.get("source_call_id"))]
     rest = [result for result in results if not text_of(result.get("source_call_id")) and _content(_said(result))]
     for result in named:
-        chat.result(result["source_call_id"], _content(_said(result)))
+        chat.result(result["source_call_id"], _content(_said(result), chat.account))
     open_refs = [ref for ref in refs if ref not in {result["source_call_id"] for result in named}]
     if len(rest) == 1 and len(open_refs) > 1:
         for ref in open_refs[:-1]:
             chat.result(ref, _SHARED)
         open_refs = open_refs[-1:]
     for ref, result in zip(open_refs, rest, strict=False):
-        chat.result(ref, _content(_said(result)))
+        chat.result(ref, _content(_said(result), chat.account))
     _tell(chat, rest[len(open_refs) :])
 
 
 def _tell(chat: Chat, results: Sequence[dict[str, Any]]) -> None:
     """What came of no call, as the user's words."""
     for result in results:
-        chat.say("user", _content(_said(result)))
+        chat.say("user", _content(_said(result), chat.account))
 
 
 def _said(result: dict[str, Any]) -> Any:
@@ -130,18 +136,20 @@ def _said(result: dict[str, Any]) -> Any:
     return result.get("content") or "\n".join(f"[trajectory of a subagent: {place}]" for place in places if place)
 
 
-def _content(value: Any) -> str | list[dict[str, Any]]:
+def _content(value: Any, account: Account | None = None) -> str | list[dict[str, Any]]:
     """A message or a result's content; media that no address leads to become a word of their place."""
     if isinstance(value, str):
         return value
+    account = account or Account()  # one that counts nothing twice: of what is only looked at
     parts = []
-    for part in list_of(value):
+    for part in account.objects(value, "content"):
         place = text_of(dict_of(part.get("source")).get("path"))
         if part.get("type") == "text":
             parts.append(text_part(text_of(part.get("text"))))
         elif part.get("type") == "image" and place.startswith(("https://", "http://", "data:")):
             parts.append({"type": "image_url", "image_url": {"url": place}})
         else:
+            account.leave("content", part.get("type") or "part")
             parts.append(text_part(f"[{text_of(part.get('type')) or 'part'}: {place}]"))
     return told(parts)
 

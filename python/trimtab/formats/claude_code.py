@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .._messages import Charged, Transcript
+from ._account import Account
 from ._chain import ROLES, Line, Tree, grow
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
             if line.role == role and line.key not in prompt.keys:
                 prompt.add_sibling(line)
     found = prompt.transcript(tree)
-    return replace(found, skipped=skipped, compactions=found.compactions if whole else [])
+    compactions = found.compactions if whole else []
+    return replace(found, skipped=skipped, compactions=compactions, left_out=prompt.left_out(tree))
 
 
 @dataclass(slots=True)
@@ -113,6 +115,18 @@ class _Prompt:
         compactions, content = self.stamps.setdefault(stamp, (self.compactions, line.content))
         return compactions < self.compactions and content == line.content
 
+    def left_out(self, tree: Tree) -> dict[str, int]:
+        """The lines of which nothing is in the messages, by kind."""
+        account = Account()
+        taken = {id(part) for parts in (*self.parts.values(), *self.results.values()) for part in parts}
+        start = self.order[0].at if self.order and self.order[0].is_summary else 0
+        for line in tree.nodes.values():
+            if line.role and line.at < start and line.key not in self.keys:
+                account.leave(line.role, "compacted")
+            elif not line.role or (line.key not in self.keys and id(line) not in taken):
+                account.leave(*_kind(line.value))
+        return account.kinds
+
     def transcript(self, tree: Tree) -> Transcript:
         """The messages, what their calls were charged, the model that spoke last, and where summaries stand.
 
@@ -139,6 +153,19 @@ class _Prompt:
             if results := sorted(self.results.get(line.response, ()), key=lambda part: part.at):
                 messages.append({"role": "user", "content": _results_first(_joined(results), len(results))})
         return Transcript(messages, "anthropic", "claude_code", model=model, usage=usage, compactions=compactions)
+
+
+def _kind(value: dict[str, Any]) -> tuple[object, object]:
+    """What a line is that is not sent, in the file's words."""
+    if value.get("isSidechain"):
+        return "sidechain", value.get("type")
+    if value.get("type") not in ROLES:
+        inner = value.get("attachment") or value.get("data")
+        return value.get("type"), value.get("subtype") or (inner.get("type") if isinstance(inner, dict) else None)
+    if value.get("isVisibleInTranscriptOnly"):
+        return value["type"], "shown only"
+    is_error = value.get("isApiErrorMessage") or value["message"].get("model") == "<synthetic>"
+    return value["type"], "error of Claude Code" if is_error else "other branch"
 
 
 def _joined(parts: Iterable[Line]) -> Any:

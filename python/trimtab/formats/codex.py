@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._messages import Charged, Skipped, Transcript
+from ._account import Account
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,7 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
         usage=rollout.usage,
         skipped=skipped,
         compactions=rollout.compactions,
+        left_out=rollout.account.kinds,
     )
 
 
@@ -59,6 +61,7 @@ class _Rollout:
         is_prompt: the items are what a call would send; not so with compacted ones among them.
         total: the session's running total, to tell a new charge from one that is only shown again.
         compactions: numbers of items that a compaction replaced, where they stay.
+        account: what is left out.
     """
 
     whole: bool
@@ -70,6 +73,7 @@ class _Rollout:
     is_prompt: bool = True
     total: Any = None
     compactions: list[int] = field(default_factory=list)
+    account: Account = field(default_factory=Account)
 
     def add(self, kind: Any, payload: dict[str, Any]) -> None:
         """Takes a line's payload."""
@@ -88,12 +92,16 @@ class _Rollout:
             given = payload.get("base_instructions") or payload.get("instructions")
             text = given.get("text") if isinstance(given, dict) else given
             self.system = text if isinstance(text, str) and text else None
+        else:
+            self.account.leave(kind, payload.get("type"))
 
     def _compact(self, payload: dict[str, Any]) -> None:
         """Replaces the items, or with `whole` adds those that are new: the summary, mostly encrypted."""
         fresh = payload.get("replacement_history")
         if isinstance(fresh, list):
-            fresh = [item for item in fresh if isinstance(item, dict) and _is_sent(item)]
+            given = self.account.objects(fresh, "compacted")
+            fresh = [item for item in given if _is_sent(item)]
+            self.account.leave("compacted", "never sent", count=len(given) - len(fresh))
         else:  # older versions: what the user said, then the summary
             said = [item for item in self.items if item.get("role") in ("user", "developer")]
             text = {"type": "input_text", "text": str(payload.get("message") or "")}
@@ -105,6 +113,8 @@ class _Rollout:
             fresh = [*self.items, *(item for item in fresh if _identity(item) not in known)]
         else:
             self.usage = []
+            stays = {_identity(item) for item in fresh}
+            self.account.leave("compacted items", count=sum(_identity(item) not in stays for item in self.items))
         self.items, self.mark = fresh, len(fresh)
 
     def _charge(self, info: Any) -> None:
@@ -143,7 +153,9 @@ class _Rollout:
         """Takes back the last turns, as Codex does when it resumes: from the user's message on."""
         starts = [i for i, item in enumerate(self.items) if _is_turn(item)]
         if isinstance(turns, int) and turns > 0 and starts:
-            del self.items[starts[max(0, len(starts) - turns)] :]
+            first = starts[max(0, len(starts) - turns)]
+            self.account.leave("rolled back", count=len(self.items) - first)
+            del self.items[first:]
             self.usage = [charged for charged in self.usage if charged.before <= len(self.items)]
             self.compactions = [at for at in self.compactions if at <= len(self.items)]
             self.mark = len(self.items)

@@ -13,12 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._chat import Chat, call, dict_of, list_of, picture, summary, text_of, text_part, told
+from ._chat import Chat, call, dict_of, picture, summary, text_of, text_part, told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._messages import Transcript
+    from ._account import Account
     from ._records import Record
 
 _AREAS = ("session", "user", "assistant", "tool", "system", "hook", "subagent", "skill", "permission")
@@ -37,7 +38,9 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
         value = record.value
         if not isinstance(value, dict) or not isinstance(value.get("data"), dict):
             session.chat.skip(record, "no event")
-        elif not value.get("agentId") and not value["data"].get("parentToolCallId"):
+        elif value.get("agentId") or value["data"].get("parentToolCallId"):
+            session.chat.account.leave("subagent", value.get("type"))
+        else:
             session.add(text_of(value.get("type")), value["data"])
     return session.chat.transcript("copilot_cli", system=session.system)
 
@@ -68,19 +71,21 @@ class _Session:
         elif kind == "assistant.message":
             self._answer(data, content)
         elif kind == "tool.execution_complete":
-            self.chat.result(text_of(data.get("toolCallId")), _content(data))
+            self.chat.result(text_of(data.get("toolCallId")), _content(data, self.chat.account))
         elif kind == "session.compaction_start":
             self.mark = len(self.chat.messages)
         elif kind == "session.compaction_complete":
             self._compact(data)
         elif kind in ("session.start", "session.model_change"):
             self.chat.model = text_of(data.get("newModel") or data.get("selectedModel")) or self.chat.model
+        else:
+            self.chat.account.leave(kind)
 
     def _answer(self, data: dict[str, Any], content: str) -> None:
         """Takes what the model said and asked for."""
         calls = [
             call(text_of(made.get("toolCallId")), text_of(made.get("name")), made.get("arguments"))
-            for made in list_of(data.get("toolRequests"))
+            for made in self.chat.account.objects(data.get("toolRequests"), "assistant.message", "toolRequests")
         ]
         self.chat.model = text_of(data.get("model")) or self.chat.model
         self.chat.answer(content, calls, text_of(data.get("reasoningText")))
@@ -91,14 +96,17 @@ class _Session:
         mark, self.mark = self.mark, None
         if data.get("success") and text:
             self.chat.compact([summary(text)], self.chat.messages[mark:] if mark is not None else ())
+        else:
+            self.chat.account.leave("session.compaction_complete", "failed")
 
 
-def _content(data: dict[str, Any]) -> str | list[dict[str, Any]]:
+def _content(data: dict[str, Any], account: Account) -> str | list[dict[str, Any]]:
     """What the model was told of a call: its result, or the error; details are for the screen."""
     result, error = dict_of(data.get("result")), dict_of(data.get("error"))
-    pictures = [
-        picture(text_of(binary.get("mimeType")), text_of(binary.get("data")))
-        for binary in list_of(result.get("binaryResultsForLlm"))
-        if text_of(binary.get("mimeType")).startswith("image/") and text_of(binary.get("data"))
-    ]
+    pictures = []
+    for binary in account.objects(result.get("binaryResultsForLlm"), "tool.execution_complete"):
+        if text_of(binary.get("mimeType")).startswith("image/") and text_of(binary.get("data")):
+            pictures.append(picture(binary["mimeType"], binary["data"]))
+        else:
+            account.leave("tool.execution_complete", binary.get("type") or binary.get("mimeType"))
     return told([text_part(text_of(result.get("content")) or text_of(error.get("message"))), *pictures])

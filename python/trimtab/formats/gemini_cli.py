@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._messages import Transcript
+    from ._account import Account
     from ._records import Record
 
 _UNSENT = ("info", "error", "warning")
@@ -33,7 +34,7 @@ def recognizes(value: dict[str, Any]) -> bool:
 def read(records: Sequence[Record], *, whole: bool) -> Transcript:
     """The messages as they stand at the end; `whole` keeps those that a compression replaced."""
     chat = Chat(whole)
-    log = _Log(whole)
+    log = _Log(whole, chat.account)
     for record in records:
         if not isinstance(record.value, dict) or not log.add(record.value):
             chat.skip(record, "no message and no change of one")
@@ -51,6 +52,7 @@ class _Log:
 
     Attributes:
         whole: replaced messages stay.
+        account: what is left out.
         messages: those of the session, in order.
         replaced: ids of the messages that were there at the last change: with `whole`, no later prompt is the
             beginning of the list; otherwise, those that were kept were charged for others before them.
@@ -58,6 +60,7 @@ class _Log:
     """
 
     whole: bool
+    account: Account
     messages: dict[str, dict[str, Any]] = field(default_factory=dict)
     replaced: set[str] = field(default_factory=set)
     ends: set[str] = field(default_factory=set)
@@ -67,16 +70,20 @@ class _Log:
         if isinstance(value.get("$rewindTo"), str):
             keys = list(self.messages)
             for key in keys[keys.index(value["$rewindTo"]) if value["$rewindTo"] in keys else 0 :]:
-                del self.messages[key]
+                self.account.leave(self.messages.pop(key).get("type"), "rewound")
         elif isinstance(value.get("$set"), dict):
             if isinstance(value["$set"].get("messages"), list):
-                self._replace(list_of(value["$set"]["messages"]))
+                self._replace(self.account.objects(value["$set"]["messages"], "$set"))
+            else:
+                self.account.leave("$set", *sorted(value["$set"])[:3])
         elif isinstance(value.get("messages"), list):
-            self._put(list_of(value["messages"]))
+            self._put(self.account.objects(value["messages"], "messages"))
         elif isinstance(value.get("type"), str) and "content" in value:
             self._put([value])
         else:
-            return recognizes(value)
+            is_head = recognizes(value)
+            self.account.leave("session", count=int(is_head))
+            return is_head
         return True
 
     def _put(self, messages: Sequence[dict[str, Any]]) -> None:
@@ -96,6 +103,8 @@ class _Log:
         if self.whole:
             new = {key: before.get(key, message) for key, message in self.messages.items()}
             self.messages = new if before.keys() <= new.keys() else before | new
+        for key in before.keys() - self.messages.keys():
+            self.account.leave(before[key].get("type"), "compacted")
 
 
 @dataclass(slots=True)
@@ -116,14 +125,16 @@ class _Session:
 
     def add(self, key: str, message: dict[str, Any]) -> None:
         """Takes a message."""
-        parts = _parts(message.get("content"))
+        parts = _parts(message.get("content"), self.chat.account, message.get("type"))
         if message.get("type") == "gemini":
             self._answer(key, message, parts)
-        elif message.get("type") not in _UNSENT:
+        elif message.get("type") in _UNSENT:
+            self.chat.account.leave(message["type"])
+        else:
             for part in parts:
                 if response := dict_of(part.get("functionResponse")):
                     self._result(response)
-            self.chat.say("user", told(_said([part for part in parts if "functionResponse" not in part])))
+            self.chat.say("user", self._told([part for part in parts if "functionResponse" not in part], message))
 
     def _answer(self, key: str, message: dict[str, Any], parts: list[dict[str, Any]]) -> None:
         """Takes what the model said, its calls, and their results where they stand with them."""
@@ -133,19 +144,25 @@ class _Session:
         is_of_list = self.chat.whole or key not in self.replaced
         charged = sum_of(tokens, "input") if is_of_list else 0, sum_of(tokens, "output", "thoughts")
         self.chat.model = text_of(message.get("model")) or self.chat.model
-        made = list_of(message.get("toolCalls"))
+        self.chat.account.leave("gemini", "thoughts", count=len(list_of(message.get("thoughts"))))
+        made = self.chat.account.objects(message.get("toolCalls"), "gemini", "toolCalls")
         if not made:
             made = [function for part in parts if (function := dict_of(part.get("functionCall")))]
         refs = [text_of(each.get("id")) or f"{key}_{n}" for n, each in enumerate(made)]
         names = [text_of(each.get("name")) for each in made]
-        words = "\n".join(part["text"] for part in _said(parts) if part["type"] == "text" and part["text"])
+        said = _said([part for part in parts if "functionCall" not in part], self.chat.account, "gemini")
+        words = "\n".join(part["text"] for part in said if part["type"] == "text" and part["text"])
+        self.chat.account.leave("gemini/picture", count=sum(part["type"] != "text" for part in said))
         calls = [call(ref, name, each.get("args")) for ref, name, each in zip(refs, names, made, strict=True)]
         self.chat.answer(words, calls, charged=charged)
         for ref, name, each in zip(refs, names, made, strict=True):
             self.waiting.setdefault(name, []).append(ref)
-            result = _parts(each.get("result"))
+            result = _parts(each.get("result"), self.chat.account, "result")
             if result:
-                self._close(ref, name, told(_said(result)))
+                self._close(ref, name, self._told(result, {"type": "result"}))
+
+    def _told(self, parts: list[dict[str, Any]], message: dict[str, Any]) -> str | list[dict[str, Any]]:
+        return told(_said(parts, self.chat.account, message.get("type")))
 
     def _result(self, response: dict[str, Any]) -> None:
         """Takes a result that the user's turn brings, unless it stands with its call as well."""
@@ -161,13 +178,15 @@ class _Session:
         self.chat.result(ref, content)
 
 
-def _parts(content: Any) -> list[dict[str, Any]]:
+def _parts(content: Any, account: Account, kind: object) -> list[dict[str, Any]]:
     """A content as parts: it may be a text, a part, or a list of both."""
     entries = content if isinstance(content, list) else [content]
-    return [text_part(e) if isinstance(e, str) else e for e in entries if isinstance(e, (str, dict))]
+    parts = [text_part(e) if isinstance(e, str) else e for e in entries if isinstance(e, (str, dict))]
+    account.leave(kind, "no part", count=len(entries) - len(parts) - (content is None))
+    return parts
 
 
-def _said(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _said(parts: Sequence[dict[str, Any]], account: Account, kind: object) -> list[dict[str, Any]]:
     """Texts, pictures, and what a result among them says; a file becomes a word of its place."""
     said = []
     for part in parts:
@@ -180,6 +199,8 @@ def _said(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             said.append(text_part(f"[{text_of((blob or file).get('mimeType'))}: {text_of(file.get('fileUri'))}]"))
         elif "functionResponse" in part:
             said.append(text_part(_output(dict_of(part["functionResponse"]))))
+        else:
+            account.leave(kind, "thought" if part.get("thought") else next(iter(part), "an empty part"))
     return said
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._errors import MessageError
 from .._messages import Provider, Transcript
+from ._account import Account
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,6 +71,9 @@ def _transcript(messages: list[dict[str, Any]], name: str, request: dict[str, An
     if provider == "anthropic" and not system:
         messages, system = _lifted(messages)
     model, tools = request.get("model"), request.get("tools")
+    account = Account()
+    for key in request.keys() - {name, "system", "instructions", "model", "tools"}:
+        account.leave("request", key)
     return Transcript(
         messages,
         cast("Provider", provider),
@@ -77,6 +81,7 @@ def _transcript(messages: list[dict[str, Any]], name: str, request: dict[str, An
         model=model if isinstance(model, str) else None,
         system=system if isinstance(system, (str, list)) and system else None,
         tools=tools if isinstance(tools, list) and tools else None,
+        left_out=account.kinds,
     )
 
 
@@ -94,8 +99,12 @@ def _check(messages: list[Any], name: str) -> None:
         if not isinstance(message, dict):
             raise MessageError(f"a message is an object, got {_named(message)}", path=path, index=i, hint=_HINT)
         role, kind = message.get("role"), message.get("type")
-        if isinstance(message.get("parts"), list):
-            continue  # Gemini's, where even the role may be missing
+        if isinstance(message.get("parts"), list):  # Gemini's, where even the role may be missing
+            for j, part in enumerate(message["parts"]):
+                if not isinstance(part, dict):
+                    what, at = f"a part is an object, got {_named(part)}", f"{path}.parts[{j}]"
+                    raise MessageError(what, path=at, index=i, hint='write a part as {"text": "..."}')
+            continue
         if not isinstance(role, str):
             if isinstance(kind, str) and kind != "message" and (kind in _ITEMS or kind.endswith(_ITEM_ENDS)):
                 continue

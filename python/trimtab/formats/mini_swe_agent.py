@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._messages import Charged, Skipped, Transcript
-from ._chat import dict_of, list_of, parts_of, single, sum_of, text_of
+from ._account import Account
+from ._chat import dict_of, parts_of, single, sum_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,12 +38,12 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:  # noqa: ARG0
     found, skipped = single(records, recognizes)
     items: list[dict[str, Any]] = []
     usage: list[Charged] = []
-    model, has_items = None, False
+    model, has_items, account = None, False, Account()
     for record in found:
         config = dict_of(dict_of(record.value.get("info")).get("config"))
         model = text_of(dict_of(config.get("model")).get("model_name")) or None
         for i, message in enumerate(record.value["messages"]):
-            sent = _sent(message)
+            sent = _sent(message, account)
             if sent is None:
                 skipped.append(Skipped(record.line, record.offset, f"messages[{i}]: no message"))
                 continue
@@ -56,16 +57,21 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:  # noqa: ARG0
         model=model,
         usage=usage,
         skipped=skipped,
+        left_out=account.kinds,
     )
 
 
-def _sent(message: Any) -> list[dict[str, Any]] | None:
+def _sent(message: Any, account: Account) -> list[dict[str, Any]] | None:
     """What of a message is sent: of a response its items; None if it is none."""
     if not isinstance(message, dict):
         return None
     if message.get("object") == "response":
-        return [_plain(item) for item in list_of(message.get("output")) if isinstance(item.get("type"), str)]
+        made = account.objects(message.get("output"), "response")
+        items = [_plain(item) for item in made if isinstance(item.get("type"), str)]
+        account.leave("response", "without a type", count=len(made) - len(items))
+        return items
     if message.get("role") == "exit":
+        account.leave("exit")
         return []
     is_output = isinstance(message.get("type"), str) and isinstance(message.get("call_id"), str)
     if not is_output and (message.get("role") not in _ROLES or not _has_content(message)):

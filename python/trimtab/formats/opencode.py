@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .._messages import Transcript
+    from ._account import Account
     from ._records import Record
 
 _MARKER = "What did we do so far?"
 _PRUNED = "[Old tool result content cleared]"
 _SUBTASK = "[a tool was run by the user]"
+_STEP = ("step-start", "step-finish", "text", "reasoning", "tool")
 _UNTOLD = ("text/plain", "application/x-directory")  # their text stands in parts of its own
 
 
@@ -58,7 +60,11 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
         else:
             chat.skip(record, f"messages[{i}]: no message")
     session = _Session(chat, *_pruning(messages))
-    for message, is_prompt in _visible(_kept(messages, revert), whole=whole):
+    kept = _kept(messages, revert)
+    chat.account.leave("reverted messages", count=len(messages) - len(kept))
+    visible = list(_visible(kept, whole=whole))
+    chat.account.leave("compacted messages", count=len(kept) - len(visible))
+    for message, is_prompt in visible:
         chat.is_prompt = is_prompt
         if is_summary(message):
             chat.mark()
@@ -148,15 +154,20 @@ class _Session:
 
     def add(self, message: dict[str, Any]) -> None:
         """Takes a message with its parts."""
-        info, parts = message["info"], list_of(message["parts"])
+        info, account = message["info"], self.chat.account
+        parts = account.objects(message["parts"], info.get("role"))
         if info.get("role") == "user":
-            self.chat.say("user", told(_asked(parts)))
+            self.chat.say("user", told(_asked(parts, account, "user")))
             return
         names = {text_of(part.get("type")) for part in parts} - {"step-start", "step-finish", "reasoning"}
         error = dict_of(info.get("error"))
         if info.get("role") != "assistant" or (error and not (error.get("name") == "MessageAbortedError" and names)):
+            account.leave(info.get("role"), "message with an error" if error else "message")
             return
         self.chat.model = text_of(info.get("modelID")) or self.chat.model
+        for part in parts:
+            if part.get("type") not in _STEP:
+                account.leave("assistant", part.get("type") or "without a type")
         created = dict_of(info.get("time")).get("created")
         is_of_list = not isinstance(created, int) or (created < self.first if self.chat.whole else created > self.last)
         step: list[dict[str, Any]] = []
@@ -189,20 +200,20 @@ class _Session:
         """Takes what a call gave; one that still runs stays open."""
         if state.get("status") == "completed":
             if dict_of(state.get("time")).get("compacted") and not self.chat.whole:
+                self.chat.account.leave("pruned results")
                 self.chat.result(ref, _PRUNED)
             else:
-                self.chat.result(
-                    ref, told([text_part(text_of(state.get("output"))), *_asked(state.get("attachments"))])
-                )
+                attached = _asked(state.get("attachments"), self.chat.account, "tool")
+                self.chat.result(ref, told([text_part(text_of(state.get("output"))), *attached]))
         elif state.get("status") == "error":
             output = dict_of(state.get("metadata")).get("output")
             self.chat.result(ref, text_of(output) or text_of(state.get("error")))
 
 
-def _asked(parts: Any) -> list[dict[str, Any]]:
+def _asked(parts: Any, account: Account, role: str) -> list[dict[str, Any]]:
     """What a user's message says: texts, pictures, and a word for other files and for what leads to a compaction."""
     said = []
-    for part in list_of(parts):
+    for part in account.objects(parts, role):
         kind, mime, url = part.get("type"), text_of(part.get("mime")), text_of(part.get("url"))
         if kind == "text" and not part.get("ignored"):
             said.append(text_part(text_of(part.get("text"))))
@@ -214,4 +225,6 @@ def _asked(parts: Any) -> list[dict[str, Any]]:
             said.append(text_part(_MARKER))
         elif kind == "subtask":
             said.append(text_part(_SUBTASK))
+        else:
+            account.leave(role, kind or "without a type", mime or ("ignored" if part.get("ignored") else ""))
     return said

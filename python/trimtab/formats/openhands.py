@@ -58,6 +58,7 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
             if text:
                 session.chat.messages.append(summary(text))
             text = ""
+            session.chat.account.leave(event.get("action") or event.get("observation"), "condensed")
             continue
         session.chat.is_prompt = session.chat.is_prompt if whole else at > since
         session.add(event)
@@ -112,6 +113,7 @@ class _Session:
         kind = text_of(event.get("action"))
         said = text_of(args.get("content")) or text_of(event.get("message"))
         if kind in _SILENT or event.get("observation") in _SILENT:
+            self.chat.account.leave(kind or event.get("observation"))
             return
         if "observation" in event:
             self._observe(event)
@@ -124,11 +126,16 @@ class _Session:
         elif event.get("source") == "user":
             given = args.get("image_urls")
             urls = [url for url in given if isinstance(url, str)] if isinstance(given, list) else []
+            self.chat.account.leave(
+                kind, "no address", count=len(given or ()) - len(urls) if isinstance(given, list) else 0
+            )
             self.chat.say(
                 "user", told([text_part(said), *({"type": "image_url", "image_url": {"url": u}} for u in urls)])
             )
         elif event.get("source") == "agent":
             self._act(event, kind, args, said)
+        else:
+            self.chat.account.leave(kind, event.get("source") or "of nobody")
 
     def _act(self, event: dict[str, Any], kind: str, args: dict[str, Any], said: str) -> None:
         """Takes what the agent did; a response that made several calls stands there with each of them."""
@@ -152,7 +159,7 @@ class _Session:
             return
         calls = [
             call(text_of(each.get("id")), text_of(function.get("name")), function.get("arguments"))
-            for each in list_of(message.get("tool_calls"))
+            for each in self.chat.account.objects(message.get("tool_calls"), "tool_calls")
             if (function := dict_of(each.get("function")))
         ]
         given = {key: value for key, value in args.items() if key not in _BOOKKEEPING}

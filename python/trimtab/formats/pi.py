@@ -14,12 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._chat import Chat, call, dict_of, list_of, picture, sum_of, summary, text_of, text_part, told
+from ._chat import Chat, call, dict_of, picture, sum_of, summary, text_of, text_part, told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._messages import Transcript
+    from ._account import Account
     from ._records import Record
 
 
@@ -43,7 +44,10 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
     kept = [i for i in range(ends[-1]) if _is_first(path[i], entry)]
     session.chat.say("user", _compacted(entry))
     session.chat.is_prompt = False  # what is kept was answered to with more before it
-    for other in path[kept[0] : ends[-1]] if kept else []:
+    stays = kept[0] if kept else ends[-1]
+    for other in path[:stays]:
+        session.chat.account.leave(other["type"], "compacted")
+    for other in path[stays : ends[-1]]:
         if other.get("type") != "compaction":
             session.add(other)
     session.chat.is_prompt = True
@@ -69,7 +73,9 @@ def _path(records: Sequence[Record], chat: Chat) -> list[dict[str, Any]]:
             chat.skip(record, "no entry")
         elif value["type"] == "message" and not _is_message(value.get("message")):
             chat.skip(record, "no message in it")
-        elif value["type"] != "session":
+        elif value["type"] == "session":
+            chat.account.leave("session")
+        else:
             key = text_of(value.get("id")) or f"entry {at}"
             entries[key] = {**value, "id": key, "parentId": value.get("parentId", last), "at": at}
             last = key
@@ -77,6 +83,8 @@ def _path(records: Sequence[Record], chat: Chat) -> list[dict[str, Any]]:
     while last in entries and last not in path:
         path[last] = entries[last]
         last = text_of(entries[last]["parentId"])
+    for key in entries.keys() - path.keys():
+        chat.account.leave(entries[key]["type"], "other branch")
     return list(path.values())[::-1]
 
 
@@ -96,33 +104,41 @@ class _Session:
         if kind == "message":
             self._say(entry["message"])
         elif kind == "custom_message":
-            self.chat.say("user", told(_parts(entry.get("content"))))
+            self.chat.say("user", told(_parts(entry.get("content"), self.chat.account, kind)))
         elif kind == "branch_summary" and text_of(entry.get("summary")):
             self.chat.say("user", summary(entry["summary"])["content"])
         elif kind == "compaction":
             self.chat.compact([summary(text)] if (text := text_of(entry.get("summary"))) else [])
         elif kind == "model_change":
             self.chat.model = text_of(entry.get("modelId")) or self.chat.model
+        else:
+            self.chat.account.leave(kind)
 
     def _say(self, message: dict[str, Any]) -> None:
         """Takes a message by its role."""
-        role, content = message["role"], message.get("content")
+        role, content, account = message["role"], message.get("content"), self.chat.account
         if role == "assistant":
-            self._answer(message, list_of(content))
+            self._answer(message, account.objects(content, "message", role))
         elif role == "toolResult":
-            self.chat.result(text_of(message.get("toolCallId")), told(_parts(content)))
+            self.chat.result(text_of(message.get("toolCallId")), told(_parts(content, account, role)))
         elif role == "bashExecution":
-            if not message.get("excludeFromContext"):
+            if message.get("excludeFromContext"):
+                account.leave("message", role, "excluded")
+            else:
                 self.chat.say("user", _ran(message))
         elif role in ("branchSummary", "compactionSummary"):
             self.chat.say("user", summary(text_of(message.get("summary")))["content"])
         else:  # of the user, or of an extension in their name
-            self.chat.say("user", told(_parts(content)))
+            self.chat.say("user", told(_parts(content, account, role)))
 
     def _answer(self, message: dict[str, Any], parts: list[dict[str, Any]]) -> None:
         """Takes what the model said."""
         if message.get("stopReason") in ("error", "aborted"):
+            self.chat.account.leave("message/assistant", message["stopReason"])
             return
+        for part in parts:
+            if part.get("type") not in ("text", "thinking", "toolCall"):
+                self.chat.account.leave("message/assistant", part.get("type") or "without a type")
         usage = dict_of(message.get("usage"))
         charged = sum_of(usage, "input", "cacheRead", "cacheWrite"), usage.get("output")
         self.chat.model = text_of(message.get("model")) or self.chat.model
@@ -142,16 +158,18 @@ def _compacted(entry: dict[str, Any]) -> str:
     return str(summary(text_of(entry.get("summary")))["content"])
 
 
-def _parts(content: Any) -> list[dict[str, Any]]:
-    """Texts and pictures of a content, which may be a text alone."""
+def _parts(content: Any, account: Account, role: str) -> list[dict[str, Any]]:
+    """Texts and pictures of a content, which may be a text alone; what else there is, is left out."""
     if isinstance(content, str):
         return [text_part(content)]
     parts = []
-    for part in list_of(content):
+    for part in account.objects(content, "message", role):
         if part.get("type") == "image":
             parts.append(picture(text_of(part.get("mimeType")), text_of(part.get("data"))))
         elif part.get("type") == "text":
             parts.append(text_part(text_of(part.get("text"))))
+        else:
+            account.leave("message", role, part.get("type") or "without a type")
     return parts
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._messages import Transcript
+    from ._account import Account
     from ._records import Record
 
 _NO_MODELS = ("human", "human_thought", "replay", "instant_empty_submit")  # who or what plays the model
@@ -53,16 +54,20 @@ def _add(chat: Chat, entry: dict[str, Any], agent: Any) -> bool:
     if not isinstance(content, (str, list)) and not (role == "assistant" and content is None):
         return False
     if agent and entry.get("agent") not in (None, agent):
+        chat.account.leave("other agents", entry.get("agent"))
         return True
-    content = content if isinstance(content, str) else parts_of(content)
+    content = content if isinstance(content, str) else _parts(content, chat.account, role)
     if role == "assistant":
         calls = [
             call(text_of(each.get("id")), text_of(function.get("name")), function.get("arguments"))
-            for each in list_of(entry.get("tool_calls"))
+            for each in chat.account.objects(entry.get("tool_calls"), "tool_calls")
             if (function := dict_of(each.get("function")))
         ]
         thinking = [text_of(block.get("thinking")) for block in list_of(entry.get("thinking_blocks"))]
         words = content if isinstance(content, str) else "\n".join(text_of(part.get("text")) for part in content)
+        for part in () if isinstance(content, str) else content:
+            if not isinstance(part.get("text"), str):
+                chat.account.leave(role, part["type"])
         chat.answer(words, calls, "\n".join(filter(None, thinking)))
     elif role == "tool":
         refs = entry.get("tool_call_ids")
@@ -73,6 +78,13 @@ def _add(chat: Chat, entry: dict[str, Any], agent: Any) -> bool:
     else:
         return False
     return True
+
+
+def _parts(content: Any, account: Account, role: object) -> list[dict[str, Any]]:
+    """The parts of a content that can be sent."""
+    parts = parts_of(content)
+    account.leave(role, "no part", count=len(content or ()) - len(parts))
+    return parts
 
 
 def _model(config: Any) -> str | None:

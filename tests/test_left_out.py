@@ -1,0 +1,131 @@
+"""What a file holds and the messages do not is in the account: nothing is dropped in silence."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from format_cases import LINES, WHOLES
+from trimtab import MessageError
+from trimtab.formats import FORMATS, LOGS, read
+
+SHARED = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
+
+ODD = {"type": "odd_block", "text": "words nobody knows"}
+ODD_KEY = {"oddBlock": {"words": "nobody knows"}}
+
+ENTRY = {
+    "claude_code": {"type": "odd_entry", "uuid": "x", "parentUuid": None},
+    "codex": {"type": "odd_entry", "payload": {"type": "odd_block"}},
+    "pi": {"type": "odd_entry", "id": "x", "parentId": "e2"},
+    "copilot_cli": {"type": "odd_entry", "data": {}},
+    "gemini_cli": {"odd_entry": 1},
+    "opencode": {"info": {"id": "x", "role": "odd_entry"}, "parts": []},
+    "openhands": {"id": 99, "source": "odd_entry", "action": "odd", "args": {}},
+}
+"""An entry that no version of the format has."""
+
+
+def file(name, turns=4):
+    """The entries of a file and what makes its bytes of them."""
+    if name in LINES:
+        return [*LINES[name](turns)], lambda entries: "\n".join(map(json.dumps, entries)).encode()
+    whole = WHOLES[name](turns)
+    key = next(key for key in ("steps", "history", "messages") if key in whole)
+    return whole[key], lambda entries: json.dumps({**whole, key: entries}).encode()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_plain_session_has_all_its_words_in_its_messages(name):
+    entries, raw = file(name)
+    found = read(raw(entries), format=name)
+    assert found.repaired == []
+    assert set(found.left_out) <= {"session"}
+    assert found.skipped == []
+    for i in range(4):
+        assert all(json.dumps(found.messages).count(f"{word} {i}") == 1 for word in ("look", "found"))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_unknown_entry_is_counted_by_its_kind_or_named_by_its_line(name):
+    entries, raw = file(name)
+    clean = read(raw(entries), format=name)
+    odd = ENTRY.get(name, {"type": "odd_entry"})
+    place = 4 if name == "pi" else len(entries) // 2 + 1
+    if name not in LOGS:
+        with pytest.raises(MessageError):
+            read(raw([*entries[:place], odd, *entries[place:]]), format=name)
+        return
+    both = [*entries[:place], odd, odd | {"uuid": "y", "id": "y"}, *entries[place:]]
+    found = read(raw(both), format=name)
+    assert found.messages == clean.messages
+    counted = [kind for kind, many in found.left_out.items() if "odd_entry" in kind and many == 2]
+    assert len(counted) == 1 or len(found.skipped) == 2, found.left_out
+
+
+@pytest.mark.parametrize("block", [ODD, ODD_KEY, "a bare word", 71_427])
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_unknown_block_is_in_the_messages_or_counted(name, block):
+    entries, raw = file(name)
+    clean = read(raw(entries), format=name)
+    planted = 0
+    for entry in entries[len(entries) // 2 :]:
+        for blocks in lists(entry):
+            blocks.append(block)
+            planted += 1
+    assert planted
+    if name not in LOGS and block is not ODD and not (name == "gemini" and block is ODD_KEY):
+        with pytest.raises(MessageError, match=r"\["):
+            read(raw(entries), format=name)
+        return
+    found = read(raw(entries), format=name)
+    counted = sum(found.left_out.values()) - sum(clean.left_out.values()) + len(found.skipped)
+    word = "nobody knows" if isinstance(block, dict) else str(block)
+    assert counted + json.dumps(found.messages).count(word) >= planted, (planted, found.left_out)
+
+
+def lists(value):
+    """The lists of blocks in an entry, at any depth."""
+    if isinstance(value, dict):
+        value = [*value.items()]
+        for key, inner in value:
+            if key in ("content", "message", "parts", "binaryResultsForLlm", "image_urls") and isinstance(inner, list):
+                yield inner
+            yield from lists(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from lists(inner)
+
+
+def test_names_of_kinds_come_from_the_file_and_are_bounded():
+    entries = [{"type": f"kind {i} " + "x" * 500, "uuid": f"x{i}", "parentUuid": "u0"} for i in range(3_000)]
+    found = read("\n".join(map(json.dumps, [*LINES["claude_code"](1), *entries])).encode())
+    assert len(found.left_out) <= 1_001
+    assert sum(found.left_out.values()) == 3_000
+    assert max(map(len, found.left_out)) <= 121
+
+
+def test_what_a_compaction_replaced_is_counted():
+    session = [*LINES["codex"](3)]
+    after = {"type": "compacted", "payload": {"message": "summary", "replacement_history": [session[1]["payload"]]}}
+    raw = "\n".join(map(json.dumps, [*session, after])).encode()
+    assert read(raw).left_out == {"compacted items": 11}
+    assert read(raw, whole=True).left_out == {}
+
+
+@pytest.mark.shared
+def test_every_line_of_a_shared_log_is_a_message_or_counted(shared):
+    with (shared / "data" / "transcripts" / "manifest.csv").open(newline="") as rows:
+        paths = [shared / "data" / "transcripts" / row["raw_file"] for row in csv.DictReader(rows)]
+    for path in paths:
+        found = read(path, whole=True)
+        if found.format == "codex":
+            values = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+            kinds = [v for v in values if v["type"] == "event_msg" and v["payload"]["type"] == "agent_message"]
+            assert found.left_out.get("event_msg/agent_message", 0) == len(kinds)
+        if found.format == "copilot_cli":
+            values = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+            starts = [v for v in values if v["type"] == "tool.execution_start" and not v.get("agentId")]
+            starts = [v for v in starts if not v["data"].get("parentToolCallId")]
+            assert found.left_out.get("tool.execution_start", 0) == len(starts)
