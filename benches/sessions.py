@@ -1,7 +1,8 @@
 """Compacts every shared session to half its tokens and judges what comes out; ``make sessions``.
 
 Reads the session files of all agents in ``../shared/data/transcripts``. Prints a row a file, then the tokens
-that ``read`` accounts for beside those that the provider charged. Exits with 1 if a session that is large enough misses
+that ``read`` accounts for beside those that the provider charged, and by format what is in the files and never
+sent. Exits with 1 if a session that is large enough misses
 its target, is refused by ``tests/checker.py`` (which shares no code with trimtab), is changed, is another list once it
 is written out and read again, or cannot be restored.
 """
@@ -13,6 +14,7 @@ import json
 import statistics
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -165,6 +167,18 @@ def skipped(found: list[tuple[str, trimtab.Transcript]]) -> None:
             print(f"  {name[-60:]}: {len(transcript.skipped)} of {transcript.lines} (lines {lines})")
 
 
+def left_out(found: list[tuple[str, trimtab.Transcript]]) -> None:
+    print("\nby format: what became messages, what could not be read, and what is in the files and never sent")
+    for name in sorted({transcript.format for _, transcript in found}):
+        read = [transcript for _, transcript in found if transcript.format == name]
+        kinds = Counter()
+        for transcript in read:
+            kinds.update(transcript.left_out)
+        messages, usage, lost = (sum(len(getattr(t, of)) for t in read) for of in ("messages", "usage", "skipped"))
+        print(f"{name}: {len(read)} files, {messages:,} messages, {usage:,} charges, {lost:,} lines skipped")
+        print(f"  left out {kinds.total():,}: " + ", ".join(f"{kind} {many:,}" for kind, many in kinds.most_common()))
+
+
 def main() -> int:
     if not SESSIONS.is_dir():
         print(f"skipped: there are no shared sessions at {SESSIONS.relative_to(ROOT.parent)}")
@@ -179,6 +193,7 @@ def main() -> int:
     table(rows)
     errors = charged(found)
     skipped(found)
+    left_out(found)
     large = [row for row in rows if row.large]
     faults = [row for row in rows if row.faults]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in files())).hexdigest()[:12]
