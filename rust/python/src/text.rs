@@ -53,7 +53,7 @@ impl Text {
             return Ok(Self::Borrowed(PyBackedStr::try_from(string.clone())?));
         }
         if let Ok(bytes) = string.encode_utf8() {
-            return Ok(Self::Copied(String::from_utf8_lossy(bytes.as_bytes()).into_owned()));
+            return Ok(Self::Copied(replaced(bytes.as_bytes())));
         }
         let arguments = (pyo3::intern!(py, "utf-16-le"), pyo3::intern!(py, "surrogatepass"));
         let bytes = string.call_method1(pyo3::intern!(py, "encode"), arguments)?;
@@ -72,9 +72,15 @@ impl Text {
             return Self::of(string);
         }
         if let Ok(bytes) = value.cast::<PyBytes>() {
-            return Ok(Self::Copied(String::from_utf8_lossy(bytes.as_bytes()).into_owned()));
+            return Ok(Self::Copied(replaced(bytes.as_bytes())));
         }
         let kind = value.get_type().name()?;
         Err(pyo3::exceptions::PyTypeError::new_err(format!("expected str or bytes, got {kind}")))
     }
+}
+
+/// The text of bytes, with what is not UTF-8 replaced: nearly always nothing is.
+fn replaced(bytes: &[u8]) -> String {
+    let whole = simdutf8::basic::from_utf8(bytes).map(str::to_owned);
+    whole.unwrap_or_else(|_| String::from_utf8_lossy(bytes).into_owned())
 }
