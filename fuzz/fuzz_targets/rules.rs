@@ -9,6 +9,7 @@ mod judge;
 use common::Bytes;
 use judge::{Block, Message, Who, allowed, judge, ledger};
 use libfuzzer_sys::fuzz_target;
+use trimtab_core::shape::Provider;
 use trimtab_core::text::{Chars, Counter, Round, Unit};
 
 /// A list of any blocks that a user or a model may say; ids are few, so that they meet.
@@ -40,10 +41,10 @@ fuzz_target!(|data: &[u8]| {
     let (from, to) = (bytes.next(), bytes.next());
     let messages = list(&mut bytes);
     let counter = Counter::length(Chars { unit: Unit::Bytes, round: Round::Ceil, per: 4 });
-    let columns = ledger(&messages, &counter);
+    let columns = ledger(Provider::Anthropic, &messages, &counter);
     let (closed, open) = (judge(&messages, false), judge(&messages, true));
-    assert_eq!(allowed(&columns, false), closed, "{messages:?}");
-    assert_eq!(allowed(&columns, true), open, "in flight: {messages:?}");
+    assert_eq!(allowed(Provider::Anthropic, &columns, false), closed, "{messages:?}");
+    assert_eq!(allowed(Provider::Anthropic, &columns, true), open, "in flight: {messages:?}");
     if !open {
         return;
     }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._policy import Policy
     from ._repair import Repair, repair
     from ._truncate import truncate
-    from ._validate import Problem, validate
+    from ._validate import Moment, Problem, validate
     from .formats import read
     from .summarize import Ask
 
@@ -41,6 +41,7 @@ __all__ = [
     "Message",
     "MessageError",
     "Model",
+    "Moment",
     "Plan",
     "PlanError",
     "Policy",
@@ -73,7 +74,7 @@ _HOMES = {
     "_policy": ("Policy",),
     "_repair": ("Repair", "repair"),
     "_truncate": ("truncate",),
-    "_validate": ("Problem", "validate"),
+    "_validate": ("Moment", "Problem", "validate"),
     "formats": ("read",),
     "summarize": ("Ask",),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from . import _core
 from ._counter import Counter, asked, scan
@@ -12,6 +12,7 @@ from ._models import Model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Unpack
 
     from ._messages import Message, Provider
 
@@ -105,50 +106,68 @@ class Rules:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def validate(
-    messages: Sequence[Message],
-    *,
-    provider: Provider,
-    model: str | Model | None = None,
-    in_flight: bool = False,
-    prefill: bool = True,
-    thinking: bool | None = None,
-    alternation: bool = False,
-    system: object = None,
-    tools: object = None,
-    original: Sequence[Message] | None = None,
-) -> list[Problem]:
+class Moment(TypedDict, total=False):
+    """What ``validate`` and ``repair`` are told of a request beside its messages; what is left out has its default.
+
+    Keys:
+        model: an id or a ``Model``: whether it takes a prefill, binds its thinking, and how much it is sent.
+        in_flight: calls at the end may still be running; False by default.
+        prefill: the model can be given the beginning of its answer, True by default; False where the model cannot.
+        thinking: whether thinking is switched on, None (the default) if that is not known.
+        alternation: neighbours of one role are refused, as by older models, False by default; Bedrock always does.
+        system: what is sent beside the messages; its cache markers count.
+        tools: tool definitions; their cache markers count. Empty, not None, says that there are none.
+        original: the transcript before it was edited: thinking and stored items are judged against it.
+    """
+
+    model: str | Model | None
+    in_flight: bool
+    prefill: bool
+    thinking: bool | None
+    alternation: bool
+    system: object
+    tools: object
+    original: Sequence[Message] | None
+
+
+def rules_of(moment: Moment) -> Rules:
+    """The rules that hold at a moment.
+
+    Raises:
+        TypeError: it has a key that there is not.
+    """
+    if unknown := moment.keys() - Moment.__annotations__.keys():
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}, known are {', '.join(Moment.__annotations__)}")
+    model, tools = moment.get("model"), moment.get("tools")
+    return Rules.of(
+        Model.named(model) if isinstance(model, str) else model,
+        in_flight=moment.get("in_flight", False),
+        prefill=moment.get("prefill", True),
+        thinking=moment.get("thinking"),
+        alternation=moment.get("alternation", False),
+        markers=markers_in(moment.get("system"), tools),
+        tools=None if tools is None else bool(tools),
+    )
+
+
+def validate(messages: Sequence[Message], *, provider: Provider, **moment: Unpack[Moment]) -> list[Problem]:
     """Everything that the provider would refuse about a list, in its order; empty if nothing.
 
     Args:
         messages: in the provider's shape.
         provider: ``anthropic``, ``openai_chat``, ``openai_responses``, ``bedrock`` or ``gemini``.
-        model: an id or a ``Model``: whether it takes a prefill, binds its thinking, and how much it is sent.
-        in_flight: calls at the end may still be running.
-        prefill: the model can be given the beginning of its answer; False where the model cannot.
-        thinking: whether thinking is switched on, None if that is not known.
-        alternation: neighbours of one role are refused, as by older models; Bedrock always does.
-        system: what is sent beside the messages; its cache markers count.
-        tools: tool definitions; their cache markers count. Empty, not None, says that there are none.
-        original: the transcript before it was edited: thinking and stored items are judged against it.
+        **moment: ``model``, ``in_flight``, ``prefill``, ``thinking``, ``alternation``, ``system``, ``tools`` and
+            ``original``, as ``Moment`` has them.
 
     Raises:
-        TypeError: messages is no list or tuple.
+        TypeError: messages is no list or tuple, or an argument is unknown.
         ValueError: the provider is unknown.
 
     Example:
         >>> [problem.code for problem in validate([{"role": "assistant", "content": "hi"}], provider="anthropic")]
         ['first_message_role']
     """
-    rules = Rules.of(
-        Model.named(model) if isinstance(model, str) else model,
-        in_flight=in_flight,
-        prefill=prefill,
-        thinking=thinking,
-        alternation=alternation,
-        markers=markers_in(system, tools),
-        tools=None if tools is None else bool(tools),
-    )
+    rules, original = rules_of(moment), moment.get("original")
     try:
         if original is None:
             return rules.problems_in(messages, provider)

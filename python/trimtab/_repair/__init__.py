@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._counter import Counter, read_plain, scan
 from .._messages import Repaired
-from .._models import Model
 from .._shapes import Lens, said
-from .._validate import Rules, markers_in
+from .._validate import Rules, rules_of
 from . import _anthropic, _openai, _refused
 from ._entries import BEGINNING, Entry, Notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Unpack
 
     from .._messages import Message, Provider
+    from .._validate import Moment
 
 __all__ = ["Mended", "Repair", "mend", "repair"]
 
@@ -54,41 +55,22 @@ class Mended:
     where: range | list[int]
 
 
-def repair(
-    messages: Sequence[Message],
-    *,
-    provider: Provider,
-    model: str | Model | None = None,
-    in_flight: bool = False,
-    prefill: bool = True,
-    thinking: bool | None = None,
-    alternation: bool = False,
-    system: object = None,
-    tools: object = None,
-    original: Sequence[Message] | None = None,
-) -> Repair:
+def repair(messages: Sequence[Message], *, provider: Provider, **moment: Unpack[Moment]) -> Repair:
     """The list, so that its provider takes it; doing it again changes nothing.
 
-    The arguments are those of ``validate``. Nothing is invented but notices: that a call has no result because the
-    session was interrupted, that the beginning is missing. The given messages are not changed.
+    The arguments are those of ``validate``: ``Moment`` has them. Nothing is invented but notices: that a call has no
+    result because the session was interrupted, that the beginning is missing. The given messages are not changed.
 
     Raises:
         MessageError: a message cannot be read, or what is left is no matter of the messages; says where and why.
+        TypeError: messages is no list or tuple, or an argument is unknown.
 
     Example:
         >>> found = repair([{"role": "assistant", "content": "hi "}], provider="anthropic")
         >>> [change.code for change in found.changes]
         ['first_role', 'trailing_space']
     """
-    rules = Rules.of(
-        Model.named(model) if isinstance(model, str) else model,
-        in_flight=in_flight,
-        prefill=prefill,
-        thinking=thinking,
-        alternation=alternation,
-        markers=markers_in(system, tools),
-        tools=None if tools is None else bool(tools),
-    )
+    rules, original = rules_of(moment), moment.get("original")
     counter = Counter.chars()
     before = None if original is None else scan(original, counter, provider)
     read, ledger = read_plain(messages, counter, lambda _: provider)

@@ -1,4 +1,5 @@
-//! Bounded exhaustive proof for the Messages shape: every list of up to six messages over ten kinds.
+//! Bounded exhaustive proof: every list over ten kinds, of up to six messages in Anthropic's shape, of up to five in the
+//! other providers'.
 //!
 //! What is judged valid, where a list may be cut, and which rows an edit may take are the library's answers. The lists
 //! that come of them are judged by rules written a second time, over the messages themselves: `judge/` shares no code with
@@ -6,8 +7,10 @@
 
 mod judge;
 
-use judge::{Block, KINDS, Message, Who, allowed, judge, ledger, spell};
+use judge::shapes::native;
+use judge::{Block, KINDS, Message, Who, allowed, judge, judged, ledger, spell};
 use trimtab_core::ledger::{Kind, Ledger};
+use trimtab_core::shape::Provider;
 use trimtab_core::text::{Chars, Counter, Round, Unit};
 
 // What the edits make of a list, as the flow does them.
@@ -51,11 +54,11 @@ struct Tally {
     parted: u64,
 }
 
-fn prove(messages: &[Message], counter: &Counter, tally: &mut Tally) {
-    let columns = ledger(messages, counter);
-    let (closed, open) = (judge(messages, false), judge(messages, true));
-    assert_eq!(allowed(&columns, false), closed, "{messages:?}");
-    assert_eq!(allowed(&columns, true), open, "in flight: {messages:?}");
+fn prove(provider: Provider, messages: &[Message], counter: &Counter, tally: &mut Tally) {
+    let columns = ledger(provider, messages, counter);
+    let (closed, open) = (judged(provider, messages, false), judged(provider, messages, true));
+    assert_eq!(allowed(provider, &columns, false), closed, "{provider:?}: {messages:?}");
+    assert_eq!(allowed(provider, &columns, true), open, "{provider:?}, in flight: {messages:?}");
     tally.lists += 1;
     tally.valid += u64::from(closed);
     tally.running += u64::from(open && !closed);
@@ -63,12 +66,13 @@ fn prove(messages: &[Message], counter: &Counter, tally: &mut Tally) {
         return;
     }
     let mut holds = |made: &[Message], what: &str| {
-        assert!(judge(made, !closed), "{what}: {messages:?} became {made:?}");
+        assert!(judged(provider, made, !closed), "{provider:?}, {what}: {messages:?} became {made:?}");
         tally.outcomes += 1;
     };
     let cuts: Vec<usize> = (0..=messages.len()).filter(|&cut| columns.safe[cut]).collect();
     for (n, &from) in cuts.iter().enumerate() {
-        for &to in &cuts[n + 1..] {
+        let alternates = provider == Provider::Bedrock && from > 0 && messages[from - 1].who == Who::User;
+        for &to in cuts[n + 1..].iter().filter(|_| !alternates) {
             holds(&replaced(messages, from, to), "summarized");
             let behind =
                 |kind: Kind, index: usize, block: Block| (kind != Kind::Thinking || index < from).then_some(block);
@@ -88,16 +92,20 @@ fn prove(messages: &[Message], counter: &Counter, tally: &mut Tally) {
     holds(&edited(messages, &columns, |kind, _, block| (kind != Kind::Thinking).then_some(block)), "stripped");
     tally.cuts += cuts.len() as u64;
     let unsafe_cuts = (1..messages.len()).filter(|&cut| !columns.safe[cut]);
-    tally.parted += unsafe_cuts.filter(|&cut| !judge(&replaced(messages, 0, cut), !closed)).count() as u64;
+    tally.parted += unsafe_cuts.filter(|&cut| !judged(provider, &replaced(messages, 0, cut), !closed)).count() as u64;
 }
 
-fn all(most: u32) -> Tally {
+fn all(provider: Provider, most: u32) -> Tally {
     let counter = Counter::length(Chars { unit: Unit::Bytes, round: Round::Ceil, per: 4 });
     let mut tally = Tally::default();
     for length in 1..=most {
         for number in 0..10usize.pow(length) {
             let digits = (0..length).map(|place| KINDS[number / 10usize.pow(place) % 10]);
-            prove(&spell(&digits.collect::<Vec<_>>()), &counter, &mut tally);
+            let messages = spell(&digits.collect::<Vec<_>>());
+            match provider {
+                Provider::Anthropic => prove(provider, &messages, &counter, &mut tally),
+                _ => prove(provider, &native(provider, &messages), &counter, &mut tally),
+            }
         }
     }
     tally
@@ -105,7 +113,7 @@ fn all(most: u32) -> Tally {
 
 #[test]
 fn every_list_of_up_to_four_messages_stays_valid_whatever_is_done_to_it() {
-    let tally = all(4);
+    let tally = all(Provider::Anthropic, 4);
     assert_eq!(tally.lists, 11_110);
     assert!(tally.valid > 100 && tally.running > 100 && tally.outcomes > 5_000, "{tally:?}");
     assert!(tally.parted > 100, "cuts that are not safe are refused: {tally:?}");
@@ -114,9 +122,31 @@ fn every_list_of_up_to_four_messages_stays_valid_whatever_is_done_to_it() {
 #[test]
 #[ignore = "a million lists: make proof"]
 fn every_list_of_up_to_six_messages_stays_valid_whatever_is_done_to_it() {
-    let tally = all(6);
+    let tally = all(Provider::Anthropic, 6);
     assert_eq!(tally.lists, 1_111_110);
-    println!("{tally:?}");
+    println!("Anthropic: {tally:?}");
+}
+
+const OTHERS: [Provider; 4] = [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Bedrock, Provider::Gemini];
+
+#[test]
+fn every_list_of_up_to_three_messages_stays_valid_in_every_other_shape() {
+    for provider in OTHERS {
+        let tally = all(provider, 3);
+        assert_eq!(tally.lists, 1_110);
+        assert!(tally.valid >= 20 && tally.running > 5 && tally.outcomes > 100, "{provider:?}: {tally:?}");
+        assert!(tally.parted > 0, "{provider:?}: cuts that are not safe are refused: {tally:?}");
+    }
+}
+
+#[test]
+#[ignore = "half a million lists: make proof"]
+fn every_list_of_up_to_five_messages_stays_valid_in_every_other_shape() {
+    for provider in OTHERS {
+        let tally = all(provider, 5);
+        assert_eq!(tally.lists, 111_110);
+        println!("{provider:?}: {tally:?}");
+    }
 }
 
 #[test]

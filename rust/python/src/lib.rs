@@ -6,6 +6,7 @@ mod answer;
 mod convert;
 mod counter;
 mod dump;
+mod known;
 mod ledger;
 mod raw;
 mod reader;

@@ -1,11 +1,16 @@
 //! What the stable interface offers at the price of a method call alone. The only file of this crate with `unsafe` code.
 #![allow(unsafe_code)]
 
+use std::array;
+use std::cell::Cell;
+
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyString};
+use pyo3::types::{PyBool, PyDict, PyList, PyString};
+
+use crate::known::Known;
 
 /// `str.isascii` as the C function that it is, with the object that keeps it alive; None where it is not one without
 /// arguments.
@@ -34,4 +39,72 @@ pub fn is_ascii(string: &Bound<'_, PyString>) -> PyResult<bool> {
     // is held, and an argument that there is not is NULL. It gives a new reference to a bool.
     let answer = unsafe { Bound::from_owned_ptr_or_err(py, function(string.as_ptr(), std::ptr::null_mut()))? };
     Ok(answer.is(PyBool::new(py, true)))
+}
+
+/// Entries that a dict may have to be read in one pass: messages and blocks have from two to six.
+const MOST: usize = 6;
+
+/// The entries of a small dict by the addresses of their keys, read in one pass: a look-up by hash costs as much as that.
+pub struct Fields<'py> {
+    keys: [u8; MOST],
+    values: [Cell<Option<Bound<'py, PyAny>>>; MOST],
+    /// Whether every key was known.
+    all: bool,
+}
+
+impl<'py> Fields<'py> {
+    /// What can be said of `dict` by addresses alone.
+    pub fn of(dict: &Bound<'py, PyDict>, known: &Known) -> Self {
+        let py = dict.py();
+        let mut fields = Self { keys: [Known::NONE; MOST], values: array::from_fn(|_| Cell::new(None)), all: true };
+        let (mut position, mut place) = (0, 0);
+        let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: `dict` is a dict, the interpreter is held, and nothing here runs Python code that could change it: of
+        // a key only the address is taken.
+        while unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value) } != 0 {
+            match known.number(key.addr()) {
+                Known::NONE => fields.all = false,
+                number if place < MOST => {
+                    fields.keys[place] = number;
+                    // SAFETY: the dict holds the value, which is not NULL; this takes a reference of its own.
+                    fields.values[place].set(Some(unsafe { Bound::from_borrowed_ptr(py, value) }));
+                    place += 1;
+                }
+                _ => fields.all = false,
+            }
+            if !fields.all {
+                break; // the rest would be looked up all the same
+            }
+        }
+        fields
+    }
+
+    /// The value of the key with this number, handed out once: who asks again looks it up.
+    pub fn take(&self, number: u8) -> Option<Bound<'py, PyAny>> {
+        self.keys.iter().position(|key| *key == number).and_then(|place| self.values[place].take())
+    }
+
+    /// Whether the dict has no such key, for sure.
+    pub fn lacks(&self, number: u8) -> bool {
+        self.all && !self.keys.contains(&number)
+    }
+}
+
+/// Messages between the one that is read and the one whose memory is asked for.
+const AHEAD: usize = 12;
+
+/// Asks for the memory of a message that will be read soon.
+pub fn ahead(list: &Bound<'_, PyList>, index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if index + AHEAD < list.len() {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the index is inside of the list, whose item is borrowed for its address; a prefetch reads nothing.
+        unsafe {
+            let item: *const i8 = ffi::PyList_GetItem(list.as_ptr(), (index + AHEAD).cast_signed()).cast_const().cast();
+            _mm_prefetch(item, _MM_HINT_T0);
+            _mm_prefetch(item.wrapping_add(40), _MM_HINT_T0); // a dict may lie across two lines
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (list, index, AHEAD);
 }

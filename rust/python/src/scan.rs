@@ -12,6 +12,7 @@ use trimtab_core::stop;
 use trimtab_core::text::Counter;
 
 use crate::convert::{caught, panicked, released, to_py};
+use crate::raw::ahead;
 use crate::seen::Seen;
 use crate::text::Text;
 use crate::view::{self, View};
@@ -86,9 +87,9 @@ fn read<'py>(
         if index % ASKING == 0 {
             message.py().check_signals().map_err(Problem::Raised)?;
         }
-        let view = View(message);
+        let view = View::of(message);
         provider.read(&view, &mut builder).map_err(|error| at(error, index, &builder))?;
-        remember(&view.0);
+        remember(&view.object);
         Ok(())
     };
     let all = || {
@@ -142,12 +143,15 @@ impl From<Problem> for PyErr {
 }
 
 /// The messages of a list or tuple, in order.
-fn each<'py>(messages: &Bound<'py, PyAny>) -> PyResult<Box<dyn Iterator<Item = Bound<'py, PyAny>> + 'py>> {
+fn each<'a, 'py>(messages: &'a Bound<'py, PyAny>) -> PyResult<Box<dyn Iterator<Item = Bound<'py, PyAny>> + 'a>> {
     if messages.is_instance_of::<PyString>() || messages.is_instance_of::<PyDict>() {
         return Err(PyTypeError::new_err("messages must be a list of messages, got a single one"));
     }
     if let Ok(list) = messages.cast::<PyList>() {
-        return Ok(Box::new(list.iter()));
+        return Ok(Box::new(list.iter().enumerate().map(|(index, message)| {
+            ahead(list, index);
+            message
+        })));
     }
     if let Ok(tuple) = messages.cast::<PyTuple>() {
         return Ok(Box::new(tuple.iter()));
@@ -170,7 +174,7 @@ fn found(messages: &Bound<'_, PyAny>) -> PyResult<Option<Provider>> {
         if index % ASKING == 0 {
             message.py().check_signals()?;
         }
-        let view = View(message);
+        let view = View::of(message);
         found = shape::detect(&view).map_err(met)?;
         if found.is_some() {
             break;

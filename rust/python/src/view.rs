@@ -1,26 +1,34 @@
 //! Python objects as nodes.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use trimtab_core::error::Error;
 use trimtab_core::node::{Key, Node, Shape};
 
+use crate::known::Known;
+use crate::raw::Fields;
 use crate::text::Text;
 
 /// A Python object, looked into.
-#[derive(Clone)]
-pub struct View<'py>(pub Bound<'py, PyAny>);
+pub struct View<'py> {
+    pub object: Bound<'py, PyAny>,
+    /// What a small dict holds, once something was looked up in it.
+    fields: OnceCell<Fields<'py>>,
+}
 
-/// The keys as Python strings, made once: building one for a look-up costs more than the look-up.
-static KEYS: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
+impl<'py> View<'py> {
+    pub fn of(object: Bound<'py, PyAny>) -> Self {
+        Self { object, fields: OnceCell::new() }
+    }
+}
 
-fn key(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
-    KEYS.get_or_init(py, || Key::ALL.iter().map(|k| PyString::intern(py, k.text()).unbind()).collect())[key as usize]
-        .bind(py)
+impl Clone for View<'_> {
+    fn clone(&self) -> Self {
+        Self::of(self.object.clone())
+    }
 }
 
 thread_local! {
@@ -70,7 +78,7 @@ impl<'py> Node for View<'py> {
     type Text = Text;
 
     fn shape(&self) -> Shape {
-        let object = &self.0;
+        let object = &self.object;
         // First what nearly all are, by the address of their type: to ask for a derived one is a call into Python each.
         if object.is_exact_instance_of::<PyString>() {
             Shape::Text
@@ -97,35 +105,49 @@ impl<'py> Node for View<'py> {
         }
     }
 
-    fn get(&self, name: Key) -> Result<Option<Self>, Error> {
-        let name = key(self.0.py(), name);
-        if let Ok(dict) = self.0.cast::<PyDict>() {
-            return dict.get_item(name).map(|value| value.map(View)).map_err(foreign);
+    fn get(&self, key: Key) -> Result<Option<Self>, Error> {
+        let py = self.object.py();
+        let known = Known::strings(py);
+        if let Ok(dict) = self.object.cast_exact::<PyDict>() {
+            let fields = self.fields.get_or_init(|| Fields::of(dict, known));
+            if let Some(value) = fields.take(key as u8) {
+                return Ok(Some(Self::of(value)));
+            }
+            if fields.lacks(key as u8) {
+                return Ok(None);
+            }
         }
-        match self.0.cast::<PyMapping>() {
+        let name = known.key(py, key);
+        if let Ok(dict) = self.object.cast::<PyDict>() {
+            return dict.get_item(name).map(|value| value.map(Self::of)).map_err(foreign);
+        }
+        match self.object.cast::<PyMapping>() {
             Ok(mapping) if mapping.contains(name).map_err(foreign)? => {
-                mapping.get_item(name).map(|value| Some(View(value))).map_err(foreign)
+                mapping.get_item(name).map(|value| Some(Self::of(value))).map_err(foreign)
             }
             _ => Ok(None),
         }
     }
 
     fn text(&self) -> Result<Option<Text>, Error> {
-        match self.0.cast::<PyString>() {
+        match self.object.cast::<PyString>() {
             Ok(string) => Text::of(string).map(Some).map_err(foreign),
             Err(_) => Ok(None),
         }
     }
 
     fn look<R>(&self, see: impl FnOnce(&str) -> R) -> Result<Option<R>, Error> {
-        match self.0.cast::<PyString>() {
+        match self.object.cast::<PyString>() {
             Ok(string) => Text::shown(string, see).map(Some).map_err(foreign),
             Err(_) => Ok(None),
         }
     }
 
     fn word<R>(&self, see: impl FnOnce(&str) -> R) -> Result<Option<R>, Error> {
-        let Ok(string) = self.0.cast::<PyString>() else { return Ok(None) };
+        if let Some(text) = Known::strings(self.object.py()).text(self.object.as_ptr().addr()) {
+            return Ok(Some(see(text)));
+        }
+        let Ok(string) = self.object.cast::<PyString>() else { return Ok(None) };
         // Nearly all are ASCII, which is shown where it stands; of another the copy that is left in it is short.
         match string.to_str() {
             Ok(word) => Ok(Some(see(word))),
@@ -134,11 +156,11 @@ impl<'py> Node for View<'py> {
     }
 
     fn items(&self, visit: &mut dyn FnMut(Self) -> Result<(), Error>) -> Result<(), Error> {
-        if let Ok(list) = self.0.cast::<PyList>() {
-            return list.iter().try_for_each(|item| visit(View(item)));
+        if let Ok(list) = self.object.cast::<PyList>() {
+            return list.iter().try_for_each(|item| visit(Self::of(item)));
         }
-        if let Ok(tuple) = self.0.cast::<PyTuple>() {
-            return tuple.iter().try_for_each(|item| visit(View(item)));
+        if let Ok(tuple) = self.object.cast::<PyTuple>() {
+            return tuple.iter().try_for_each(|item| visit(Self::of(item)));
         }
         Ok(())
     }
@@ -146,14 +168,14 @@ impl<'py> Node for View<'py> {
     fn entries(&self, visit: &mut dyn FnMut(&str, Self) -> Result<(), Error>) -> Result<(), Error> {
         let mut entry = |name: &Bound<'py, PyAny>, value: Bound<'py, PyAny>| {
             let Ok(text) = name.cast::<PyString>() else {
-                return visit(&plain(name).map_err(foreign)?, View(value));
+                return visit(&plain(name).map_err(foreign)?, Self::of(value));
             };
-            visit(Text::of(text).map_err(foreign)?.as_ref(), View(value))
+            visit(Text::of(text).map_err(foreign)?.as_ref(), Self::of(value))
         };
-        if let Ok(dict) = self.0.cast::<PyDict>() {
+        if let Ok(dict) = self.object.cast::<PyDict>() {
             return dict.iter().try_for_each(|(name, value)| entry(&name, value));
         }
-        let Ok(mapping) = self.0.cast::<PyMapping>() else { return Ok(()) };
+        let Ok(mapping) = self.object.cast::<PyMapping>() else { return Ok(()) };
         let names = mapping.keys().map_err(foreign)?;
         names.iter().try_for_each(|name| {
             let value = mapping.get_item(&name).map_err(foreign)?;
@@ -162,6 +184,6 @@ impl<'py> Node for View<'py> {
     }
 
     fn literal(&self) -> String {
-        plain(&self.0).unwrap_or_default()
+        plain(&self.object).unwrap_or_default()
     }
 }

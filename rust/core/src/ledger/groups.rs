@@ -11,13 +11,23 @@ pub fn twins(ledger: &Ledger) -> Vec<u32> {
     let none = u32::try_from(ledger.rows()).unwrap_or(u32::MAX);
     let calls = ledger.kind.iter().filter(|kind| kind.is_call()).count();
     let mut first: HashMap<&str, u32> = HashMap::with_capacity(calls);
-    (0..none)
-        .map(|row| match ledger.ids.get(row as usize) {
-            "" => none,
-            id => *first.entry(id).or_insert(row),
-        })
-        .collect()
+    let mut twins: Vec<u32> = Vec::with_capacity(ledger.rows());
+    for row in 0..ledger.rows() {
+        let id = ledger.ids.get(row);
+        // Nearly every result stands right behind its call: to hash all that came before costs ten such comparisons.
+        let near = if ledger.kind[row].is_result() { row.saturating_sub(NEAR) } else { row };
+        let twin = match (near..row).rev().find(|before| ledger.ids.get(*before) == id) {
+            _ if id.is_empty() => none,
+            Some(before) => twins[before],
+            None => *first.entry(id).or_insert(u32::try_from(row).unwrap_or(none)),
+        };
+        twins.push(twin);
+    }
+    twins
 }
+
+/// Rows that a result looks back for its call.
+const NEAR: usize = 4;
 
 /// Pairs calls with their results, by id: the latest open call of that id before the result.
 ///

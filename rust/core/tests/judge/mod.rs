@@ -3,6 +3,8 @@
 //! [`judge`] has Anthropic's rules written a second time, over the messages themselves. Used by the proof and by `fuzz/`.
 #![allow(dead_code)] // each of the two uses a part
 
+pub mod shapes;
+
 use trimtab_core::error::Error;
 use trimtab_core::ledger::{Builder, Ledger};
 use trimtab_core::node::{Key, Node, Shape};
@@ -74,6 +76,14 @@ pub fn spell(kinds: &[char]) -> Vec<Message> {
 }
 
 // The judge: Anthropic's rules, over messages.
+
+/// Whether the provider takes the list, by its own rules.
+pub fn judged(provider: Provider, messages: &[Message], in_flight: bool) -> bool {
+    match provider {
+        Provider::Anthropic => judge(messages, in_flight),
+        _ => shapes::judge(provider, messages, in_flight),
+    }
+}
 
 /// Whether the server takes the list; `in_flight`: the calls of its last turn may be open.
 pub fn judge(messages: &[Message], in_flight: bool) -> bool {
@@ -208,14 +218,18 @@ impl Node for View<'_> {
     }
 }
 
-pub fn ledger(messages: &[Message], counter: &Counter) -> Ledger {
+pub fn ledger(provider: Provider, messages: &[Message], counter: &Counter) -> Ledger {
     let mut builder = Builder::default();
     for message in messages {
-        Provider::Anthropic.read(&View::Message(message), &mut builder).expect("the alphabet can be read");
+        match provider {
+            Provider::Anthropic => provider.read(&View::Message(message), &mut builder),
+            _ => provider.read(&shapes::written(provider, message), &mut builder),
+        }
+        .expect("the alphabet can be read");
     }
     builder.finish(counter).expect("a few rows")
 }
 
-pub fn allowed(ledger: &Ledger, in_flight: bool) -> bool {
-    validate(ledger, Provider::Anthropic, Options { in_flight, ..Options::default() }, None).is_empty()
+pub fn allowed(provider: Provider, ledger: &Ledger, in_flight: bool) -> bool {
+    validate(ledger, provider, Options { in_flight, ..Options::default() }, None).is_empty()
 }
