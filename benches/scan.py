@@ -115,7 +115,8 @@ def main() -> int:
     messages = transcript(count)
     held = scan(messages, trimtab.Counter.chars(), "anthropic")
     cuts = [cut for cut in np.flatnonzero(held.safe)[::-1].tolist() if cut < len(messages)]
-    if cuts != pairs(messages) or judged(messages) or trimtab.validate(messages, provider="anthropic"):
+    found = {problem.code for problem in trimtab.validate(messages, provider="anthropic")}
+    if cuts != pairs(messages) or judged(messages) or found - {"request_too_large"}:  # a million messages are 100 MB
         print("the answers differ")
         return 1
     works: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {

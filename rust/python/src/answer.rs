@@ -1,6 +1,6 @@
 //! Questions about columns and about one text.
 
-use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -10,7 +10,7 @@ use trimtab_core::shape::Provider;
 use trimtab_core::text::envelope;
 use trimtab_core::validate::{self as rules, Options, Problem};
 
-use crate::convert::{released, to_py};
+use crate::convert::{array, released, to_py};
 use crate::ledger::Ledger;
 use crate::scan::glanced;
 use crate::text::Text;
@@ -81,7 +81,7 @@ pub fn partition<'py>(
         summary: summary.as_slice()?,
         pinned: pinned.as_slice()?,
     };
-    Ok(released(py, || zones::partition(columns, &keepers, how, head, least))?.to_pyarray(py))
+    array(py, &released(py, || zones::partition(columns, &keepers, how, head, least))?)
 }
 
 fn keeper(name: &str, amount: u64) -> PyResult<Keeper> {

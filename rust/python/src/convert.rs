@@ -5,8 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use numpy::{Element, PyArray1, ToPyArray};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::{PyErr, intern};
 use trimtab_core::error::Error;
 use trimtab_core::stop::{self, Stopped};
@@ -20,6 +22,13 @@ pub fn to_py(error: Error) -> PyErr {
         Error::Length { .. } | Error::Argument(_) => PyValueError::new_err(error.to_string()),
         Error::Overflow(_) => PyOverflowError::new_err(error.to_string()),
     }
+}
+
+/// Numbers as an array. `numpy` is imported with the first, and an interrupt may fall into that: it is raised.
+pub fn array<'py, T: Element>(py: Python<'py>, numbers: &[T]) -> PyResult<Bound<'py, PyArray1<T>>> {
+    static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    NUMPY.get_or_try_init(py, || py.import("numpy").map(Bound::unbind))?;
+    Ok(numbers.to_pyarray(py))
 }
 
 /// What a signal's handler raised, usually `KeyboardInterrupt`, kept until the work that it stops has unwound.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use numpy::{PyArray1, ToPyArray};
+use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -11,7 +11,7 @@ use trimtab_core::media::Vision;
 use trimtab_core::shape::Provider;
 use trimtab_core::text::{self, Chars, Claude, Encoding, Flat, Form, Round, Unit};
 
-use crate::convert::{held_or_released, released, to_py};
+use crate::convert::{array, held_or_released, released, to_py};
 use crate::scan::{ASKING, Last, provider_of, scan};
 use crate::tally::Tally;
 use crate::text::{Given, Text};
@@ -117,7 +117,7 @@ impl Counter {
             }
         }
         counts.extend(released(py, || self.0.count_many(&held))?);
-        Ok(counts.to_pyarray(py))
+        array(py, &counts)
     }
 
     /// A count of a text that is to grow.
@@ -181,7 +181,7 @@ impl Counter {
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let provider = provider_of(messages, provider)?;
         let ledger = self.read(messages, provider)?;
-        Ok(ledger.per_message().map_err(to_py)?.to_pyarray(py))
+        array(py, &ledger.per_message().map_err(to_py)?)
     }
 
     /// The bytes of each token of an encoding, by rank; of Claude's, which has no ranks, in order.

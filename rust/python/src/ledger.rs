@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use numpy::{PyArray1, ToPyArray};
+use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trimtab_core::ledger;
@@ -11,7 +11,7 @@ use trimtab_core::ledger::reads;
 use trimtab_core::shape::Provider;
 use trimtab_core::text;
 
-use crate::convert::to_py;
+use crate::convert::{array, to_py};
 use crate::counter::Counter;
 use crate::scan::{extended, provider_of};
 
@@ -69,74 +69,74 @@ impl Ledger {
 
     /// The message of each row: uint32, shape (rows,).
     #[getter]
-    fn owner<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        self.columns.owner.to_pyarray(py)
+    fn owner<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        array(py, &self.columns.owner)
     }
 
     /// What each row is, a Kind: uint8, shape (rows,).
     #[getter]
-    fn kind<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
-        PyArray1::from_iter(py, self.columns.kind.iter().map(|k| *k as u8))
+    fn kind<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        array(py, &self.columns.kind.iter().map(|k| *k as u8).collect::<Vec<_>>())
     }
 
     /// Tokens of each row, with what the model's prompt puts around it: uint32, shape (rows,).
     #[getter]
-    fn tokens<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        self.columns.tokens.to_pyarray(py)
+    fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        array(py, &self.columns.tokens)
     }
 
     /// The row that each row is paired with, call and result; -1 for none: int32, shape (rows,).
     #[getter]
-    fn pair<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        self.columns.pair.to_pyarray(py)
+    fn pair<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        array(py, &self.columns.pair)
     }
 
     /// Bytes of UTF-8 of each row's text: uint32, shape (rows,).
     #[getter]
-    fn bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        self.columns.bytes.to_pyarray(py)
+    fn bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        array(py, &self.columns.bytes)
     }
 
     /// Unicode scalar values of each row's text: uint32, shape (rows,).
     #[getter]
-    fn chars<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        self.columns.chars.to_pyarray(py)
+    fn chars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        array(py, &self.columns.chars)
     }
 
     /// UTF-16 units of each row's text: uint32, shape (rows,).
     #[getter]
-    fn utf16<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        self.columns.utf16.to_pyarray(py)
+    fn utf16<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        array(py, &self.columns.utf16)
     }
 
     /// RowFlag bits of each row: uint16, shape (rows,).
     #[getter]
-    fn flags<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
-        self.columns.flags.to_pyarray(py)
+    fn flags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u16>>> {
+        array(py, &self.columns.flags)
     }
 
     /// Who speaks in each message, a Role: uint8, shape (messages,).
     #[getter]
-    fn role<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
-        PyArray1::from_iter(py, self.columns.role.iter().map(|r| *r as u8))
+    fn role<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        array(py, &self.columns.role.iter().map(|r| *r as u8).collect::<Vec<_>>())
     }
 
     /// Mark bits of each message: uint16, shape (messages,).
     #[getter]
-    fn marks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
-        self.columns.marks.to_pyarray(py)
+    fn marks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u16>>> {
+        array(py, &self.columns.marks)
     }
 
     /// The first row of each message, and the number of rows: uint32, shape (messages + 1,).
     #[getter]
-    fn first<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        self.columns.first.to_pyarray(py)
+    fn first<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        array(py, &self.columns.first)
     }
 
     /// For each cut, whether no group straddles it: bool, shape (messages + 1,).
     #[getter]
-    fn safe<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        self.columns.safe.to_pyarray(py)
+    fn safe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        array(py, &self.columns.safe)
     }
 
     /// Tokens of each message, what it costs by itself included: uint32, shape (messages,).
@@ -145,7 +145,7 @@ impl Ledger {
     ///     OverflowError: a message has more tokens than a uint32 can name.
     #[getter]
     fn per_message<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        Ok(self.columns.per_message().map_err(to_py)?.to_pyarray(py))
+        array(py, &self.columns.per_message().map_err(to_py)?)
     }
 
     /// Tokens of all messages.
@@ -186,21 +186,21 @@ impl Ledger {
     /// Whether each row is a call of one of these tools, or the result of one: bool, shape (rows,).
     fn named<'py>(&self, names: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<bool>>> {
         let wanted = names.try_iter()?.map(|name| name?.extract()).collect::<PyResult<Vec<String>>>()?;
-        Ok(PyArray1::from_iter(names.py(), self.columns.calls_of(&wanted)))
+        array(names.py(), &self.columns.calls_of(&wanted).collect::<Vec<_>>())
     }
 
     /// Rows of results of reads that a newer read of the same file made old, ascending: uint32.
     #[getter]
-    fn superseded<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        PyArray1::from_vec(py, reads::superseded(&self.columns))
+    fn superseded<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        array(py, &reads::superseded(&self.columns))
     }
 
     /// Rows that hold a picture, ascending: uint32.
     #[getter]
-    fn pictured<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+    fn pictured<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let mut rows: Vec<u32> = self.columns.pictures.iter().map(|picture| picture.row).collect();
         rows.dedup();
-        PyArray1::from_vec(py, rows)
+        array(py, &rows)
     }
 
     /// The call id of a row, empty where it has none.
