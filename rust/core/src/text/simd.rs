@@ -266,10 +266,16 @@ mod avx2 {
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn masks(window: &[u8; WIDE]) -> Masks {
+    fn halves(window: &[u8; WIDE]) -> [__m256i; 2] {
         let place: *const __m256i = window.as_ptr().cast();
         // SAFETY: a window is 64 bytes long: two unaligned reads of 32.
-        let halves = unsafe { [_mm256_loadu_si256(place), _mm256_loadu_si256(place.add(1))] };
+        unsafe { [_mm256_loadu_si256(place), _mm256_loadu_si256(place.add(1))] }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn masks(window: &[u8; WIDE]) -> Masks {
+        let halves = halves(window);
         let bits = |of: &dyn Fn(__m256i) -> __m256i| {
             let [low, high] = halves.map(|half| u64::from(_mm256_movemask_epi8(of(half)).cast_unsigned()));
             low | high << 32
@@ -297,9 +303,7 @@ mod avx2 {
     #[cfg(feature = "claude-vocab")]
     #[target_feature(enable = "avx2")]
     pub fn ascii(window: &[u8; WIDE]) -> super::Ascii {
-        let place: *const __m256i = window.as_ptr().cast();
-        // SAFETY: a window is 64 bytes long: two unaligned reads of 32.
-        let halves = unsafe { [_mm256_loadu_si256(place), _mm256_loadu_si256(place.add(1))] };
+        let halves = halves(window);
         let bits = |of: &dyn Fn(__m256i) -> __m256i| {
             let [low, high] = halves.map(|half| u64::from(_mm256_movemask_epi8(of(half)).cast_unsigned()));
             low | high << 32
