@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import oracle
 import transcripts
 import trimtab
-from trimtab import _core
+from trimtab import _core, config
 from trimtab._budget import Calibration, Terms, Trigger
 from trimtab.policies import POLICIES
 
@@ -133,3 +133,21 @@ def test_every_preset_gives_back_a_smaller_valid_list_in_every_shape(name: str, 
         messages = [*done.messages]
     assert json.dumps(session(provider)) == before
     assert seen or name.startswith("agentpg")
+
+
+def test_nobody_is_asked_for_a_summary_that_could_not_be_smaller_than_what_it_replaces() -> None:
+    asked: list[Any] = []
+
+    def write(ask: Any) -> str:
+        asked.append(ask)
+        return "short"
+
+    keys = {"strategy": "summarization", "protected_tokens": 20, "preserve_last_n": 1}
+    cm = trimtab.Compactor("claude-sonnet-4-5", policy=config.configured("agentpg", keys), summarizer=write)
+    few = [{"role": ("user", "assistant")[n % 2], "content": "a few words"} for n in range(7)]
+    done = cm.compact(few)
+    assert (asked, done.ref, done.messages) == ([], None, few)
+    assert "not make it smaller" in done.reason
+    done = cm.compact([{"role": "user", "content": "many words " * 999}, *few[1:]])
+    assert asked
+    assert done.summary == "short"

@@ -50,6 +50,17 @@ def test_a_marker_is_answered_by_a_summary_that_is_the_pivot() -> None:
     assert held.messages[: len(LONG)] == LONG
 
 
+def test_old_output_that_could_be_pruned_does_not_take_the_summarys_place() -> None:
+    """Pruning is maintenance beside compaction: a marker is answered by a summary, however much could be pruned."""
+    held = opened([LONG[0], ran("t1", "c1", "x" * 400_000), *LONG[2:8], ran("t2", "c2", "y" * 200_000), *LONG[8:]])
+    held.enqueue(auto=True)
+    done = held.run()
+    assert done
+    assert done.summary == "what was done"
+    assert held.pending() is None
+    assert len(held.visible()) == 3
+
+
 def test_a_manual_compaction_does_not_go_on_by_itself() -> None:
     held = opened([*LONG])
     held.enqueue(auto=False)

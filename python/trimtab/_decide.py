@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ._ledger import Zone
-from ._plan import Cut, Drop, Plan, Prune, StripThinking, Summarize, Truncate, dropped
+from ._plan import AT_TARGET, NOTHING, Cut, Drop, Plan, Prune, StripThinking, Summarize, Truncate, dropped
 from .stages import PruneResults, SummarizeZone
 from .stages._draft import Draft
 from .stages._sizes import PLACEHOLDER
@@ -60,7 +60,7 @@ def decide(
     """
     draft = Draft(ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder)
     if policy.keep.fill and ledger.total <= target:
-        return _plan(draft, policy, target, (), "already at or under the target")
+        return _plan(draft, policy, target, (), AT_TARGET)
     edits: tuple[Edit, ...] = ()
     if draft.messages > draft.head:
         found = (
@@ -68,7 +68,10 @@ def decide(
         )
         edits = tuple(found)
     if not edits and (not len(draft.thinking) or not policy.keep.fill):
-        return _plan(draft, policy, target, (), "nothing can leave: " + _floor(draft, policy, target))
+        spared = policy.summarize and policy.summarize.if_needed and draft.messages and draft.total <= target
+        if spared and (policy.keep.zones(draft, window, target) == Zone.COMPACTABLE).any():
+            return _plan(draft, policy, target, (), AT_TARGET)
+        return _plan(draft, policy, target, (), f"{NOTHING}: {_floor(draft, policy, target)}")
     if len(draft.thinking):
         edits = (*edits, StripThinking(tuple(int(row) for row in draft.thinking)))
     plan = _plan(draft, policy, target, edits, "")
@@ -122,18 +125,21 @@ def _zoned(draft: Draft, policy: Policy, target: int, window: int, *, urgent: bo
         edit = policy.emergency.edit(draft, leaving)
         yield from [edit] if edit else []
         return
-    prune = policy.prune
+    stage, prune = policy.summarize, policy.prune
+    if stage and prune and not prune.leaving:
+        prune = None  # it goes on between compactions, and is no part of one: what is kept is kept as it is
     rows = prune.select(draft, leaving) if prune else draft.array(())
     gain = prune.gain(draft, rows) if prune else 0
-    zone = policy.summarize.zone(draft, leaving, whole=policy.parity) if policy.summarize else None
-    if prune and gain and (zone is None or draft.total - gain <= target):
+    zone = stage.zone(draft, leaving, whole=policy.parity) if stage else None
+    if stage and stage.if_needed and draft.total - gain <= target:
+        zone = None
+    if zone and gain:  # what leaves anyway need not be pruned
+        stays = ~draft.mask(range(zone.start, zone.stop))
+        stays[list(zone.keep)] = True
+        rows = rows[stays[draft.owner[rows]]]
+    if prune and gain:
         yield from prune.edits(rows)
-        return
     if zone:
-        if prune and gain:  # what leaves anyway need not be pruned
-            stays = ~draft.mask(range(zone.start, zone.stop))
-            stays[list(zone.keep)] = True
-            yield from prune.edits(rows[stays[draft.owner[rows]]])
         yield zone
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ._compaction import Compaction
 from ._envelope import enveloped
 from ._errors import NothingToCompactError
+from ._plan import NOTHING
 from ._rebuild import check, rebuilt
 from ._summary import summarized
 from ._wants import Commit, Store
@@ -44,7 +45,7 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
     job = _heard(job, verdict)
     plan = job.plan()
     if not plan.edits:
-        if job.policy.on_nothing == "error" and job.trigger == "manual":
+        if job.policy.on_nothing == "error" and job.trigger == "manual" and plan.reason.startswith(NOTHING):
             raise NothingToCompactError().during("Compact", job.session)
         return _unchanged(job, plan, plan.reason)
     verdict = yield from _asked(job, plan)

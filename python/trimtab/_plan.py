@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 VERSION = 1
+
+AT_TARGET = "already at or under the target"
+NOTHING = "nothing can leave"
+"""How the reason of a plan without edits begins."""
 """Of the JSON form."""
 
 

@@ -28,6 +28,27 @@ CASES = [
         SIX_ROWS,
         {"archived_ids": ["0", "1", "2", "3", "4"], "summary": "SUMMARY", "path": "summarised", "error": None},
     ),
+    Own(
+        "what is at its target already is not summarized where nothing can be pruned",
+        "R2.17 R2.30",
+        "hybrid",
+        {**SIX_ROWS, "target_tokens": 624},
+        {"path": "noop", "tokens_saved": 0, "archived_ids": [], "events_created": 0, "error": None},
+    ),
+    Own(
+        "one token over it, it is",
+        "R2.17",
+        "hybrid",
+        {**SIX_ROWS, "target_tokens": 623},
+        {"path": "summarised", "archived_ids": ["0", "1", "2", "3", "4"], "events_created": 1},
+    ),
+    Own(
+        "what is protected altogether is nothing to compact, whatever the target",
+        "R2.30 R2.47",
+        "hybrid",
+        {"messages": rows(6)},
+        lambda r: r["error"]["kind"] == "NoMessagesToCompact" and r["error"]["op"] == "Compact",
+    ),
     Own("nine sections are asked for, in order", "R2.19", "summary_system_prompt", {}, order_of(*NINE)),
     Own(
         "statistics say how full the window is and what may go",

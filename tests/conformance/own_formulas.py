@@ -6,6 +6,10 @@ from own import CUT, DONE, TOOL, Own, talk, text
 
 BOUNDARY = {"type": "system", "subtype": "compact_boundary", "session_id": "s"}
 
+RESULT = {"role": "tool", "content": "r" * 2_000, "tool_call_id": "c"}
+LONG_AGO = [*talk(8), {"role": "assistant", "content": "", **TOOL}, RESULT, text(400), *talk(10)]
+"""A long result with more than ten messages behind it."""
+
 CASES = [
     Own(
         "what does not fit the budget is the compact zone, the rest is kept as it is",
@@ -156,6 +160,20 @@ CASES = [
         "compact_seed001",
         {"messages": talk(5), "preserve_ratio": 0.4, "llm": {"text": "S"}},
         {"preserved": talk(5)[3:], "provider_valid": True, "strategy": "summary"},
+    ),
+    Own(
+        "an old result that is kept is kept as it is: pruning is no part of a compaction",
+        "R0.41 R0.33",
+        "compact_seed000",
+        {"messages": LONG_AGO, "preserve_budget": 1_700, "llm": {"text": "S"}},
+        lambda r: r["llm_calls"] == 1 and r["split"] == 8 and r["preserved"] == LONG_AGO[8:],
+    ),
+    Own(
+        "nor does it take the summary's place where it would be enough",
+        "R1.17 R1.23",
+        "compact_seed001",
+        {"messages": LONG_AGO, "preserve_ratio": 0.75, "llm": {"text": "S"}},
+        lambda r: r["strategy"] == "summary" and r["summary"] == "S" and r["preserved"] == LONG_AGO[r["split"] :],
     ),
     Own(
         "the way without a summary can be sent as well",

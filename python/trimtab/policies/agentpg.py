@@ -1,5 +1,7 @@
 """Seed 002, "Context Compaction" of AgentPG, hybrid: tool outputs first, then a summary in nine sections."""
 
+from dataclasses import replace
+
 from .._budget import Trigger
 from .._estimate import Estimate
 from .._policy import Policy
@@ -33,6 +35,8 @@ NINE_SECTIONS = Template(
     headings=True,
 )
 
+SUMMARY = SummarizeZone(1.0, 160, 4_096, template=NINE_SECTIONS, model="claude-3-5-haiku-20241022")
+
 POLICY = Policy(
     name="agentpg",
     counter=Estimate("approximation", unit="bytes", round="ceil", message=4, call=10, result=10, image=200, asks=True),
@@ -49,7 +53,7 @@ POLICY = Policy(
     target=80_000,
     keep=Keep((Tokens(40_000), Messages(10), Summaries("is_summary"), Pins("is_preserved")), least=0),
     prune=PruneResults(longer_than=20, placeholder="[TOOL OUTPUT PRUNED]", leaving=True),
-    summarize=SummarizeZone(1.0, 160, 4_096, template=NINE_SECTIONS, model="claude-3-5-haiku-20241022"),
+    summarize=replace(SUMMARY, if_needed=True),
     place=Place("assistant", question="Where were we?"),
     fallback=("error",),
     strategy="hybrid",

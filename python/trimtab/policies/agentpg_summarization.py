@@ -3,5 +3,6 @@
 from dataclasses import replace
 
 from .agentpg import POLICY as HYBRID
+from .agentpg import SUMMARY
 
-POLICY = replace(HYBRID, name="agentpg_summarization", prune=None, strategy="summarization")
+POLICY = replace(HYBRID, name="agentpg_summarization", prune=None, summarize=SUMMARY, strategy="summarization")

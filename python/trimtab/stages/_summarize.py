@@ -33,6 +33,7 @@ class SummarizeZone:
         min_tokens: least limit of a summary.
         max_tokens: most of one, but for room that nothing else can use.
         spare: share of the target that may be left over before older groups are let in.
+        if_needed: asked for only where what was pruned does not reach the target (seed 002, phase 2).
         template: how a model is asked; None asks as the summarizer does by itself.
         model: who is asked; None is the session's own model, or the summarizer's.
         by_price: where neither the policy nor the caller names who is asked, it is who costs least: the summarizer's
@@ -43,6 +44,7 @@ class SummarizeZone:
     min_tokens: int
     max_tokens: int
     spare: float = 0.05
+    if_needed: bool = False
     template: Template | None = None
     model: str | None = None
     by_price: bool = False
@@ -50,7 +52,8 @@ class SummarizeZone:
     def zone(self, draft: Draft, leaving: NDArray[np.bool_], *, whole: bool) -> Summarize | None:
         """A summary in the place of the messages that are ``leaving``; None where there are none.
 
-        Its limit is ``max_tokens``; unless ``whole``, no more than a third of what it replaces.
+        Its limit is ``max_tokens``; unless ``whole``, no more than a third of what it replaces, and never less than
+        ``min_tokens``: where that is not smaller than what it replaces, nobody need be asked to find out.
         """
         gone = leaving.nonzero()[0]
         if not len(gone):
@@ -58,7 +61,7 @@ class SummarizeZone:
         start, stop = draft.head, int(gone[-1]) + 1
         keep = tuple(((~leaving[start:stop]).nonzero()[0] + start).tolist())
         replaced = int(draft.cost[gone].sum())
-        limit = self.max_tokens if whole else min(self.max_tokens, max(replaced // 3, 1))
+        limit = self.max_tokens if whole else min(self.max_tokens, max(replaced // 3, self.min_tokens))
         return Summarize(start, stop, limit, keep)
 
     def asked(self, session: str) -> str:
