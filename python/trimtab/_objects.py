@@ -6,8 +6,9 @@ A list of dicts is not looked through: what the core can read as it stands is le
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from uuid import NAMESPACE_OID, uuid5
 
@@ -22,6 +23,9 @@ HINT = "pass plain dicts, lists, strings and numbers; of SDK objects what .model
 
 DEEPEST = 200
 """Nesting that the core reads; what is deeper is left to its error."""
+
+_LEAVES = frozenset({str, int, float, bool, type(None)})
+"""What nearly all values are, and no object is."""
 
 _SHARED = ("isSidechain", "userType", "entrypoint", "cwd", "version", "gitBranch", "sessionId", "timestamp")
 """What every entry of a Claude Code session says again."""
@@ -100,15 +104,16 @@ class Given:
         if depth > DEEPEST:
             raise _TooDeepError
         if isinstance(value, dict):
-            read = {key: self._plain(part, depth + 1) for key, part in value.items()}
-            return value if all(map(_same, read.values(), value.values())) else read
+            read = {key: self._plain(part, depth + 1) for key, part in value.items() if type(part) not in _LEAVES}
+            return value if all(part is value[key] for key, part in read.items()) else {**value, **read}
         if isinstance(value, list | tuple):
-            parts = [self._plain(part, depth + 1) for part in value]
+            parts = [part if type(part) in _LEAVES else self._plain(part, depth + 1) for part in value]
             return value if all(map(_same, parts, value)) else parts
-        as_dict = fields_of(value)
-        if as_dict is None:
+        way = way_of(_class(value))
+        if way is None:
             return value.value if isinstance(value, Enum) and not isinstance(value, str | int) else value
-        plain = self._plain(as_dict, depth + 1)
+        said = way(value)
+        plain = said if way.is_whole else self._plain(said, depth + 1)
         self._was[id(plain)] = value
         return plain
 
@@ -148,23 +153,50 @@ def lately(messages: Sequence[T]) -> Sequence[T]:
     return plain(messages)
 
 
-def fields_of(value: Any) -> dict[str, Any] | None:
-    """What an object says, by name: an SDK's as the SDK sends it, other models and dataclasses without empty fields.
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the objects of a class say what they say, by name.
 
-    None for what is no such object.
+    Attributes:
+        ask: what an object says.
+        is_whole: whether no object is left in that.
     """
-    if isinstance(value, (str | int | float | None, type)):
+
+    ask: Callable[[Any], dict[str, Any]]
+    is_whole: bool = False
+
+    def __call__(self, value: Any) -> dict[str, Any]:
+        """What ``value`` says."""
+        return self.ask(value)
+
+
+@lru_cache(256)
+def way_of(kind: type) -> Way | None:
+    """How a class is read: an SDK's as the SDK sends it, other models and dataclasses without empty fields.
+
+    None for a class of no such objects. Asked once for all objects of a class: to look for what a pydantic model does
+    not have costs as much as to read one.
+    """
+    if issubclass(kind, (str, int, float, type(None), type)):
         return None
-    kind = type(value)
     if callable(getattr(kind, "model_dump", None)):
-        sent = {"exclude_unset": True} if _is_sdk(kind) else {"exclude_none": True}
-        left_out = getattr(value, "__api_exclude__", None)
-        dumped: dict[str, Any] = value.model_dump(mode="json", by_alias=True, warnings=False, exclude=left_out, **sent)
-        return dumped
-    if is_dataclass(value):
-        named = ((field.name, getattr(value, field.name)) for field in fields(value))
-        return {name: part for name, part in named if part is not None}
-    return dict(value) if isinstance(value, Mapping) and not isinstance(value, dict) else None
+        sent = {"mode": "json", "by_alias": True, "warnings": False, "exclude": getattr(kind, "__api_exclude__", None)}
+        sent |= {"exclude_unset": True} if _is_sdk(kind) else {"exclude_none": True}
+        return Way(lambda value: value.model_dump(**sent), is_whole=True)
+    if is_dataclass(kind):
+        names = [field.name for field in fields(kind)]
+        return Way(lambda value: {name: part for name in names if (part := getattr(value, name)) is not None})
+    return Way(dict) if issubclass(kind, Mapping) and not issubclass(kind, dict) else None
+
+
+def fields_of(value: Any) -> dict[str, Any] | None:
+    """What an object says, by name, as ``way_of`` its class has it; None for what is no such object."""
+    way = way_of(_class(value))
+    return None if way is None else way(value)
+
+
+def _class(value: object) -> Any:  # Any, because mypy does not take a class for hashable
+    return type(value)
 
 
 def sendable(value: Any) -> Any:
