@@ -9,7 +9,7 @@ import trimtab
 from strict import PATH, SYSTEM, TOOLS, Agent, Strict
 from trimtab.policies import POLICIES
 
-BINDS, BINDS_NOT = "claude-sonnet-5-5", "claude-sonnet-4-5"
+BINDS, BINDS_NOT = "claude-sonnet-5-5", "claude-sonnet-5"
 WINDOW = 200_000
 """What the documents are written for: their reserves (16,384 and 32,000 tokens), what they protect (40,000) and aim at
 (80,000) are numbers. In a smaller window ``agentpg`` aims above its trigger, and the lean counts of ``spec09`` and
@@ -93,6 +93,12 @@ def test_thinking_that_is_kept_behind_an_edit_is_marked_and_taken(httpserver):
     server, rounds, _ = play(httpserver, "default", SHORT, thinking="mark")
     assert rounds
     assert server.dropped, "the server was let drop what an edit broke"
+
+
+def test_thinking_that_nothing_binds_is_kept_and_taken(httpserver):
+    server, rounds, _ = play(httpserver, "default", SHORT, model=BINDS_NOT)
+    assert rounds
+    assert not server.dropped
 
 
 @pytest.mark.slow

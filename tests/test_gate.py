@@ -89,6 +89,19 @@ def test_what_a_step_was_charged_triggers_seed_004() -> None:
     assert fitted.messages[0]["content"] == "What did we do so far?"
 
 
+def test_a_charge_says_what_a_lean_estimate_does_not() -> None:
+    """Pictures and thinking cost nothing by a quarter of the bytes: the provider's number stands against that."""
+    messages = talk(12)
+    for name in ("spec09", "goat"):
+        cm = made(replace(POLICIES[name], trigger=replace(POLICIES[name].trigger, window=None, rules=False)))
+        assert cm.fit(messages).compaction is None
+        cm.record({"input_tokens": 7_600, "output_tokens": 0})
+        assert cm.fit(messages).compaction is None, "95 % of the window, not more"
+        cm.record({"input_tokens": 7_601, "output_tokens": 0})
+        assert cm.fit(messages[:-2]).compaction is None, "it has become less"
+        assert cm.fit(messages).compaction is not None
+
+
 def test_a_summarizer_that_failed_three_times_in_a_row_is_tried_every_fourth_time() -> None:
     asked: list[Any] = []
 

@@ -50,6 +50,7 @@ class Gate:
         factor: what a counted token came to on average.
         usage: what the last call was charged; None before the first, and after a compaction.
         seen: tokens of messages, system and tools that ``fit`` counted last, for the next ``record``.
+        sent: the same of the call that was charged last.
         turn: number of tool batches since the user spoke.
         stuck: rounds without progress in a row.
         failed: compactions in a row for which the summarizer gave no summary.
@@ -62,6 +63,7 @@ class Gate:
     factor: float = 1.0
     usage: Usage | None = None
     seen: int = 0
+    sent: int = 0
     turn: int = 0
     stuck: int = 0
     failed: int = 0
@@ -81,7 +83,7 @@ class Gate:
     def record(self, usage: object, policy: Policy) -> None:
         """Learns from what the last call was charged."""
         charged = Usage.of(usage)
-        self.usage = charged
+        self.usage, self.sent = charged, self.seen
         self.read += charged.cache_read
         self.written += charged.cache_write
         learns = policy.counter.learns if policy.counter else None
@@ -133,7 +135,7 @@ class Gate:
         """By what is to be compacted at this moment: the policy, what it prunes by alone, or None."""
         trigger, prune = policy.trigger, policy.prune
         self.resting = ""
-        if when in trigger.when and (trigger.fires(terms) or when == "on_overflow"):
+        if when in trigger.when and (trigger.fires(terms) or when == "on_overflow" or self._passes(terms, policy)):
             if self.stuck < STUCK:
                 return policy
             self.resting = f"automatic compaction rests: {self.stuck} rounds in a row made no progress"
@@ -141,6 +143,15 @@ class Gate:
             return None
         tidies = prune is not None and when in prune.when
         return replace(policy, summarize=None, order=()) if tidies else None
+
+    def _passes(self, terms: Terms, policy: Policy) -> bool:
+        """Whether by the last charge the call is in danger, where a policy's own estimate of it is far too low.
+
+        A quarter of the bytes is two thirds of what thinking, calls and pictures are charged; the rest adds up.
+        """
+        if self.usage is None or policy.counter is None or policy.parity or not terms.window:
+            return False
+        return self.usage.prompt + terms.sent - self.sent > policy.trigger.critical * terms.window
 
     def done(self, compaction: Compaction) -> None:
         """Takes note of a round: what was charged is of another list now."""
