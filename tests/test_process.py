@@ -34,7 +34,7 @@ def work():
 
 def interrupt(after):
     time.sleep(after)
-    sent.append(time.process_time())
+    sent.append((time.process_time(), time.perf_counter()))
     os.kill(os.getpid(), signal.SIGINT)
 
 took, moments = [], random.Random(7)
@@ -46,10 +46,10 @@ for _ in range({rounds}):
         while True:
             work()
     except KeyboardInterrupt:
-        took.append(time.process_time() - sent[0])
+        took.append((time.process_time() - sent[0][0], time.perf_counter() - sent[0][1]))
     thread.join()
 {after}
-print(" ".join(str(round(1000 * t)) for t in took))
+print(" ".join(str(round(1000 * t)) for times in zip(*took) for t in times))
 """
 
 TEXT = 'text = "the quick brown fox " * 10_000_000'
@@ -63,15 +63,18 @@ one = [{"role": "user", "content": [{"type": "text", "text": "hello there"}]},
        {"role": "assistant", "content": [{"type": "text", "text": "well, yes"}]}]
 messages = [{**m, "content": [dict(m["content"][0])]} for m in one * 300_000]
 """
-MOST = 200
-"""Milliseconds of work after a signal: what two threads do in the 100 that a user waits."""
+MOST = 100
+"""Milliseconds of work after a signal, of all threads: work, so that what else the machine does is not judged."""
 
-LONGER = {"count, one long piece": 800}  # 40 MB without a place to part are laid out before they are merged
 LONG = {
     "count": (TEXT, 'trimtab.Counter("o200k_base").count(text)'),
     "count, never seen before": (WORDS, 'trimtab.Counter("cl100k_base").count(text)'),
     "count, one long piece": ('text = "ab" * 20_000_000', 'trimtab.Counter("o200k_base").count(text)'),
+    "count, one piece that merges": ('text = "abc" * 9_000_000', 'trimtab.Counter("cl100k_base").count(text)'),
     "count, Claude's": (TEXT, 'trimtab.Counter("claude-old").count(text)'),
+    "count, Claude's, one long piece": ('text = "ab" * 20_000_000', 'trimtab.Counter("claude-new").count(text)'),
+    "count, Claude's, spaces": ('text = " " * 40_000_000', 'trimtab.Counter("claude-new").count(text)'),
+    "count, Claude's, no ASCII": ('text = "語" * 13_000_000', 'trimtab.Counter("claude-old").count(text)'),
     "count_many": (WORDS + "texts = [block] * 60", 'trimtab.Counter("o200k_base").count_many(texts)'),
     "exceeds": (TEXT, 'trimtab.Counter("o200k_base").exceeds(text, 10**9)'),
     "truncate": (WORDS, "trimtab.truncate(text, tokens=20_000_000, category='head-tail')"),
@@ -85,28 +88,40 @@ LONG = {
 
 
 def interrupted(name, rounds=4, within=0.4):
-    """Milliseconds of work, of all threads, from each signal to its KeyboardInterrupt."""
+    """Milliseconds from each signal to its KeyboardInterrupt, sorted: of work, of all threads; and by the clock."""
     before, work = LONG[name]
     after = 'assert trimtab.Counter("o200k_base").count("hello world") == 2'
     program = PROGRAM.format(before=before, work=work, rounds=rounds, within=within, after=after)
     ran = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
-    return sorted(map(int, ran.stdout.split()))
+    took = [*map(int, ran.stdout.split())]
+    return sorted(took[:rounds]), sorted(took[rounds:])
 
 
 @pytest.mark.parametrize("name", LONG)
 def test_an_interrupt_ends_long_work_at_once(name):
-    took = interrupted(name)
-    assert took[-1] <= LONGER.get(name, MOST), took
+    work, _ = interrupted(name)
+    assert work[-1] <= MOST, work
 
 
 @pytest.mark.slow
 def test_three_hundred_interrupts_end_long_work_at_once():
-    took = {name: interrupted(name, rounds=30, within=1.0) for name in LONG}
-    for name, found in took.items():
-        print(f"{name:28} median {found[len(found) // 2]:4} ms of work, longest {found[-1]:4} ms")
-    every = sorted(t for found in took.values() for t in found)
-    assert every[int(len(every) * 0.9) - 1] <= MOST
+    rounds = -(-300 // len(LONG))
+    took = {name: interrupted(name, rounds=rounds, within=1.0) for name in LONG}
+    for name, both in took.items():
+        print(f"{name:32}" + "".join(f" {what} {spread(ms)}" for what, ms in zip(("work", "clock"), both, strict=True)))
+    every = [sorted(ms for found in kind for ms in found) for kind in zip(*took.values(), strict=True)]
+    assert len(every[0]) >= 300
+    print(f"{len(every[0])} interrupts: work {spread(every[0])} clock {spread(every[1])}")
+    assert at(every[0], 0.99) <= MOST
+
+
+def at(sorted_, share):
+    return sorted_[int((len(sorted_) - 1) * share)]
+
+
+def spread(ms):
+    return f"median {at(ms, 0.5):3}, p90 {at(ms, 0.9):3}, p99 {at(ms, 0.99):3}, longest {ms[-1]:3} ms"
 
 
 def test_a_reader_of_files_is_interrupted(tmp_path):

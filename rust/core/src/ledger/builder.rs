@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::json::{Json, Tape};
 use crate::media;
 use crate::node::{Node, Shape, encoded, write_json, write_spaced};
+use crate::stop;
 use crate::text::count::spread;
 use crate::text::prompt::tags;
 use crate::text::{Counter, Form, Prompt};
@@ -335,8 +336,11 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
             ledger.flags[row] = (ledger.flags[row] & !TRAITS) | (found.traits & allowed(ledger.kind[row]));
             ledger.said.push(found.said);
         }
+        stop::between();
         ledger.measure(all.iter().map(|row| row.size), &self.media, counter)?;
+        stop::between();
         ledger.reads = self.reads(&ledger);
+        stop::between();
         ledger.digests = Self::digests(&ledger);
         ledger.join();
         Ok(ledger)

@@ -18,6 +18,7 @@ pub use kind::{Kind, MessageFlag, Role, RowFlag};
 pub use strings::Strings;
 
 use crate::error::Error;
+use crate::stop;
 use crate::text::prompt::tags;
 use crate::text::{Counter, Form, Prompt, Size};
 
@@ -236,12 +237,15 @@ impl Ledger {
     pub(crate) fn join(&mut self) {
         self.tie();
         self.safe = groups::safe(self);
+        stop::between();
         frame::frame(self);
     }
 
     /// Fills what ids tie together.
     fn tie(&mut self) {
+        stop::between();
         self.twins = groups::twins(self);
+        stop::between();
         self.pair = groups::pairs(self);
     }
 

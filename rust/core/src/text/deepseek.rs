@@ -1,6 +1,7 @@
 //! How `DeepSeek` V3 splits: numbers apart, then runs of Chinese and Japanese, then what is left, each by itself.
 
 use super::class::{CASELESS, Char, LOWER, MARK, NEWLINE, NUMBER, SPACE, SYMBOL, Set, UPPER, char_at};
+use crate::stop;
 
 const WORDS: Set = Set::of(&[LOWER, UPPER, CASELESS, MARK]);
 const BLANKS: Set = Set::of(&[SPACE, NEWLINE]);
@@ -34,6 +35,7 @@ fn run(text: &[u8], mut at: usize, set: Set, of: Part) -> usize {
     while let Some(char) = inside(text, at, of)
         && set.has(char.class)
     {
+        stop::along(at);
         at += char.length;
     }
     at
@@ -61,6 +63,7 @@ pub fn end(text: &[u8], at: usize) -> usize {
     while let Some(char) = inside(text, end, of)
         && matched(text, end, char, of).is_none()
     {
+        stop::along(end);
         end += char.length;
     }
     end
@@ -94,6 +97,7 @@ fn blanks(text: &[u8], at: usize, of: Part) -> usize {
     while let Some(char) = inside(text, end, of)
         && BLANKS.has(char.class)
     {
+        stop::along(end);
         last = end;
         end += char.length;
         if char.class == NEWLINE {

@@ -211,6 +211,7 @@ mod avx2 {
         Batch, CONTEXT, Key, Line, Passed, Pieces, ROOM, SHORTS, Scheme, Tables, WIDE, WITHOUT_COUNT, contraction,
         count_of, look_up_with, merge,
     };
+    use crate::stop;
 
     /// The count of a piece, if `line` has it: its four entries compared at once.
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
@@ -463,7 +464,9 @@ mod avx2 {
             }
             let bits = starts & ((1 << known) - 1) & !0 << CONTEXT;
             found += emit(bits, from - CONTEXT.min(from), CONTEXT.saturating_sub(from), &mut ends[found..]);
-            if bits != 0 {
+            if bits == 0 {
+                stop::check(); // a piece of many windows
+            } else {
                 at = ends[found - 1];
             }
             from += known - CONTEXT;

@@ -6,6 +6,7 @@
 
 use super::class::{CASELESS, Char, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, SYMBOL, Set, UPPER, char_at};
 use super::simd;
+use crate::stop;
 
 const LETTERS: Set = Set::of(&[LOWER, UPPER, CASELESS]);
 const UPPERS: Set = Set::of(&[UPPER, CASELESS, MARK]);
@@ -82,6 +83,7 @@ pub fn run(text: &[u8], mut at: usize, set: Set) -> usize {
     while let Some(char) = char_at(text, at)
         && set.has(char.class)
     {
+        stop::along(at);
         at += char.length;
     }
     at
@@ -122,6 +124,7 @@ fn blanks(text: &[u8], at: usize, whole: bool) -> usize {
     while let Some(char) = char_at(text, end)
         && BLANKS.has(char.class)
     {
+        stop::along(end);
         last = end;
         end += char.length;
         if char.class == NEWLINE {
@@ -226,6 +229,7 @@ fn word(text: &[u8], at: usize) -> Word {
     while let Some(Char { class, length, .. }) = next
         && UPPERS.has(class)
     {
+        stop::along(end);
         end += length;
         if EITHER.has(class) {
             either = Some(end);
@@ -260,6 +264,7 @@ fn gpt2(text: &[u8], at: usize) -> usize {
     while let Some(char) = char_at(text, end)
         && BLANKS.has(char.class)
     {
+        stop::along(end);
         last = end;
         end += char.length;
     }

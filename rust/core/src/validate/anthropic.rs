@@ -5,6 +5,7 @@
 use super::turns::{Turn, name, only_results, rows, turns};
 use super::{Findings, Options, limits, partner, repeated, running, thinking};
 use crate::ledger::{Kind, Ledger, MessageFlag, Role, RowFlag};
+use crate::stop;
 
 pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledger>) {
     let ledger = found.ledger;
@@ -23,10 +24,13 @@ pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledge
         alternation(found);
     }
     contents(found);
+    stop::between();
     results(found, &turns);
     calls(found, &turns, options);
+    stop::between();
     servers(found, &turns, options);
     thinking::check(found, &turns, options);
+    stop::between();
     if let Some(original) = original {
         thinking::bound(found, &turns, original, options);
     }

@@ -2,6 +2,7 @@
 
 use super::chars::Bits;
 use super::tile::{BOW, CAPS, EOW, SHIFT};
+use crate::stop;
 
 /// Letters from which a word all in capitals is written with a marker, by the old vocabulary.
 const SHORTEST_CAPS: usize = 4;
@@ -33,6 +34,7 @@ pub fn mark(word: &str, caps: bool, out: &mut Vec<u8>) {
     } else {
         let mut buffer = [0; 4];
         for c in word.chars().flat_map(Lower::of) {
+            stop::along(out.len());
             out.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes());
         }
     }
@@ -63,6 +65,7 @@ fn case(word: &str, caps: bool) -> Case {
     let (mut letters, mut upper, mut blocked) = (0, 0, dotted);
     for c in word.chars() {
         let bits = Bits::of(c);
+        stop::along(letters);
         letters += 1;
         upper += usize::from(bits.is_upper() && c != '\u{130}');
         // A letter without case, or a titlecase one: it stands in the way of the marker for all capitals.

@@ -141,6 +141,7 @@ impl Reader<'_> {
     fn end_of(&self, class: u8, mut at: usize) -> usize {
         let bytes = self.text.as_bytes();
         while let Some(byte) = bytes.get(at) {
+            stop::along(at);
             let here = ASCII[usize::from(*byte)];
             if here == class {
                 at += 1;
@@ -267,6 +268,7 @@ impl Reader<'_> {
         let mut alone = self.vocabulary.pieces.alone(code);
         let mut number = first.numeral() != 0 && !first.is_hard_letter();
         while end < bytes.len() && !bytes[end].is_ascii() {
+            stop::along(end);
             let (code, width) = decode(bytes, end);
             let bits = Bits::at(code);
             if bits.class() != Class::Hard || !(bits.is_selector() || bits.kind() == first.kind()) {

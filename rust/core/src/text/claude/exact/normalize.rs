@@ -6,6 +6,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 
 use super::chars::{Bits, decode};
+use crate::stop;
 
 /// `text` in normalization form C, without controls and private characters, with plain blanks.
 ///
@@ -25,11 +26,11 @@ fn composed(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find(came_later) {
         let width = rest[at..].chars().next().map_or(0, char::len_utf8);
-        out.extend(rest[..at].nfc());
+        out.extend(rest[..at].nfc().inspect(|_| stop::check()));
         out.push_str(&rest[at..at + width]);
         rest = &rest[at + width..];
     }
-    out.extend(rest.nfc());
+    out.extend(rest.nfc().inspect(|_| stop::check()));
     out
 }
 
@@ -57,6 +58,7 @@ fn needed(text: &str, fold: bool) -> Needed {
     let bytes = text.as_bytes();
     let (mut at, mut last, mut found) = (0, 0, Needed::Nothing);
     while at < bytes.len() {
+        stop::along(at);
         if bytes[at].is_ascii() {
             at += plain(&bytes[at..]);
             while let Some(byte) = bytes.get(at).filter(|byte| byte.is_ascii()) {
@@ -124,6 +126,7 @@ fn replaced(text: &str, fold: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = '\0';
     for c in text.chars() {
+        stop::along(out.len());
         match c {
             '\t' | '\n' => out.push(c),
             '\0' => out.push(' '),

@@ -2,6 +2,7 @@
 
 use super::chars::decode;
 use super::table;
+use crate::stop;
 
 /// The markers, as bytes that UTF-8 never has.
 pub const BOW: u8 = 0xF8;
@@ -93,6 +94,9 @@ impl Pieces {
         let mut least = [u32::MAX; N];
         least[0] = 0;
         for at in 0..marked.len() {
+            if at % 32 == 31 {
+                stop::check(); // a word is shorter, and a place costs up to a microsecond
+            }
             // Each place is used again N bytes on, and must be empty by then.
             let here = std::mem::replace(&mut least[at % N], u32::MAX);
             if here == u32::MAX {
