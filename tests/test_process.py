@@ -90,7 +90,7 @@ LONG = {
 def interrupted(name, rounds=4, within=0.4):
     """Milliseconds from each signal to its KeyboardInterrupt, sorted: of work, of all threads; and by the clock."""
     before, work = LONG[name]
-    after = 'assert trimtab.Counter("o200k_base").count("hello world") == 2'
+    after = 'assert [trimtab.Counter(e).count("hello world") for e in ("o200k_base", "claude-old")] == [2, 2]'
     program = PROGRAM.format(before=before, work=work, rounds=rounds, within=within, after=after)
     ran = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr

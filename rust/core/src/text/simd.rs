@@ -127,7 +127,7 @@ pub fn fill(scheme: Scheme, text: &[u8], limit: usize, at: usize, ends: &mut [us
     None
 }
 
-/// The classes of 64 bytes, a bit a byte; a byte in none is beyond ASCII, or a control.
+/// The classes of 64 bytes, a bit a byte; a byte in none is a control.
 #[cfg(feature = "claude-vocab")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ascii {
@@ -139,6 +139,10 @@ pub struct Ascii {
     pub tab: u64,
     pub newline: u64,
     pub apostrophe: u64,
+    /// First bytes of characters beyond ASCII.
+    pub lead: u64,
+    /// The bytes behind those.
+    pub tail: u64,
 }
 
 #[cfg(feature = "claude-vocab")]
@@ -165,6 +169,8 @@ impl Ascii {
                 b' ' => &mut of.space,
                 b'\t' => &mut of.tab,
                 b'\n' => &mut of.newline,
+                0x80..0xC0 => &mut of.tail,
+                0xC0.. => &mut of.lead,
                 _ => continue,
             };
             *class |= 1 << place;
@@ -316,6 +322,7 @@ mod avx2 {
         let small = _mm256_set1_epi8(0x20);
         let letter = bits(&|half| within(_mm256_or_si256(half, small), b'a', b'z'));
         let digit = bits(&|half| within(half, b'0', b'9'));
+        let [beyond, tail] = [bits(&|half| half), bits(&|half| within(half, 0x80, 0xBF))];
         super::Ascii {
             letter,
             digit,
@@ -324,6 +331,8 @@ mod avx2 {
             tab: is(b'\t'),
             newline: is(b'\n'),
             apostrophe: is(b'\''),
+            lead: beyond & !tail,
+            tail,
         }
     }
 

@@ -76,7 +76,7 @@ impl Claude {
     }
 
     /// Tokens of `text`. Time is linear in its length, whatever it holds; what cells cost is remembered by each thread, in
-    /// at most 6.5 MB a vocabulary.
+    /// at most 12.5 MB a vocabulary.
     ///
     /// # Examples
     ///

@@ -8,6 +8,7 @@
 use super::Vocabulary;
 use super::chars::{Bits, Class, decode};
 use super::known::Known;
+use super::normalize::is_normal;
 use crate::stop;
 
 /// Suffixes that an apostrophe joins to the word before: the word behind it has no beginning of its own.
@@ -63,21 +64,40 @@ pub struct Before {
     pub guards: bool,
 }
 
-/// Reads a normalized text.
+/// Reads a text.
 pub struct Reader<'a> {
     pub text: &'a str,
     pub vocabulary: &'static Vocabulary,
     pub known: &'a mut Known,
     /// Whether what stands before the text ends in the beginning of a word, which counts as a space.
     pub opened: bool,
+    /// Whether the text may not be normalized.
+    pub is_raw: bool,
+    /// Whether it was seen not to be.
+    pub is_odd: bool,
     /// Tokens so far, but for the cells that wait.
     pub total: usize,
 }
 
+impl<'a> Reader<'a> {
+    /// A reader of a normalized text.
+    pub fn new(text: &'a str, vocabulary: &'static Vocabulary, known: &'a mut Known) -> Self {
+        Self { text, vocabulary, known, opened: false, is_raw: false, is_odd: false, total: 0 }
+    }
+}
+
 impl Reader<'_> {
+    /// Tokens of a text as it stands; none if it has to be normalized first.
+    pub fn read_raw(mut self) -> Option<usize> {
+        self.is_raw = true;
+        let tokens = self.tokens();
+        (!self.is_odd).then_some(tokens)
+    }
+
     /// Tokens of the whole text.
     pub fn tokens(&mut self) -> usize {
         let length = self.text.len();
+        self.known.forget_waiting();
         let (mut at, mut before) = (0, Before::default());
         let mut cells = 0_u8;
         while at < length {
@@ -85,20 +105,22 @@ impl Reader<'_> {
             if cells == 0 {
                 stop::check();
             }
-            if self.is_wide(at) {
-                at = self.windows(at, &mut before);
-                if at == length {
-                    break;
-                }
+            at = self.windows(at, &mut before);
+            if at < length && !self.is_odd {
+                let end = self.cell(at, &mut before);
+                self.is_odd = self.is_raw && !is_normal(&self.text[..end], at, self.vocabulary.folds_quotes);
+                at = end;
             }
-            at = self.cell(at, &mut before);
+            if self.is_odd {
+                return 0;
+            }
         }
-        self.total + self.known.settle()
+        self.total + self.known.settle(self.text.as_bytes())
     }
 
     /// Reads the cells of one class from `at` on: where they end.
     #[inline]
-    fn cell(&mut self, at: usize, before: &mut Before) -> usize {
+    pub fn cell(&mut self, at: usize, before: &mut Before) -> usize {
         let (end, after) = match self.class(at) {
             LETTER => {
                 let end = self.end_of(LETTER, at);

@@ -45,7 +45,13 @@ impl Bits {
     /// The bits of a code point.
     #[inline]
     pub fn at(code: usize) -> Self {
-        Self(CLASS_BLOCKS[usize::from(CLASS_INDEX[code >> 6]) * 64 + (code & 63)])
+        Self::in_block(code >> 6, code & 63)
+    }
+
+    /// The bits of a code point: its upper bits, and its lowest six.
+    #[inline]
+    pub fn in_block(block: usize, last: usize) -> Self {
+        Self(CLASS_BLOCKS[usize::from(CLASS_INDEX[block]) * 64 + last])
     }
 
     #[inline]
@@ -57,6 +63,29 @@ impl Bits {
             3 => Class::Punct,
             _ => Class::Space,
         }
+    }
+
+    /// Whether the character is a letter or a mark of a word, and nothing else is to be said of it.
+    #[inline]
+    pub fn is_plain_wordy(self) -> bool {
+        self.0 & (7 | Self::KIND) == 1
+    }
+
+    /// Whether the character is a hard letter.
+    #[inline]
+    pub fn is_plain_alone(self) -> bool {
+        self.0 & (7 | Self::KIND | Self::SELECTOR) == 0
+    }
+
+    /// Whether the character is hard and like punctuation.
+    #[inline]
+    pub fn is_plain_symbol(self) -> bool {
+        self.0 & (7 | Self::KIND | Self::SELECTOR) == 1 << 3
+    }
+
+    /// Whether the character is a letter that no text before it is read or normalized with, behind a line's end.
+    pub fn begins_apart(self) -> bool {
+        self.is_letter() && !self.is_touched() && (self.is_plain_wordy() || self.is_plain_alone())
     }
 
     /// Kind of a hard character; runs of hard characters are split where it changes.
@@ -115,6 +144,12 @@ impl Bits {
     /// Whether the character may become one with one before it.
     pub fn joins(self) -> bool {
         self.0 & Self::JOINS != 0
+    }
+
+    /// Whether normalization may change the character.
+    #[inline]
+    pub fn is_touched(self) -> bool {
+        self.0 >= Self::ORDERED
     }
 
     /// Whether normalization strips the character or puts another in its place.

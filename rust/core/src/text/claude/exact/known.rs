@@ -1,5 +1,7 @@
 //! What cells cost, remembered: a thread's tables, and the cells that wait to be looked up together.
 
+use std::ops::Range;
+
 use super::Vocabulary;
 use super::case;
 use super::chars::{Bits, Class, decode};
@@ -10,6 +12,9 @@ use crate::text::tables::{Key, SHORT};
 /// Most tokens that an entry of a short cell can hold.
 const MOST: usize = 15;
 
+/// Long words that wait at most: their places are as many lines of the processor's cache as those of [`BATCH`] short ones.
+const LONGER: usize = BATCH / 2;
+
 /// Tokens by cell: words as they stand in the text, anything else with its markers.
 pub struct Known {
     vocabulary: &'static Vocabulary,
@@ -17,13 +22,16 @@ pub struct Known {
     /// Cells whose lines are on their way, and those that were not found there.
     waiting: Vec<Asked>,
     missed: Vec<Asked>,
+    /// Words of more bytes than a key holds, that wait likewise, with their hashes.
+    longer: Vec<(Range<usize>, u64)>,
     scratch: Vec<u8>,
 }
 
 impl Known {
     pub fn new(vocabulary: &'static Vocabulary) -> Self {
         let [waiting, missed] = [Vec::with_capacity(BATCH), Vec::with_capacity(BATCH)];
-        Self { vocabulary, cache: Cache::default(), waiting, missed, scratch: Vec::new() }
+        let longer = Vec::with_capacity(LONGER);
+        Self { vocabulary, cache: Cache::default(), waiting, missed, longer, scratch: Vec::new() }
     }
 
     /// Adds the tokens of the cell `text[at..end]` to `total`, now or later, with markers at its ends: a word has none.
@@ -32,7 +40,7 @@ impl Known {
         let length = end - at;
         let marked = length + usize::from(opened) + usize::from(closed);
         if marked > SHORT {
-            *total += self.long(&text[at..end], opened, closed);
+            *total += self.add_long(text, at..end, opened, closed);
             return;
         }
         let mut key = Key::of(text, at, end);
@@ -46,13 +54,45 @@ impl Known {
         self.cache.prefetch_short(hash);
         self.waiting.push(Asked { key, hash });
         if self.waiting.len() == BATCH {
-            *total += self.settle();
+            *total += self.settle_short();
         }
     }
 
-    /// Tokens of the cells that wait.
+    /// Tokens of a cell that no key holds, if they are known at once.
     #[inline(never)]
-    pub fn settle(&mut self) -> usize {
+    fn add_long(&mut self, text: &[u8], cell: Range<usize>, opened: bool, closed: bool) -> usize {
+        if opened || closed || cell.len() > MEDIUM {
+            return self.long(&text[cell], opened, closed);
+        }
+        let bytes = &text[cell.clone()];
+        let hash = hash_of(bytes);
+        self.cache.prefetch_long(bytes, hash);
+        self.longer.push((cell, hash));
+        if self.longer.len() == LONGER { self.settle_long(text) } else { 0 }
+    }
+
+    /// Drops the cells that wait: those of a text whose count was broken off.
+    pub fn forget_waiting(&mut self) {
+        self.waiting.clear();
+        self.missed.clear();
+        self.longer.clear();
+    }
+
+    /// Tokens of the cells of `text` that wait.
+    pub fn settle(&mut self, text: &[u8]) -> usize {
+        self.settle_short() + self.settle_long(text)
+    }
+
+    #[inline(never)]
+    fn settle_long(&mut self, text: &[u8]) -> usize {
+        let mut longer = std::mem::take(&mut self.longer);
+        let total = longer.drain(..).map(|(cell, hash)| self.remembered(&text[cell], hash)).sum();
+        self.longer = longer;
+        total
+    }
+
+    #[inline(never)]
+    fn settle_short(&mut self) -> usize {
         let mut total = find_all(self.cache.short.get(), &self.waiting, &mut self.missed);
         self.waiting.clear();
         let mut missed = std::mem::take(&mut self.missed);
@@ -76,26 +116,25 @@ impl Known {
     }
 
     /// Tokens of a cell that no key holds.
-    #[inline(never)]
     fn long(&mut self, cell: &[u8], opened: bool, closed: bool) -> usize {
         let mut marked = std::mem::take(&mut self.scratch);
         marked.clear();
         marked.extend(opened.then_some(BOW));
         marked.extend_from_slice(cell);
         marked.extend(closed.then_some(EOW));
-        let count = if marked.len() > MEDIUM {
-            self.tiled(&marked)
-        } else {
-            let hash = hash_of(&marked);
-            let count = self.cache.long(&marked, hash);
-            count.unwrap_or_else(|| {
-                let count = self.tiled(&marked);
-                self.cache.keep_long(&marked, hash, count);
-                count
-            })
-        };
+        let count =
+            if marked.len() > MEDIUM { self.tiled(&marked) } else { self.remembered(&marked, hash_of(&marked)) };
         self.scratch = marked;
         count
+    }
+
+    /// Tokens of such a cell, from the table if they are there.
+    fn remembered(&mut self, cell: &[u8], hash: u64) -> usize {
+        self.cache.long(cell, hash).unwrap_or_else(|| {
+            let count = self.tiled(cell);
+            self.cache.keep_long(cell, hash, count);
+            count
+        })
     }
 
     /// Tokens of a cell that nothing is known of.

@@ -8,24 +8,23 @@ mod normalize;
 mod table;
 mod tile;
 mod wide;
+mod window;
 
 use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use super::{Claude, Family, Frame};
 use cells::{CONTRACTIONS, Reader};
+use chars::Bits;
 use known::Known;
 use tile::{BOW, EOW, Pieces};
 
 /// Tokens of `text`.
 pub fn count(claude: Claude, text: &str) -> usize {
     let vocabulary = vocabulary(claude.family);
-    let normal = normalize::normalize(text, vocabulary.folds_quotes);
     KNOWN.with(|known| match known[claude.family as usize].try_borrow_mut() {
-        Ok(mut known) => {
-            count_with(claude, known.get_or_insert_with(|| Known::new(vocabulary)), vocabulary, text, &normal)
-        }
-        Err(_) => count_with(claude, &mut Known::new(vocabulary), vocabulary, text, &normal),
+        Ok(mut known) => count_with(claude, known.get_or_insert_with(|| Known::new(vocabulary)), vocabulary, text),
+        Err(_) => count_with(claude, &mut Known::new(vocabulary), vocabulary, text),
     })
 }
 
@@ -41,22 +40,50 @@ fn vocabulary(family: Family) -> &'static Vocabulary {
     }
 }
 
-fn count_with(claude: Claude, known: &mut Known, vocabulary: &'static Vocabulary, raw: &str, normal: &str) -> usize {
-    let opened = claude.frame == Frame::Opened;
-    let mut body = normal;
-    let mut around = 0;
+fn count_with(claude: Claude, known: &mut Known, vocabulary: &'static Vocabulary, text: &str) -> usize {
     if claude.frame != Frame::Inside {
-        body = body.trim_end_matches('\n');
-        let ends = normal.len() - body.len();
-        if ends > 0 {
-            // The message's own two line ends follow, and their token is the message's.
-            around += vocabulary.blanks(b'\n', ends + 2) as usize - 1;
-        }
-        if opened && raw.starts_with(' ') && !body.starts_with("  ") {
-            body = body.strip_prefix(' ').unwrap_or(body);
+        return framed(claude.frame == Frame::Opened, known, vocabulary, text);
+    }
+    let (mut total, mut rest) = (0, text);
+    while !rest.is_empty() {
+        let (section, behind) = rest.split_at(section(rest));
+        let raw = Reader::new(section, vocabulary, known).read_raw();
+        total += raw.unwrap_or_else(|| {
+            Reader::new(&normalize::normalize(section, vocabulary.folds_quotes), vocabulary, known).tokens()
+        });
+        rest = behind;
+    }
+    total
+}
+
+/// Bytes of a text that are counted by themselves: up to a letter that begins a line, where nothing reaches across.
+///
+/// What has to be normalized is read twice; few sections do.
+fn section(text: &str) -> usize {
+    let mut at = SECTION;
+    while let Some(end) = text.as_bytes().get(at..).and_then(|rest| memchr::memchr(b'\n', rest)) {
+        at += end + 1;
+        if text[at..].chars().next().is_some_and(|c| Bits::of(c).begins_apart()) {
+            return at;
         }
     }
-    let mut reader = Reader { text: body, vocabulary, known, opened, total: 0 };
+    text.len()
+}
+
+/// Tokens of a message that is one text.
+fn framed(opened: bool, known: &mut Known, vocabulary: &'static Vocabulary, raw: &str) -> usize {
+    let normal = normalize::normalize(raw, vocabulary.folds_quotes);
+    let mut body = normal.trim_end_matches('\n');
+    let mut around = 0;
+    let ends = normal.len() - body.len();
+    if ends > 0 {
+        // The message's own two line ends follow, and their token is the message's.
+        around += vocabulary.blanks(b'\n', ends + 2) as usize - 1;
+    }
+    if opened && raw.starts_with(' ') && !body.starts_with("  ") {
+        body = body.strip_prefix(' ').unwrap_or(body);
+    }
+    let mut reader = Reader { opened, ..Reader::new(body, vocabulary, known) };
     if opened && !reader.begins() {
         around += 1;
     }
@@ -77,6 +104,9 @@ struct Vocabulary {
     /// Tokens of runs of spaces, tabs and line ends, by length.
     blanks: [[u8; RUN]; 3],
 }
+
+/// Bytes of a section at least.
+const SECTION: usize = 1 << 12;
 
 /// Lengths of blank runs that are looked up; longer ones are tiled.
 const RUN: usize = 257;

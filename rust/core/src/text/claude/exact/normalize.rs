@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization as _;
-use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
+use unicode_normalization::char::{self, canonical_combining_class, decompose_canonical};
 
 use super::chars::{Bits, decode};
 use crate::stop;
@@ -12,17 +12,73 @@ use crate::stop;
 ///
 /// `fold` turns the four curly quotation marks into straight ones.
 pub fn normalize(text: &str, fold: bool) -> Cow<'_, str> {
-    match needed(text, fold) {
-        Needed::Nothing => Cow::Borrowed(text),
-        Needed::Replacing => Cow::Owned(replaced(text, fold)),
-        Needed::Composing => Cow::Owned(replaced(&composed(text), fold)),
-    }
+    if is_normal(text, 0, fold) { Cow::Borrowed(text) } else { Cow::Owned(replaced(&composed(text), fold)) }
 }
 
-/// `text` in normalization form C of Unicode 15.1: what came later stands as it is, and between the two sides of it
-/// nothing is ordered or joined.
+/// Whether normalization leaves `text` as it is from `start` on, the beginning of a character.
+pub fn is_normal(text: &str, start: usize, fold: bool) -> bool {
+    let (bytes, mut at) = (text.as_bytes(), start);
+    while at < bytes.len() {
+        stop::along(at);
+        if bytes[at].is_ascii() {
+            if is_control(bytes[at]) {
+                return false;
+            }
+            at += 1;
+            continue;
+        }
+        let (code, width) = decode(bytes, at);
+        let bits = Bits::at(code);
+        if may_change(code, bits) && !stays(text, at, bits, fold) {
+            return false;
+        }
+        at += width;
+    }
+    true
+}
+
+/// Whether normalization may change a character: it is never so in most texts.
+#[inline]
+pub fn may_change(code: usize, bits: Bits) -> bool {
+    bits.is_touched() || code == 0xE32
+}
+
+/// Whether normalization leaves the character at `at` as it is.
+#[inline(never)]
+pub fn stays(text: &str, at: usize, bits: Bits, fold: bool) -> bool {
+    let (before, c) = (text[..at].chars().next_back().unwrap_or('\0'), char_at(text, at));
+    let replaced = bits.is_replaced() && (fold || !is_quote(c));
+    !(replaced || is_split_am(before, c) || (bits.is_composed() && changes(bits, before, c)))
+}
+
+fn is_control(byte: u8) -> bool {
+    (byte < b' ' && byte != b'\n' && byte != b'\t') || byte == 0x7F
+}
+
+/// `text` in normalization form C.
 fn composed(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+    let mut out = String::with_capacity(text.len() + text.len() / 16);
+    let joined = |c: char| Bits::of(c).is_composed();
+    let (mut copied, mut before) = (0, '\0');
+    for (at, c) in text.char_indices() {
+        stop::along(at);
+        if at >= copied && joined(c) && changes(Bits::of(c), before, c) {
+            // Between two characters that join nothing before them a text is composed by itself.
+            let start = text[copied..at].rfind(|c| !joined(c)).map_or(copied, |place| copied + place);
+            let stop = text[at..].char_indices().skip(1).find(|(_, c)| !joined(*c)).map_or(text.len(), |(n, _)| at + n);
+            out.push_str(&text[copied..start]);
+            compose(&text[start..stop], &mut out);
+            copied = stop;
+        }
+        before = c;
+    }
+    out.push_str(&text[copied..]);
+    out
+}
+
+/// Adds `text` in normalization form C of Unicode 15.1: what came later stands as it is, and between the two sides of it
+/// nothing is ordered or joined.
+fn compose(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some(at) = rest.find(came_later) {
         let width = rest[at..].chars().next().map_or(0, char::len_utf8);
@@ -31,7 +87,6 @@ fn composed(text: &str) -> String {
         rest = &rest[at + width..];
     }
     out.extend(rest.nfc().inspect(|_| stop::check()));
-    out
 }
 
 /// Whether `c` may be a mark, a base or a composition that Unicode 15.1 does not know. Emoji and other symbols beyond the
@@ -39,52 +94,6 @@ fn composed(text: &str) -> String {
 fn came_later(c: char) -> bool {
     let bits = Bits::of(c);
     !bits.is_composed() && (canonical_combining_class(c) != 0 || (c >= '\u{10000}' && !bits.is_letter()))
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Needed {
-    Nothing,
-    Replacing,
-    Composing,
-}
-
-/// How many plain characters of ASCII `bytes` begins with, in steps of 32: the compiler makes vectors of the inner loop.
-fn plain(bytes: &[u8]) -> usize {
-    let odd = |b: &u8| (u8::from(*b < b' ') & u8::from(*b != b'\n') & u8::from(*b != b'\t')) | u8::from(*b > b'~');
-    bytes.chunks_exact(32).take_while(|chunk| chunk.iter().fold(0, |any, b| any | odd(b)) == 0).count() * 32
-}
-
-fn needed(text: &str, fold: bool) -> Needed {
-    let bytes = text.as_bytes();
-    let (mut at, mut last, mut found) = (0, 0, Needed::Nothing);
-    while at < bytes.len() {
-        stop::along(at);
-        if bytes[at].is_ascii() {
-            at += plain(&bytes[at..]);
-            while let Some(byte) = bytes.get(at).filter(|byte| byte.is_ascii()) {
-                if (*byte < b' ' && *byte != b'\n' && *byte != b'\t') || *byte == 0x7F {
-                    found = Needed::Replacing;
-                }
-                at += 1;
-            }
-            last = at - 1;
-            continue;
-        }
-        let (code, width) = decode(bytes, at);
-        let bits = Bits::at(code);
-        if bits.is_composed() || bits.is_replaced() || code == 0xE32 {
-            let (before, c) = (if at > 0 { char_at(text, last) } else { '\0' }, char_at(text, at));
-            if bits.is_composed() && changes(bits, before, c) {
-                return Needed::Composing;
-            }
-            if (bits.is_replaced() && (fold || !is_quote(c))) || is_split_am(before, c) {
-                found = Needed::Replacing;
-            }
-        }
-        last = at;
-        at += width;
-    }
-    found
 }
 
 fn char_at(text: &str, at: usize) -> char {
@@ -99,7 +108,7 @@ fn changes(bits: Bits, before: char, c: char) -> bool {
     let (behind, class) = (canonical_combining_class(before), canonical_combining_class(c));
     if behind == 0 {
         // A mark may belong in front of one that is in the letter already: Y with acute, and a dot below.
-        return (bits.joins() && compose(before, c).is_some()) || (class != 0 && last_mark(before) > class);
+        return (bits.joins() && char::compose(before, c).is_some()) || (class != 0 && last_mark(before) > class);
     }
     // A mark behind marks: out of order, or it may join what stands before them.
     class != 0 && (behind > class || (behind < class && bits.joins()))

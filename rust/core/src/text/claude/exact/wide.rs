@@ -1,22 +1,19 @@
-//! Cells of ASCII, read sixty-four bytes at a time.
+//! Cells read sixty-four bytes at a time.
 //!
 //! A window begins where a cell does. Its bytes become masks of their classes; where cells begin and end, which spaces
 //! their neighbours' markers write, and what costs one token whatever it says is arithmetic on masks. What is left, words
-//! and punctuation, is looked up. The last cell of a window waits for the next one, as more of it may come.
+//! and punctuation, is looked up. The last cell of a window waits for the next one, as more of it may come. Beyond ASCII a
+//! window has letters of words, letters that stand alone, and symbols with nothing of their cell beside them; it ends
+//! before any other character.
 //!
 //! [`Reader`]'s other functions, which take a character at a time, are what this means.
 
 use super::cells::{Before, CONTRACTIONS, Reader};
+use super::chars::Class;
+use super::normalize::{may_change, stays};
+use super::window::{WIDE, Window, low};
 use crate::stop;
 use crate::text::simd::Ascii;
-
-const WIDE: usize = 64;
-
-/// The lowest `count` bits.
-#[inline]
-fn low(count: usize) -> u64 {
-    if count >= WIDE { !0 } else { (1 << count) - 1 }
-}
 
 /// The last bit of `mask`, which is not 0.
 #[inline]
@@ -41,40 +38,88 @@ fn each((mut first, mut last): (u64, u64), mut run: impl FnMut(usize, usize)) {
 }
 
 impl Reader<'_> {
-    /// Whether a window may be worth its while at `at`: eight bytes of ASCII, or all that there are.
-    #[inline]
-    pub fn is_wide(&self, at: usize) -> bool {
-        let rest = &self.text.as_bytes()[at..];
-        rest.first_chunk::<8>().map_or_else(|| rest.is_ascii(), |eight| u64::from_ne_bytes(*eight) & HIGH == 0)
-    }
-
-    /// Reads cells from `at` on, as far as they are of ASCII and end in sight: where they end.
+    /// Reads cells from `at` on, as far as they end in sight and windows may have them: where they end.
     pub fn windows(&mut self, mut at: usize, before: &mut Before) -> usize {
         loop {
             stop::check();
-            let rest = &self.text.as_bytes()[at..];
-            let padded;
-            let window = if let Some(window) = rest.first_chunk() {
-                window
-            } else {
-                padded = pad(rest);
-                &padded
-            };
-            let of = Ascii::of(window);
-            let other = !(of.letter | of.digit | of.mark | of.space | of.tab | of.newline);
-            let seen = other.trailing_zeros() as usize;
+            let window = Window::new(&self.text.as_bytes()[at..]);
+            let beyond = self.beyond(at, &window);
+            if self.is_odd {
+                return at;
+            }
+            let mut of = window.of;
+            of.letter |= window.filled(beyond.letter);
             let quotes = of.apostrophe & !(of.mark << 1) & of.letter >> 1;
-            let sure = if at + seen == self.text.len() { seen } else { whole(&of, quotes, seen) };
+            let sure = if at + beyond.seen == self.text.len() { beyond.seen } else { whole(&of, quotes, &beyond) };
             if sure == 0 || (before.guards && quotes & 1 != 0) {
                 return at;
             }
+            self.total += beyond.tokens as usize;
+            self.take_back(&window, beyond.alone & !low(sure));
             self.window(at, &of, quotes, sure, *before);
             let (closes, guards) = ((of.letter | of.mark) >> (sure - 1) & 1, of.mark >> (sure - 1) & 1);
             *before = Before { closes: closes != 0, guards: guards != 0 };
             at += sure;
-            if at == self.text.len() || !self.is_wide(at) {
+            if at == self.text.len() {
                 return at;
             }
+        }
+    }
+
+    /// What a window has beyond ASCII, and up to where it is read.
+    #[inline]
+    fn beyond(&mut self, at: usize, window: &Window) -> Beyond {
+        let mut beyond = Beyond { seen: window.whole, ..Beyond::default() };
+        self.is_odd = window.controls() != 0;
+        let mut leads = window.leads();
+        while leads != 0 {
+            let place = leads.trailing_zeros() as usize;
+            let (code, bits) = window.character(place);
+            if self.is_raw
+                && may_change(code, bits)
+                && !stays(self.text, at + place, bits, self.vocabulary.folds_quotes)
+            {
+                self.is_odd = true;
+                break;
+            }
+            if bits.is_plain_wordy() {
+                beyond.letter |= 1 << place;
+            } else if bits.is_plain_alone() || (bits.is_plain_symbol() && self.is_apart(at, place, window)) {
+                beyond.alone |= 1 << place;
+                beyond.tokens += self.vocabulary.pieces.alone(code);
+            } else {
+                (beyond.seen, beyond.word_ends) = (place, bits.class() != Class::Wordy);
+                break;
+            }
+            leads &= leads - 1;
+        }
+        beyond
+    }
+
+    /// Whether the symbol at `place` is a cell of its own without markers: neither a space nor more of the cell is beside
+    /// it, and what is behind it is known.
+    #[inline]
+    fn is_apart(&self, at: usize, place: usize, window: &Window) -> bool {
+        let (of, behind) = (&window.of, window.behind(place));
+        let plain = of.letter | of.digit | of.newline | of.tab;
+        let known = if behind >= window.whole {
+            false
+        } else if of.lead >> behind & 1 != 0 {
+            let (_, bits) = window.character(behind);
+            bits.is_plain_wordy() || bits.is_plain_alone()
+        } else {
+            plain >> behind & 1 != 0
+        };
+        known && !self.behind_space(at + place)
+    }
+
+    /// Takes back the tokens of letters that stand alone: they are read once more.
+    #[inline]
+    fn take_back(&mut self, window: &Window, mut alone: u64) {
+        while alone != 0 {
+            let (code, _) = window.character(alone.trailing_zeros() as usize);
+            self.total -= self.vocabulary.pieces.alone(code) as usize;
+            alone &= alone - 1;
         }
     }
 
@@ -143,13 +188,30 @@ impl Reader<'_> {
     }
 }
 
-const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+/// What a window has beyond ASCII.
+#[derive(Default)]
+struct Beyond {
+    /// First bytes of words' letters.
+    letter: u64,
+    /// First bytes of letters that stand alone.
+    alone: u64,
+    /// Tokens of those.
+    tokens: u32,
+    /// Bytes that were read.
+    seen: usize,
+    /// Whether no word goes on behind them.
+    word_ends: bool,
+}
 
-/// Up to where the cells of a window are whole, and what they cost is known, if `seen` bytes of it are ASCII.
+/// Up to where the cells of a window are whole, and what they cost is known.
 #[inline]
-fn whole(of: &Ascii, quotes: u64, seen: usize) -> usize {
+fn whole(of: &Ascii, quotes: u64, beyond: &Beyond) -> usize {
+    let seen = beyond.seen;
+    if beyond.word_ends && seen > 0 && of.letter >> (seen - 1) & 1 != 0 {
+        return seen;
+    }
     let starts = [of.letter, of.digit, of.mark, of.space, of.tab, of.newline].map(|mask| mask & !(mask << 1));
-    let starts = starts.into_iter().fold(0, |all, each| all | each) & low(seen);
+    let starts = starts.into_iter().fold(beyond.alone, |all, each| all | each) & low(seen);
     if starts == 0 {
         return 0;
     }
@@ -175,10 +237,68 @@ fn threes(digit: u64) -> u64 {
     starts
 }
 
-/// A window that ends behind the text.
-#[inline]
-fn pad(rest: &[u8]) -> [u8; WIDE] {
-    let mut window = [0; WIDE];
-    window[..rest.len()].copy_from_slice(rest);
-    window
+#[cfg(test)]
+mod tests {
+    use super::super::normalize::normalize;
+    use super::super::{NEW, OLD, Vocabulary, count};
+    use super::*;
+    use crate::text::claude::exact::known::Known;
+    use crate::text::claude::{Claude, Family, Frame};
+
+    const CHARACTERS: [char; 64] = [
+        'a', 'b', 's', 't', 'R', 'e', 'X', 'l', '\'', '\'', '"', '.', '-', '(', '1', '2', '7', ' ', ' ', ' ', ' ',
+        '\n', '\t', '\u{1}', 'é', 'É', 'ß', 'ж', 'Й', 'й', 'ա', 'ა', 'ש', '\u{5B0}', 'ب', '\u{64E}', 'क', '\u{93C}',
+        '\u{94D}', '\u{958}', 'ก', '\u{E32}', '\u{E4D}', '\u{E48}', 'が', 'ー', '。', '，', '日', '本', '한',
+        '\u{301}', '\u{323}', '\u{A0}', '“', '’', '«', '½', '²', '٣', 'Ⓐ', '\u{FE0F}', '😀', '\u{E000}',
+    ];
+
+    fn texts() -> impl Iterator<Item = String> {
+        let mut state = 1_u64;
+        let mut next = move |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            usize::try_from(state >> 33).unwrap_or(0) % below
+        };
+        (0..12_000).map(move |_| {
+            // A few characters at a time: words of one script, and what disturbs them.
+            let few: [char; 6] = std::array::from_fn(|_| CHARACTERS[next(CHARACTERS.len())]);
+            (0..next(200))
+                .map(|_| if next(9) == 0 { CHARACTERS[next(CHARACTERS.len())] } else { few[next(6)] })
+                .collect()
+        })
+    }
+
+    /// What a text costs by one cell after another.
+    fn by_cells(text: &str, vocabulary: &'static Vocabulary) -> usize {
+        let mut known = Known::new(vocabulary);
+        let mut reader = Reader::new(text, vocabulary, &mut known);
+        let (mut at, mut before) = (0, Before::default());
+        while at < text.len() {
+            at = reader.cell(at, &mut before);
+        }
+        reader.total + reader.known.settle(text.as_bytes())
+    }
+
+    #[test]
+    fn windows_say_what_cells_say_and_texts_what_their_normal_forms_say() {
+        for (family, vocabulary) in [(Family::Old, &OLD), (Family::New, &NEW)] {
+            let claude = Claude { family, frame: Frame::Inside, by_rates: false };
+            for text in texts() {
+                let normal = normalize(&text, vocabulary.folds_quotes);
+                assert_eq!(count(claude, &text), by_cells(&normal, vocabulary), "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn sections_of_a_text_add_up() {
+        let all: Vec<String> = texts().take(1_500).collect();
+        for (family, vocabulary) in [(Family::Old, &OLD), (Family::New, &NEW)] {
+            let claude = Claude { family, frame: Frame::Inside, by_rates: false };
+            for texts in all.chunks(150) {
+                let text = texts.join("\n");
+                let normal = normalize(&text, vocabulary.folds_quotes);
+                assert_eq!(count(claude, &text), by_cells(&normal, vocabulary));
+            }
+        }
+    }
 }

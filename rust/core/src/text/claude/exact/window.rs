@@ -1,0 +1,87 @@
+//! Sixty-four bytes of a text, and the characters beyond ASCII in them.
+
+use std::borrow::Cow;
+
+use super::chars::Bits;
+use crate::text::simd::Ascii;
+
+/// Bytes of a window.
+pub const WIDE: usize = 64;
+
+/// A window and the bytes that its last character may have behind it.
+const READ: usize = WIDE + 3;
+
+/// The lowest `count` bits.
+#[inline]
+pub fn low(count: usize) -> u64 {
+    if count >= WIDE { !0 } else { (1 << count) - 1 }
+}
+
+/// The next bytes of a text, from the beginning of a character on.
+pub struct Window<'a> {
+    /// Behind the text they are 0.
+    bytes: Cow<'a, [u8; READ]>,
+    pub of: Ascii,
+    /// How many of them are of the text, and of characters that end in the window.
+    pub whole: usize,
+}
+
+impl<'a> Window<'a> {
+    #[inline]
+    pub fn new(rest: &'a [u8]) -> Self {
+        let bytes = rest.first_chunk().map_or_else(|| Cow::Owned(pad(rest)), Cow::Borrowed);
+        let of = Ascii::of(bytes.first_chunk().unwrap_or(&[0; WIDE]));
+        let cut = (bytes[WIDE] & 0xC0 == 0x80).then(|| WIDE - 1 - of.lead.leading_zeros() as usize);
+        Self { whole: cut.unwrap_or(WIDE).min(rest.len()), of, bytes }
+    }
+
+    /// Characters of ASCII that are neither visible nor a blank.
+    #[inline]
+    pub fn controls(&self) -> u64 {
+        let of = &self.of;
+        let known = of.letter | of.digit | of.mark | of.space | of.tab | of.newline | of.lead | of.tail;
+        !known & low(self.whole)
+    }
+
+    /// First bytes of whole characters beyond ASCII.
+    #[inline]
+    pub fn leads(&self) -> u64 {
+        self.of.lead & low(self.whole)
+    }
+
+    /// The code point that begins at `place`, with its bits.
+    #[inline]
+    pub fn character(&self, place: usize) -> (usize, Bits) {
+        let at = |n: usize| usize::from(self.bytes[(place & (WIDE - 1)) + n]);
+        let tail = |n: usize| at(n) & 0x3F;
+        let first = at(0);
+        let (block, last) = match first {
+            0..0xE0 => (first & 0x1F, tail(1)),
+            0xE0..0xF0 => ((first & 0x0F) << 6 | tail(1), tail(2)),
+            _ => ((first & 0x07) << 12 | tail(1) << 6 | tail(2), tail(3)),
+        };
+        (block << 6 | last, Bits::in_block(block, last))
+    }
+
+    /// Where the character that begins at `place` ends.
+    #[inline]
+    pub fn behind(&self, place: usize) -> usize {
+        place + 1 + (!(self.of.tail >> 1 >> place)).trailing_zeros() as usize
+    }
+
+    /// All bytes of the characters with these first ones.
+    #[inline]
+    pub fn filled(&self, leads: u64) -> u64 {
+        let second = leads << 1 & self.of.tail;
+        let third = second << 1 & self.of.tail;
+        leads | second | third | third << 1 & self.of.tail
+    }
+}
+
+/// A window that ends behind the text.
+#[cold]
+fn pad(rest: &[u8]) -> [u8; READ] {
+    let mut window = [0; READ];
+    window[..rest.len()].copy_from_slice(rest);
+    window
+}
