@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,14 +75,14 @@ def write(name: str, text: str) -> None:
         path.write_text(text, encoding="utf-8")
         return
     path = path.resolve()
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor, not a path
+    beside = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    try:  # the name is ours before the file is there: wherever an interrupt falls, it goes
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        Path(beside).chmod(path.stat().st_mode if path.exists() else 0o600)
-        Path(beside).replace(path)
+        beside.chmod(path.stat().st_mode if path.exists() else 0o600)
+        beside.replace(path)
     except BaseException:
-        Path(beside).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     if done.ref is None:
         say(f"nothing to rescue: {done.reason} ({done.tokens_before:,} tokens)")
         return 1
-    source = options.head if options.file == "-" else Path(options.file).read_bytes()
+    source = options.head if options.file == "-" else Path(options.file)
     before, after = done.tokens_before, done.tokens_after
     session, text = fork(source, done.messages, tokens_before=before, tokens_after=after)
     output = Path(options.output or Path(options.file).parent) / f"{session}.jsonl"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from io import BytesIO
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._errors import MessageError
@@ -25,11 +27,15 @@ from . import (
     pi,
     swe_agent,
 )
-from ._records import Record, parse
+from ._records import Records
 from ._scan import Scanned, begins_with_messages, scan
+from ._source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
+    from typing import BinaryIO
+
+    from ._records import Record
 
 __all__ = ["FORMATS", "LOGS", "Scanned", "begins_with_messages", "read", "scan"]
 
@@ -40,7 +46,7 @@ class _Reader(Protocol):
     def recognizes(self, value: dict[str, Any], /) -> bool:
         """Whether no other format has such an object; looks at names and types, not through the whole."""
 
-    def read(self, records: Sequence[Record], /, *, whole: bool) -> Transcript:
+    def read(self, records: Iterable[Record], /, *, whole: bool) -> Transcript:
         """What is sent of them, repairs not yet made; no messages if the records are another format's."""
 
 
@@ -85,37 +91,55 @@ def read(
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"unknown format {format!r}, need one of {', '.join(FORMATS)}")
-    records, skipped = parse(source if isinstance(source, bytes) else _load(source))
-    if not records:
-        what = "no JSON in it" if skipped else "it is empty"
-        raise MessageError(what, hint=f"need a session file or a list of messages ({', '.join(FORMATS)})")
-    seen = len({record.line for record in records} | {skip.line for skip in skipped})
-    records, seen = _flat(records, seen)
-    reader = _READERS.get(format or _detect(records))
-    draft = reader.read(records, whole=whole) if reader else json_list.read(records, format)
+    if isinstance(source, bytes):
+        return _read(Records(Source(BytesIO(source))), format, whole=whole, repair=repair)
+    with _opened(source) as file:
+        try:
+            return _read(Records(Source(file)), format, whole=whole, repair=repair)
+        except OSError as error:
+            raise _unreadable(error, source) from error
+
+
+def _read(records: Records, format: str | None, *, whole: bool, repair: bool) -> Transcript:
+    """What `read` gives, of a file that is open."""
+    head: list[Record] = []
+    rest = iter(records)
+    name = format or _detect(rest, head)
+    entries = chain(head, rest)
+    if reader := _READERS.get(name):
+        draft = reader.read(entries, whole=whole)
+    else:
+        values = list(entries)
+        if not values:
+            raise _nothing(records)
+        draft = json_list.read(values, format)
     if not draft.messages:
-        raise MessageError("no messages in it", hint="the file holds only lines that are never sent")
-    skipped = sorted([*skipped, *draft.skipped], key=lambda skip: skip.offset)
+        raise _nothing(records, draft)
+    skipped = sorted([*records.skipped, *draft.skipped], key=lambda skip: skip.offset)
     if not repair:
-        return replace(draft, skipped=skipped, lines=seen)
-    return _closed(draft, skipped, seen)
+        return replace(draft, skipped=skipped, lines=records.lines)
+    return _closed(draft, skipped, records.lines)
 
 
-def _load(source: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file; what keeps them from us is told in one kind of error."""
-    name = os.fsdecode(os.fspath(source))
+def _opened(source: str | os.PathLike[str]) -> BinaryIO:
+    """The file, open."""
     try:
-        with open(name, "rb") as file:  # noqa: PTH123 - a str keeps a trailing slash and says so in the error
-            return file.read()
+        return open(os.fsdecode(source), "rb")  # noqa: PTH123 - a str keeps a trailing slash and says so in the error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        what, hint = "no such file", "check the path"
-        if name.lstrip().startswith(("{", "[")):
-            hint = "this looks like JSON: to read content pass bytes, text.encode()"
-        elif isinstance(error, IsADirectoryError):
-            what, hint = "a directory", "name one session file in it"
-        elif isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
-            what, hint = f"cannot be read ({error.strerror})", "check that it may be read"
-        raise MessageError(what, path=_shown(name), hint=hint) from error
+        raise _unreadable(error, source) from error
+
+
+def _unreadable(error: Exception, source: str | os.PathLike[str]) -> MessageError:
+    """What keeps a file's bytes from us, in one kind of error."""
+    name = os.fsdecode(source)
+    what, hint = "no such file", "check the path"
+    if name.lstrip().startswith(("{", "[")):
+        hint = "this looks like JSON: to read content pass bytes, text.encode()"
+    elif isinstance(error, IsADirectoryError):
+        what, hint = "a directory", "name one session file in it"
+    elif isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+        what, hint = f"cannot be read ({error.strerror})", "check that it may be read"
+    return MessageError(what, path=_shown(name), hint=hint)
 
 
 def _shown(name: str) -> str:
@@ -123,28 +147,34 @@ def _shown(name: str) -> str:
     return name if len(name) <= 200 else f"{name[:200]}..."
 
 
-def _flat(records: list[Record], seen: int) -> tuple[list[Record], int]:
-    """Lists become their entries, each with the place of its list; `seen` counts them instead of the list."""
-    if not any(isinstance(record.value, list) for record in records):
-        return records, seen
-    flat: list[Record] = []
-    for record in records:
-        values = record.value if isinstance(record.value, list) else [record.value]
-        flat += (Record(record.line, record.offset, value) for value in values)
-    if not flat:
-        raise MessageError("an empty list", hint="need at least one message")
-    return flat, seen + len(flat) - len(records)
+def _detect(records: Iterable[Record], head: list[Record]) -> str:
+    """The format of the first record that only one format has; empty if it is messages as they are.
 
-
-def _detect(records: Sequence[Record]) -> str:
-    """The format of the first record that only one format has; empty if it is messages as they are."""
+    The records up to it are put into `head`.
+    """
     for record in records:
+        head.append(record)
         value = record.value
         if isinstance(value, dict) and "role" not in value:  # a message as it is sent, which no agent's line is
             for name, reader in _READERS.items():
                 if reader.recognizes(value):
                     return name
     return ""
+
+
+def _nothing(records: Records, draft: Transcript | None = None) -> MessageError:
+    """Why there are no messages, with the first place that could not be read."""
+    skipped = sorted([*records.skipped, *(draft.skipped if draft else ())], key=lambda skip: skip.offset)
+    known = f"need a session file or a list of messages ({', '.join(FORMATS)})"
+    if draft:
+        what, hint = f"no messages in it, as {draft.format}", "the file holds only lines that are never sent"
+    elif records.found:
+        what, hint = "an empty list", "need at least one message"
+    else:
+        what, hint = "no JSON in it" if skipped else "it is empty", known
+    if skipped:
+        what += f"; line {skipped[0].line} (byte {skipped[0].offset}): {skipped[0].reason}"
+    return MessageError(what, hint=hint)
 
 
 def _closed(draft: Transcript, skipped: list[Skipped], seen: int) -> Transcript:

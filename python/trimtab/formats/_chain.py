@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .._messages import Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from ._records import Record
 
@@ -101,7 +101,7 @@ class Tree:
         return self.sent[i - 1] if i else None
 
 
-def grow(records: Sequence[Record]) -> tuple[Tree, list[Skipped]]:
+def grow(records: Iterable[Record]) -> tuple[Tree, list[Skipped]]:
     """Reads the lines into a tree; names those that should have been messages and are none."""
     nodes: dict[str, Line] = {}
     first: dict[str, int] = {}

@@ -134,18 +134,24 @@ class Chat:
 
 
 def single(
-    records: Sequence[Record], recognizes: Callable[[dict[str, Any]], bool]
+    records: Iterable[Record], recognizes: Callable[[dict[str, Any]], bool]
 ) -> tuple[list[Record], list[Skipped]]:
     """The record that holds the whole session, if there is one; the others are named.
 
     Raises:
         MessageError: there are several.
     """
-    found = [record for record in records if isinstance(record.value, dict) and recognizes(record.value)]
+    found: list[Record] = []
+    others: list[Skipped] = []
+    for record in records:
+        if isinstance(record.value, dict) and recognizes(record.value):
+            found.append(record)
+        else:
+            others.append(Skipped(record.line, record.offset, "not part of the session"))
     if len(found) > 1:
-        raise MessageError(f"{len(found)} sessions in one file", hint="read one session at a time")
-    others = [record for record in records if record not in found]
-    return found, [Skipped(record.line, record.offset, "not part of the session") for record in others]
+        places = ", ".join(f"line {record.line} (byte {record.offset})" for record in found[:5])
+        raise MessageError(f"{len(found)} sessions in one file, from {places}", hint="read one session at a time")
+    return found, others
 
 
 def call(ref: str, name: str, arguments: Any) -> dict[str, Any]:

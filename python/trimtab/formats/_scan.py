@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._counter import message_error
 from .._errors import MessageError
 from .._messages import Skipped
-from ._records import BOM, parse
+from ._records import Records
+from ._source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,9 +77,7 @@ def begins_with_messages(head: bytes) -> list[dict[str, Any]]:
     Args:
         head: the first bytes of the text; it may be cut anywhere.
     """
-    text = head.removeprefix(BOM).lstrip()
-    records, _ = parse(text.removeprefix(b"["))
-    values = [record.value for record in records]
+    values = [record.value for record in Records(Source(BytesIO(head)))]
     is_message = values and all(isinstance(value, dict) and isinstance(value.get("role"), str) for value in values)
     return values if is_message else []
 

@@ -20,7 +20,7 @@ from ._account import Account
 from ._chat import Chat, call, dict_of, list_of, single, summary, text_of, text_part, told
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from .._messages import Transcript
     from ._records import Record
@@ -33,7 +33,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return text_of(value.get("schema_version")).startswith("ATIF") and isinstance(value.get("steps"), list)
 
 
-def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+def read(records: Iterable[Record], *, whole: bool) -> Transcript:
     """The steps as messages; `whole` keeps those that a compaction replaced.
 
     Raises:

@@ -15,7 +15,7 @@ from ._account import Account
 from ._chain import ROLES, Line, Tree, grow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ._records import Record
 
@@ -25,7 +25,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return "parentUuid" in value or (value.get("type") in ROLES and isinstance(value.get("message"), dict))
 
 
-def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+def read(records: Iterable[Record], *, whole: bool) -> Transcript:
     """The messages of the main chain; what a provider would refuse in them is left to `close`."""
     tree, skipped = grow(records)
     prompt = _Prompt()

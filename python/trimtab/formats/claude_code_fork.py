@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import uuid
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._envelope import unwrap
 from .._errors import MessageError
 from ._chain import ROLES
-from ._records import parse
+from ._records import Records
+from ._source import Source
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from .._messages import Message
@@ -22,7 +26,7 @@ _SHARED = ("isSidechain", "userType", "entrypoint", "cwd", "version", "gitBranch
 
 
 def fork(
-    source: bytes,
+    source: str | os.PathLike[str] | bytes,
     messages: Sequence[Message],
     *,
     tokens_before: int,
@@ -32,7 +36,7 @@ def fork(
     """A session file that begins with a compaction and goes on with these messages.
 
     Args:
-        source: the original session file.
+        source: the original session file's path, or its bytes.
         messages: the compacted list, in the Messages shape.
         tokens_before: tokens of the list that was compacted.
         tokens_after: tokens of ``messages``.
@@ -44,16 +48,11 @@ def fork(
     Raises:
         MessageError: the source is no Claude Code session, or the messages are not of the Messages shape.
     """
-    lines = [record.value for record in parse(source)[0] if isinstance(record.value, dict)]
-    spoken = [line for line in lines if line.get("type") in ROLES and not line.get("isSidechain")]
-    if not spoken:
-        raise MessageError("no line of a Claude Code session in it", hint="only such a session can be forked")
+    last, model = _last(source)
     if not messages or messages[0].get("role") != "user":
         raise MessageError("a session begins with a user message", path="messages[0]", index=0)
     session, when = str(uuid.uuid4()), now or datetime.now(UTC)
-    shared = {name: spoken[-1][name] for name in _SHARED if name in spoken[-1]} | {"sessionId": session}
-    models = [line["message"].get("model") for line in spoken if isinstance(line.get("message"), dict)]
-    model = next((name for name in reversed(models) if isinstance(name, str) and name != "<synthetic>"), "unknown")
+    shared = {name: last[name] for name in _SHARED if name in last} | {"sessionId": session}
     metadata = {"trigger": "manual", "preTokens": tokens_before, "postTokens": tokens_after}
     boundary = {"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "isMeta": False}
     entries: list[dict[str, Any]] = [{**boundary, "level": "info", "compactMetadata": metadata}]
@@ -68,6 +67,22 @@ def fork(
         entry |= {"parentUuid": parent, **shared, "uuid": name, "timestamp": stamp, "isSidechain": False}
         parent = name
     return session, "".join(f"{json.dumps(entry)}\n" for entry in entries)
+
+
+def _last(source: str | os.PathLike[str] | bytes) -> tuple[dict[str, Any], str]:
+    """The last line of the session that says something, and the model that spoke last."""
+    last, model = None, "unknown"
+    with BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
+        for record in Records(Source(file)):
+            line = record.held
+            if isinstance(line, dict) and line.get("type") in ROLES and not line.get("isSidechain"):
+                last = line
+                message = line.get("message")
+                named = message.get("model") if isinstance(message, dict) else None
+                model = named if isinstance(named, str) and named != "<synthetic>" else model
+    if last is None:
+        raise MessageError("no line of a Claude Code session in it", hint="only such a session can be forked")
+    return last, model
 
 
 def _entry(message: Message, model: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from .._messages import Charged, Skipped, Transcript
 from ._account import Account
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from ._records import Record
 
@@ -28,7 +28,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return value.get("type") in _LINES and isinstance(value.get("payload"), dict)
 
 
-def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+def read(records: Iterable[Record], *, whole: bool) -> Transcript:
     """The items of the prompt; `whole` keeps those that a compaction replaced."""
     rollout = _Rollout(whole)
     skipped: list[Skipped] = []

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ._chat import Chat, call, dict_of, picture, summary, text_of, text_part, told
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from .._messages import Transcript
     from ._account import Account
@@ -31,7 +31,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return bool(dot) and area in _AREAS and isinstance(value.get("data"), dict)
 
 
-def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+def read(records: Iterable[Record], *, whole: bool) -> Transcript:
     """The events that make the prompt; `whole` keeps what a compaction replaced."""
     session = _Session(Chat(whole))
     for record in records:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ._chat import Chat, call, dict_of, list_of, picture, sum_of, text_of, text_part, told
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from .._messages import Transcript
     from ._account import Account
@@ -31,7 +31,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return is_head or (value.get("type") == "gemini" and "content" in value)
 
 
-def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+def read(records: Iterable[Record], *, whole: bool) -> Transcript:
     """The messages as they stand at the end; `whole` keeps those that a compression replaced."""
     chat = Chat(whole)
     log = _Log(whole, chat.account)

@@ -40,7 +40,9 @@ def read(records: Sequence[Record], provider: str | None) -> Transcript:
     if not requests:
         return _transcript(values, "messages", {}, provider)
     if len(values) > 1:
-        raise MessageError(f"{len(requests)} requests in one file", hint="read one request at a time")
+        places = ", ".join(f"line {record.line} (byte {record.offset})" for record in records[:5])
+        what = f"{len(requests)} requests in one file, from {places}"
+        raise MessageError(what, hint="read one request at a time")
     request = requests[0]
     key = _key(request)
     messages = request[key]

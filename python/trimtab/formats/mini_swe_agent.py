@@ -15,7 +15,7 @@ from ._account import Account
 from ._chat import dict_of, parts_of, single, sum_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ._records import Record
 
@@ -29,7 +29,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return isinstance(value.get("messages"), list) and (is_named or (isinstance(info, dict) and "mini_version" in info))
 
 
-def read(records: Sequence[Record], *, whole: bool) -> Transcript:  # noqa: ARG001 - there are no compactions
+def read(records: Iterable[Record], *, whole: bool) -> Transcript:  # noqa: ARG001 - there are no compactions
     """The messages as they were sent; `whole` makes no difference.
 
     Raises:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ._chat import Chat, call, dict_of, list_of, single, sum_of, text_of, text_part, told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from .._messages import Transcript
     from ._account import Account
@@ -40,7 +40,7 @@ def _is_message(value: dict[str, Any]) -> bool:
     return isinstance(value.get("info"), dict) and isinstance(value.get("parts"), list)
 
 
-def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+def read(records: Iterable[Record], *, whole: bool) -> Transcript:
     """The messages that make the prompt; `whole` keeps what compactions replaced and pruning cleared.
 
     Raises:
@@ -48,6 +48,7 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
     """
     chat = Chat(whole)
     messages: list[dict[str, Any]] = []
+    records = list(records)
     if any(isinstance(record.value, dict) and _is_message(record.value) for record in records):
         found, revert = [(record, record.value) for record in records], {}
     else:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ._chat import Chat, call, dict_of, list_of, summary, text_of, text_part, told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from .._messages import Transcript
     from ._records import Record
@@ -42,7 +42,7 @@ def _inner(value: dict[str, Any]) -> list[dict[str, Any]]:
     return list_of(value.get("trajectory")) or list_of(value.get("history"))
 
 
-def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+def read(records: Iterable[Record], *, whole: bool) -> Transcript:
     """The events as messages; `whole` keeps those that a condensation removed."""
     session = _Session(Chat(whole))
     events = list(_events(records, session.chat))
@@ -65,7 +65,7 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
     return session.chat.transcript("openhands", tools=session.tools)
 
 
-def _events(records: Sequence[Record], chat: Chat) -> Iterator[dict[str, Any]]:
+def _events(records: Iterable[Record], chat: Chat) -> Iterator[dict[str, Any]]:
     """All events; names what is none."""
     for record in records:
         value = record.value

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ._chat import Chat, call, dict_of, picture, sum_of, summary, text_of, text_part, told
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from .._messages import Transcript
     from ._account import Account
@@ -31,7 +31,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return value.get("type") == "message" and isinstance(dict_of(value.get("message")).get("role"), str)
 
 
-def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+def read(records: Iterable[Record], *, whole: bool) -> Transcript:
     """The messages on the way to the last entry; `whole` keeps those that a compaction replaced."""
     session = _Session(Chat(whole))
     path = _path(records, session.chat)
@@ -63,7 +63,7 @@ def _is_first(entry: dict[str, Any], compaction: dict[str, Any]) -> bool:
     return bool(entry["id"] == compaction.get("firstKeptEntryId"))
 
 
-def _path(records: Sequence[Record], chat: Chat) -> list[dict[str, Any]]:
+def _path(records: Iterable[Record], chat: Chat) -> list[dict[str, Any]]:
     """The entries from the root to the last one; entries of version 1 have no ids and follow each other."""
     entries: dict[str, dict[str, Any]] = {}
     last = None

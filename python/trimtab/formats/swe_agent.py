@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ._chat import Chat, call, dict_of, list_of, parts_of, single, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from .._messages import Transcript
     from ._account import Account
@@ -26,10 +26,11 @@ _NO_MODELS = ("human", "human_thought", "replay", "instant_empty_submit")  # who
 
 def recognizes(value: dict[str, Any]) -> bool:
     """Whether this is a trajectory of SWE-agent."""
-    return isinstance(value.get("history"), list) and isinstance(value.get("trajectory"), list)
+    is_cut = "history" not in value and isinstance(value.get("environment"), str)  # before it came to the history
+    return isinstance(value.get("trajectory"), list) and (is_cut or isinstance(value.get("history"), list))
 
 
-def read(records: Sequence[Record], *, whole: bool) -> Transcript:
+def read(records: Iterable[Record], *, whole: bool) -> Transcript:
     """The messages of the history; `whole` makes no difference.
 
     Raises:
@@ -40,7 +41,7 @@ def read(records: Sequence[Record], *, whole: bool) -> Transcript:
     for record in found:
         chat.model = _model(record.value.get("replay_config"))
         agent = None
-        for i, entry in enumerate(record.value["history"]):
+        for i, entry in enumerate(record.value.get("history", ())):
             if not isinstance(entry, dict) or not _add(chat, entry, agent):
                 chat.skip(record, f"history[{i}]: no message")
                 continue
