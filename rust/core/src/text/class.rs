@@ -48,13 +48,13 @@ static CLASSES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes"));
 const BLOCK: usize = 256;
 const BLOCKS: usize = 0x11_0000 / BLOCK;
 
-/// The classes of the ASCII characters.
-static ASCII: [u8; 128] = {
-    let mut classes = [OTHER; 128];
-    let mut byte = 0;
-    while byte < 128 {
-        classes[byte] = CLASSES[BLOCKS + CLASSES[0] as usize * BLOCK + byte];
-        byte += 1;
+/// The classes of the characters of at most two bytes.
+static TWO: [u8; 0x800] = {
+    let mut classes = [OTHER; 0x800];
+    let mut point = 0;
+    while point < 0x800 {
+        classes[point] = class_of(point);
+        point += 1;
     }
     classes
 };
@@ -62,8 +62,12 @@ static ASCII: [u8; 128] = {
 /// The class of a code point.
 #[inline]
 pub fn of(point: u32) -> u8 {
-    let (block, at) = (point as usize / BLOCK, point as usize % BLOCK);
-    CLASSES[BLOCKS + usize::from(CLASSES[block]) * BLOCK + at]
+    class_of(point as usize)
+}
+
+#[inline]
+const fn class_of(point: usize) -> u8 {
+    CLASSES[BLOCKS + CLASSES[point / BLOCK] as usize * BLOCK + point % BLOCK]
 }
 
 /// A character of a text: what it is, its class and its bytes.
@@ -82,7 +86,7 @@ pub struct Char {
 pub fn char_at(text: &[u8], at: usize) -> Option<Char> {
     let &byte = text.get(at)?;
     if byte < 0x80 {
-        return Some(Char { point: u32::from(byte), class: ASCII[usize::from(byte)], length: 1 });
+        return Some(Char { point: u32::from(byte), class: TWO[usize::from(byte)], length: 1 });
     }
     Some(decode(text, at, byte))
 }
@@ -98,6 +102,30 @@ pub fn decode(text: &[u8], at: usize, first: u8) -> Char {
     };
     let point = point.min(0x10_FFFF);
     Char { point, class: of(point), length: length.min(text.len() - at) }
+}
+
+/// Writes into `classes` the class of each character of `window` that begins at a bit of `leads`, for all its bytes.
+///
+/// Such a character is beyond ASCII and begins before the last three bytes. Bytes that are no part of one may be
+/// overwritten.
+#[inline]
+pub fn fill(window: &[u8; 64], mut leads: u64, classes: &mut [u8; 64]) {
+    while leads != 0 {
+        let at = leads.trailing_zeros() as usize;
+        leads &= leads - 1;
+        let (Some(&[first, second, third, fourth]), Some(place)) =
+            (window[at..].first_chunk(), classes[at..].first_chunk_mut::<4>())
+        else {
+            return;
+        };
+        let [second, third, fourth] = [second, third, fourth].map(|byte| usize::from(byte & 0x3F));
+        let class = match first {
+            0..0xE0 => TWO[usize::from(first & 0x1F) << 6 | second],
+            0xE0..0xF0 => class_of(usize::from(first & 0x0F) << 12 | second << 6 | third),
+            _ => class_of((usize::from(first & 0x07) << 18 | second << 12 | third << 6 | fourth).min(0x10_FFFF)),
+        };
+        *place = [class; 4];
+    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ pub(crate) mod pool;
 pub mod prompt;
 pub(crate) mod simd;
 mod split;
+mod starts;
 mod tables;
 mod tally;
 pub mod vocabulary;

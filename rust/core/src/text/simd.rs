@@ -1,9 +1,7 @@
-//! Splitting ASCII text many bytes at once, where the processor has AVX2. The only file of the core with `unsafe` code.
+//! What many bytes at once are, where the processor has AVX2. The only file of the core with `unsafe` code.
 //!
-//! Sixty-four bytes become masks of their classes, a bit a byte, and the starts of pieces are found by arithmetic on
-//! masks. A start depends on the class of a byte, of the two before it and of the one behind it, but for numbers, which
-//! need the last start, and some rare neighbours, which are left to the scalar scanner. What lies before the last known
-//! start cannot matter: a pattern is matched from there. So `at`, that start, is all the state there is.
+//! Sixty-four bytes become masks of their classes, from which [`starts`] says where pieces begin. `at`, the last known
+//! start, is all the state there is: what lies before it cannot matter, as a pattern is matched from there.
 //!
 //! The scalar scanner is what this one means: `split::tests` compares them, and `fuzz/` does.
 #![allow(unsafe_code)]
@@ -13,15 +11,10 @@
 use super::cache::{Asked, find_all_with};
 use super::cache::{Batch, Pieces, SHORTS, look_up_with};
 use super::lines::Line;
-use super::merge;
-use super::split::{Scheme, contraction};
+use super::split::Scheme;
+use super::starts::{self, CONTEXT, Masks, WHOLE, WIDE};
 use super::tables::{Key, Tables, WITHOUT_COUNT, count_of};
-
-/// Bytes that are looked at together.
-const WIDE: usize = 64;
-
-/// Bytes of them that are there for the sake of those behind.
-const CONTEXT: usize = 8;
+use super::{class, merge};
 
 /// Pieces that must fit into what is left of a buffer for the wide scanner to go on.
 pub const ROOM: usize = WIDE;
@@ -214,8 +207,8 @@ mod avx2 {
     #[cfg(feature = "claude-vocab")]
     use super::{Asked, find_all_with};
     use super::{
-        Batch, CONTEXT, Key, Line, Passed, Pieces, ROOM, SHORTS, Scheme, Tables, WIDE, WITHOUT_COUNT, contraction,
-        count_of, look_up_with, merge,
+        Batch, CONTEXT, Key, Line, Masks, Passed, Pieces, ROOM, SHORTS, Scheme, Tables, WHOLE, WIDE, WITHOUT_COUNT,
+        class, count_of, look_up_with, merge, starts,
     };
     use crate::stop;
 
@@ -255,22 +248,6 @@ mod avx2 {
         merge::together(tables, pieces, found);
     }
 
-    /// The classes of the bytes of a window, a bit a byte.
-    struct Masks {
-        letter: u64,
-        upper: u64,
-        number: u64,
-        /// The space itself.
-        space: u64,
-        /// White space that ends no line.
-        blank: u64,
-        newline: u64,
-        apostrophe: u64,
-        slash: u64,
-        /// Bytes beyond ASCII.
-        beyond: u64,
-    }
-
     #[target_feature(enable = "avx2")]
     #[inline]
     fn halves(window: &[u8; WIDE]) -> [__m256i; 2] {
@@ -279,54 +256,99 @@ mod avx2 {
         unsafe { [_mm256_loadu_si256(place), _mm256_loadu_si256(place.add(1))] }
     }
 
+    /// The starts of pieces in a window, and the byte up to which they are known: [`starts::starts`].
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[inline]
+    fn starts<const CASED: bool, const DIGITS: usize>(window: &[u8; WIDE], known: usize) -> (u64, usize) {
+        let halves = halves(window);
+        let beyond = bits(halves, |half| half);
+        let ascii = ascii_masks(halves);
+        if beyond == 0 {
+            return starts::starts::<CASED, DIGITS>(ascii, window, known);
+        }
+        starts::starts::<CASED, DIGITS>(all_masks::<CASED>(ascii, window, beyond), window, known)
+    }
+
+    /// A bit a byte: the highest one of what `of` makes of it.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn masks(window: &[u8; WIDE]) -> Masks {
-        let halves = halves(window);
-        let bits = |of: &dyn Fn(__m256i) -> __m256i| {
-            let [low, high] = halves.map(|half| u64::from(_mm256_movemask_epi8(of(half)).cast_unsigned()));
-            low | high << 32
-        };
+    fn bits(halves: [__m256i; 2], of: impl Fn(__m256i) -> __m256i) -> u64 {
+        let [low, high] = halves.map(|half| u64::from(_mm256_movemask_epi8(of(half)).cast_unsigned()));
+        low | high << 32
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn ascii_masks(halves: [__m256i; 2]) -> Masks {
         let is = |byte: u8| {
             let byte = _mm256_set1_epi8(byte.cast_signed());
-            bits(&|half| _mm256_cmpeq_epi8(half, byte))
+            bits(halves, |half| _mm256_cmpeq_epi8(half, byte))
         };
         let small = _mm256_set1_epi8(0x20);
         let space = is(b' ');
         let newline = is(b'\n') | is(b'\r');
         Masks {
-            letter: bits(&|half| within(_mm256_or_si256(half, small), b'a', b'z')),
-            upper: bits(&|half| within(half, b'A', b'Z')),
-            number: bits(&|half| within(half, b'0', b'9')),
+            letter: bits(halves, |half| within(_mm256_or_si256(half, small), b'a', b'z')),
+            upper: bits(halves, |half| within(half, b'A', b'Z')),
+            number: bits(halves, |half| within(half, b'0', b'9')),
             space,
-            blank: (space | bits(&|half| within(half, 9, 13))) & !newline,
+            blank: (space | bits(halves, |half| within(half, 9, 13))) & !newline,
             newline,
             apostrophe: is(b'\''),
             slash: is(b'/'),
-            beyond: bits(&|half| half),
+            ..Masks::default()
         }
+    }
+
+    /// The masks of a window that has bytes beyond ASCII: all bytes of a character are of its class.
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[inline]
+    fn all_masks<const CASED: bool>(mut of: Masks, window: &[u8; WIDE], beyond: u64) -> Masks {
+        let text = halves(window);
+        let from = |byte: u8| bits(text, |half| within(half, byte, 0xFF));
+        let inside = bits(text, |half| within(half, 0x80, 0xBF));
+        let leads = beyond & !inside;
+        // Han, U+4E00 to U+9FFF, and Hangul, U+AC00 to U+D77F, are letters without case.
+        let is = |byte: u8| bits(text, |half| _mm256_cmpeq_epi8(half, _mm256_set1_epi8(byte.cast_signed())));
+        let han = bits(text, |half| within(half, 0xE5, 0xE9)) | is(0xE4) & from(0xB8) >> 1;
+        let hangul =
+            bits(text, |half| within(half, 0xEB, 0xEC)) | is(0xEA) & from(0xB0) >> 1 | is(0xED) & !from(0x9E) >> 1;
+        let whole = leads & !(!0 << WHOLE);
+        let known = (han | hangul) & whole;
+        let mut classes = [class::OTHER; WIDE];
+        class::fill(window, whole & !known, &mut classes);
+        let classes = halves(&classes);
+        let cut = leads & !whole;
+        let seen = (cut & cut.wrapping_neg()).wrapping_sub(1);
+        let others = beyond & seen & !(known | known << 1 | known << 2);
+        let last = if CASED { class::MARK } else { class::CASELESS };
+        let are = |first: u8, last: u8| bits(classes, |half| within(half, first, last)) & others;
+        of.caseless = beyond & seen & !others | are(class::CASELESS, last);
+        of.upper |= are(class::UPPER, class::UPPER);
+        of.letter |= of.caseless | are(class::LOWER, class::UPPER);
+        of.mark = are(class::MARK, class::MARK);
+        of.blank |= are(class::SPACE, class::SPACE);
+        of.unknown = are(class::NUMBER, class::NUMBER) | cut;
+        of.inside = inside;
+        of
     }
 
     #[cfg(feature = "claude-vocab")]
     #[target_feature(enable = "avx2")]
     pub fn ascii(window: &[u8; WIDE]) -> super::Ascii {
         let halves = halves(window);
-        let bits = |of: &dyn Fn(__m256i) -> __m256i| {
-            let [low, high] = halves.map(|half| u64::from(_mm256_movemask_epi8(of(half)).cast_unsigned()));
-            low | high << 32
-        };
         let is = |byte: u8| {
             let byte = _mm256_set1_epi8(byte.cast_signed());
-            bits(&|half| _mm256_cmpeq_epi8(half, byte))
+            bits(halves, |half| _mm256_cmpeq_epi8(half, byte))
         };
         let small = _mm256_set1_epi8(0x20);
-        let letter = bits(&|half| within(_mm256_or_si256(half, small), b'a', b'z'));
-        let digit = bits(&|half| within(half, b'0', b'9'));
-        let [beyond, tail] = [bits(&|half| half), bits(&|half| within(half, 0x80, 0xBF))];
+        let letter = bits(halves, |half| within(_mm256_or_si256(half, small), b'a', b'z'));
+        let digit = bits(halves, |half| within(half, b'0', b'9'));
+        let [beyond, tail] = [bits(halves, |half| half), bits(halves, |half| within(half, 0x80, 0xBF))];
         super::Ascii {
             letter,
             digit,
-            mark: bits(&|half| within(half, b'!', b'~')) & !letter & !digit,
+            mark: bits(halves, |half| within(half, b'!', b'~')) & !letter & !digit,
             space: is(b' '),
             tab: is(b'\t'),
             newline: is(b'\n'),
@@ -342,99 +364,6 @@ mod avx2 {
     fn within(half: __m256i, first: u8, last: u8) -> __m256i {
         let from = _mm256_sub_epi8(half, _mm256_set1_epi8(first.cast_signed()));
         _mm256_cmpeq_epi8(_mm256_min_epu8(from, _mm256_set1_epi8((last - first).cast_signed())), from)
-    }
-
-    /// Starts of pieces in a window, and up to which byte they are known.
-    ///
-    /// `known`: where in the window the last known start is; 0 if it is before the window.
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    #[inline]
-    fn starts<const CASED: bool, const DIGITS: usize>(window: &[u8; WIDE], known: usize) -> (u64, usize) {
-        let mut of = masks(window);
-        // Before the last known start nothing is but a line's end.
-        let past = (1 << known) - 1;
-        for mask in [
-            &mut of.letter,
-            &mut of.upper,
-            &mut of.number,
-            &mut of.space,
-            &mut of.blank,
-            &mut of.apostrophe,
-            &mut of.slash,
-            &mut of.beyond,
-        ] {
-            *mask &= !past;
-        }
-        of.newline |= past;
-        let white = of.blank | of.newline;
-        let sign = !(of.letter | of.number | white | of.beyond);
-        // Where the class is that of the byte before.
-        let (letter1, number1, sign1, space1) = (of.letter << 1, of.number << 1, sign << 1, of.space << 1);
-
-        let first_sign = sign & !sign1 & !space1;
-        // One sign that no space has taken goes with the letters behind it, as does any blank.
-        let taken = (of.blank | first_sign) << 1;
-        let mut starts = of.letter & !letter1 & !taken;
-        if CASED {
-            starts |= of.upper & (of.letter & !of.upper) << 1;
-        }
-        starts |= first_sign;
-        // White space: its first byte unless a sign takes its line's end, what follows the line's end, and the last blank.
-        let indent = of.blank & of.newline << 1;
-        starts |= white & !(white << 1) & !(of.newline & sign1) | indent | of.blank & !(white >> 1);
-        starts |= if DIGITS == 1 { of.number } else { threes(of.number, number1, known) };
-
-        let mut sure = (of.beyond & !0 << (CONTEXT - 5)).trailing_zeros().saturating_sub(1).min(WIDE as u32 - 1);
-        // Blanks between two line ends start nothing: left to the scalar scanner, with those that go on out of sight.
-        let (behind, cut) = of.blank.overflowing_add(indent);
-        if cut || behind & (of.newline | of.beyond) & !of.blank != 0 {
-            sure = sure.min((indent & !0 << CONTEXT).trailing_zeros());
-        }
-        if CASED {
-            // A slash may go on with signs from the line before.
-            sure = sure.min((of.slash & of.newline << 1 & !(1 << known)).trailing_zeros());
-        }
-        let mut short = of.apostrophe & of.letter >> 1 & if CASED { letter1 } else { first_sign };
-        if CASED {
-            // Whether a contraction behind a contraction is one depends on those before.
-            let chained = short & (short << 2 | short << 3);
-            sure = sure.min(chained.trailing_zeros().saturating_sub(3));
-        }
-        while short != 0 {
-            let place = short.trailing_zeros();
-            short &= short - 1;
-            if place as usize > WIDE - 4 {
-                sure = sure.min(place);
-                break;
-            }
-            let length = contraction(window, place as usize, true) as u32;
-            if length > 0 {
-                if CASED {
-                    starts &= !(((1 << length) - 1) << place);
-                }
-                starts |= of.letter & 1 << (place + length);
-            }
-        }
-        (starts, sure as usize)
-    }
-
-    /// Each third number of a run, from its first one or from the last known start.
-    #[target_feature(enable = "bmi1,bmi2")]
-    #[inline]
-    fn threes(number: u64, number1: u64, known: usize) -> u64 {
-        let mut starts = number & !number1;
-        // A run that goes on from the context: its last start is the last known one.
-        if number >> (CONTEXT - 1) & 3 == 3 {
-            starts = starts & !0 << CONTEXT | 1 << (known + 3) & number;
-        }
-        let (number2, number3) = (number << 2, number << 3);
-        let inside = number & number1 & number2 & number3;
-        let mut next = starts << 3 & inside;
-        while next != 0 {
-            starts |= next;
-            next = next << 3 & inside;
-        }
-        starts
     }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
@@ -458,16 +387,9 @@ mod avx2 {
             let (starts, sure) = starts::<CASED, DIGITS>(window, (at + CONTEXT).saturating_sub(from));
             let known = sure.min(limit - from + CONTEXT);
             if known <= CONTEXT {
-                loop {
-                    at = scheme.end(text, at);
-                    ends[found] = at;
-                    found += 1;
-                    // Text beyond ASCII is seldom one character alone.
-                    let near = text.get(at..at + 8).is_none_or(|near| !near.is_ascii());
-                    if at >= limit || found == ends.len() || !near {
-                        break;
-                    }
-                }
+                at = scheme.end(text, at);
+                ends[found] = at;
+                found += 1;
                 from = at + 1;
                 continue;
             }

@@ -302,10 +302,80 @@ mod tests {
     fn the_wide_scanner_splits_as_the_scalar_one_does() {
         let mut next = numbers(1);
         let words = [
-            "a", "b", "don", "T", "Foo", "barBaz", "HTTP", "'s", "'S", "'ll", "'LL", "'t", "'", "\'re", "x'", " ",
-            "  ", "\n", "\r\n", "\t", "\x0b", "        ", "1", "12", "345", "67890", "!", "...", "/", "//", "_", "(",
-            "é", "中", "\u{301}", "\u{17f}", "\u{a0}", "\u{2028}", "😀", "\u{0}", "=", "word", "The ", "\n    ",
-            "\n\n", " \n", "/\n", "!\n",
+            "a",
+            "b",
+            "don",
+            "T",
+            "Foo",
+            "barBaz",
+            "HTTP",
+            "'s",
+            "'S",
+            "'ll",
+            "'LL",
+            "'t",
+            "'",
+            "\'re",
+            "x'",
+            " ",
+            "  ",
+            "\n",
+            "\r\n",
+            "\t",
+            "\x0b",
+            "        ",
+            "1",
+            "12",
+            "345",
+            "67890",
+            "!",
+            "...",
+            "/",
+            "//",
+            "_",
+            "(",
+            "é",
+            "中",
+            "\u{301}",
+            "\u{17f}",
+            "\u{a0}",
+            "\u{2028}",
+            "😀",
+            "\u{0}",
+            "=",
+            "word",
+            "The ",
+            "\n    ",
+            "\n\n",
+            " \n",
+            "/\n",
+            "!\n",
+            "中文",
+            "あア",
+            "한",
+            "Ж",
+            "ж",
+            "Привет",
+            "É",
+            "ǅ",
+            "ʰ",
+            "ا",
+            "َ",
+            "٣",
+            "क्",
+            "ि",
+            "²",
+            "\u{3000}",
+            "\u{2009}",
+            "、",
+            "“",
+            "\u{fe0f}",
+            "\u{200d}",
+            "𝒜",
+            "𠀀",
+            "’s",
+            "ſ",
+            "'ſ",
         ];
         for round in 0..60_000 {
             let alphabet: Vec<&str> =
@@ -314,9 +384,31 @@ mod tests {
                 (0..next(if round % 10 == 0 { 300 } else { 60 })).map(|_| alphabet[next(alphabet.len())]).collect();
             let text = text.as_bytes();
             for scheme in ALL {
-                let slow = all_of(text, |at, ends| scheme.fill_one_by_one(text, at, ends));
-                let fast = all_of(text, |at, ends| scheme.fill(text, solid(text), at, ends));
-                assert_eq!(fast, slow, "{scheme:?} {:?}", String::from_utf8_lossy(text));
+                same(scheme, text);
+            }
+        }
+    }
+
+    fn same(scheme: Scheme, text: &[u8]) {
+        let slow = all_of(text, |at, ends| scheme.fill_one_by_one(text, at, ends));
+        let fast = all_of(text, |at, ends| scheme.fill(text, solid(text), at, ends));
+        assert_eq!(fast, slow, "{scheme:?} {:?}", String::from_utf8_lossy(text));
+    }
+
+    #[test]
+    fn the_wide_scanner_sees_each_character_as_the_scalar_one_does() {
+        let chars: Vec<char> = ('\u{80}'..=char::MAX).collect();
+        for (number, some) in chars.chunks(8).enumerate() {
+            // Each beside the others and alone, at any place of a window.
+            let mut text = ".".repeat(number % 61);
+            text.extend(some);
+            for c in some {
+                text.extend([
+                    'a', *c, ' ', *c, 'B', *c, '!', *c, *c, '\n', *c, '1', *c, ' ', ' ', *c, '\'', *c, '\t', *c,
+                ]);
+            }
+            for scheme in [Scheme::O200k, Scheme::Cl100k] {
+                same(scheme, text.as_bytes());
             }
         }
     }
