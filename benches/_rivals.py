@@ -88,6 +88,9 @@ LIBRARIES = {
 }
 """By the name of their package."""
 
+MODULES = {"trimtab": "trimtab._core", "toktok-rs": "toktok"}
+"""What is imported for them, where that is not their name."""
+
 
 def versions() -> dict[str, str]:
     """Version of each library that is installed."""

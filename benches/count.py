@@ -11,6 +11,7 @@ Writes ``target/bench-count.json``: a row a library, encoding, corpus and number
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import platform
@@ -63,6 +64,8 @@ def work(library: str, encoding: str, corpus: str, threads: int) -> dict:
     texts = json.loads((_rivals.FOLDER / f"{corpus}.json").read_text())
     if library in SLOW:
         texts = texts[: max(int(len(texts) * SLOW[library]), 1)]
+    for module in ("numpy", _rivals.MODULES.get(library, library)):
+        importlib.import_module(module)  # a load is of an encoding, not of Python's modules
     size, before = _corpora.size(texts), resident_mb()
     start = time.perf_counter()
     count = _rivals.LIBRARIES[library](encoding, threads)

@@ -3,7 +3,7 @@
 //! | table | holds | bytes |
 //! |---|---|---|
 //! | short | any piece of at most 15 bytes, four to a line: what was seen last | 8 MB, soon on large pages |
-//! | long | pieces of 16 to 59 bytes, two to a place | 4 MB |
+//! | long | pieces of 16 to 59 bytes, two to a place | 8 MB |
 //! | longer | pieces of 60 to 123 bytes, two to a place | 512 KB |
 //!
 //! A table is taken from the system as it fills, and goes when its thread ends. Each entry holds its piece, so that a
@@ -23,7 +23,7 @@ use super::tables::{Key, SHORT, WITHOUT_COUNT, count_of};
 pub const SHORTS: usize = 1 << 17;
 
 /// Places of the long table, and of the longer one, of two entries each.
-const LONG: usize = 1 << 15;
+const LONG: usize = 1 << 16;
 const LONGER: usize = 1 << 11;
 
 /// Short pieces that a thread remembers before its table moves to large pages, which a few texts are not worth.
@@ -164,7 +164,6 @@ impl Cache {
     }
 
     /// Asks for the line of a short piece before it is looked up.
-    #[cfg(feature = "claude-vocab")]
     #[inline]
     pub fn prefetch_short(&self, hash: u64) {
         simd::prefetch(&self.short.get()[line_of(hash)]);

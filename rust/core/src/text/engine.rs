@@ -4,6 +4,7 @@
 //! their places in the large tables to be asked for together.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use super::cache::{Asked, BATCH, Batch, Cache, MEDIUM, Pieces, hash_of, look_up};
 use super::class::char_at;
@@ -25,11 +26,24 @@ struct Waiting {
     text: usize,
 }
 
+/// Pieces of which no more are merged side by side: room for more than that would not stay in the nearest cache.
+const SIDE_BY_SIDE: usize = 32;
+
+/// Parts of long pieces that were not seen lately, each with the number of its piece.
+#[derive(Default)]
+struct Parts {
+    short: Vec<(Asked, usize)>,
+    long: Vec<(Range<usize>, usize)>,
+    /// Tokens of each piece so far.
+    tokens: Vec<usize>,
+}
+
 /// Counts in one vocabulary, on one thread.
 pub struct Worker {
     vocabulary: &'static Vocabulary,
     cache: Cache,
     waiting: Vec<Waiting>,
+    parts: Parts,
     /// Room for the ends of pieces, and for looking them up.
     ends: Vec<usize>,
     batch: Batch,
@@ -82,6 +96,7 @@ impl Worker {
             vocabulary,
             cache: Cache::default(),
             waiting: Vec::with_capacity(WAITING + BATCH),
+            parts: Parts::default(),
             ends: vec![0; BATCH],
             batch: Batch::default(),
         }
@@ -243,38 +258,25 @@ impl Worker {
 
     /// Counts pieces that are nowhere yet.
     fn merge(&mut self, waiting: &mut Vec<Waiting>, counts: &mut [usize]) {
-        waiting.retain(|Waiting { asked: Asked { key, hash }, text }| {
-            let (bytes, length) = key.bytes();
-            let ascii = bytes[..length].is_ascii();
-            if !ascii {
-                let count = self.parts(&bytes[..length]);
-                self.cache.keep_short(*key, *hash, count);
-                counts[*text] += count;
+        let mut parts = std::mem::take(&mut self.parts);
+        for (number, Waiting { asked: Asked { key, .. }, .. }) in waiting.iter().enumerate() {
+            let bytes = key.bytes();
+            parts.tokens.push(0);
+            self.fall_apart(bytes.as_ref(), 0..bytes.as_ref().len(), number, &mut parts);
+        }
+        self.resolve(&[], &mut parts);
+        for (Waiting { asked: Asked { key, hash }, text }, count) in waiting.drain(..).zip(parts.tokens.drain(..)) {
+            // One that did not fall apart is there already, as is one that waited twice.
+            if self.cache.short(key, hash).is_none() {
+                self.cache.keep_short(key, hash, count);
             }
-            ascii
-        });
-        let pieces = waiting.iter().map(|waiting| waiting.asked.key.bytes());
-        let tables = self.tables();
-        simd::together(tables, pieces, |number, count| {
-            let Waiting { asked: Asked { key, hash }, text } = waiting[number];
-            self.cache.keep_short(key, hash, count);
             counts[text] += count;
-        });
-        waiting.clear();
+        }
+        self.parts = parts;
     }
 
     fn tables(&self) -> &'static Tables {
         &self.vocabulary.tables
-    }
-
-    /// Tokens of a part of a piece that was not seen lately.
-    fn first_seen(&mut self, key: Key, hash: u64) -> usize {
-        let count = self.tables().seed(key, hash).unwrap_or_else(|| {
-            let (bytes, length) = key.bytes();
-            merge::count(self.tables(), &bytes[..length])
-        });
-        self.cache.keep_short(key, hash, count);
-        count
     }
 
     /// Tokens of the pieces that no key holds: their places are asked for before the first is looked up.
@@ -287,61 +289,106 @@ impl Worker {
                 self.cache.prefetch_long(&text[piece.clone()], *hash);
             }
         }
-        let total = longer.drain(..).map(|(piece, hash)| self.long(&text[piece], hash)).sum();
+        let mut total = 0;
+        longer.retain(|(piece, hash)| {
+            let known = if piece.len() > MEDIUM { None } else { self.cache.long(&text[piece.clone()], *hash) };
+            total += known.unwrap_or(0);
+            known.is_none()
+        });
+        total += self.unknown(text, &longer);
+        longer.clear();
         self.batch.longer = longer;
         total
     }
 
-    /// Tokens of a piece that no key holds.
-    fn long(&mut self, piece: &[u8], hash: u64) -> usize {
-        let known = if piece.len() > MEDIUM { None } else { self.cache.long(piece, hash) };
-        known.unwrap_or_else(|| {
-            let count = if piece.is_ascii() { merge::count(self.tables(), piece) } else { self.parts(piece) };
+    /// Tokens of long pieces that were not seen lately.
+    fn unknown(&mut self, text: &[u8], pieces: &[(Range<usize>, u64)]) -> usize {
+        let mut parts = std::mem::take(&mut self.parts);
+        for (number, (piece, _)) in pieces.iter().enumerate() {
+            parts.tokens.push(0);
+            self.fall_apart(text, piece.clone(), number, &mut parts);
+        }
+        self.resolve(text, &mut parts);
+        for ((piece, hash), &count) in pieces.iter().zip(&parts.tokens) {
             if piece.len() <= MEDIUM {
-                self.cache.keep_long(piece, hash, count);
+                self.cache.keep_long(&text[piece.clone()], *hash, count);
             }
-            count
-        })
+        }
+        let total = parts.tokens.drain(..).sum();
+        self.parts = parts;
+        total
     }
 
-    /// Tokens of a piece part by part: it falls apart where no token may span two characters.
-    fn parts(&mut self, piece: &[u8]) -> usize {
-        let cross = &self.tables().cross;
-        let (mut total, mut start, mut at) = (0, 0, 0);
-        let (mut last, mut chars) = (0, 0); // the character before `at`, and how many there are since `start`
-        while let Some(char) = char_at(piece, at) {
+    /// The parts of a piece: it falls apart where no token may span two characters.
+    fn fall_apart(&mut self, text: &[u8], piece: Range<usize>, number: usize, parts: &mut Parts) {
+        if text[piece.clone()].is_ascii() {
+            return self.part(text, piece, None, number, parts);
+        }
+        let cross = &self.vocabulary.tables.cross;
+        let (mut start, mut at) = (piece.start, piece.start);
+        let (mut last, mut alone) = (0, true); // the character before `at`, and whether it is all there is since `start`
+        while let Some(char) = char_at(&text[..piece.end], at) {
             stop::check();
-            if chars > 0 && (last | char.point) >= 0x80 && !cross.may(last, char.point, piece[at - 1], piece[at]) {
-                total += self.part(&piece[start..at], last, chars, true);
-                (start, chars) = (at, 0);
+            if at > start {
+                if (last | char.point) >= 0x80 && !cross.may(last, char.point, text[at - 1], text[at]) {
+                    self.part(text, start..at, alone.then_some(last), number, parts);
+                    (start, alone) = (at, true);
+                } else {
+                    alone = false;
+                }
             }
-            (last, chars) = (char.point, chars + 1);
+            last = char.point;
             at += char.length;
         }
-        total + self.part(&piece[start..], last, chars, start > 0)
+        self.part(text, start..at, alone.then_some(last), number, parts);
     }
 
-    /// Tokens of a part of a piece, which is looked up unless it is all of the piece.
-    fn part(&mut self, part: &[u8], last: u32, chars: usize, known: bool) -> usize {
-        if chars == 1
-            && let Some(count) = self.tables().char(last)
-        {
-            return count;
-        }
-        if part.len() <= SHORT {
-            let key = Key::of(part, 0, part.len());
+    /// Adds a part to the others; `alone`: the character that it is, if it is but one.
+    #[inline]
+    fn part(&mut self, text: &[u8], part: Range<usize>, alone: Option<u32>, number: usize, parts: &mut Parts) {
+        if let Some(count) = alone.and_then(|char| self.tables().char(char)) {
+            parts.tokens[number] += count;
+        } else if part.len() <= SHORT {
+            let key = Key::of(text, part.start, part.end);
             let hash = key.hash();
+            self.cache.prefetch_short(hash);
+            parts.short.push((Asked { key, hash }, number));
+        } else if part.len() <= merge::DIRECT {
+            parts.long.push((part, number));
+        } else {
+            parts.tokens[number] += merge::count(self.tables(), &text[part]);
+        }
+        if parts.short.len() == BATCH || parts.long.len() == SIDE_BY_SIDE {
+            self.resolve(text, parts);
+        }
+    }
+
+    /// Counts parts: those that were not seen lately are looked up in the vocabulary, those that are not there merged.
+    fn resolve(&mut self, text: &[u8], Parts { short, long, tokens }: &mut Parts) {
+        let tables = self.tables();
+        short.retain(|&(Asked { key, hash }, number)| {
             let known = self.cache.short(key, hash);
-            return known.unwrap_or_else(|| self.first_seen(key, hash));
-        }
-        if part.len() > MEDIUM || !known {
-            return merge::count(self.tables(), part);
-        }
-        let hash = hash_of(part);
-        self.cache.long(part, hash).unwrap_or_else(|| {
-            let count = merge::count(self.tables(), part);
-            self.cache.keep_long(part, hash, count);
-            count
-        })
+            tokens[number] += known.unwrap_or(0);
+            if known.is_none() {
+                simd::prefetch(tables.line(hash));
+            }
+            known.is_none()
+        });
+        let mut found = |cache: &mut Cache, (Asked { key, hash }, number): (Asked, usize), count: usize| {
+            if cache.short(key, hash).is_none() {
+                cache.keep_short(key, hash, count);
+            }
+            tokens[number] += count;
+        };
+        short.retain(|&part| {
+            let known = tables.seed(part.0.key, part.0.hash);
+            known.inspect(|&count| found(&mut self.cache, part, count)).is_none()
+        });
+        let pieces = short.iter().map(|(asked, _)| asked.key.bytes());
+        simd::together::<16>(tables, pieces, |n, count| found(&mut self.cache, short[n], count));
+        short.clear();
+        let pieces = long.iter().map(|(part, _)| &text[part.clone()]);
+        simd::together::<{ merge::DIRECT }>(tables, pieces, |n, count| tokens[long[n].1] += count);
+        long.clear();
     }
 }

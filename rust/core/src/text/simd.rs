@@ -88,15 +88,30 @@ pub fn find_all(lines: &[Line; SHORTS], asked: &[Asked], missed: &mut Vec<Asked>
     None
 }
 
-/// [`merge::together`], compiled for what the processor can.
+/// [`merge::direct`], compiled for what the processor can.
 #[inline]
-pub fn together(tables: &Tables, pieces: impl Iterator<Item = ([u8; 16], usize)>, found: impl FnMut(usize, usize)) {
+pub fn direct(tables: &Tables, piece: &[u8]) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if available() {
         // SAFETY: the features that the function is compiled for were found on this processor.
-        return unsafe { avx2::together(tables, pieces, found) };
+        return unsafe { avx2::direct(tables, piece) };
     }
-    merge::together(tables, pieces, found);
+    merge::direct(tables, piece)
+}
+
+/// [`merge::together`], compiled for what the processor can.
+#[inline]
+pub fn together<const N: usize>(
+    tables: &Tables,
+    pieces: impl Iterator<Item = impl AsRef<[u8]>>,
+    found: impl FnMut(usize, usize),
+) {
+    #[cfg(target_arch = "x86_64")]
+    if available() {
+        // SAFETY: the features that the function is compiled for were found on this processor.
+        return unsafe { avx2::together::<N>(tables, pieces, found) };
+    }
+    merge::together::<N>(tables, pieces, found);
 }
 
 /// Splits `text` from `at`, the start of a piece, up to `limit`: the ends of the pieces that were found, and how many.
@@ -244,8 +259,17 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    pub fn together(tables: &Tables, pieces: impl Iterator<Item = ([u8; 16], usize)>, found: impl FnMut(usize, usize)) {
-        merge::together(tables, pieces, found);
+    pub fn direct(tables: &Tables, piece: &[u8]) -> u64 {
+        merge::direct(tables, piece)
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub fn together<const N: usize>(
+        tables: &Tables,
+        pieces: impl Iterator<Item = impl AsRef<[u8]>>,
+        found: impl FnMut(usize, usize),
+    ) {
+        merge::together::<N>(tables, pieces, found);
     }
 
     #[target_feature(enable = "avx2")]

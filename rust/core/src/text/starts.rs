@@ -5,6 +5,7 @@
 //! its class, and a piece starts at the first one.
 
 #![allow(clippy::inline_always)] // compiled for the instructions of its caller
+#![allow(clippy::cast_possible_truncation)] // places in a window are below 64
 
 use super::split::contraction;
 

@@ -35,13 +35,20 @@ impl Cross {
         }
     }
 
-    /// Whether a token may span the boundary between characters `x` and `y`, whose bytes there are `last` and `first`.
+    /// Whether a token may span the boundary between characters `x` and `y`, whose bytes there are `last` and `first`,
+    /// and hold but a part of one of them.
+    #[inline]
+    pub fn breaks(&self, x: u32, y: u32, last: u8, first: u8) -> bool {
+        (x | y) >= 0x1_0000
+            || has(self.before_part, x)
+            || has(self.behind_part, y)
+            || has(self.parts, u32::from(last) << 8 | u32::from(first))
+    }
+
+    /// Whether a token may span that boundary at all.
     #[inline]
     pub fn may(&self, x: u32, y: u32, last: u8, first: u8) -> bool {
-        if (x | y) >= 0x1_0000 || has(self.before_part, x) || has(self.behind_part, y) {
-            return true;
-        }
-        if has(self.parts, u32::from(last) << 8 | u32::from(first)) {
+        if self.breaks(x, y, last, first) {
             return true;
         }
         has(self.left, x) && has(self.right, y) && find(self.pairs, x << 16 | y).is_ok()

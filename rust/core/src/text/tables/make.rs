@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Key, NONE, SECTIONS, SHORT, TOKEN, cross, hash_pair, line_of};
+use super::{Key, MANY, NONE, SECTIONS, SHORT, TOKEN, cross, hash_pair, line_of};
 
 /// A byte-pair vocabulary: tokens by rank, and for each the two that it is merged from.
 pub struct Merges {
@@ -95,9 +95,14 @@ pub fn make(merges: &Merges) -> Result<Vec<u64>, String> {
             ascii[usize::from(*left) << 7 | usize::from(*right)] = token;
         }
     }
-    let chars: Vec<u8> = (0..0x1_0000_u32)
-        .map(|point| char::from_u32(point).map_or(0, |c| count(c.encode_utf8(&mut [0; 4]).as_bytes())))
-        .map(|tokens| u8::try_from(tokens).unwrap_or(u8::MAX))
+    let chars: Vec<u32> = (0..0x1_0000_u32)
+        .map(|point| {
+            let char = char::from_u32(point).map(|c| merge(c.encode_utf8(&mut [0; 4]).as_bytes(), &bytes, &table));
+            match char.as_deref() {
+                Some(&[token]) => token,
+                several => MANY + several.map_or(0, |tokens| tokens.len() as u32),
+            }
+        })
         .collect();
     let (pairs, filter) = pairs(&table);
     let sections: [Vec<u64>; SECTIONS] = [
@@ -106,7 +111,7 @@ pub fn make(merges: &Merges) -> Result<Vec<u64>, String> {
         filter,
         packed(&ascii),
         packed(&bytes),
-        chars.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().unwrap_or_default())).collect(),
+        packed(&chars),
         cross::make(&merges.tokens),
     ];
     let mut words = vec![0; SECTIONS.next_multiple_of(8)];

@@ -17,6 +17,9 @@ pub const SHORT: usize = 15;
 /// No token.
 pub const NONE: u32 = u32::MAX;
 
+/// No token either: what is above it is a number of tokens.
+const MANY: u32 = 1 << 31;
+
 /// Bits of a token in an entry of the pairs.
 const TOKEN: u32 = 21;
 
@@ -77,9 +80,18 @@ impl Key {
     }
 
     /// The bytes of the piece.
-    pub fn bytes(self) -> ([u8; 16], usize) {
+    pub fn bytes(self) -> Bytes {
         let wide = u128::from(self.low) | u128::from(self.high) << 64;
-        (wide.to_le_bytes(), (self.high >> 60) as usize)
+        Bytes(wide.to_le_bytes(), (self.high >> 60) as usize)
+    }
+}
+
+/// The bytes of a short piece, and how many they are.
+pub struct Bytes([u8; 16], usize);
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0[..self.1]
     }
 }
 
@@ -120,8 +132,8 @@ pub struct Tables {
     ascii: &'static [u32],
     /// The token of each byte.
     bytes: &'static [u32],
-    /// Tokens of each character of the basic plane alone.
-    chars: &'static [u8],
+    /// Each character of the basic plane alone: its token, or [`MANY`] and how many it has.
+    chars: &'static [u32],
     /// Which neighbours a token may span.
     pub cross: Cross,
 }
@@ -231,7 +243,13 @@ impl Tables {
     /// Tokens of a character of the basic plane that stands alone.
     #[inline]
     pub fn char(&self, point: u32) -> Option<usize> {
-        self.chars.get(point as usize).map(|&count| usize::from(count))
+        self.chars.get(point as usize).map(|&token| if token < MANY { 1 } else { (token - MANY) as usize })
+    }
+
+    /// The token of a character of the basic plane that is one.
+    #[inline]
+    pub fn token(&self, point: u32) -> Option<u32> {
+        self.chars.get(point as usize).copied().filter(|&token| token < MANY)
     }
 
     /// The bytes of each token, by rank: bytes and what they merge into.

@@ -107,8 +107,7 @@ impl Known {
 
     /// Tokens of a short cell that was not seen lately.
     fn first_seen(&mut self, key: Key, hash: u64) -> usize {
-        let (bytes, length) = key.bytes();
-        let count = self.tiled(&bytes[..length]);
+        let count = self.tiled(key.bytes().as_ref());
         if count <= MOST {
             self.cache.keep_short(key, hash, count);
         }
