@@ -88,7 +88,7 @@ LIBRARIES = {
 }
 """By the name of their package."""
 
-MODULES = {"trimtab": "trimtab._core", "toktok-rs": "toktok"}
+MODULES = {"trimtab": "trimtab._counter", "toktok-rs": "toktok"}
 """What is imported for them, where that is not their name."""
 
 
