@@ -12,10 +12,11 @@ import pytest
 
 import trimtab
 from checker import check
+from format_cases import LINES
 from transcripts import transcript
 from trimtab import Counter
 from trimtab.cli._files import to_text
-from trimtab.formats import read, scan
+from trimtab.formats import _chain, claude_code, read, scan
 
 O200K = Counter("o200k_base")
 MESSAGES = transcript(" ".join(f"u:20 c{n} r{n}:60 a:40" for n in range(14)), provider="anthropic")
@@ -85,6 +86,46 @@ def test_every_shared_session_written_out_and_read_again_is_equal(shared, whole)
             assert (again.provider, again.repaired, again.skipped) == (found.provider, [], [])
 
 
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("name", LINES)
+def test_what_is_let_go_and_read_again_is_what_is_held(name, whole, monkeypatch, tmp_path):
+    path = tmp_path / "session"
+    entries = [json.dumps(entry) for entry in LINES[name](6)]
+    path.write_text("\n".join([*entries[:5], "cut", *entries[5:]]))
+    want = read(path, whole=whole, format=name)
+    monkeypatch.setattr("trimtab.formats._records.HELD", 0)
+    assert read(path, whole=whole, format=name) == want
+    assert len(want.skipped) == 1
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("whole", [False, True])
+def test_every_shared_session_reads_the_same_with_its_lines_let_go(shared, whole, monkeypatch):
+    files = sorted((shared / "data" / "transcripts").rglob("*.jsonl"))
+    assert len(files) > 50
+    for path in files:
+        monkeypatch.setattr("trimtab.formats._records.HELD", 32 << 20)
+        want = read(path, whole=whole)
+        monkeypatch.setattr("trimtab.formats._records.HELD", 0)
+        assert read(path, whole=whole) == want, path
+
+
+def test_a_log_that_changes_while_it_is_read_is_told(monkeypatch, tmp_path):
+    path = tmp_path / "session"
+    path.write_text("\n".join(json.dumps(entry) for entry in LINES["claude_code"](6)))
+    monkeypatch.setattr("trimtab.formats._records.HELD", 0)
+    whole = _chain.grow
+
+    def grow(records):
+        found = whole(records)
+        path.write_text("")
+        return found
+
+    monkeypatch.setattr(claude_code, "grow", grow)
+    with pytest.raises(trimtab.MessageError, match="changed while it was read"):
+        read(path)
+
+
 COUNTED = """import re, sys
 from trimtab.cli import main
 code = main(sys.argv[1:])
@@ -123,6 +164,60 @@ def test_two_gigabytes_and_a_line_of_one_are_counted_in_half_a_gigabyte(tmp_path
         assert most < 500
         assert bool(line) == bool(re.search(r"skipped line \d+ \(byte \d+\): longer than 64 MiB", notes))
         path.unlink()
+
+
+def log(name, turns):
+    """The lines of turns of a session, each of which is as long as they are in practice."""
+    for entry in LINES[name](turns):
+        yield (
+            re.sub(r"(ask|more|look|found) (\d+)", lambda at: f"{at[0]} {'and so on ' * 200}", json.dumps(entry)) + "\n"
+        )
+
+
+COMPACTED = {
+    "claude_code": {
+        "type": "user",
+        "uuid": "u0",
+        "parentUuid": None,
+        "isCompactSummary": True,
+        "message": {"role": "user", "content": "summary"},
+    },
+    "codex": {"type": "compacted", "payload": {"message": "summary", "replacement_history": []}},
+    "pi": {"type": "compaction", "summary": "summary"},
+    "copilot_cli": {"type": "session.compaction_complete", "data": {"success": True, "summaryContent": "summary"}},
+}
+"""A compaction as each agent writes it: what stands before it is no longer live."""
+
+
+def renamed(line, name, part):
+    """The line of another part of a session: its names are its own, and so is its beginning."""
+    return re.sub(r'"([ue])(\d+)"', rf'"\g<1>{part}_\2"', line) if name in ("claude_code", "pi") else line
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to measure memory")
+@pytest.mark.parametrize(("name", "size"), [*((name, 500) for name in COMPACTED), ("claude_code", 2_000)])
+def test_a_large_log_takes_half_a_gigabyte_where_little_of_it_is_live(name, size, tmp_path):
+    """`make huge`: a log of `size` MB, compacted after each 20 MB, as windows are; prints what it measured."""
+    path = tmp_path / "log.jsonl"
+    part = [*log(name, 3_000)]
+    with path.open("w") as file:
+        for number in range(size * 1_000_000 // sum(map(len, part))):
+            file.writelines(renamed(line, name, number) for line in part)
+            compacted = COMPACTED[name]
+            if name == "pi":
+                last = json.loads(renamed(part[-1], name, number))["id"]
+                compacted = {**compacted, "id": f"c{number}", "parentId": last, "firstKeptEntryId": last}
+            elif name == "claude_code":
+                compacted = {**compacted, "uuid": f"c{number}"}
+            file.write(json.dumps(compacted) + "\n")
+        for line in log(name, 3):
+            file.write(re.sub(r'"(parentUuid|parentId)": null', rf'"\1": "c{number}"', renamed(line, name, "last")))
+    told, most, _ = counted(path)
+    print(f"\n{name}: {path.stat().st_size / 1e6:,.0f} MB, {told['messages']:,} messages, {most:,.0f} MB of memory")
+    assert told["format"] == name
+    assert 3 < told["messages"] < 20
+    assert most < 500
 
 
 def test_what_is_counted_large_is_what_is_counted_small(tmp_path):

@@ -53,6 +53,24 @@ def test_a_model_writes_and_what_it_cost_is_said(httpserver, kind: str, monkeypa
     )
 
 
+@pytest.mark.parametrize("kind", DIALECTS)
+def test_a_charge_that_the_provider_did_not_tell_is_said_to_be_unknown(
+    httpserver, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dialect = DIALECTS[kind]
+    loopback.serve(httpserver, dialect, [Reply(dialect.body(SUMMARY, usage=False))])
+    monkeypatch.setenv(f"{kind.upper()}_API_KEY", "not-a-key")
+    url = httpserver.url_for("" if kind == "anthropic" else "/v1").rstrip("/")
+    options = ["--summarizer", kind, "--summarizer-url", url, "--summarizer-model", "claude-haiku-4-5"]
+    done = run(*options, "--summarizer-timeout", "50", "-o", "out.json")
+    assert done.returncode == 0, done.stderr
+    assert "charged     unknown: the provider did not say" in done.stdout
+    assert SUMMARY in json.loads(Path("out.json").read_text())[0]["content"]
+    report = json.loads(run(*options, "-o", "again.json", "--json").stdout)
+    assert "output_tokens" not in report["usage"]
+    assert "cost" not in report["usage"]
+
+
 def test_a_program_writes() -> None:
     script = Path("sum.py")
     script.write_text("import sys\nprint(len(sys.stdin.read()), 'characters', sys.argv[1:])")

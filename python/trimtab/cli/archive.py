@@ -95,13 +95,15 @@ def _list(archive: SqlArchive, options: argparse.Namespace) -> int:
 
 
 def _show(archive: SqlArchive, options: argparse.Namespace) -> int:
-    if past := archive.history(options.name, limit=None):
+    with Progress("looking it up"):
+        past = archive.history(options.name, limit=None)
+        originals = [] if past else archive.archived(options.name)
+    if past:
         if options.json:
             answer([_plain(one) for one in past])
         for one in [] if options.json else past:
             say(_line(one))
         return 0
-    originals = archive.archived(options.name)
     if options.json:
         answer([_plain(original) for original in originals])
         return 0
@@ -146,10 +148,10 @@ def _verify(archive: SqlArchive, options: argparse.Namespace) -> int:
 
 
 def _export(archive: SqlArchive, options: argparse.Namespace) -> int:
-    past = archive.history(options.name, limit=None)
-    if not past:
-        raise ArchiveError(f"no compaction of a session {options.name!r} in this archive")
     with Progress("exporting"):
+        past = archive.history(options.name, limit=None)
+        if not past:
+            raise ArchiveError(f"no compaction of a session {options.name!r} in this archive")
         lines = [json.dumps({**_plain(one), "messages": archive.load(one.ref)}) for one in reversed(past)]
     write(options.output, "".join(f"{line}\n" for line in lines))
     if options.output != "-":

@@ -18,42 +18,50 @@ ROLES = ("user", "assistant")
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """A line with a place in the tree.
+    """A line with a place in the tree: what leads to it is held, what it says only if it is wanted.
 
     Attributes:
         at: position in the file.
         key: its uuid, or a name made up for it.
         role: empty if it only links others: a line that is never sent.
         parent: the line it follows, None for a root.
-        value: the line itself.
+        record: the line itself.
+        kind: what it is if it is not sent, in the file's words.
+        response: the id that the lines of one response share.
+        answers: the ids of the calls that it answers.
+        is_side: it is no part of the main conversation.
+        is_summary: a compaction begins the prompt anew with this line.
+        logical: what a root that a compaction made goes on with.
     """
 
     at: int
     key: str
     role: str
     parent: str | None
-    value: dict[str, Any]
+    record: Record
+    kind: tuple[str, str]
+    response: str
+    answers: tuple[str, ...]
+    is_side: bool
+    is_summary: bool
+    logical: str
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The line as the file has it."""
+        value: dict[str, Any] = self.record.value
+        return value
 
     @property
     def content(self) -> Any:
         """What is sent of it."""
         return self.value["message"]["content"]
 
-    @property
-    def is_summary(self) -> bool:
-        """Whether a compaction begins the prompt anew with this line."""
-        return bool(self.role and self.value.get("isCompactSummary"))
 
-    @property
-    def response(self) -> str:
-        """The id that the lines of one response share."""
-        return _text(self.value["message"].get("id")) or self.key
-
-    def ids(self, name: str) -> list[str]:
-        """The ids that its blocks have under this name."""
-        if not isinstance(self.content, list):
-            return []
-        return [block[name] for block in self.content if isinstance(block.get(name), str)]
+def ids(content: Any, name: str) -> tuple[str, ...]:
+    """The ids that a content's blocks have under this name."""
+    blocks = content if isinstance(content, list) else ()
+    return tuple(block[name] for block in blocks if isinstance(block.get(name), str))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,7 @@ class Tree:
         """
         parent = line.parent
         if parent is None:
-            parent = _text(line.value.get("logicalParentUuid"))
+            parent = line.logical
             if not parent and not line.is_summary:
                 return None
         known = self.nodes.get(parent)
@@ -105,33 +113,75 @@ def grow(records: Iterable[Record]) -> tuple[Tree, list[Skipped]]:
     """Reads the lines into a tree; names those that should have been messages and are none."""
     nodes: dict[str, Line] = {}
     first: dict[str, int] = {}
+    kept: list[dict[str, Any]] = []
+    names: dict[tuple[str, str], tuple[str, str]] = {}
     skipped: list[Skipped] = []
     for at, record in enumerate(records):
-        role, reason = _role(record.value)
+        value = record.value
+        role, reason = _role(value)
         if reason:
             skipped.append(Skipped(record.line, record.offset, reason))
             continue
-        line = _line(at, role, record.value)
+        line = _line(at, role, record)
+        # A large file has few kinds, and names each line and each response more than once.
+        line.kind = names.setdefault(line.kind, line.kind)
+        if line.parent in nodes:
+            line.parent = nodes[line.parent].key
         if role == "assistant":
             first.setdefault(line.response, at)
+        metadata = value.get("compactMetadata")
+        if isinstance(metadata, dict) and isinstance(metadata.get("preservedSegment"), dict):
+            kept.append(metadata["preservedSegment"])
+        record.release()
         if line.key in nodes:
             # A resumed session repeats lines. One that hangs elsewhere now is a message kept behind a summary.
             if nodes[line.key].parent == line.parent:
                 continue
             del nodes[line.key]
         nodes[line.key] = line
-    _relink(nodes)
+    for segment in kept:
+        _relink(nodes, segment)
     sent = [line for line in nodes.values() if line.role]
-    main = [line for line in sent if not line.value.get("isSidechain")]
+    main = [line for line in sent if not line.is_side]
     for line in sent if main else ():
-        line.role = "" if line.value.get("isSidechain") else line.role
+        line.role = "" if line.is_side else line.role
     return Tree(nodes, main or sent, first), skipped
 
 
-def _line(at: int, role: str, value: dict[str, Any]) -> Line:
+def _line(at: int, role: str, record: Record) -> Line:
     """A line; without a parent field it hangs on one that does not exist, so that file order holds."""
+    value = record.value
     parent = value.get("parentUuid", "")
-    return Line(at, _text(value.get("uuid")) or f"line {at}", role, None if parent is None else _text(parent), value)
+    key = _text(value.get("uuid")) or f"line {at}"
+    message = value["message"] if role else {}
+    return Line(
+        at,
+        key,
+        role,
+        None if parent is None else _text(parent),
+        record,
+        _kind(value),
+        (_text(message.get("id")) or key) if role == "assistant" else "",
+        ids(message.get("content"), "tool_use_id"),
+        is_side=bool(value.get("isSidechain")),
+        is_summary=bool(role and value.get("isCompactSummary")),
+        logical=_text(value.get("logicalParentUuid")),
+    )
+
+
+def _kind(value: dict[str, Any]) -> tuple[str, str]:
+    """What a line is that is not sent, in the file's words."""
+    kind = _text(value.get("type"))
+    if value.get("isSidechain"):
+        return "sidechain", kind
+    if kind not in ROLES:
+        inner = value.get("attachment") or value.get("data")
+        more = value.get("subtype") or (inner.get("type") if isinstance(inner, dict) else None)
+        return kind, _text(more)
+    if value.get("isVisibleInTranscriptOnly"):
+        return kind, "shown only"
+    is_error = value.get("isApiErrorMessage") or value["message"].get("model") == "<synthetic>"
+    return kind, "error of Claude Code" if is_error else "other branch"
 
 
 def _text(value: object) -> str:
@@ -161,19 +211,14 @@ def _role(value: Any) -> tuple[str, str]:
     return (role if role in ROLES else value["type"]), ""
 
 
-def _relink(nodes: dict[str, Line]) -> None:
+def _relink(nodes: dict[str, Line], kept: dict[str, Any]) -> None:
     """Hangs what a compaction kept behind its summary, as Claude Code does when it loads a session.
 
     The kept lines stay where they are in the file; the boundary names their ends and the line they follow.
     """
-    for line in list(nodes.values()):
-        metadata = line.value.get("compactMetadata")
-        kept = metadata.get("preservedSegment") if isinstance(metadata, dict) else None
-        if not isinstance(kept, dict):
-            continue
-        head, anchor, tail = (nodes.get(_text(kept.get(f"{end}Uuid"))) for end in ("head", "anchor", "tail"))
-        if head and anchor and tail:
-            for other in nodes.values():
-                if other.parent == anchor.key and other is not head:
-                    other.parent = tail.key
-            head.parent = anchor.key
+    head, anchor, tail = (nodes.get(_text(kept.get(f"{end}Uuid"))) for end in ("head", "anchor", "tail"))
+    if head and anchor and tail:
+        for other in nodes.values():
+            if other.parent == anchor.key and other is not head:
+                other.parent = tail.key
+        head.parent = anchor.key

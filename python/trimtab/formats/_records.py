@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .._errors import MessageError
 from .._messages import Skipped
 from ._parts import Parts
 from ._source import HELD, LONGEST, CutError, Source, container, decoded, reason
@@ -33,7 +34,10 @@ class Record:
     def value(self) -> Any:
         """What json.loads makes of it."""
         if self.source is not None and self.held is None:
-            self.held = decoded(self.source.line(self.offset))
+            try:
+                self.held = decoded(self.source.line(self.offset))
+            except (ValueError, RecursionError) as error:
+                raise MessageError("changed while it was read", hint="read it when nobody writes to it") from error
         return self.held
 
     def release(self) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._messages import Charged, Transcript
 from ._account import Account
-from ._chain import ROLES, Line, Tree, grow
+from ._chain import ROLES, Line, Tree, grow, ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,8 +86,8 @@ class _Prompt:
                 self._add_part(line)
         elif owner := self._owner(line):
             results = self.results.setdefault(owner, [])
-            answered = {ref for part in results for ref in part.ids("tool_use_id")}
-            if answered.isdisjoint(line.ids("tool_use_id")):
+            answered = {ref for part in results for ref in part.answers}
+            if answered.isdisjoint(line.answers):
                 results.append(line)
 
     def _add_part(self, line: Line) -> None:
@@ -101,11 +101,11 @@ class _Prompt:
             copy.at = min(copy.at, line.at)
         else:
             parts.append(line)
-            self.owners |= dict.fromkeys(line.ids("id"), line.response)
+            self.owners |= dict.fromkeys(ids(line.content, "id"), line.response)
 
     def _owner(self, line: Line) -> str | None:
         """The response whose calls this line answers."""
-        return next((self.owners[ref] for ref in line.ids("tool_use_id") if ref in self.owners), None)
+        return next((self.owners[ref] for ref in line.answers if ref in self.owners), None)
 
     def _is_copy(self, line: Line) -> bool:
         """Whether a compaction has appended this user's message a second time, under a new uuid."""
@@ -124,7 +124,7 @@ class _Prompt:
             if line.role and line.at < start and line.key not in self.keys:
                 account.leave(line.role, "compacted")
             elif not line.role or (line.key not in self.keys and id(line) not in taken):
-                account.leave(*_kind(line.value))
+                account.leave(*line.kind)
         return account.kinds
 
     def transcript(self, tree: Tree) -> Transcript:
@@ -153,19 +153,6 @@ class _Prompt:
             if results := sorted(self.results.get(line.response, ()), key=lambda part: part.at):
                 messages.append({"role": "user", "content": _results_first(_joined(results), len(results))})
         return Transcript(messages, "anthropic", "claude_code", model=model, usage=usage, compactions=compactions)
-
-
-def _kind(value: dict[str, Any]) -> tuple[object, object]:
-    """What a line is that is not sent, in the file's words."""
-    if value.get("isSidechain"):
-        return "sidechain", value.get("type")
-    if value.get("type") not in ROLES:
-        inner = value.get("attachment") or value.get("data")
-        return value.get("type"), value.get("subtype") or (inner.get("type") if isinstance(inner, dict) else None)
-    if value.get("isVisibleInTranscriptOnly"):
-        return value["type"], "shown only"
-    is_error = value.get("isApiErrorMessage") or value["message"].get("model") == "<synthetic>"
-    return value["type"], "error of Claude Code" if is_error else "other branch"
 
 
 def _joined(parts: Iterable[Line]) -> Any:

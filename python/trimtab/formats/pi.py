@@ -31,42 +31,62 @@ def recognizes(value: dict[str, Any]) -> bool:
     return value.get("type") == "message" and isinstance(dict_of(value.get("message")).get("role"), str)
 
 
+@dataclass(slots=True, eq=False)
+class _Entry:
+    """An entry's place in the tree.
+
+    Attributes:
+        at: position in the file; version 1 counts so.
+        key: its id, or a name made up for it.
+        parent: the id of the entry it follows.
+        kind: its type.
+        record: the entry itself.
+    """
+
+    at: int
+    key: str
+    parent: str
+    kind: str
+    record: Record
+
+
 def read(records: Iterable[Record], *, whole: bool) -> Transcript:
     """The messages on the way to the last entry; `whole` keeps those that a compaction replaced."""
     session = _Session(Chat(whole))
     path = _path(records, session.chat)
-    ends = [i for i, entry in enumerate(path) if entry.get("type") == "compaction"]
+    ends = [i for i, entry in enumerate(path) if entry.kind == "compaction"]
     if not ends or whole:
         for entry in path:
-            session.add(entry)
+            session.add(entry.record.value)
         return session.chat.transcript("pi")
-    entry = path[ends[-1]]
-    kept = [i for i in range(ends[-1]) if _is_first(path[i], entry)]
-    session.chat.say("user", _compacted(entry))
+    compaction = path[ends[-1]].record.value
+    kept = [i for i in range(ends[-1]) if _is_first(path[i], compaction)]
+    session.chat.say("user", _compacted(compaction))
     session.chat.is_prompt = False  # what is kept was answered to with more before it
     stays = kept[0] if kept else ends[-1]
-    for other in path[:stays]:
-        session.chat.account.leave(other["type"], "compacted")
-    for other in path[stays : ends[-1]]:
-        if other.get("type") != "compaction":
-            session.add(other)
+    for entry in path[:stays]:
+        session.chat.account.leave(entry.kind, "compacted")
+    for entry in path[stays : ends[-1]]:
+        if entry.kind != "compaction":
+            session.add(entry.record.value)
     session.chat.is_prompt = True
-    for other in path[ends[-1] + 1 :]:
-        session.add(other)
+    for entry in path[ends[-1] + 1 :]:
+        session.add(entry.record.value)
     return session.chat.transcript("pi")
 
 
-def _is_first(entry: dict[str, Any], compaction: dict[str, Any]) -> bool:
+def _is_first(entry: _Entry, compaction: dict[str, Any]) -> bool:
     """Whether a compaction kept the entries from this one on; version 1 counts lines, the header among them."""
     if isinstance(compaction.get("firstKeptEntryIndex"), int):
-        return bool(entry["at"] == compaction["firstKeptEntryIndex"])
-    return bool(entry["id"] == compaction.get("firstKeptEntryId"))
+        return bool(entry.at == compaction["firstKeptEntryIndex"])
+    return bool(entry.key == compaction.get("firstKeptEntryId"))
 
 
-def _path(records: Iterable[Record], chat: Chat) -> list[dict[str, Any]]:
+def _path(records: Iterable[Record], chat: Chat) -> list[_Entry]:
     """The entries from the root to the last one; entries of version 1 have no ids and follow each other."""
-    entries: dict[str, dict[str, Any]] = {}
-    last = None
+    entries: dict[str, _Entry] = {}
+    kinds: dict[str, str] = {}
+    last = ""
     for at, record in enumerate(records):
         value = record.value
         if not isinstance(value, dict) or not isinstance(value.get("type"), str):
@@ -77,14 +97,17 @@ def _path(records: Iterable[Record], chat: Chat) -> list[dict[str, Any]]:
             chat.account.leave("session")
         else:
             key = text_of(value.get("id")) or f"entry {at}"
-            entries[key] = {**value, "id": key, "parentId": value.get("parentId", last), "at": at}
+            parent = text_of(value.get("parentId", last))
+            parent = entries[parent].key if parent in entries else parent
+            entries[key] = _Entry(at, key, parent, kinds.setdefault(value["type"], value["type"]), record)
             last = key
-    path: dict[str, dict[str, Any]] = {}
+        record.release()
+    path: dict[str, _Entry] = {}
     while last in entries and last not in path:
         path[last] = entries[last]
-        last = text_of(entries[last]["parentId"])
+        last = entries[last].parent
     for key in entries.keys() - path.keys():
-        chat.account.leave(entries[key]["type"], "other branch")
+        chat.account.leave(entries[key].kind, "other branch")
     return list(path.values())[::-1]
 
 
