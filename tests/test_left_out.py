@@ -85,6 +85,41 @@ def test_an_unknown_block_is_in_the_messages_or_counted(name, block):
     assert counted + json.dumps(found.messages).count(word) >= planted, (planted, found.left_out)
 
 
+@pytest.mark.parametrize("said", ["words nobody has read", {"a": [{"b": "words nobody has read"}]}])
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_unknown_field_that_says_something_is_in_the_messages_or_counted(name, said):
+    entries, raw = file(name)
+    clean = read(raw(entries), format=name)
+    for quiet in ("u_71", 71, True, None, "2026-11-22T10:00:00Z", ["a", "b c"], {"n": 1}):
+        planted = plant(entries, quiet)
+        found = read(raw(planted), format=name)
+        assert found.left_out == clean.left_out
+        assert len(found.messages) == len(clean.messages)
+    planted = plant(entries, said)
+    found = read(raw(planted), format=name)
+    kept, all_of_it = (json.dumps(value).count('"odd_field"') for value in (found.messages, planted))
+    counted = sum(many for kind, many in found.left_out.items() if kind.endswith("odd_field"))
+    assert all_of_it >= 8
+    assert kept + counted >= all_of_it - SILENT.get(name, 0), found.left_out
+    assert [m.get("role") for m in found.messages] == [m.get("role") for m in clean.messages]
+
+
+SILENT = {"codex": 1, "pi": 1, "copilot_cli": 2, "gemini_cli": 1}
+"""Entries that begin a session and say nothing in it."""
+
+
+def plant(value, field):
+    """The entries with a field more in each of them, and in the message that one holds."""
+    planted = []
+    for entry in value:
+        more = {**entry, "odd_field": field}
+        for inner in ("message", "data", "info"):
+            if isinstance(entry.get(inner), dict):
+                more[inner] = {**entry[inner], "odd_field": field}
+        planted.append(more)
+    return planted
+
+
 def lists(value):
     """The lists of blocks in an entry, at any depth."""
     if isinstance(value, dict):

@@ -104,8 +104,10 @@ class Transcript:
             no longer saw as it stands, ``messages[n]`` what came in its place, where the file has that as a message.
         left_out: what the file holds besides and no message has, as numbers by kind: entries and blocks that are never
             sent, unknown ones, other branches, and what a compaction replaced. A kind is named as the file names it, an
-            entry's type before what is in it, such as ``user/weird_block``. Entries that gave the model, the system
-            prompt, the tools, usage or a compaction are not in it, nor copies of what is in the messages.
+            entry's type before what is in it, such as ``user/weird_block``. So are unknown fields of a message in which
+            there are words, at least three; others (names, numbers, times, settings) are passed over. Entries that gave
+            the model, the system prompt, the tools, usage or a compaction are not in it, nor copies of what is in the
+            messages.
     """
 
     messages: list[dict[str, Any]]

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _SHARED = "[the result of all calls of this step stands with the last one]"
 
+_STEP = ("message", "reasoning_content", "tool_calls", "observation")
+_RESULT = ("content", "subagent_trajectory_ref")
+
 
 def recognizes(value: dict[str, Any]) -> bool:
     """Whether this is a trajectory."""
@@ -59,6 +62,9 @@ def read(records: Iterable[Record], *, whole: bool) -> Transcript:
 def _add(chat: Chat, step: dict[str, Any], at: int, *, is_last: bool) -> None:
     """Takes a step; one that hands over at the end changes nothing here, because another file goes on."""
     results = chat.account.objects(dict_of(step.get("observation")).get("results"), "results")
+    chat.account.fields(step, _STEP, step["source"])
+    for result in results:
+        chat.account.fields(result, _RESULT, "results")
     if step["source"] == "agent":
         _answer(chat, step, at, results)
         return
@@ -99,6 +105,8 @@ def _answer(chat: Chat, step: dict[str, Any], at: int, results: list[dict[str, A
     metrics = dict_of(step.get("metrics")) if step.get("llm_call_count") in (None, 1) else {}
     chat.model = text_of(step.get("model_name")) or chat.model
     made = chat.account.objects(step.get("tool_calls"), "tool_calls")
+    for each in made:
+        chat.account.fields(each, ("function_name", "arguments"), "tool_calls")
     refs = [text_of(each.get("tool_call_id")) or f"step_{at}_call_{n}" for n, each in enumerate(made)]
     calls = [
         call(ref, text_of(each.get("function_name")), each.get("arguments"))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from ._records import Record
 
+_SENT = ("message", "toolUseResult")  # the latter tells a result once more, for the screen
+
 
 def recognizes(value: dict[str, Any]) -> bool:
     """Whether only a Claude Code session has such a line."""
@@ -118,7 +120,11 @@ class _Prompt:
     def left_out(self, tree: Tree) -> dict[str, int]:
         """The lines of which nothing is in the messages, by kind."""
         account = Account()
-        taken = {id(part) for parts in (*self.parts.values(), *self.results.values()) for part in parts}
+        parts = [part for parts in (*self.parts.values(), *self.results.values()) for part in parts]
+        taken = {id(part) for part in parts}
+        for line in (*parts, *(line for line in self.order if id(line) not in taken)):
+            account.fields(line.value, _SENT, line.role)
+            account.fields(line.value["message"], ("content",), line.role, "message")
         start = self.order[0].at if self.order and self.order[0].is_summary else 0
         for line in tree.nodes.values():
             if line.role and line.at < start and line.key not in self.keys:

@@ -36,6 +36,7 @@ def read(records: Iterable[Record], *, whole: bool) -> Transcript:
         value = record.value
         if isinstance(value, dict) and isinstance(value.get("payload"), dict):
             rollout.add(value.get("type"), value["payload"])
+            rollout.account.fields(value, ("payload",), value.get("type"))
         else:
             skipped.append(Skipped(record.line, record.offset, "no payload"))
     return Transcript(

@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 
 _AREAS = ("session", "user", "assistant", "tool", "system", "hook", "subagent", "skill", "permission")
 
+_TOLD = {
+    "user.message": ("content", "transformedContent"),
+    "assistant.message": ("content", "reasoningText", "toolRequests"),
+    "tool.execution_complete": ("result", "error", "toolTelemetry"),
+}
+"""Fields of an event that is sent: what is told of them, and what is for the screen or for counting."""
+_REQUEST = ("arguments", "name", "intentionSummary", "toolTitle")
+_RESULT = ("content", "detailedContent", "binaryResultsForLlm")
+
 
 def recognizes(value: dict[str, Any]) -> bool:
     """Whether only a Copilot CLI session has such a line."""
@@ -41,7 +50,11 @@ def read(records: Iterable[Record], *, whole: bool) -> Transcript:
         elif value.get("agentId") or value["data"].get("parentToolCallId"):
             session.chat.account.leave("subagent", value.get("type"))
         else:
-            session.add(text_of(value.get("type")), value["data"])
+            kind = text_of(value.get("type"))
+            if kind in _TOLD:
+                session.chat.account.fields(value, ("data",), kind)
+                session.chat.account.fields(value["data"], _TOLD[kind], kind)
+            session.add(kind, value["data"])
     return session.chat.transcript("copilot_cli", system=session.system)
 
 
@@ -83,9 +96,11 @@ class _Session:
 
     def _answer(self, data: dict[str, Any], content: str) -> None:
         """Takes what the model said and asked for."""
+        requests = self.chat.account.objects(data.get("toolRequests"), "assistant.message", "toolRequests")
+        for made in requests:
+            self.chat.account.fields(made, _REQUEST, "toolRequests")
         calls = [
-            call(text_of(made.get("toolCallId")), text_of(made.get("name")), made.get("arguments"))
-            for made in self.chat.account.objects(data.get("toolRequests"), "assistant.message", "toolRequests")
+            call(text_of(made.get("toolCallId")), text_of(made.get("name")), made.get("arguments")) for made in requests
         ]
         self.chat.model = text_of(data.get("model")) or self.chat.model
         self.chat.answer(content, calls, text_of(data.get("reasoningText")))
@@ -103,6 +118,7 @@ class _Session:
 def _content(data: dict[str, Any], account: Account) -> str | list[dict[str, Any]]:
     """What the model was told of a call: its result, or the error; details are for the screen."""
     result, error = dict_of(data.get("result")), dict_of(data.get("error"))
+    account.fields(result, _RESULT, "tool.execution_complete", "result")
     pictures = []
     for binary in account.objects(result.get("binaryResultsForLlm"), "tool.execution_complete"):
         if text_of(binary.get("mimeType")).startswith("image/") and text_of(binary.get("data")):

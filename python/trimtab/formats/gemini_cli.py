@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ._records import Record
 
 _UNSENT = ("info", "error", "warning")
+_TOLD = ("content", "thoughts", "toolCalls")
+_CALL = ("name", "args", "result", "description", "resultDisplay")  # the last two are for the screen
 
 
 def recognizes(value: dict[str, Any]) -> bool:
@@ -126,6 +128,8 @@ class _Session:
     def add(self, key: str, message: dict[str, Any]) -> None:
         """Takes a message."""
         parts = _parts(message.get("content"), self.chat.account, message.get("type"))
+        if message.get("type") not in _UNSENT:
+            self.chat.account.fields(message, _TOLD, message.get("type"))
         if message.get("type") == "gemini":
             self._answer(key, message, parts)
         elif message.get("type") in _UNSENT:
@@ -146,6 +150,8 @@ class _Session:
         self.chat.model = text_of(message.get("model")) or self.chat.model
         self.chat.account.leave("gemini", "thoughts", count=len(list_of(message.get("thoughts"))))
         made = self.chat.account.objects(message.get("toolCalls"), "gemini", "toolCalls")
+        for each in made:
+            self.chat.account.fields(each, _CALL, "toolCalls")
         if not made:
             made = [function for part in parts if (function := dict_of(part.get("functionCall")))]
         refs = [text_of(each.get("id")) or f"{key}_{n}" for n, each in enumerate(made)]

@@ -30,6 +30,9 @@ _SUBTASK = "[a tool was run by the user]"
 _STEP = ("step-start", "step-finish", "text", "reasoning", "tool")
 _UNTOLD = ("text/plain", "application/x-directory")  # their text stands in parts of its own
 
+_INFO = ("error", "summary", "path")  # a summary is a title and what changed, for the screen
+_PART = ("text", "state", "source", "metadata", "filename", "url", "prompt", "description", "tool", "files")
+
 
 def recognizes(value: dict[str, Any]) -> bool:
     """Whether this is an export of opencode, or one of its messages."""
@@ -157,6 +160,10 @@ class _Session:
         """Takes a message with its parts."""
         info, account = message["info"], self.chat.account
         parts = account.objects(message["parts"], info.get("role"))
+        account.fields(message, ("info", "parts"), info.get("role"))
+        account.fields(info, _INFO, info.get("role"), "info")
+        for part in parts:
+            account.fields(part, _PART, info.get("role"), part.get("type"))
         if info.get("role") == "user":
             self.chat.say("user", told(_asked(parts, account, "user")))
             return

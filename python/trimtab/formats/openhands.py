@@ -27,6 +27,8 @@ _SILENT = ("change_agent_state", "agent_state_changed", "recall", "null", "conde
 _LAST = ("finish", "reject")
 _BOOKKEEPING = ("thought", "blocking", "is_input", "is_static", "hidden", "confirmation_state", "security_risk", "cwd")
 
+_TOLD = ("message", "args", "content", "extras", "tool_call_metadata")  # extras tell the content once more
+
 
 def recognizes(value: dict[str, Any]) -> bool:
     """Whether this is an event of OpenHands, or an object that holds such events."""
@@ -115,6 +117,7 @@ class _Session:
         if kind in _SILENT or event.get("observation") in _SILENT:
             self.chat.account.leave(kind or event.get("observation"))
             return
+        self.chat.account.fields(event, _TOLD, kind or event.get("observation"))
         if "observation" in event:
             self._observe(event)
         elif kind == "system":

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ._account import Account
     from ._records import Record
 
+_TOLD = ("message", "content", "summary", "details")  # details are for the screen
+_SAID = ("content", "command", "output", "summary", "details", "errorMessage")
+
 
 def recognizes(value: dict[str, Any]) -> bool:
     """Whether only a pi session has such a line."""
@@ -124,6 +127,7 @@ class _Session:
     def add(self, entry: dict[str, Any]) -> None:
         """Takes an entry."""
         kind = entry["type"]
+        self.chat.account.fields(entry, _TOLD, kind)
         if kind == "message":
             self._say(entry["message"])
         elif kind == "custom_message":
@@ -140,6 +144,7 @@ class _Session:
     def _say(self, message: dict[str, Any]) -> None:
         """Takes a message by its role."""
         role, content, account = message["role"], message.get("content"), self.chat.account
+        account.fields(message, _SAID, "message", role)
         if role == "assistant":
             self._answer(message, account.objects(content, "message", role))
         elif role == "toolResult":

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _NO_MODELS = ("human", "human_thought", "replay", "instant_empty_submit")  # who or what plays the model
 
+_TOLD = ("content", "tool_calls", "thinking_blocks", "thought", "action")  # the last two stand in the content
+
 
 def recognizes(value: dict[str, Any]) -> bool:
     """Whether this is a trajectory of SWE-agent."""
@@ -57,6 +59,7 @@ def _add(chat: Chat, entry: dict[str, Any], agent: Any) -> bool:
     if agent and entry.get("agent") not in (None, agent):
         chat.account.leave("other agents", entry.get("agent"))
         return True
+    chat.account.fields(entry, _TOLD, role)
     content = content if isinstance(content, str) else _parts(content, chat.account, role)
     if role == "assistant":
         calls = [
