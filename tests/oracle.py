@@ -1,5 +1,6 @@
 """Slow and obvious versions of what the core does: they are its meaning. They read messages, not columns."""
 
+import decimal
 import itertools
 import json
 import math
@@ -225,6 +226,16 @@ def patches(width, height, tier="standard"):
     long, short = max(width, height), min(width, height)
     sizes = ((side, max(1, round(short * side / long))) for side in range(long, 0, -1))
     return next(tokens for tokens in (cost(*size) for size in sizes) if tokens)
+
+
+def covering(width, height, most):
+    """Patches of 32 pixels of a picture, shrunk as OpenAI documents it where they are more than `most`."""
+    sides = [decimal.Decimal(side) / 32 for side in (width, height)]
+    if math.prod(map(math.ceil, sides)) > most:
+        root = (most / (sides[0] * sides[1])).sqrt()
+        kept = min(max(math.floor(side * root), 1) / (side * root) for side in sides)
+        sides = [round(side * root * min(kept, decimal.Decimal(1)), 12) for side in sides]
+    return min(math.prod(max(math.ceil(side), 1) for side in sides), most)
 
 
 def pairs(table):

@@ -2,12 +2,15 @@
 
 import base64
 import json
+import math
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import oracle
 from transcripts import png
@@ -106,6 +109,10 @@ def test_a_tool_that_has_to_be_called_costs_more_and_ends_thinking():
         ("claude-opus-5-5", 3840, 2160, 4_784),
         ("gpt-4o", 1024, 1024, 765),
         ("gpt-4o", 2048, 4096, 1_105),
+        ("o1", 1024, 1024, 75 + 4 * 150),
+        ("gpt-4.1-mini", 1024, 1024, math.ceil(1_024 * 1.62)),
+        ("gpt-4.1-nano", 1800, 2400, math.ceil(1_452 * 2.46)),
+        ("o4-mini", 1800, 2400, math.ceil(1_452 * 1.72)),
     ],
 )
 def test_documented_pictures_cost_what_the_documentation_says(model, width, height, tokens):
@@ -117,9 +124,19 @@ def test_documented_pictures_cost_what_the_documentation_says(model, width, heig
         assert oracle.patches(width, height, Model.named(model).prompt.images) == tokens
 
 
+@settings(max_examples=50)
+@given(st.integers(1, 9_000), st.integers(1, 9_000))
+def test_a_picture_of_any_size_has_the_patches_of_the_documented_formula(width, height):
+    source = {"type": "base64", "media_type": "image/png", "data": png(width, height)}
+    frame = count([{"role": "user", "content": [{"type": "text", "text": ""}]}], model="gpt-5.4")
+    for model, most in (("gpt-5-mini", 1_536), ("gpt-5.4", 2_500)):
+        tokens = count([{"role": "user", "content": [{"type": "image", "source": source}]}], model=model) - frame
+        assert tokens == math.ceil(oracle.covering(width, height, most) * 1_200 / 1_000)
+
+
 def test_a_picture_of_low_detail_costs_the_base_where_there_is_such_a_thing():
     url = "data:image/png;base64," + png(2048, 4096)
-    for model, low in (("gpt-4o", 85), ("gpt-5.5", 70), ("gpt-4o-mini", 2_833), ("claude-opus-4-5", None)):
+    for model, low in (("gpt-4o", 85), ("gpt-5", 70), ("gpt-5.5", None), ("gpt-4o-mini", 2_833), ("claude-opus-4-5", None)):
         frame = count([{"role": "user", "content": [{"type": "text", "text": ""}]}], model=model)
         chat, whole = ({"type": "image_url", "image_url": {"url": url, "detail": d}} for d in ("low", "high"))
         responses = {"type": "input_image", "image_url": url, "detail": "low"}

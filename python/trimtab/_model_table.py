@@ -14,6 +14,11 @@ input. A price that no page was found for, or that pages disagree about, is NaN.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._prompts import Images
+
 _NONE = float("nan")
 
 # name: grammar, window, most output, input, output, cache read
@@ -80,6 +85,27 @@ OPENAI: dict[str, tuple[str, int, int, float, float, float]] = {
     "gpt-5.4-mini": ("openai", 400_000, 128_000, 0.75, 4.50, 0.075),
     "gpt-5.5": ("openai", 1_050_000, 128_000, 5, 30, 0.50),
 }
+IMAGES: dict[str, Images] = {
+    "gpt-4o-mini": "tiles-mini",
+    "o1": "tiles-o",
+    "o3": "tiles-o",
+    "gpt-4.1-mini": "patches-1.62",
+    "gpt-4.1-nano": "patches-2.46",
+    "o4-mini": "patches-1.72",
+    "gpt-5-mini": "patches-1.2",
+    "gpt-5-nano": "patches-1.5",
+    "gpt-5.2": "patches-1.2",
+    "gpt-5.3-codex": "patches-1.2",
+    "gpt-5.4": "patches-1.2-wide",
+    "gpt-5.4-mini": "patches-1.2",
+    "gpt-5.5": "patches-1.2-wide",
+}
+"""How pictures are charged, where it is not as the model's grammar says. To o4-mini: OpenAI's documentation, "Images and
+vision". It gives gpt-5-mini and -nano 1.62 and 2.46; charged are 1.2 and 1.5, by the provider's pricing calculator and by
+what two others measured (community.openai.com/t/1344040, six sizes; t/1377015). The latter is also where gpt-5.2,
+gpt-5.3-codex and gpt-5.4 are from: 1.2, for gpt-5.4 of up to 2,500 patches; of gpt-5.4-mini it says 1,536 and 2,500.
+gpt-5.5 is taken for gpt-5.4."""
+
 GEMINI: dict[str, tuple[str, int, int, float, float, float]] = {
     name: ("gemini", 1_048_576, output, _NONE, _NONE, _NONE)
     for name, output in (

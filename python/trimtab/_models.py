@@ -142,8 +142,8 @@ def _table() -> dict[str, Model]:
         models.append(Model(name, "anthropic", prompt, window, output, price, binds, prefill))
     for name, (grammar, window, output, paid, answered, read) in (_model_table.OPENAI | _model_table.GEMINI).items():
         prompt = PROMPTS[grammar]
-        if name == "gpt-4o-mini":
-            prompt = replace(prompt, images="tiles-mini")
+        if images := _model_table.IMAGES.get(name):
+            prompt = replace(prompt, images=images)
         models.append(Model(name, "openai_chat", prompt, window, output, Price(paid, answered, read, paid)))
     return {model.name: model for model in models}
 

@@ -16,6 +16,23 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 
+Images = Literal[
+    "standard",
+    "high",
+    "tiles",
+    "tiles-5",
+    "tiles-mini",
+    "tiles-o",
+    "patches-1.2",
+    "patches-1.5",
+    "patches-1.62",
+    "patches-1.72",
+    "patches-2.46",
+    "patches-1.2-wide",
+]
+"""Ways to charge pictures."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A request's grammar. Factors are in thousandths, all else is tokens.
@@ -47,7 +64,8 @@ class Prompt:
         unsigned: characters of that signature that stand for nothing.
         keeps_thinking: whether thinking of the turns before the user's last words stays in the prompt.
         images: how pictures are charged: Claude's tiers ``standard`` and ``high``; OpenAI's ``tiles`` (gpt-4o),
-            ``tiles-5`` (gpt-5), ``tiles-mini`` (gpt-4o-mini).
+            ``tiles-5`` (gpt-5), ``tiles-mini`` (gpt-4o-mini), ``tiles-o`` (o1 and o3), ``patches-`` and a factor
+            (the smaller and the later ones: ``IMAGES`` of the model table).
         opening: a request, before anything is said: the first turn's frame and the reply's.
         tools: a request with tools.
         forced: the same, where one has to be called.
@@ -83,7 +101,7 @@ class Prompt:
     signature: int = 125
     unsigned: int = 0
     keeps_thinking: bool = True
-    images: Literal["standard", "high", "tiles", "tiles-5", "tiles-mini"] = "standard"
+    images: Images = "standard"
     opening: int = 0
     tools: int = 0
     forced: int = 0

@@ -56,16 +56,30 @@ pub enum Vision {
         /// Tokens of a tile.
         tile: u32,
     },
+    /// `OpenAI`'s small models and those from gpt-5.2 on: 32-pixel patches, shrunk to fit a number of them.
+    Patches {
+        /// Patches at most.
+        most: u32,
+        /// Tokens of a thousand patches.
+        thousand: u32,
+    },
 }
 
 impl Vision {
     /// The ways by name.
-    pub const NAMES: [(&'static str, Self); 5] = [
+    pub const NAMES: [(&'static str, Self); 12] = [
         ("standard", Self::Standard),
         ("high", Self::High),
         ("tiles", Self::Tiles { base: 85, tile: 170 }),
         ("tiles-5", Self::Tiles { base: 70, tile: 140 }),
         ("tiles-mini", Self::Tiles { base: 2_833, tile: 5_667 }),
+        ("tiles-o", Self::Tiles { base: 75, tile: 150 }),
+        ("patches-1.2", Self::Patches { most: 1_536, thousand: 1_200 }),
+        ("patches-1.5", Self::Patches { most: 1_536, thousand: 1_500 }),
+        ("patches-1.62", Self::Patches { most: 1_536, thousand: 1_620 }),
+        ("patches-1.72", Self::Patches { most: 1_536, thousand: 1_720 }),
+        ("patches-2.46", Self::Patches { most: 1_536, thousand: 2_460 }),
+        ("patches-1.2-wide", Self::Patches { most: 2_500, thousand: 1_200 }),
     ];
 
     /// The way of that name.
@@ -109,6 +123,7 @@ impl Vision {
                 let tiles = |side: u64| (side * n).div_ceil(d * 512).max(1);
                 base.saturating_add(u32::try_from(tiles(l) * tiles(s)).unwrap_or(u32::MAX).saturating_mul(tile))
             }
+            Self::Patches { most, thousand } => (covered(long, short, most) * thousand).div_ceil(1_000),
         }
     }
 
@@ -117,7 +132,7 @@ impl Vision {
     pub fn low(self) -> Option<u32> {
         match self {
             Self::Tiles { base, .. } => Some(base),
-            Self::Standard | Self::High => None,
+            Self::Standard | Self::High | Self::Patches { .. } => None,
         }
     }
 
@@ -139,6 +154,19 @@ impl Vision {
     pub fn file(self, base64: &str) -> u32 {
         image_size(base64).map_or_else(|| document_tokens(base64), |(w, h)| self.patches(w, h))
     }
+}
+
+/// Patches of 32 pixels, where more than `most` shrunk until that many cover it and those of one side are whole.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // of whole numbers of at most `most`
+fn covered(long: u32, short: u32, most: u32) -> u32 {
+    let (sides, limit) = ([long, short].map(|side| f64::from(side) / 32.0), f64::from(most));
+    let cover = |sides: [f64; 2]| sides.map(|side| (side - 1e-9).ceil().max(1.0)).iter().product::<f64>();
+    if cover(sides) <= limit {
+        return cover(sides) as u32;
+    }
+    let scale = (limit / (sides[0] * sides[1])).sqrt();
+    let whole = sides.map(|side| (side * scale).floor().max(1.0) / (side * scale)).into_iter().fold(1.0, f64::min);
+    cover(sides.map(|side| side * scale * whole)).min(limit) as u32
 }
 
 /// Patches of 28 pixels, shrunk to the largest size of that shape that keeps both limits.
@@ -222,6 +250,7 @@ mod tests {
     #[test]
     fn documented_examples_hold() {
         let tiles = Vision::Tiles { base: 85, tile: 170 };
+        let patches = Vision::Patches { most: 1_536, thousand: 1_000 }; // as the examples have them, before the factor
         for (vision, w, h, tokens) in [
             (Vision::Standard, 200, 200, 64),
             (Vision::Standard, 1000, 1000, 1_296),
@@ -236,8 +265,20 @@ mod tests {
             (Vision::High, 3840, 2160, 4_784),
             (tiles, 1024, 1024, 765),
             (tiles, 2048, 4096, 1_105),
+            (patches, 1024, 1024, 1_024),
+            (patches, 1800, 2400, 1_452),
         ] {
             assert_eq!(vision.patches(w, h), tokens, "{vision:?} {w} x {h}");
+        }
+    }
+
+    /// What was charged for gpt-5-mini (community.openai.com, "GPT-5-mini image input token calculation discrepancy").
+    #[test]
+    fn pictures_of_small_models_cost_what_was_charged() {
+        let mini = Vision::named("patches-1.2").expect("it has a name");
+        let charged = [(256, 256, 77), (512, 512, 308), (768, 1024, 922), (1280, 720, 1_104), (2048, 768, 1_844)];
+        for (w, h, tokens) in charged {
+            assert_eq!(mini.patches(w, h), tokens, "{w} x {h}");
         }
     }
 
@@ -266,6 +307,7 @@ mod tests {
     fn the_thinnest_picture_has_a_size() {
         assert_eq!(Vision::Standard.patches(1, 8000), 56);
         assert!(Vision::Tiles { base: 85, tile: 170 }.patches(1, u32::MAX) > 85);
+        assert_eq!(Vision::Patches { most: 1_536, thousand: 1_000 }.patches(1, u32::MAX), 1_536);
     }
 
     #[test]
