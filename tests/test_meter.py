@@ -6,6 +6,7 @@ import statistics
 from types import SimpleNamespace
 
 import anthropic
+import openai
 import pytest
 from werkzeug import Response
 
@@ -177,6 +178,33 @@ def test_the_providers_count_comes_through_the_asynchronous_client_too(httpserve
     assert (first.answered, len(seen)) == (77, 1)
 
 
+def test_openais_endpoint_is_asked_for_items_of_responses(httpserver):
+    seen = []
+
+    def handle(request):
+        seen.append(request.get_json())
+        return Response('{"object": "response.input_tokens", "input_tokens": 41}', content_type="application/json")
+
+    httpserver.expect_request("/v1/responses/input_tokens", method="POST").respond_with_handler(handle)
+    items = transcript("u:9 a:5 c1 r1:9 u:9", provider="openai_responses")
+    client = openai.OpenAI(api_key="k", base_url=httpserver.url_for("/v1"), max_retries=0)
+    waiting = openai.AsyncOpenAI(api_key="k", base_url=httpserver.url_for("/v1"), max_retries=0)
+    tools = [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}]
+    cm = Compactor("gpt-5.5")
+    found = cm.check(items, client, system="Be brief.", tools=tools)
+    assert found == cm.check(items, client, system="Be brief.", tools=tools)
+    assert found.answered == 41
+    assert found.counted == trimtab.count(items, model="gpt-5.5", system="Be brief.", tools=tools)
+    assert asyncio.run(cm.acheck(items[:1], waiting)).answered == 41
+    client.close()
+    assert seen == [
+        {"model": "gpt-5.5", "input": items, "instructions": "Be brief.", "tools": tools},
+        {"model": "gpt-5.5", "input": items[:1]},
+    ]
+    with pytest.raises(ValueError, match="messages of Chat Completions"):
+        cm.check(transcript("u:9 c1 r1:9", provider="openai_chat"), client)
+
+
 def test_a_count_that_the_provider_does_not_give_is_one_error_and_nothing_kept(httpserver):
     cm, messages = Compactor(SONNET), transcript("u:9")
     counting(httpserver, {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}, 529)
@@ -185,8 +213,8 @@ def test_a_count_that_the_provider_does_not_give_is_one_error_and_nothing_kept(h
             with pytest.raises(CountError, match="token counting failed: .*busy"):
                 cm.check(messages, client)
     assert "checked" not in cm.explain()
-    with pytest.raises(ValueError, match=r"gpt-5\.5 has no counting endpoint"):
-        Compactor("gpt-5.5").check(messages, client)
+    with pytest.raises(ValueError, match="gemini-2.5-pro has no counting endpoint"):
+        Compactor("gemini-2.5-pro").check(messages, client)
     silent = SimpleNamespace(messages=SimpleNamespace(count_tokens=lambda **_: SimpleNamespace(tokens=1)))
     with pytest.raises(CountError, match="got namespace"):
         cm.check(messages, silent)

@@ -136,7 +136,13 @@ def test_a_picture_of_any_size_has_the_patches_of_the_documented_formula(width, 
 
 def test_a_picture_of_low_detail_costs_the_base_where_there_is_such_a_thing():
     url = "data:image/png;base64," + png(2048, 4096)
-    for model, low in (("gpt-4o", 85), ("gpt-5", 70), ("gpt-5.5", None), ("gpt-4o-mini", 2_833), ("claude-opus-4-5", None)):
+    for model, low in (
+        ("gpt-4o", 85),
+        ("gpt-5", 70),
+        ("gpt-5.5", None),
+        ("gpt-4o-mini", 2_833),
+        ("claude-opus-4-5", None),
+    ):
         frame = count([{"role": "user", "content": [{"type": "text", "text": ""}]}], model=model)
         chat, whole = ({"type": "image_url", "image_url": {"url": url, "detail": d}} for d in ("low", "high"))
         responses = {"type": "input_image", "image_url": url, "detail": "low"}

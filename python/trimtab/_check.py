@@ -55,7 +55,7 @@ class Checks:
         return self.answers.get(_key(request))
 
     def take(self, request: dict[str, Any], answer: object, counted: int) -> Check:
-        """Keeps an answer: a number, or what Anthropic's client gives.
+        """Keeps an answer: a number, or what the provider's client gives.
 
         Raises:
             CountError: it names no tokens.
@@ -73,16 +73,29 @@ class Checks:
 
 
 def asking(model: Model, name: str, messages: list[Any], system: object, tools: object) -> dict[str, Any]:
-    """The keywords of ``client.messages.count_tokens``.
+    """The keywords of Anthropic's ``client.messages.count_tokens`` or OpenAI's ``client.responses.input_tokens.count``.
 
     Raises:
-        ValueError: the model's provider has no endpoint that counts.
+        ValueError: the model's provider has no endpoint that counts these messages.
     """
-    if model.provider != "anthropic":
-        msg = f"{name} has no counting endpoint that is asked here: Claude's have"
+    if model.provider == "anthropic":
+        request = {"messages": messages, "system": system}
+    elif not model.prompt.name.startswith("OpenAI"):
+        msg = f"{name} has no counting endpoint that is asked here: Claude's have, and OpenAI's"
         raise ValueError(msg)
-    beside = {"system": system, "tools": tools}
-    return {"model": name, "messages": messages, **{key: value for key, value in beside.items() if value}}
+    elif any(not isinstance(item, dict) or item.get("tool_calls") or item.get("role") == "tool" for item in messages):
+        msg = "OpenAI's endpoint counts items of the Responses API, and these are messages of Chat Completions"
+        raise ValueError(msg)
+    else:
+        request = {"input": messages, "instructions": system}
+    beside = {**request, "tools": tools}
+    return {"model": name, **{key: value for key, value in beside.items() if value}}
+
+
+def ask(client: Any, request: dict[str, Any]) -> Any:
+    """What the client answers, or the awaitable of an asynchronous one."""
+    count = client.messages.count_tokens if "messages" in request else client.responses.input_tokens.count
+    return count(**request)
 
 
 def failed(error: Exception) -> CountError:

@@ -6,7 +6,7 @@ from inspect import isawaitable, iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import uuid4
 
-from ._check import Check, asking, failed
+from ._check import Check, ask, asking, failed
 from ._conversation import Call, Conversation
 from ._drive import Outside, arun, run
 from ._errors import ArchiveError, CountError, NothingToCompactError, SummaryError
@@ -177,21 +177,22 @@ class Compactor:
         Nothing else ever asks it. An answer is kept, and given again for the same request; ``explain`` shows the last.
 
         Args:
-            messages: the transcript, in Anthropic's shape.
-            client: an ``anthropic.Anthropic``, or whatever has its ``messages.count_tokens``.
+            messages: the transcript, in Anthropic's shape or that of OpenAI's Responses.
+            client: an ``anthropic.Anthropic`` or an ``openai.OpenAI``, or whatever has the ``messages.count_tokens`` of
+                the one or the ``responses.input_tokens.count`` of the other.
             system: system text that is sent beside the messages.
             tools: tool definitions.
 
         Raises:
             CountError: the client failed, whatever it raised; or it is an asynchronous one.
             MessageError: a message cannot be read.
-            ValueError: the model is not one of Anthropic's.
+            ValueError: the model is not one of these providers', or the messages are of Chat Completions.
         """
         call = Call(messages, system, tools)
         request, answer, counted = self._asking(call)
         if answer is None:
             try:
-                answer = client.messages.count_tokens(**request)
+                answer = ask(client, request)
             except Exception as error:
                 raise failed(error) from error
             if isawaitable(answer):
@@ -202,12 +203,12 @@ class Compactor:
     async def acheck(
         self, messages: Sequence[Message], client: Any, *, system: object = None, tools: object = None
     ) -> Check:
-        """``check``, with an ``anthropic.AsyncAnthropic`` or a client of either kind."""
+        """``check``, with an asynchronous client or one of either kind."""
         call = Call(messages, system, tools)
         request, answer, counted = self._asking(call)
         if answer is None:
             try:
-                answer = client.messages.count_tokens(**request)
+                answer = ask(client, request)
                 answer = await answer if isawaitable(answer) else answer
             except Exception as error:
                 raise failed(error) from error

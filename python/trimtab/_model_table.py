@@ -100,11 +100,13 @@ IMAGES: dict[str, Images] = {
     "gpt-5.4-mini": "patches-1.2",
     "gpt-5.5": "patches-1.2-wide",
 }
-"""How pictures are charged, where it is not as the model's grammar says. To o4-mini: OpenAI's documentation, "Images and
-vision". It gives gpt-5-mini and -nano 1.62 and 2.46; charged are 1.2 and 1.5, by the provider's pricing calculator and by
-what two others measured (community.openai.com/t/1344040, six sizes; t/1377015). The latter is also where gpt-5.2,
-gpt-5.3-codex and gpt-5.4 are from: 1.2, for gpt-5.4 of up to 2,500 patches; of gpt-5.4-mini it says 1,536 and 2,500.
-gpt-5.5 is taken for gpt-5.4."""
+"""How pictures are charged, where it is not as the model's grammar says.
+
+Down to o4-mini: OpenAI's documentation, "Images and vision". It gives gpt-5-mini and -nano 1.62 and 2.46; charged are
+1.2 and 1.5, by the provider's pricing calculator and by what two others measured (community.openai.com/t/1344040, six
+sizes; t/1377015). The latter is also where gpt-5.2, gpt-5.3-codex and gpt-5.4 are from: 1.2, for gpt-5.4 of up to 2,500
+patches; of gpt-5.4-mini it has 1,536 and 2,500. gpt-5.5 is taken for gpt-5.4.
+"""
 
 GEMINI: dict[str, tuple[str, int, int, float, float, float]] = {
     name: ("gemini", 1_048_576, output, _NONE, _NONE, _NONE)

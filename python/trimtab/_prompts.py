@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-
 Images = Literal[
     "standard",
     "high",
