@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._messages import Skipped
+from ._records import again
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ._records import Record
+    from ._source import Source
 
 ROLES = ("user", "assistant")
 
@@ -25,7 +27,9 @@ class Line:
         key: its uuid, or a name made up for it.
         role: empty if it only links others: a line that is never sent.
         parent: the line it follows, None for a root.
-        record: the line itself.
+        offset: where it stands.
+        held: the line itself, where it is in memory.
+        source: where it can be read again; None if it is held for good.
         kind: what it is if it is not sent, in the file's words.
         response: the id that the lines of one response share.
         answers: the ids of the calls that it answers.
@@ -38,7 +42,9 @@ class Line:
     key: str
     role: str
     parent: str | None
-    record: Record
+    offset: int
+    held: Any
+    source: Source | None
     kind: tuple[str, str]
     response: str
     answers: tuple[str, ...]
@@ -49,7 +55,9 @@ class Line:
     @property
     def value(self) -> dict[str, Any]:
         """The line as the file has it."""
-        value: dict[str, Any] = self.record.value
+        if self.held is None and self.source is not None:
+            self.held = again(self.source, self.offset)
+        value: dict[str, Any] = self.held
         return value
 
     @property
@@ -132,7 +140,6 @@ def grow(records: Iterable[Record]) -> tuple[Tree, list[Skipped]]:
         metadata = value.get("compactMetadata")
         if isinstance(metadata, dict) and isinstance(metadata.get("preservedSegment"), dict):
             kept.append(metadata["preservedSegment"])
-        record.release()
         if line.key in nodes:
             # A resumed session repeats lines. One that hangs elsewhere now is a message kept behind a summary.
             if nodes[line.key].parent == line.parent:
@@ -159,7 +166,9 @@ def _line(at: int, role: str, record: Record) -> Line:
         key,
         role,
         None if parent is None else _text(parent),
-        record,
+        record.offset,
+        None if record.source else value,
+        record.source,
         _kind(value),
         (_text(message.get("id")) or key) if role == "assistant" else "",
         ids(message.get("content"), "tool_use_id"),

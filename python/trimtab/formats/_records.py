@@ -34,16 +34,25 @@ class Record:
     def value(self) -> Any:
         """What json.loads makes of it."""
         if self.source is not None and self.held is None:
-            try:
-                self.held = decoded(self.source.line(self.offset))
-            except (ValueError, RecursionError) as error:
-                raise MessageError("changed while it was read", hint="read it when nobody writes to it") from error
+            self.held = again(self.source, self.offset)
         return self.held
 
     def release(self) -> None:
         """Lets go of the value if it can be read again."""
         if self.source is not None:
             self.held = None
+
+
+def again(source: Source, offset: int) -> Any:
+    """What stands alone on the line there, read once more.
+
+    Raises:
+        MessageError: it stands there no longer.
+    """
+    try:
+        return decoded(source.line(offset))
+    except (ValueError, RecursionError) as error:
+        raise MessageError("changed while it was read", hint="read it when nobody writes to it") from error
 
 
 @dataclass(slots=True, eq=False)
@@ -82,7 +91,7 @@ class Records:
     def _values(self) -> Iterator[Record]:
         """The values, with lists as they are."""
         source, at, line = self.source, self.source.start, 1
-        again = source if source.end > HELD else None
+        back = source if source.end > HELD else None
         # What a file begins with may be all of it, and is read whatever its length.
         while raw := source.line(at, LONGEST if self.found else -1):
             end = at + len(raw)
@@ -95,7 +104,7 @@ class Records:
                 except (ValueError, RecursionError):
                     at, line = yield from self._scattered(at, line)
                     continue
-                yield Record(line, at, value, None if isinstance(value, list) else again)
+                yield Record(line, at, value, None if isinstance(value, list) else back)
             at, line = end, line + 1
 
     def _scattered(self, at: int, line: int) -> Generator[Record, None, tuple[int, int]]:
