@@ -45,7 +45,11 @@ def run(options: argparse.Namespace) -> int:
     found = text.found if text else load(options)
     model = model_of(options, found)
     counter = Counter.for_model(model)
-    ledger = _scanned(text, counter) if text else scan(found.messages, counter, found.provider)
+    if text:
+        ledger = _scanned(text, counter)
+    else:
+        with Progress("counting"):
+            ledger = scan(found.messages, counter, found.provider)
     fixed = overhead(counter, system=found.system, tools=found.tools)
     budget = Compactor(model, window=options.window).budget(system=found.system, tools=found.tools)
     kinds = by_kind(ledger)

@@ -55,9 +55,10 @@ def run(options: argparse.Namespace) -> int:
         return 1
     source = options.head if options.file == "-" else Path(options.file)
     before, after = done.tokens_before, done.tokens_after
-    session, text = fork(source, done.messages, tokens_before=before, tokens_after=after)
-    output = Path(options.output or Path(options.file).parent) / f"{session}.jsonl"
-    write(os.fspath(output), text)
+    with Progress("writing"):
+        session, text = fork(source, done.messages, tokens_before=before, tokens_after=after)
+        output = Path(options.output or Path(options.file).parent) / f"{session}.jsonl"
+        write(os.fspath(output), text)
     if options.json:
         answer(
             {

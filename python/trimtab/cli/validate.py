@@ -51,7 +51,8 @@ def _repaired(found: Transcript, *, in_flight: bool) -> int:
     """The messages on stdout, what was changed on stderr."""
     from .._repair import repair
 
-    done = repair(found.messages, provider=found.provider, in_flight=in_flight)
+    with Progress("repairing"):
+        done = repair(found.messages, provider=found.provider, in_flight=in_flight)
     for change in done.changes:
         warn(f"repaired messages[{change.index}]: {change.code} {change.id}".rstrip())
     answer(done.messages)
