@@ -59,6 +59,23 @@ def test_code_rules_over_the_environment_over_the_file_over_the_preset(tmp_path:
     }
 
 
+def test_a_misspelt_variable_of_the_environment_is_named() -> None:
+    with pytest.raises(config.ConfigError, match="unknown key 'compaction_treshold' in 'agent'; known are compaction_"):
+        config.load(section="agent", environ={"TRIMTAB_AGENT_COMPACTION_TRESHOLD": "0.5"})
+    assert config.load(section="agent", environ={"TRIMTAB_AGENTPG_TRIGGER": "0.5"}) == POLICIES["sven"]
+
+
+def test_a_file_of_nothing_but_remarks_changes_nothing(tmp_path: Path) -> None:
+    for name in ("a.yaml", "a.toml"):
+        (tmp_path / name).write_text("# nothing yet\n")
+        assert config.load(tmp_path / name, section="agent", environ={}) == POLICIES["sven"]
+
+
+def test_what_does_not_choose_is_told_what_does() -> None:
+    with pytest.raises(config.ConfigError, match="'trigger' does not choose; those that do are strategy, compaction_s"):
+        config.choices("trigger")
+
+
 def test_toml_and_yaml_say_the_same(tmp_path: Path) -> None:
     toml, yaml = tmp_path / "a.toml", tmp_path / "a.yml"
     toml.write_text("[compaction]\nauto = false\nprotect = 100\n")
@@ -68,7 +85,17 @@ def test_toml_and_yaml_say_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("a.toml", "x ="), ("a.yaml", "a: ["), ("a.yaml", "3"), ("a.ini", ""), ("a.toml", "[other]")]
+    ("name", "text"),
+    [
+        ("a.toml", "x ="),
+        ("a.yaml", "a: ["),
+        ("a.yaml", "3"),
+        ("a.ini", ""),
+        ("a.toml", "[other]"),
+        ("a.yaml", "agent: 5"),
+        ("a.yaml", "agent: [compaction_threshold]"),
+        ("a.yaml", "# nothing yet\n"),
+    ],
 )
 def test_a_file_that_cannot_be_read_as_one_is_an_error_of_ours(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)

@@ -104,6 +104,7 @@ def test_a_calibration_moves_slowly_and_never_leaves_its_bounds() -> None:
     assert learns.learned(1.0, 10_000, 100) == 3.0
     assert learns.learned(0.5, 1, 100) == 0.5
     assert learns.learned(1.3, 5, 0) == 1.3
+    assert learns.learned(1.3, 0, 5) == 1.3
 
 
 def session(provider: str, rounds: int = 30) -> list[Any]:

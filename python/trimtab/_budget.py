@@ -171,8 +171,11 @@ class Calibration:
     terms: tuple[str, ...] = ("input", "cache_read")
 
     def learned(self, factor: float, charged: int, counted: int) -> float:
-        """The factor after a call that was charged ``charged`` tokens for what was counted as ``counted``."""
-        if counted <= 0:
+        """The factor after a call that was charged ``charged`` tokens for what was counted as ``counted``.
+
+        No prompt costs nothing: where either is 0 nothing was said of it, and nothing is learned.
+        """
+        if counted <= 0 or charged <= 0:
             return factor
         moved = (1 - self.weight) * factor + self.weight * charged / counted
         return min(max(moved, self.least), self.most)

@@ -79,6 +79,28 @@ CASES = [
         lambda r: "## " not in r["messages"][0]["text"],
     ),
     Own(
+        "only the tools that the document names have a category of their own",
+        "R3.37",
+        "output_category",
+        {"tool": "gdb_start_server"},
+        "Generic",
+    ),
+    Own("a debugger's command says most at both ends", "R3.37", "output_category", {"tool": "gdb_command"}, "HeadTail"),
+    Own(
+        "a call that says nothing of what it was charged teaches nothing",
+        "R3.5",
+        "session",
+        {"max_tokens": 1000, "token_count": 100, "ops": [["usage", {"input": 0, "cache_read": 0}]]},
+        {"calibration_factor": 1.0},
+    ),
+    Own(
+        "a section of nothing but remarks leaves the defaults",
+        "R3.41",
+        "config_yaml",
+        {"yaml": "# sven\n", "key": "compaction_threshold"},
+        0.85,
+    ),
+    Own(
         "of a command's output sixty lines of the head and forty of the tail stay",
         "R3.31 R3.35",
         "smart_truncate",

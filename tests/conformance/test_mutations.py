@@ -139,7 +139,7 @@ def account(  # noqa: PLR0917 - what a case of a session may say
             count += max(len(given[0].get("text", "").encode()) // 4, 1)
         else:
             times, actual, counted = given
-            for _ in range(times if counted else 0):
+            for _ in range(times if counted and actual else 0):
                 factor = min(max(0.8 * factor + 0.2 * actual / counted, 0.5), 3.0)
     room = max(max_tokens - max_output_tokens, 0)
     effective = count * factor + schema_overhead

@@ -7,6 +7,7 @@ environment, the environment over the file, the file over the preset.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from ._places import at, put
 from ._scenarios import SCENARIOS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .._policy import Policy
 
 __all__ = [
@@ -102,7 +101,8 @@ def choices(key: str) -> list[str]:
     """
     found = [table.choices for table in SECTIONS.values() if table.chooser == key and table.choices]
     if not found:
-        raise wrong(f"{key!r} does not choose; those that do are {', '.join(t.chooser for t in SECTIONS.values())}")
+        choosers = [table.chooser for table in SECTIONS.values() if table.chooser]
+        raise wrong(f"{key!r} does not choose; those that do are {', '.join(choosers)}")
     return [*found[0]]
 
 
@@ -140,16 +140,18 @@ def load(
         raise wrong(f"need one of the sections {', '.join(SECTIONS)}, found {', '.join(found) or 'none'}")
     section = section or found[0]
     given = _ours(held, section)
-    surroundings = os.environ if environ is None else environ
-    for key in keys(section):
-        if (text := surroundings.get(f"TRIMTAB_{section}_{key}".upper())) is not None:
-            given[key] = said(text)
+    prefix = f"TRIMTAB_{section}_".upper()
+    for name, text in (os.environ if environ is None else environ).items():
+        if name.startswith(prefix):
+            given[name.removeprefix(prefix).lower()] = said(text)
     return configured(section, given | values)
 
 
 def _ours(tables: Mapping[str, Any], name: str) -> dict[str, Any]:
     """A section's keys; of ``agent``, under which sven keeps more than its compaction, those of the compaction."""
-    given = dict(tables.get(name) or {})
+    given = tables.get(name) or {}
+    if not isinstance(given, Mapping):
+        raise wrong(f"{name} must be a mapping of keys, got {given!r}")
     return {key: entry for key, entry in given.items() if name != "agent" or key in keys(name) or "compaction" in key}
 
 

@@ -36,6 +36,8 @@ def parse(text: str, kind: str) -> dict[str, Any]:
         found = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise wrong(f"not YAML: {error}") from error
+    if found is None:
+        return {}
     if not isinstance(found, dict):
         raise wrong("a configuration is a mapping of sections")
     return found

@@ -53,7 +53,9 @@ POLICY = Policy(
         categories=(
             ("shell", "HeadTail"),
             ("run_terminal_command", "HeadTail"),
-            ("gdb_*", "HeadTail"),
+            ("gdb_command", "HeadTail"),
+            ("gdb_interrupt", "HeadTail"),
+            ("gdb_wait_stopped", "HeadTail"),
             ("grep", "MatchList"),
             ("search_codebase", "MatchList"),
             ("read_lints", "MatchList"),

@@ -17,7 +17,13 @@ def triggers() -> list[str]:
     return [*hooks.TRIGGERS]
 
 
-CHOOSERS = {"Strategy": "strategy", "CompactionStrategy": "compaction_strategy", "agent": "compaction_strategy"}
+CHOOSERS = {
+    "Strategy": "strategy",
+    "agentpg": "strategy",
+    "CompactionStrategy": "compaction_strategy",
+    "agent": "compaction_strategy",
+    "sven": "compaction_strategy",
+}
 
 
 @op
@@ -57,7 +63,7 @@ def config_default(key: str) -> Any:
 
 @op
 def config_yaml(yaml: str, key: str, round_trip: bool = False) -> Any:
-    given = config.parse(yaml, "yaml") if yaml.strip() else {}
+    given = config.parse(yaml, "yaml")
     written = config.parse(json.dumps(given), "yaml") if round_trip else given
     return config.value("agent", key, config.section(written, "agent"))
 
