@@ -19,10 +19,12 @@ from werkzeug import Request, Response
 import trimtab
 from loopback import DIALECTS
 from transcripts import transcript
+from trimtab._drive import Outside
 from trimtab._models import Model
-from trimtab.events import Compacted
+from trimtab._wants import Write
+from trimtab.events import Compacted, FellBack
 from trimtab.policies import POLICIES
-from trimtab.summarize import Anthropic, Function, OpenAI, Sizes, offers
+from trimtab.summarize import Anthropic, Function, Limits, OpenAI, Sizes, offers
 
 SIZES = Sizes(zone=100_000, prompt=160_000, cached=150_000, answer=2_000)
 BY_PRICE = POLICIES["default"].summarize
@@ -241,6 +243,70 @@ def test_a_rides_options_go_along_and_an_answer_with_a_call_is_asked_for_anew(ht
     assert first["thinking"] == second["thinking"] == thinking
     assert first["messages"][:-1] == second["messages"][:-1]
     assert "could not be used: the answer holds tool_use" in second["messages"][-1]["content"]
+
+
+def fails_first(httpserver: Any, api: Api, refused: int, how: Any) -> None:
+    """After the session's own call, so many are answered by ``how``, the rest as ever."""
+    own = len(api.raw)
+
+    def handle(request: Request) -> Response:
+        api.raw.append(request.get_data())
+        if len(api.raw) - own <= refused:
+            response: Response = how()
+            return response
+        return Response(json.dumps(api.dialect.body("The tests were mended.")), content_type="application/json")
+
+    httpserver.clear()
+    httpserver.expect_request(api.dialect.path, method="POST").respond_with_handler(handle)
+
+
+@pytest.mark.parametrize("path", ["compact", "acompact"])
+@pytest.mark.parametrize("status", [400, 413])
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+def test_a_ride_that_is_refused_is_followed_by_the_zone_alone(
+    httpserver: Any, kind: str, status: int, path: str
+) -> None:
+    api = Api(httpserver, kind)
+    cm, told, beside = agent(kind, api, "claude-opus-4-5" if kind == "anthropic" else "gpt-5")
+    refusal = Response(json.dumps(api.dialect.error("no ride today")), status, content_type="application/json")
+    fails_first(httpserver, api, 1, lambda: refusal)
+    messages = talk("anthropic" if kind == "anthropic" else "openai_chat")
+    options: Any = {"target": 0.12, **beside}
+    done = cm.compact(messages, **options) if path == "compact" else asyncio.run(cm.acompact(messages, **options))
+    assert done.summary == "The tests were mended.", done.reason
+    assert "no ride today" in done.reason
+    assert done.failed == ""
+    _, ride, plain = (json.loads(raw) for raw in api.raw)
+    assert "tools" in ride
+    assert "tools" not in plain
+    assert len(plain["messages"]) <= 2 < len(ride["messages"])
+    assert done.offer is not None
+    assert not done.offer.rides
+    assert done.summarizer == done.offer.author
+    (fell,) = [event for event in told if isinstance(event, FellBack)]
+    assert fell.instead == "plain"
+    assert "no ride today" in fell.reason
+
+
+def test_both_ways_failed_is_the_policys_fallback_and_both_are_told(httpserver: Any) -> None:
+    api = Api(httpserver, "anthropic")
+    cm, told, beside = agent("anthropic", api, "claude-opus-4-5")
+    fails_first(httpserver, api, 9, lambda: Response(json.dumps(api.dialect.error("broken")), 400))
+    done = cm.compact(talk("anthropic"), target=0.12, **beside)
+    assert (len(api.raw), done.summarizer, done.offer) == (3, "offline", None)
+    assert [event.instead for event in told if isinstance(event, FellBack)] == ["plain", "offline"]
+    assert "broken" in done.failed
+
+
+def test_the_zone_alone_has_what_time_the_ride_left() -> None:
+    limits = Limits(seconds=60.0, tries=2)
+    outside = Outside(None, Function(lambda _: "", limits=limits), lambda _: None, ())  # type: ignore[arg-type]
+    assert outside.limits(Write(None, None)) is limits  # type: ignore[arg-type]
+    left = outside.limits(Write(None, None, time.monotonic() - 45.0))  # type: ignore[arg-type]
+    assert left.seconds == pytest.approx(15.0, abs=5.0)
+    assert left.tries == 2
+    with pytest.raises(trimtab.SummaryError, match="the 60 s are over"):
+        outside.limits(Write(None, None, time.monotonic() - 61.0))  # type: ignore[arg-type]
 
 
 def test_the_policys_model_is_the_one_that_is_asked(httpserver: Any) -> None:

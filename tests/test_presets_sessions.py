@@ -33,10 +33,11 @@ STALL = 0.4
 
 
 def headed(body: dict[str, Any]) -> str:
-    """A summary with every heading that the request asks for."""
+    """A summary with every heading that the request asks for; of parts and of what they are merged to, another each."""
     asked = json.dumps(body)
     topics = [name for policy in POLICIES.values() if policy.summarize for name in topics_of(policy)]
-    return "\n".join(f"## {name}\n{SAID}" for name in dict.fromkeys(topics) if name in asked) or SAID
+    said = f"{SAID} It took {len(asked)} characters to ask."
+    return "\n".join(f"## {name}\n{said}" for name in dict.fromkeys(topics) if name in asked) or said
 
 
 def topics_of(policy: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
 from ._compaction import Compaction
-from ._errors import InternalError
+from ._errors import InternalError, SummaryError
 from ._log import log
 from ._wants import Commit, Store, Write, WriteAll
 from .hooks import Review
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .archive import Archive, SqlArchive
     from .events import Event
     from .hooks import PreCompact
-    from .summarize import Answer, Writer
+    from .summarize import Answer, Limits, Writer
 
 
 AT_ONCE = 4
@@ -59,7 +59,7 @@ class Outside:
             case Store(messages, session):
                 return self.archive.store(messages, session), monotonic()
             case Write(ask, fallback):
-                return write(ask, self.writer(fallback))
+                return write(ask, self.writer(fallback), limits=self.limits(want))
             case Commit(stored, record, since):
                 took = round((monotonic() - since) * 1000)
                 self.archive.commit(stored, replace(record, duration_ms=took))
@@ -71,11 +71,25 @@ class Outside:
 
     async def awrite(self, want: Write) -> Answer:
         """The summary that the flow asked for."""
-        return await awrite(want.ask, self.writer(want.fallback))
+        return await awrite(want.ask, self.writer(want.fallback), limits=self.limits(want))
 
     def writer(self, fallback: str | None) -> Writer:
         """Who writes: the one that the policy falls back to, or the caller's own."""
         return open_summarizer(fallback)[1] if fallback else self.summarizer
+
+    def limits(self, want: Write) -> Limits:
+        """The writer's limits; of its time, what is left.
+
+        Raises:
+            SummaryError: nothing is.
+        """
+        limits = self.writer(want.fallback).limits
+        if want.since is None or limits.seconds is None:
+            return limits
+        left = limits.seconds - (monotonic() - want.since)
+        if left <= 0:
+            raise SummaryError(f"the {limits.seconds:g} s are over")
+        return replace(limits, seconds=left)
 
     async def keep(self, want: Store | Commit) -> object:
         """The archive's part of what the flow asks for, awaited."""

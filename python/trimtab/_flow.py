@@ -53,7 +53,7 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
         return (yield from _refused(job, verdict.refuse, plan))
     job = _heard(job, verdict)
     stored, since = yield Store(job.told, job.session)
-    outcome = yield from summarized(job, plan)
+    outcome = yield from summarized(job, plan, since)
     plan, summary, author, usage = outcome.plan, outcome.text, outcome.author, outcome.usage
     if not plan.edits:
         yield Refused(job.trigger, plan.reason)

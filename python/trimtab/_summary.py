@@ -38,49 +38,58 @@ class Outcome:
     failed: str = ""
 
 
-def summarized(job: Job, plan: Plan) -> Generator[Want, Any, Outcome]:
-    """The summary's text and author, or the plan without one; failing over as the policy says."""
+def summarized(job: Job, plan: Plan, since: float) -> Generator[Want, Any, Outcome]:
+    """The summary's text and author, or the plan without one; failing over as the policy says.
+
+    A ride on the session's cache that fails is followed by the next offer that sends the zone alone, within the same
+    time, which began at ``since``.
+    """
     zone = plan.zone()
     if not isinstance(zone, Summarize):
         emergency = isinstance(zone, Drop) and job.policy.emergency is not None
         return Outcome(plan, "emergency" if emergency else job.policy.strategy)
-    offer = job.offers(zone)[0]
-    ask = _ask(job, zone, offer)
-    # None is the caller's own; the offline one does not take its own place.
-    steps = [None, *(step for step in job.policy.fallback if not step == job.summarizer == "offline")]
+    steps = _steps(job, job.offers(zone))
     failed = ""
     usage: Usage = {}
-    for step, instead in zip(steps, [*steps[1:], None], strict=True):
+    for (step, offer), (instead, _) in zip(steps, [*steps[1:], (None, None)], strict=True):
         if step == "error":
             break
-        if step not in {None, "offline"}:
-            return replace(_without(job, plan, zone, str(step), failed), usage=usage, failed=failed)
-        author = step or offer.author
-        if step is None and job.rests and instead not in {None, "error", "stop"}:
+        if step not in {"", "plain", "offline"}:
+            return replace(_without(job, plan, zone, step, failed), usage=usage, failed=failed)
+        author = "offline" if step == "offline" else offer.author
+        if step != "offline" and job.rests and instead not in {None, "error", "stop"}:
             failed = job.policy.failure.format(author=author, cause="not asked, it failed too often in a row")
             yield FellBack(author, failed, str(instead))
             continue
         try:
-            answer = yield from _written(job, ask, step, offer)
+            answer = yield from _written(job, _ask(job, zone, offer), step, offer, since)
         except Exception as error:  # noqa: BLE001 - whoever summarizes may fail in any way: that is what the steps are for
             usage = total(usage, getattr(error, "usage", {}))
             failed = job.policy.failure.format(author=author, cause=error)
             if instead and instead != "error":
                 yield FellBack(author, str(error), instead)
             continue
-        reason = f"{plan.reason}; {failed}" if failed else plan.reason
         return Outcome(
-            replace(plan, reason=reason),
+            replace(plan, reason=f"{plan.reason}; {failed}" if failed else plan.reason),
             job.policy.strategy,
             answer.text,
             author,
             total(usage, answer.usage),
-            offer if step is None else None,
-            failed,
+            offer if step != "offline" else None,
+            failed if step == "offline" else "",
         )
     raise SummaryError(failed or "the policy allows no summarizer", usage=usage).during(
         "ExecuteStrategy", job.session, strategy=job.policy.strategy
     )
+
+
+def _steps(job: Job, offers: tuple[Offer, ...]) -> list[tuple[str, Offer]]:
+    """What is tried, in order: the first offer, the next one behind a ride, and the policy's fallback."""
+    first, *others = offers
+    plain = [("plain", offer) for offer in others if first.rides and not offer.rides and not job.rests]
+    # The offline one does not take its own place.
+    fallback = [(step, first) for step in job.policy.fallback if not step == job.summarizer == "offline"]
+    return [("", first), *plain[:1], *fallback]
 
 
 def _without(job: Job, plan: Plan, zone: Summarize, step: str, failed: str) -> Outcome:
@@ -106,14 +115,15 @@ def _topics(job: Job, zone: Summarize) -> list[str]:
     return words if len(words) <= 3 else [*words[:2], words[-1]]
 
 
-def _written(job: Job, ask: Ask, step: str | None, offer: Offer) -> Generator[Want, Any, Answer]:
+def _written(job: Job, ask: Ask, step: str, offer: Offer, since: float) -> Generator[Want, Any, Answer]:
     """One summary of the zone: at once where the summarizer takes it, in parts that are merged where it does not."""
     usage: Usage = {}
     before = len(ask.messages) + 1
-    apart = step is None and not offer.rides
+    who = step if step == "offline" else None
+    apart = who is None and not offer.rides
     while apart and len(parts := chunks(ask, job.counter, job.capacity(offer))) in range(1, before):
         before = len(parts)
-        answers = yield WriteAll(parts, step)
+        answers = yield WriteAll(parts, who)
         texts = []
         for answer in answers:
             usage = total(usage, getattr(answer, "usage", {}))
@@ -123,7 +133,7 @@ def _written(job: Job, ask: Ask, step: str | None, offer: Offer) -> Generator[Wa
             texts.append(answer_of(answer).text)
         ask = merged(ask, texts)
     try:
-        answer = answer_of((yield Write(ask, step)))
+        answer = answer_of((yield Write(ask, who, since if step == "plain" else None)))
     except SummaryError as error:
         error.usage = total(usage, error.usage)
         raise

@@ -24,10 +24,14 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Summarize; answered with a checked ``Answer``. ``fallback`` names who is to; None: the caller's own."""
+    """Summarize; answered with a checked ``Answer``. ``fallback`` names who is to; None: the caller's own.
+
+    ``since`` is when the time began that it shares with another try; None: all of it is its own.
+    """
 
     ask: Ask
     fallback: str | None
+    since: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

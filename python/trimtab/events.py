@@ -130,7 +130,8 @@ class FellBack:
     Attributes:
         summarizer: the one that failed.
         reason: why.
-        instead: what took its place, a step of the policy's fallback.
+        instead: what took its place: a step of the policy's fallback, or ``plain`` where a ride on the session's cache
+            failed and the messages that leave were sent alone.
     """
 
     summarizer: str

@@ -69,7 +69,7 @@ class AwaitableError(TypeError):
     """A plain caller got something to await."""
 
 
-def write(ask: Ask, writer: Writer, sessions: list[Session] | None = None) -> Answer:
+def write(ask: Ask, writer: Writer, sessions: list[Session] | None = None, *, limits: Limits | None = None) -> Answer:
     """A checked summary, within the writer's limits.
 
     Each call runs on a thread of its own, so that neither the deadline nor Ctrl-C waits for it.
@@ -78,6 +78,7 @@ def write(ask: Ask, writer: Writer, sessions: list[Session] | None = None) -> An
         ask: what to summarize.
         writer: who is to.
         sessions: where the session is put, for another thread to end it.
+        limits: instead of the writer's own.
 
     Raises:
         SummaryError: none; says why.
@@ -87,7 +88,7 @@ def write(ask: Ask, writer: Writer, sessions: list[Session] | None = None) -> An
     if sessions is not None:
         sessions.append(session)
     with _told(writer):
-        flow = attempts(ask, writer.limits, clock=time.monotonic, chance=random.random)
+        flow = attempts(ask, limits or writer.limits, clock=time.monotonic, chance=random.random)
         try:
             step = next(flow)
             while True:
@@ -112,7 +113,7 @@ def write(ask: Ask, writer: Writer, sessions: list[Session] | None = None) -> An
             session.close()
 
 
-async def awrite(ask: Ask, writer: Writer) -> Answer:
+async def awrite(ask: Ask, writer: Writer, *, limits: Limits | None = None) -> Answer:
     """``write`` in a running event loop; cancelling it ends the call that is running.
 
     Raises:
@@ -122,7 +123,7 @@ async def awrite(ask: Ask, writer: Writer) -> Answer:
 
     session = writer.asession()
     with _told(writer):
-        flow = attempts(ask, writer.limits, clock=time.monotonic, chance=random.random)
+        flow = attempts(ask, limits or writer.limits, clock=time.monotonic, chance=random.random)
         try:
             step = next(flow)
             while True:
