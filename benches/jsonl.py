@@ -3,8 +3,10 @@
 Reading: both on one thread, interleaved, CPU time. Ours checks the whole of each line and fills the columns of a ledger
 that reading can fill; texts stay where they are until they are counted. orjson makes objects, and no ledger.
 
-End to end: CPU time of the bytes of a file to its messages' tokens, beside that of counting the very same texts, which
-are Python strings already. The content's memo is of no use to either: a counter has none for text.
+End to end: CPU time, on as many threads, of the bytes of a file to its messages' tokens, beside that of counting the
+very same texts, which are Python strings already. The content's memo is of no use to either: a counter has none for
+text. The ratio is of these times; the last column is of rates, the file's bytes a second beside the text's: what stands
+around texts is read as well. Generated text is of thirteen words, which no counter can take long for.
 
 Generated messages, and the shared sessions' where they are there.
 """
@@ -74,7 +76,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def texts(messages: list[dict]) -> list[str]:
-    """What a ledger counts of messages that hold text, calls and results alone."""
+    """What a ledger counts of messages that hold text, thinking, calls and results alone."""
     found = []
     for message in messages:
         content = message["content"]
@@ -82,16 +84,28 @@ def texts(messages: list[dict]) -> list[str]:
             if block["type"] == "tool_use":
                 written = json.dumps(block["input"], ensure_ascii=False, separators=(",", ":"))
                 found += [block["name"], written]
+            elif block["type"] == "tool_result":
+                given = block.get("content") or []
+                found += [given] if isinstance(given, str) else [part["text"] for part in given]
             else:
-                found.append(block["text"] if block["type"] == "text" else block["content"])
+                found.append(block[block["type"]])
     return found
 
 
-def end_to_end(messages: list[dict], raw: bytes) -> None:
+def is_plain(message: dict) -> bool:
+    """Whether a message holds nothing else."""
+    content = message["content"]
+    blocks = [] if isinstance(content, str) else content
+    given = [part for block in blocks for part in (block.get("content") or []) if isinstance(part, dict)]
+    known = ("text", "thinking", "tool_use", "tool_result")
+    return all(b["type"] in known for b in blocks) and all(part["type"] == "text" for part in given)
+
+
+def end_to_end(name: str, messages: list[dict]) -> None:
     """Prints what reading costs beside the counting that it is for."""
-    print("\nend to end  MB of text   file to counts  texts to counts  ratio  spread     (MB/s of text)")
-    for name in ("o200k_base", "cl100k_base"):
-        counter, said, pairs = trimtab.Counter(name), texts(messages), []
+    raw = "".join(f"{json.dumps(m, ensure_ascii=False)}\n" for m in messages).encode()
+    for encoding in ("o200k_base", "cl100k_base"):
+        counter, said, pairs = trimtab.Counter(encoding), texts(messages), []
         ledger = scan(raw, counter=counter).ledger
         total = sum(len(text.encode()) for text in said)
         if (total, int(counter.count_many(said).sum())) != (int(ledger.bytes.sum()), int(ledger.tokens.sum())):
@@ -100,9 +114,12 @@ def end_to_end(messages: list[dict], raw: bytes) -> None:
             whole = seconds(lambda counter=counter: scan(raw, counter=counter))
             pairs.append((whole, seconds(lambda counter=counter, said=said: counter.count_many(said))))
         ratios = sorted(alone / whole for whole, alone in pairs)
-        whole, alone = (total / 1e6 / statistics.median(times) for times in zip(*pairs, strict=True))
-        spread = f"{ratios[0]:.2f}-{ratios[-1]:.2f}"
-        print(f"{name:12} {total / 1e6:9.1f} {whole:16,.0f} {alone:16,.0f} {statistics.median(ratios):6.2f}  {spread}")
+        whole, alone = (statistics.median(times) for times in zip(*pairs, strict=True))
+        print(
+            f"{name:10} {encoding:12} {len(raw) / 1e6:5.1f} {total / 1e6:5.1f} {len(raw) / 1e6 / whole:8,.0f} "
+            f"{total / 1e6 / whole:8,.0f} {total / 1e6 / alone:8,.0f} {statistics.median(ratios):6.2f} "
+            f"{ratios[0]:5.2f}-{ratios[-1]:4.2f} {statistics.median(ratios) * len(raw) / total:6.2f}"
+        )
 
 
 def main() -> int:
@@ -126,8 +143,11 @@ def main() -> int:
             f"{name:10} {provider:17} {len(raw) / 1e6:5.1f} {len(raw) / len(lines):7,.0f} {ours:8,.0f} {theirs:7,.0f} "
             f"{statistics.median(ratios):6.2f} {ratios[0]:5.2f}-{ratios[-1]:4.2f}  {digest}"
         )
-    messages = made(40_000)
-    end_to_end(messages, "".join(f"{json.dumps(m, ensure_ascii=False)}\n" for m in messages).encode())
+    print("\nend to end; MB/s    file  text    file  of text counting  ratio      spread   file")
+    end_to_end("generated", made(40_000))
+    for (name, provider), raw in inputs().items():
+        if (name, provider) == ("shared", "anthropic"):
+            end_to_end(name, [message for message in map(json.loads, raw.splitlines()) if is_plain(message)])
     return 0
 
 

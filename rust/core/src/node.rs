@@ -3,9 +3,11 @@
 //! A reader asks a [`Node`] for its shape, its entries and its text. The binding has one view over Python objects;
 //! a second one over JSON text needs no change in a reader.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::error::Error;
+use crate::text::pass::special;
 
 /// Nesting beyond this is refused: no real message comes near it, and a cycle ends here at once.
 pub const MAX_DEPTH: usize = 200;
@@ -81,10 +83,40 @@ keys! {
     FileData "fileData", SnakeFileData "file_data", MimeType "mimeType", SnakeMimeType "mime_type",
 }
 
+/// Text as a view hands it out: borrowed where it can be, or yet to be made.
+pub trait Text: Send + Sync {
+    /// The text.
+    fn said(&self) -> Cow<'_, str>;
+
+    /// The text, in `room` where it has to be made: who goes over many texts makes them all in one place.
+    fn said_in<'s>(&'s self, room: &'s mut String) -> &'s str {
+        match self.said() {
+            Cow::Borrowed(text) => text,
+            Cow::Owned(text) => {
+                *room = text;
+                room
+            }
+        }
+    }
+
+    /// About the bytes of the text, without making it.
+    fn length(&self) -> usize;
+}
+
+impl Text for String {
+    fn said(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self)
+    }
+
+    fn length(&self) -> usize {
+        self.len()
+    }
+}
+
 /// A JSON-like value that can be looked into. Cheap to clone.
 pub trait Node: Clone {
-    /// How the view hands out text: borrowed where it can be.
-    type Text: AsRef<str> + Send + Sync;
+    /// How the view hands out text.
+    type Text: Text;
 
     /// What the value is.
     fn shape(&self) -> Shape;
@@ -109,7 +141,7 @@ pub trait Node: Clone {
     ///
     /// As [`Node::text`].
     fn look<R>(&self, see: impl FnOnce(&str) -> R) -> Result<Option<R>, Error> {
-        Ok(self.text()?.map(|text| see(text.as_ref())))
+        Ok(self.text()?.map(|text| see(&text.said())))
     }
 
     /// The same of a word: a role, a type, an id, a name. A view may leave something with the string to be quicker.
@@ -221,11 +253,11 @@ fn write_at<N: Node>(node: &N, out: &mut String, apart: &mut Apart<'_, N::Text>,
             if !apart.take {
                 node.look(|text| quote(text, out))?;
             } else if let Some(text) = node.text()? {
-                if encoded(text.as_ref()).is_some() {
+                if encoded(&text.said()).is_some() {
                     apart.files.push(text);
                     quote("", out);
                 } else {
-                    quote(text.as_ref(), out);
+                    quote(&text.said(), out);
                 }
             }
         }
@@ -263,12 +295,11 @@ fn separate(first: &mut bool, between: &str, out: &mut String) {
 
 fn quote(text: &str, out: &mut String) {
     out.push('"');
-    let mut from = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if byte >= b' ' && byte != b'"' && byte != b'\\' {
-            continue;
-        }
+    let (bytes, mut from) = (text.as_bytes(), 0);
+    loop {
+        let at = special(bytes, from);
         out.push_str(&text[from..at]);
+        let Some(&byte) = bytes.get(at) else { break };
         from = at + 1;
         match byte {
             b'"' => out.push_str("\\\""),
@@ -283,7 +314,6 @@ fn quote(text: &str, out: &mut String) {
             }
         }
     }
-    out.push_str(&text[from..]);
     out.push('"');
 }
 

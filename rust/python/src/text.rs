@@ -1,5 +1,7 @@
 //! Python strings as UTF-8.
 
+use std::borrow::Cow;
+
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyString};
@@ -21,6 +23,16 @@ impl AsRef<str> for Text {
             Self::Borrowed(text) => text,
             Self::Copied(text) => text,
         }
+    }
+}
+
+impl trimtab_core::node::Text for Text {
+    fn said(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.as_ref())
+    }
+
+    fn length(&self) -> usize {
+        self.as_ref().len()
     }
 }
 

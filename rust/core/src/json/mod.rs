@@ -9,6 +9,7 @@ mod names;
 mod number;
 pub mod parse;
 mod said;
+mod tape;
 mod unescape;
 
 use std::borrow::Cow;
@@ -17,9 +18,9 @@ use std::collections::hash_map::Entry as Place;
 
 use crate::error::Error;
 use crate::node::{Key, MAX_DEPTH, Node, Shape};
-use parse::{Entry, Kind};
-pub use parse::{Fault, Tape};
 pub use said::Said;
+use tape::{Entry, Kind};
+pub use tape::{Fault, Tape};
 
 /// From so many entries on, equal keys are found by a table; below, each is compared with those behind it.
 const MANY: usize = 32;
@@ -39,13 +40,13 @@ impl<'t, 'a> Json<'t, 'a> {
     ///
     /// ```
     /// use trimtab_core::json::{Json, Tape};
-    /// use trimtab_core::node::{Key, Node};
+    /// use trimtab_core::node::{Key, Node, Text};
     ///
     /// let (text, mut tape) = (r#"{"text": "old", "text": "caf\u00e9"}"#, Tape::default());
     /// assert_eq!(tape.parse(text, 0), Ok(text.len()));
     /// let value = Json::new(&tape, text);
     /// let said = value.get(Key::Text)?.expect("it is there").text()?;
-    /// assert_eq!(said.as_ref().map(AsRef::as_ref), Some("café"));
+    /// assert_eq!(said.map(|text| text.said().into_owned()), Some("café".to_owned()));
     /// # Ok::<(), trimtab_core::error::Error>(())
     /// ```
     #[must_use]
@@ -53,20 +54,37 @@ impl<'t, 'a> Json<'t, 'a> {
         Self { tape, text, at: 0 }
     }
 
-    fn entry(&self) -> Entry {
-        self.tape.entries[self.at]
+    #[inline]
+    fn entry(&self) -> &'t Entry {
+        &self.tape.entries[self.at]
     }
 
+    #[inline]
     fn raw(&self) -> &'a str {
-        let Entry { start, end, .. } = self.entry();
-        &self.text[start as usize..end as usize]
+        let entry = self.entry();
+        &self.text[entry.start as usize..entry.end as usize]
+    }
+
+    /// What it is called in its map, as it stands.
+    fn name(&self) -> &'a str {
+        let entry = self.entry();
+        &self.text[entry.name_start as usize..entry.name_end as usize]
+    }
+
+    /// What it is called in its map.
+    fn called(&self) -> Cow<'a, str> {
+        if self.entry().name == names::ESCAPED {
+            Cow::Owned(unescape::text(self.name()))
+        } else {
+            Cow::Borrowed(self.name())
+        }
     }
 
     fn at(&self, at: usize) -> Self {
         Self { at, ..*self }
     }
 
-    /// The values inside a list or a map: of a map, keys and values in turn.
+    /// The values inside a list or a map.
     fn inner(&self) -> impl Iterator<Item = Self> {
         let (outer, stop, mut next) = (*self, self.entry().next as usize, self.at + 1);
         std::iter::from_fn(move || {
@@ -78,64 +96,62 @@ impl<'t, 'a> Json<'t, 'a> {
         })
     }
 
-    /// Keys and values of a map, as they stand.
-    fn pairs(&self) -> impl Iterator<Item = (Self, Self)> {
-        let mut inner = self.inner();
-        std::iter::from_fn(move || Some((inner.next()?, inner.next()?)))
-    }
-
     fn is_map(&self) -> bool {
         self.entry().kind == Kind::Map
     }
 
-    /// A string's text.
-    fn string(&self) -> Cow<'a, str> {
-        match self.entry().kind {
-            Kind::Escaped => Cow::Owned(unescape::text(self.raw())),
-            _ => Cow::Borrowed(self.raw()),
-        }
-    }
-
-    /// The last value under `key` in a map whose last entry is before `stop`.
-    fn named(&self, key: Key, stop: usize) -> Option<Self> {
-        let (mut found, mut at) = (None, self.at + 1);
-        while let Some([name, value, ..]) = self.tape.entries.get(at..stop) {
-            if name.name == key as u8 || (name.kind == Kind::Escaped && self.at(at).string() == key.text()) {
-                found = Some(at + 1);
+    /// The value under `key` in a map whose names stand as they are, each once.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // as `get`
+    fn first(&self, key: Key, map: &Entry) -> Option<Self> {
+        let (entries, mut at) = (&self.tape.entries[..map.next as usize], self.at + 1);
+        loop {
+            let entry = entries.get(at)?;
+            if entry.name == key as u8 {
+                return Some(self.at(at));
             }
-            at = value.next as usize;
+            at = entry.next as usize;
         }
-        found.map(|at| self.at(at))
     }
 
-    /// Whether two keys are one: lone surrogates differ, though both are counted as U+FFFD.
-    fn is_same(&self, other: &Self) -> bool {
-        if self.entry().kind == Kind::Plain && other.entry().kind == Kind::Plain {
-            return self.raw() == other.raw();
-        }
-        unescape::units(self.raw()) == unescape::units(other.raw())
+    /// The value under `key`, the last of several.
+    #[cold]
+    fn last(&self, key: Key) -> Option<Self> {
+        self.inner().filter(|value| value.called() == key.text()).last()
     }
 
-    /// Keys and values of a map without repetitions: the first place, the last value.
-    fn unique(&self) -> Vec<(Self, Self)> {
-        let all: Vec<(Self, Self)> = self.pairs().collect();
-        let mut out: Vec<(Self, Self)> = Vec::with_capacity(all.len());
+    /// Whether two values are called the same: lone surrogates differ, though both are counted as U+FFFD.
+    fn is_twin(&self, other: &Self) -> bool {
+        if self.entry().name == names::ESCAPED || other.entry().name == names::ESCAPED {
+            return unescape::units(self.name()) == unescape::units(other.name());
+        }
+        self.name() == other.name()
+    }
+
+    /// The values of a map without repetitions of a name: the first place, the last value.
+    fn unique(&self) -> Vec<Self> {
+        let all: Vec<Self> = self.inner().collect();
+        let is_twice = |n: usize, value: &Self| all[..n].iter().any(|known| known.is_twin(value));
+        if all.len() < MANY && !all.iter().enumerate().any(|(n, value)| is_twice(n, value)) {
+            return all;
+        }
+        let mut out: Vec<Self> = Vec::with_capacity(all.len());
         if all.len() < MANY {
-            for (key, value) in all {
-                match out.iter_mut().find(|(known, _)| known.is_same(&key)) {
-                    Some(known) => known.1 = value,
-                    None => out.push((key, value)),
+            for value in all {
+                match out.iter_mut().find(|known| known.is_twin(&value)) {
+                    Some(known) => *known = value,
+                    None => out.push(value),
                 }
             }
             return out;
         }
         let mut places: HashMap<Vec<u16>, usize> = HashMap::with_capacity(all.len());
-        for (key, value) in all {
-            match places.entry(unescape::units(key.raw())) {
-                Place::Occupied(place) => out[*place.get()].1 = value,
+        for value in all {
+            match places.entry(unescape::units(value.name())) {
+                Place::Occupied(place) => out[*place.get()] = value,
                 Place::Vacant(place) => {
                     place.insert(out.len());
-                    out.push((key, value));
+                    out.push(value);
                 }
             }
         }
@@ -146,6 +162,7 @@ impl<'t, 'a> Json<'t, 'a> {
 impl<'a> Node for Json<'_, 'a> {
     type Text = Said<'a>;
 
+    #[inline]
     fn shape(&self) -> Shape {
         match self.entry().kind {
             Kind::Null => Shape::Null,
@@ -157,10 +174,15 @@ impl<'a> Node for Json<'_, 'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // most keys that are asked for are not there
     fn get(&self, key: Key) -> Result<Option<Self>, Error> {
         let map = self.entry();
-        Ok(if map.names & names::bit(key as u8) == 0 { None } else { self.named(key, map.next as usize) })
+        Ok(match map.names {
+            names if !names::may_have(names, key) => None,
+            names if names & names::REPEATED == 0 => self.first(key, map),
+            _ => self.last(key),
+        })
     }
 
     #[inline]
@@ -168,6 +190,15 @@ impl<'a> Node for Json<'_, 'a> {
         Ok(match self.entry().kind {
             Kind::Plain => Some(Said::plain(self.raw())),
             Kind::Escaped => Some(Said::escaped(self.raw())),
+            _ => None,
+        })
+    }
+
+    #[inline]
+    fn look<R>(&self, see: impl FnOnce(&str) -> R) -> Result<Option<R>, Error> {
+        Ok(match self.entry().kind {
+            Kind::Plain => Some(see(self.raw())),
+            Kind::Escaped => Some(see(&unescape::text(self.raw()))),
             _ => None,
         })
     }
@@ -185,7 +216,7 @@ impl<'a> Node for Json<'_, 'a> {
         if !self.is_map() {
             return Ok(());
         }
-        self.unique().into_iter().try_for_each(|(key, value)| visit(&key.string(), value))
+        self.unique().into_iter().try_for_each(|value| visit(&value.called(), value))
     }
 
     fn literal(&self) -> String {

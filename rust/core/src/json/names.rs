@@ -3,7 +3,7 @@
 use crate::node::Key;
 
 /// A name that nobody asks for.
-pub const NONE: u8 = u8::MAX;
+pub const NONE: u8 = 62;
 
 /// Slots of the table: seven for each name, so that most others meet an empty one at once.
 const SLOTS: usize = 512;
@@ -14,35 +14,56 @@ static TABLE: [u8; SLOTS] = table();
 /// The first eight bytes of each name, and its length.
 static WORDS: [(u64, u8); Key::ALL.len()] = words();
 
-/// The number of a name: its place in [`Key::ALL`], or [`NONE`].
-pub fn of(name: &[u8]) -> u8 {
-    let first = word(name);
-    find(first, name.len(), |key| name.len() <= 8 || key.text().as_bytes() == name)
+/// A name with escapes: it may be any.
+pub const ESCAPED: u8 = NONE - 1;
+
+/// The bit of a set of names that says that one may be there twice: the last one counts then.
+pub const REPEATED: u64 = 1 << 63;
+
+/// The number of the name from `start` to `end`: its place in [`Key::ALL`], or [`NONE`].
+#[inline(always)]
+#[allow(clippy::inline_always)] // as the parser around it
+pub fn of(bytes: &[u8], start: usize, end: usize) -> u8 {
+    let length = end - start;
+    match bytes.get(start..).and_then(|rest| rest.first_chunk()) {
+        Some(eight) if length < 8 => find(u64::from_le_bytes(*eight) & ((1 << (8 * length)) - 1), length, |_| true),
+        _ => long(&bytes[start..end]),
+    }
 }
 
-/// The number of a name of up to eight bytes, given as a word, the first byte lowest and zeros behind.
-#[inline]
-pub fn short(word: u64, length: usize) -> u8 {
-    find(word, length, |_| true)
+/// The number of a name of eight bytes or more, or at the end of a text.
+#[inline(never)]
+fn long(name: &[u8]) -> u8 {
+    let first = name.first_chunk().map_or_else(|| word(name), |eight| u64::from_le_bytes(*eight));
+    find(first, name.len(), |key| key.text().as_bytes() == name)
 }
 
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always)] // as the parser around it
 fn find(first: u64, length: usize, is_it: impl Fn(Key) -> bool) -> u8 {
     let mut slot = slot(first, length);
     loop {
         let number = TABLE[slot % SLOTS];
         let Some(&(word, long)) = WORDS.get(usize::from(number)) else { return NONE };
-        if word == first && usize::from(long) == length && is_it(Key::ALL[usize::from(number)]) {
+        // A short name has no NUL, with which a shorter one is filled up.
+        if word == first && (length < 8 || usize::from(long) == length) && is_it(Key::ALL[usize::from(number)]) {
             return number;
         }
         slot += 1;
     }
 }
 
-/// The bit of a name in the set of a map's names; none for a name that nobody asks for.
+/// A set of names with one more; all of them with one that may be any.
 #[inline]
-pub fn bit(number: u8) -> u64 {
-    if number == NONE { 0 } else { 1 << (number % 64) }
+pub fn with(names: u64, number: u8) -> u64 {
+    let bit = if number == ESCAPED { u64::MAX } else { 1 << (number % 64) };
+    names | bit | (u64::from(names & bit & !(1 << NONE) != 0) * REPEATED)
+}
+
+/// Whether the name may be in a set.
+#[inline]
+pub fn may_have(names: u64, key: Key) -> bool {
+    names >> key as u8 & 1 != 0
 }
 
 const fn slot(word: u64, length: usize) -> usize {
@@ -69,9 +90,9 @@ const fn words() -> [(u64, u8); Key::ALL.len()] {
     words
 }
 
-#[allow(clippy::cast_possible_truncation)] // there are fewer keys than a byte can number: else this does not compile
+#[allow(clippy::cast_possible_truncation)] // there are fewer keys than bits: else this does not compile
 const fn table() -> [u8; SLOTS] {
-    assert!(Key::ALL.len() < NONE as usize);
+    assert!(Key::ALL.len() <= ESCAPED as usize);
     let (mut table, mut number) = ([NONE; SLOTS], 0);
     while number < Key::ALL.len() {
         let name = Key::ALL[number].text().as_bytes();
@@ -93,13 +114,12 @@ mod tests {
     fn each_key_is_known_by_its_number_and_nothing_else_is() {
         for (number, key) in Key::ALL.iter().enumerate() {
             let text = key.text();
-            assert_eq!(usize::from(of(text.as_bytes())), number, "{text}");
-            if text.len() <= 8 {
-                assert_eq!(usize::from(short(word(text.as_bytes()), text.len())), number, "{text}");
+            for around in [text.to_owned(), format!("{text}\": \"\""), format!("{text}_________")] {
+                assert_eq!(usize::from(of(around.as_bytes(), 0, text.len())), number, "{text}");
             }
-            for other in [format!("{text}_"), text[1..].to_owned(), text.to_uppercase(), format!("{text}\0")] {
+            for other in [format!("{text}_"), text[1..].to_owned(), text.to_uppercase(), format!("{text}.")] {
                 let known = Key::ALL.iter().any(|key| key.text() == other);
-                assert_eq!(of(other.as_bytes()) != NONE, known, "{other}");
+                assert_eq!(of(other.as_bytes(), 0, other.len()) != NONE, known, "{other}");
             }
         }
     }

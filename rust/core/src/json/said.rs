@@ -1,9 +1,9 @@
 //! Text of a value, made when it is asked for.
 
-use std::sync::OnceLock;
+use std::borrow::Cow;
 
 use super::{Json, Tape, unescape};
-use crate::node::write_json;
+use crate::node::{Text, write_json};
 
 /// What a value says. Reading a message costs a look at its bytes; only who counts needs the text.
 ///
@@ -11,15 +11,15 @@ use crate::node::write_json;
 ///
 /// ```
 /// use trimtab_core::json::Said;
+/// use trimtab_core::node::Text;
 ///
-/// assert_eq!(Said::escaped(r"caf\u00e9").as_ref(), "café");
-/// assert_eq!(Said::written(r#"{"a": [1, 2.50]}"#).as_ref(), r#"{"a":[1,2.5]}"#);
+/// assert_eq!(Said::escaped(r"caf\u00e9").said(), "café");
+/// assert_eq!(Said::written(r#"{"a": [1, 2.50]}"#).said(), r#"{"a":[1,2.5]}"#);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
     raw: &'a str,
     form: Form,
-    text: OnceLock<Box<str>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,37 +36,52 @@ impl<'a> Said<'a> {
     /// Text without escapes.
     #[must_use]
     pub fn plain(raw: &'a str) -> Self {
-        Self { raw, form: Form::Plain, text: OnceLock::new() }
+        Self { raw, form: Form::Plain }
     }
 
     /// What stands between the quotes of a validated string.
     #[must_use]
     pub fn escaped(raw: &'a str) -> Self {
-        Self { raw, form: Form::Escaped, text: OnceLock::new() }
+        Self { raw, form: Form::Escaped }
     }
 
     /// A validated value, nested no deeper than [`crate::node::MAX_DEPTH`], as compact JSON.
     #[must_use]
     pub fn written(raw: &'a str) -> Self {
-        Self { raw, form: Form::Value, text: OnceLock::new() }
+        Self { raw, form: Form::Value }
     }
 }
 
-impl AsRef<str> for Said<'_> {
-    fn as_ref(&self) -> &str {
+impl Text for Said<'_> {
+    fn said(&self) -> Cow<'_, str> {
+        let mut room = String::new();
         match self.form {
-            Form::Plain => self.raw,
-            Form::Escaped => self.text.get_or_init(|| unescape::text(self.raw).into()),
-            Form::Value => self.text.get_or_init(|| written(self.raw).into()),
+            Form::Plain => return Cow::Borrowed(self.raw),
+            Form::Escaped => unescape::text_into(self.raw, &mut room),
+            Form::Value => written(self.raw, &mut room),
         }
+        Cow::Owned(room)
+    }
+
+    fn said_in<'s>(&'s self, room: &'s mut String) -> &'s str {
+        room.clear();
+        match self.form {
+            Form::Plain => return self.raw,
+            Form::Escaped => unescape::text_into(self.raw, room),
+            Form::Value => written(self.raw, room),
+        }
+        room
+    }
+
+    fn length(&self) -> usize {
+        self.raw.len()
     }
 }
 
-fn written(raw: &str) -> String {
-    let (mut tape, mut out) = (Tape::default(), String::with_capacity(raw.len()));
+fn written(raw: &str, out: &mut String) {
+    let mut tape = Tape::default();
     // It was parsed before, and its depth was looked at: neither can fail.
     if tape.parse(raw, 0).is_ok() {
-        let _ = write_json(&Json::new(&tape, raw), &mut out, None);
+        let _ = write_json(&Json::new(&tape, raw), out, None);
     }
-    out
 }

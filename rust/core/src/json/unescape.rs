@@ -2,7 +2,14 @@
 
 /// What a validated string says, between its quotes: pairs of surrogates are one character, lone ones U+FFFD.
 pub fn text(raw: &str) -> String {
-    let mut out = String::with_capacity(raw.len());
+    let mut out = String::new();
+    text_into(raw, &mut out);
+    out
+}
+
+/// The same behind what is there.
+pub fn text_into(raw: &str, out: &mut String) {
+    out.reserve(raw.len());
     let mut rest = raw;
     while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
         out.push_str(&rest[..at]);
@@ -20,7 +27,6 @@ pub fn text(raw: &str) -> String {
         });
     }
     out.push_str(rest);
-    out
 }
 
 /// The same as UTF-16, in which lone surrogates differ.

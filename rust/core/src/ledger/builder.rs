@@ -1,14 +1,17 @@
 //! Where the shape readers write what they read.
 
+use std::ops::Range;
+
 use super::piece::{Piece, TRAITS, allowed, joined, measured, traits};
 use super::reads::{self, Read};
 use super::{Kind, Ledger, Media, MessageFlag, Picture, Role, RowFlag};
 use crate::error::Error;
 use crate::json::{Json, Tape};
 use crate::media;
-use crate::node::{Node, Shape, encoded, write_json, write_spaced};
+use crate::node::{Node, Shape, Text, encoded, write_json, write_spaced};
 use crate::stop;
-use crate::text::count::spread;
+use crate::text::count::shares;
+use crate::text::pool;
 use crate::text::prompt::tags;
 use crate::text::{Counter, Form, Prompt};
 
@@ -31,13 +34,13 @@ pub struct Builder<T> {
     json: String,
 }
 
-impl<T: AsRef<str> + Send + Sync> Default for Builder<T> {
+impl<T: Text> Default for Builder<T> {
     fn default() -> Self {
         Self::new(Prompt::PLAIN, 0)
     }
 }
 
-impl<T: AsRef<str> + Send + Sync> Builder<T> {
+impl<T: Text> Builder<T> {
     /// A builder for a prompt's grammar, which [`Builder::finish`] is to be given again. Its messages stand behind `before`
     /// others: errors name them by their place in the whole.
     #[must_use]
@@ -190,7 +193,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         let written = write_json(node, &mut out, Some(&mut files));
         self.written(written, out)?;
         for file in files {
-            self.media(self.prompt.vision.file(encoded(file.as_ref()).unwrap_or_default()));
+            self.media(self.prompt.vision.file(encoded(&file.said()).unwrap_or_default()));
             self.data(file);
         }
         Ok(())
@@ -212,12 +215,11 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     ///
     /// # Errors
     ///
-    /// As [`Builder::tagged`].
-    pub fn tagged_text(&mut self, input: &str) -> Result<(), Error> {
-        if self.prompt.form != Form::Tagged {
-            return Ok(());
-        }
-        let mut tape = Tape::default();
+    /// As [`Builder::tagged`], and whatever the view meets while transcoding.
+    pub fn tagged_text<N: Node<Text = T>>(&mut self, input: &N) -> Result<(), Error> {
+        let text = if self.prompt.form == Form::Tagged { input.text()? } else { None };
+        let Some(text) = text else { return Ok(()) };
+        let (input, mut tape) = (&*text.said(), Tape::default());
         match tape.parse(input, 0) {
             Ok(end) if tape.is_map() && input[end..].trim_ascii().is_empty() => self.send(&Json::new(&tape, input)),
             _ => Ok(()),
@@ -230,7 +232,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         input.entries(&mut |key, value| {
             let mut json = String::new();
             match value.text()? {
-                Some(text) => json.push_str(text.as_ref()),
+                Some(text) => json.push_str(&text.said()),
                 None => write_spaced(&value, &mut json)?,
             }
             sent.push_str(&tags::parameter(key, &json));
@@ -243,7 +245,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
 
     /// Adds thinking of which only this signature or ciphertext is there: counted by its length.
     pub fn hidden(&mut self, data: T) {
-        self.media(u32::try_from(self.prompt.hidden(data.as_ref().len())).unwrap_or(u32::MAX));
+        self.media(u32::try_from(self.prompt.hidden(data.said().len())).unwrap_or(u32::MAX));
         self.data(data);
     }
 
@@ -291,7 +293,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
             }
             return;
         }
-        self.note(piece.as_ref(), piece.traits());
+        self.note(&piece.said(), piece.traits(&piece.said()));
         if let Piece::Made(mut text) = piece {
             text.clear();
             self.json = text;
@@ -327,10 +329,27 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
     ///
     /// [`Error::Overflow`] where rows or tokens pass what a column can name.
     pub fn finish(&mut self, counter: &Counter) -> Result<Ledger, Error> {
+        let mut ledger = self.part(counter, false)?;
+        ledger.join();
+        Ok(ledger)
+    }
+
+    /// The same without what depends on the rows of other parts, which [`Ledger::append`] puts together; `is_alone` on a
+    /// thread that is one of several.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::finish`].
+    pub(crate) fn part(&mut self, counter: &Counter, is_alone: bool) -> Result<Ledger, Error> {
         let mut ledger = self.closed()?;
-        let bytes = self.pieces.iter().map(|piece| piece.as_ref().len()).sum();
-        let rows: Vec<usize> = (0..ledger.rows()).collect();
-        let all = spread(&rows, bytes, |row| measured(&ledger, *row, self.said_in(*row), counter));
+        let bytes = if is_alone { 0 } else { self.pieces.iter().map(Text::length).sum() };
+        let shares = shares(ledger.rows(), bytes);
+        let measure = |rows: &Range<usize>| measured(&ledger, rows.clone(), |row| self.said_in(row), counter);
+        let all: Vec<_> = if let [rows] = &shares[..] {
+            measure(rows)
+        } else {
+            pool::map::<_, _, Vec<_>>(&shares, 1, measure).into_iter().flatten().collect()
+        };
         for (row, found) in all.iter().enumerate() {
             ledger.payload[ledger.owner[row] as usize] += found.length;
             ledger.flags[row] = (ledger.flags[row] & !TRAITS) | (found.traits & allowed(ledger.kind[row]));
@@ -342,7 +361,6 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         ledger.reads = self.reads(&ledger);
         stop::between();
         ledger.digests = Self::digests(&ledger);
-        ledger.join();
         Ok(ledger)
     }
 
@@ -370,7 +388,7 @@ impl<T: AsRef<str> + Send + Sync> Builder<T> {
         let mut read = |row: usize| {
             let mut texts = self.said_in(row).iter();
             let last = texts.rfind(|piece| matches!(piece, Piece::Given(_) | Piece::Made(_)))?;
-            reads::read(u32::try_from(row).ok()?, ledger.names.get(row), last.as_ref(), &mut tape)
+            reads::read(u32::try_from(row).ok()?, ledger.names.get(row), &last.said(), &mut tape)
         };
         let calls = (0..ledger.rows()).filter(|row| ledger.kind[*row] == Kind::Call);
         calls.filter_map(&mut read).collect()

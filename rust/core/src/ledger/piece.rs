@@ -1,8 +1,12 @@
 //! The texts of a row: what they are, what they tell of their row, and how they are counted.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use super::{Kind, Ledger, RowFlag, digest};
+use crate::node::Text;
 use crate::text::prompt;
-use crate::text::{Counter, Form, Size, envelope};
+use crate::text::{Counter, Counting, Form, Size, envelope};
 
 /// A piece of a row's text.
 pub enum Piece<T> {
@@ -14,22 +18,36 @@ pub enum Piece<T> {
     Sent(String),
 }
 
-impl<T: AsRef<str>> AsRef<str> for Piece<T> {
-    fn as_ref(&self) -> &str {
+impl<T: Text> Piece<T> {
+    /// The flags that it gives its row, from its text; None where it is no part of what is said.
+    pub fn traits(&self, text: &str) -> Option<u16> {
         match self {
-            Self::Given(text) | Self::Data(text) => text.as_ref(),
-            Self::Made(text) | Self::Sent(text) => text,
+            Self::Sent(_) => None,
+            Self::Data(_) => Some(traits("")),
+            Self::Given(_) | Self::Made(_) => Some(traits(text)),
         }
     }
 }
 
-impl<T: AsRef<str>> Piece<T> {
-    /// The flags that it gives its row; None where it is no part of what is said.
-    pub fn traits(&self) -> Option<u16> {
+impl<T: Text> Text for Piece<T> {
+    fn said(&self) -> Cow<'_, str> {
         match self {
-            Self::Sent(_) => None,
-            Self::Data(_) => Some(traits("")),
-            Self::Given(_) | Self::Made(_) => Some(traits(self.as_ref())),
+            Self::Given(text) | Self::Data(text) => text.said(),
+            Self::Made(text) | Self::Sent(text) => Cow::Borrowed(text),
+        }
+    }
+
+    fn said_in<'s>(&'s self, room: &'s mut String) -> &'s str {
+        match self {
+            Self::Given(text) | Self::Data(text) => text.said_in(room),
+            Self::Made(text) | Self::Sent(text) => text,
+        }
+    }
+
+    fn length(&self) -> usize {
+        match self {
+            Self::Given(text) | Self::Data(text) => text.length(),
+            Self::Made(text) | Self::Sent(text) => text.len(),
         }
     }
 }
@@ -44,25 +62,57 @@ pub struct Measured {
     pub length: u64,
 }
 
-/// The size of a row's texts, with what stands around them in the prompt, and the digest of what it says.
-pub fn measured<T: AsRef<str>>(ledger: &Ledger, row: usize, pieces: &[Piece<T>], counter: &Counter) -> Measured {
-    let around = Around::of(ledger, row, pieces, counter.prompt.form);
-    let (mut size, mut texts, mut length) = (Size::default(), Vec::new(), 0);
+/// The size of each row's texts, with what stands around them in the prompt, and the digest of what it says.
+///
+/// `said` gives a row's pieces. Their texts are made one after the other in the same place, and counted together.
+pub fn measured<'p, T: Text + 'p>(
+    ledger: &Ledger,
+    rows: Range<usize>,
+    said: impl Fn(usize) -> &'p [Piece<T>],
+    counter: &Counter,
+) -> Vec<Measured> {
+    let (mut all, first, mut room) = (Vec::with_capacity(rows.len()), rows.start, Room::default());
+    let tokens = counter.together(rows.len(), |counting| {
+        for row in rows {
+            counting.of(row - first);
+            all.push(one(&Around::of(ledger, row, said(row), counter.prompt.form), said(row), counting, &mut room));
+        }
+    });
+    for (measured, tokens) in all.iter_mut().zip(tokens) {
+        measured.size.tokens = tokens;
+    }
+    all
+}
+
+/// Where texts are made, and the digests of a row's.
+#[derive(Default)]
+struct Room {
+    text: String,
+    digests: Vec<[u8; 16]>,
+}
+
+/// The same of one row, whose tokens are still being counted.
+fn one<T: Text>(around: &Around, pieces: &[Piece<T>], counting: &mut Counting<'_>, room: &mut Room) -> Measured {
+    let (mut size, mut length) = (Size::default(), 0);
+    room.digests.clear();
     let mut flags = RowFlag::Empty as u16 | RowFlag::Blank as u16;
     for (n, piece) in pieces.iter().enumerate() {
-        let text = piece.as_ref();
+        let text = piece.said_in(&mut room.text);
         length += text.len() as u64;
         match piece {
-            Piece::Sent(_) => size.tokens += counter.plain(text),
+            Piece::Sent(_) => counting.add(text),
             Piece::Data(_) => {}
-            _ => size += around.size(n, text, counter),
+            _ => {
+                size += Size::of(text);
+                around.count(n, text, counting);
+            }
         }
-        if let Some(next) = piece.traits() {
+        if let Some(next) = piece.traits(text) {
             flags = joined(flags, next, n == 0);
-            texts.push(digest(text.as_bytes()));
+            room.digests.push(digest(text.as_bytes()));
         }
     }
-    Measured { size, said: digest(texts.as_flattened()), traits: flags, length }
+    Measured { size, said: digest(room.digests.as_flattened()), traits: flags, length }
 }
 
 /// What stands before and behind the pieces of a row in the prompt, with the place of the piece.
@@ -95,15 +145,16 @@ impl Around {
         around
     }
 
-    fn size(&self, n: usize, text: &str, counter: &Counter) -> Size {
+    fn count(&self, n: usize, text: &str, counting: &mut Counting<'_>) {
         let at = |what: Option<(usize, &'static str)>| what.filter(|(place, _)| *place == n).map_or("", |(_, tag)| tag);
         let (before, after) = (at(self.before), at(self.after));
         if self.is_unsent {
-            Size::of(text)
-        } else if before.is_empty() && after.is_empty() {
-            counter.size(text)
+            return;
+        }
+        if before.is_empty() && after.is_empty() {
+            counting.add(text);
         } else {
-            Size { tokens: counter.plain(&[before, text, after].concat()), ..Size::of(text) }
+            counting.add(&[before, text, after].concat());
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{Ledger, RowFlag, digest};
 use crate::json::{Json, Tape};
-use crate::node::{Node, Shape, write_json};
+use crate::node::{Node, Shape, Text, write_json};
 
 /// Names of tools that give back a file's content, in small letters and without what parts words; a server's name in front,
 /// as in `mcp__files__read_file`, does not count.
@@ -52,21 +52,22 @@ pub fn read(row: u32, name: &str, arguments: &str, tape: &mut Tape) -> Option<Re
     }
     tape.parse(arguments, 0).ok()?;
     let (mut file, mut views, mut rest) = (None, !edits, String::new());
-    let seen = Json::new(tape, arguments).entries(&mut |key, value| match value.text()?.as_ref().map(AsRef::as_ref) {
-        Some(path) if file.is_none() && PATHS.contains(&key) && !path.is_empty() => {
-            file = Some(digest(path.as_bytes()));
-            Ok(())
-        }
-        Some("view") if edits && key == "command" => {
-            views = true;
-            Ok(())
-        }
-        _ if value.shape() == Shape::Null => Ok(()),
-        _ => {
-            rest.extend([key, "\0"]);
-            write_json(&value, &mut rest, None)
-        }
-    });
+    let seen =
+        Json::new(tape, arguments).entries(&mut |key, value| match value.text()?.as_ref().map(Text::said).as_deref() {
+            Some(path) if file.is_none() && PATHS.contains(&key) && !path.is_empty() => {
+                file = Some(digest(path.as_bytes()));
+                Ok(())
+            }
+            Some("view") if edits && key == "command" => {
+                views = true;
+                Ok(())
+            }
+            _ if value.shape() == Shape::Null => Ok(()),
+            _ => {
+                rest.extend([key, "\0"]);
+                write_json(&value, &mut rest, None)
+            }
+        });
     seen.ok()?;
     let (part, whole) = (digest(rest.as_bytes()), rest.is_empty());
     file.filter(|_| views).map(|file| Read { row, file, part, whole })

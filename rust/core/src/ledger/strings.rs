@@ -17,7 +17,10 @@ impl Strings {
     /// Replaces the last one, if there is one.
     pub fn set_last(&mut self, text: &str) {
         if self.ends.pop().is_some() {
-            self.text.truncate(self.ends.last().copied().unwrap_or(0));
+            let start = self.ends.last().copied().unwrap_or(0);
+            if start < self.text.len() {
+                self.text.truncate(start);
+            }
             self.push(text);
         }
     }

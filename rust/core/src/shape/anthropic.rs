@@ -5,7 +5,7 @@ use super::parts::{
 };
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, RowFlag};
-use crate::node::{Key, Node, Shape};
+use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one message.
 pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
@@ -104,12 +104,12 @@ fn fields<N: Node>(kind: Kind, name: &str, block: &N, builder: &mut Builder<N::T
 
 fn thinking<N: Node>(name: &str, block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let (key, hides) = if name == "redacted_thinking" { (Key::Data, true) } else { (Key::Signature, false) };
-    let hides = hides || text_of(block, Key::Thinking)?.is_some_and(|text| text.as_ref().is_empty());
+    let hides = hides || text_of(block, Key::Thinking)?.is_some_and(|text| text.said().is_empty());
     if name != "redacted_thinking" {
         say(block, Key::Thinking, builder)?;
     }
     match text_of(block, key)? {
-        Some(data) if data.as_ref().is_empty() => {}
+        Some(data) if data.said().is_empty() => {}
         Some(data) => {
             builder.flag(RowFlag::Signed);
             if hides { builder.hidden(data) } else { builder.data(data) }

@@ -4,7 +4,7 @@ use super::parts::{blocks, first_key, identify, opaque, say, speaker, stamp, tex
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, RowFlag};
 use crate::media;
-use crate::node::{Key, Node, Shape};
+use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one message.
 pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
@@ -49,7 +49,7 @@ fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Err
     if let Some(result) = block.get(Key::ToolResult)? {
         builder.row(Kind::Result, "toolResult");
         identify(&result, Key::ToolUseCamelId, builder)?;
-        if text_of(&result, Key::Status)?.is_some_and(|status| status.as_ref() == "error") {
+        if text_of(&result, Key::Status)?.is_some_and(|status| status.said() == "error") {
             builder.flag(RowFlag::Error);
         }
         result.get(Key::Content)?.map_or(Ok(()), |content| returned(&content, builder))?;
@@ -80,7 +80,7 @@ fn requested<N: Node>(call: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
     builder.row(Kind::Call, "toolUse");
     identify(call, Key::ToolUseCamelId, builder)?;
     if let Some(name) = text_of(call, Key::Name)? {
-        builder.name(name.as_ref());
+        builder.name(&name.said());
         builder.text(name);
     }
     match call.get(Key::Input)? {
@@ -97,7 +97,7 @@ fn reasoning<N: Node>(thought: &N, builder: &mut Builder<N::Text>) -> Result<(),
     };
     say(&said, Key::Text, builder)?;
     if let Some(signature) = text_of(&said, Key::Signature)?
-        && !signature.as_ref().is_empty()
+        && !signature.said().is_empty()
     {
         builder.flag(RowFlag::Signed);
         builder.data(signature);
@@ -131,7 +131,7 @@ fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), 
 
 fn picture<N: Node>(image: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let data = image.get(Key::Source)?.map(|source| text_of(&source, Key::Bytes)).transpose()?.flatten();
-    builder.picture(data.as_ref().map(AsRef::as_ref), false);
+    builder.picture(data.as_ref().map(Text::said).as_deref(), false);
     if let Some(data) = data {
         builder.data(data);
     }
@@ -151,7 +151,7 @@ fn file<N: Node>(document: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
         return Ok(());
     }
     let data = text_of(&source, Key::Bytes)?;
-    builder.media(media::document_tokens(data.as_ref().map_or("", AsRef::as_ref)));
+    builder.media(media::document_tokens(&data.as_ref().map(Text::said).unwrap_or_default()));
     if let Some(data) = data {
         builder.data(data);
     }

@@ -9,7 +9,7 @@ mod parts;
 
 use crate::error::Error;
 use crate::ledger::{Builder, Role};
-use crate::node::{Key, Node, Shape};
+use crate::node::{Key, Node, Shape, Text};
 use parts::text_of;
 
 /// Whose messages they are.
@@ -93,12 +93,12 @@ pub fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
         return Ok(message.get(Key::Type)?.map(|_| Provider::OpenAiResponses));
     }
     if let Some(kind) = text_of(message, Key::Type)?
-        && kind.as_ref() == "message"
+        && kind.said() == "message"
     {
         return Ok(Some(Provider::OpenAiResponses));
     }
     let role = text_of(message, Key::Role)?;
-    let chat = matches!(role.as_ref().map(AsRef::as_ref), Some("tool" | "function"))
+    let chat = matches!(role.as_ref().map(Text::said).as_deref(), Some("tool" | "function"))
         || message.get(Key::ToolCalls)?.is_some()
         || message.get(Key::FunctionCall)?.is_some();
     if chat {
@@ -108,7 +108,7 @@ pub fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
     if let Some(content) = message.get(Key::Content)? {
         content.items(&mut |block| {
             if let Some(kind) = text_of(&block, Key::Type)? {
-                found = found.or(match kind.as_ref() {
+                found = found.or(match &*kind.said() {
                     "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document"
                     | "server_tool_use" | "mcp_tool_use" | "compaction" => Some(Provider::Anthropic),
                     "image_url" | "input_audio" | "refusal" | "file" => Some(Provider::OpenAiChat),
@@ -130,5 +130,5 @@ pub fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
 ///
 /// Whatever the view meets while looking.
 pub fn is_system<N: Node>(message: &N) -> Result<bool, Error> {
-    Ok(text_of(message, Key::Role)?.is_some_and(|role| matches!(role.as_ref(), "system" | "developer")))
+    Ok(text_of(message, Key::Role)?.is_some_and(|role| matches!(&*role.said(), "system" | "developer")))
 }

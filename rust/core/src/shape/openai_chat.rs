@@ -3,12 +3,12 @@
 use super::parts::{cached, call, identify, opaque, picture_url, returned, say, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
-use crate::node::{Key, Node, Shape};
+use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one message.
 pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let role = text_of(message, Key::Role)?;
-    builder.message(match role.as_ref().map(AsRef::as_ref) {
+    builder.message(match role.as_ref().map(Text::said).as_deref() {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
         Some("system" | "developer") => Role::System,
@@ -19,7 +19,7 @@ pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), 
         let hint = "give each message a role: \"system\", \"user\", \"assistant\" or \"tool\"";
         return Err(builder.bad("role", "is missing or no string", hint));
     };
-    match role.as_ref() {
+    match &*role.said() {
         "tool" => result(message, Key::ToolCallId, builder),
         "function" => legacy_result(message, builder),
         _ => {
@@ -32,7 +32,7 @@ pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), 
                 builder.row(Kind::Text, "refusal");
                 say(message, Key::Refusal, builder)?;
             }
-            if role.as_ref() == "assistant" { calls(message, builder) } else { beside(message, builder) }
+            if role.said() == "assistant" { calls(message, builder) } else { beside(message, builder) }
         }
     }
 }
@@ -63,7 +63,7 @@ fn result<N: Node>(message: &N, id: Key, builder: &mut Builder<N::Text>) -> Resu
 fn legacy_result<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     result(message, Key::Name, builder)?;
     if let Some(name) = text_of(message, Key::Name)? {
-        builder.id(&legacy_id(name.as_ref()));
+        builder.id(&legacy_id(&name.said()));
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ fn content<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), E
     }
 }
 
-fn wrong<T: AsRef<str> + Send + Sync>(shape: Shape, builder: &Builder<T>) -> Error {
+fn wrong<T: Text>(shape: Shape, builder: &Builder<T>) -> Error {
     let what = format!("is {}, expected a string, a list of parts or null", shape.name());
     builder.bad("content", &what, "write text as a string, anything else as parts with a \"type\"")
 }
@@ -122,7 +122,7 @@ fn part<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> 
     let Some(name) = text_of(part, Key::Type)? else {
         return Err(builder.bad("type", "is missing or no string", "each part names its type, such as \"text\""));
     };
-    match name.as_ref() {
+    match &*name.said() {
         "text" => {
             builder.row(Kind::Text, "text");
             say(part, Key::Text, builder)?;
@@ -185,7 +185,7 @@ fn calls<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
     {
         builder.row(Kind::Call, "function_call");
         if let Some(name) = text_of(&function, Key::Name)? {
-            builder.id(&legacy_id(name.as_ref()));
+            builder.id(&legacy_id(&name.said()));
         }
         call(&function, Key::Arguments, Shape::Text, builder)?;
     }

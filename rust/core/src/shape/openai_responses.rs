@@ -3,12 +3,12 @@
 use super::parts::{call, identify, opaque, picture_url, returned, say, stamp, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
-use crate::node::{Key, Node, Shape};
+use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one item.
 pub fn read<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let name = text_of(item, Key::Type)?;
-    match name.as_ref().map(AsRef::as_ref) {
+    match name.as_ref().map(Text::said).as_deref() {
         None | Some("message") => message(item, builder),
         Some("reasoning") => reasoning(item, builder),
         Some("compaction" | "compaction_summary") => {
@@ -22,7 +22,7 @@ pub fn read<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
 
 fn message<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let role = text_of(item, Key::Role)?;
-    builder.message(match role.as_ref().map(AsRef::as_ref) {
+    builder.message(match role.as_ref().map(Text::said).as_deref() {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
         Some("system" | "developer") => Role::System,
@@ -66,7 +66,7 @@ fn parts<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
             return Err(builder.bad("", &what, hint));
         }
         let name = text_of(&part, Key::Type)?;
-        match name.as_ref().map(AsRef::as_ref) {
+        match name.as_ref().map(Text::said).as_deref() {
             Some(name @ ("input_text" | "output_text" | "text" | "summary_text")) => {
                 builder.row(Kind::Text, name);
                 say(&part, Key::Text, builder)
@@ -98,7 +98,7 @@ fn reasoning<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
     builder.row(Kind::Thinking, "reasoning");
     encrypted(item, builder)?;
     if let Some(id) = text_of(item, Key::Id)? {
-        builder.id(id.as_ref());
+        builder.id(&id.said());
     }
     for key in [Key::Summary, Key::Content] {
         if let Some(content) = item.get(key)? {
@@ -111,7 +111,7 @@ fn reasoning<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
 /// Adds what the provider encrypted, if there is any: its tokens are estimated by its length.
 fn encrypted<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     if let Some(text) = text_of(item, Key::EncryptedContent)?
-        && !text.as_ref().is_empty()
+        && !text.said().is_empty()
     {
         builder.flag(RowFlag::Signed);
         builder.hidden(text);
@@ -123,7 +123,7 @@ fn encrypted<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
 fn action<N: Node>(name: &str, item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let function = matches!(name, "function_call" | "custom_tool_call");
     let answer = matches!(name, "function_call_output" | "custom_tool_call_output");
-    let called = text_of(item, Key::CallId)?.is_some_and(|id| !id.as_ref().is_empty());
+    let called = text_of(item, Key::CallId)?.is_some_and(|id| !id.said().is_empty());
     match name {
         "mcp_approval_request" => {
             builder.message(Role::Assistant);

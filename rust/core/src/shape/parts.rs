@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
 use crate::media;
-use crate::node::{Key, Node, Shape, encoded};
+use crate::node::{Key, Node, Shape, Text, encoded};
 
 /// The text under `key`, `None` where there is none or it is no string.
 pub fn text_of<N: Node>(node: &N, key: Key) -> Result<Option<N::Text>, Error> {
@@ -132,7 +132,7 @@ pub fn call<N: Node>(node: &N, arguments: Key, wanted: Shape, builder: &mut Buil
     match value {
         Some(value) if value.shape() == Shape::Text => {
             builder.say(&value)?;
-            value.text()?.map_or(Ok(()), |text| builder.tagged_text(text.as_ref()))
+            builder.tagged_text(&value)
         }
         Some(value) => {
             builder.json(&value)?;
@@ -157,7 +157,7 @@ pub fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<
                 builder.flag(RowFlag::Incomplete);
             }
             cached(&part, builder)?;
-            match text_of(&part, Key::Type)?.as_ref().map(AsRef::as_ref) {
+            match text_of(&part, Key::Type)?.as_ref().map(Text::said).as_deref() {
                 Some("text" | "input_text" | "output_text" | "summary_text" | "reasoning_text") => {
                     say(&part, Key::Text, builder)
                 }
@@ -185,7 +185,7 @@ pub fn picture<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(),
     stamp(&source, Key::FileId, builder)?;
     match text_of(&source, Key::Data)? {
         Some(data) => {
-            builder.picture(Some(data.as_ref()), false);
+            builder.picture(Some(&data.said()), false);
             builder.data(data);
         }
         None => builder.picture(None, false),
@@ -205,10 +205,10 @@ pub fn picture_url<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<
         Some(value) => value.text()?,
         None => None,
     };
-    let low = detail.is_some_and(|detail| detail.as_ref() == "low");
+    let low = detail.is_some_and(|detail| detail.said() == "low");
     match url {
         Some(url) => {
-            builder.picture(encoded(url.as_ref()), low);
+            builder.picture(encoded(&url.said()), low);
             builder.data(url);
         }
         None => builder.picture(None, low),
@@ -230,11 +230,11 @@ pub fn document<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<()
     }
     stamp(&source, Key::Url, builder)?;
     stamp(&source, Key::FileId, builder)?;
-    let is_text = text_of(&source, Key::Type)?.is_some_and(|t| t.as_ref() == "text");
+    let is_text = text_of(&source, Key::Type)?.is_some_and(|t| t.said() == "text");
     match text_of(&source, Key::Data)? {
         Some(data) if is_text => builder.text(data),
         Some(data) => {
-            builder.media(media::document_tokens(data.as_ref()));
+            builder.media(media::document_tokens(&data.said()));
             builder.data(data);
         }
         None => builder.media(media::document_tokens("")),

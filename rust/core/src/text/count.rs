@@ -1,7 +1,11 @@
 //! Counting: one text, many texts, the pieces of a transcript.
 
+use std::ops::Range;
+
+use super::engine::{Worker, with_worker};
 use super::pool;
 use super::tally::SoFar;
+use super::vocabulary::Vocabulary;
 use super::{Chars, Claude, Encoding, Flat, Prompt, Tally, estimate};
 use crate::error::Error;
 
@@ -136,6 +140,25 @@ impl Counter {
         }
     }
 
+    /// Tokens of each of `texts` texts, in the encoding, that `give` gives: on this thread, and looked up together.
+    pub(crate) fn together(&self, texts: usize, give: impl FnOnce(&mut Counting<'_>)) -> Vec<usize> {
+        let (counts, text) = (vec![0; texts], 0);
+        let Engine::Exact(encoding) = self.engine else {
+            let mut counting = Counting { counter: self, worker: None, counts, text };
+            give(&mut counting);
+            return counting.counts;
+        };
+        with_worker(encoding.inside(), |worker| {
+            let mut counting = Counting { counter: self, worker: Some((encoding.inside(), worker)), counts, text };
+            give(&mut counting);
+            let Counting { worker, mut counts, .. } = counting;
+            if let Some((_, worker)) = worker {
+                worker.settle(&mut counts);
+            }
+            counts
+        })
+    }
+
     /// Whether `text` has more than `limit` tokens, found without counting the rest.
     #[must_use]
     pub fn exceeds(&self, text: &str, limit: usize) -> bool {
@@ -198,19 +221,47 @@ impl Counter {
     }
 }
 
-/// `measure` of each text, in parallel where the batch is large enough to gain by it.
-fn map_many<T: AsRef<str> + Sync, R: Send>(texts: &[T], measure: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
-    spread(texts, texts.iter().map(|t| t.as_ref().len()).sum(), measure)
+/// Counts that are not all in: what a thread was not asked for lately is looked up with what comes later.
+pub struct Counting<'w> {
+    counter: &'w Counter,
+    worker: Option<(&'static Vocabulary, &'w mut Worker)>,
+    counts: Vec<usize>,
+    text: usize,
 }
 
-/// `measure` of each item, in parallel where so many bytes of text are enough to gain by it.
-pub(crate) fn spread<T: Sync, R: Send>(items: &[T], bytes: usize, measure: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
-    if items.len() < 2 || bytes < PARALLEL {
-        return items.iter().map(measure).collect();
+impl Counting<'_> {
+    /// What comes is part of text `text`.
+    pub(crate) fn of(&mut self, text: usize) {
+        self.text = text;
     }
-    // Tasks of about 16 KB each, so that scheduling is noise beside counting.
-    let each = (items.len() * 16 * 1024 / bytes).max(1);
-    pool::map(items, each, measure)
+
+    /// Adds the tokens of a part, which is counted by itself.
+    pub(crate) fn add(&mut self, part: &str) {
+        match &mut self.worker {
+            Some((vocabulary, worker)) => worker.add(vocabulary.normal(part).as_bytes(), self.text, &mut self.counts),
+            None => self.counts[self.text] += self.counter.plain(part),
+        }
+    }
+}
+
+/// `measure` of each text, in parallel where the batch is large enough to gain by it.
+fn map_many<T: AsRef<str> + Sync, R: Send>(texts: &[T], measure: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
+    let shares = shares(texts.len(), texts.iter().map(|t| t.as_ref().len()).sum());
+    if let [all] = &shares[..] {
+        return texts[all.clone()].iter().map(measure).collect();
+    }
+    let some = |share: &Range<usize>| texts[share.clone()].iter().map(&measure).collect::<Vec<_>>();
+    pool::map::<_, _, Vec<_>>(&shares, 1, some).into_iter().flatten().collect()
+}
+
+/// So many items in shares for threads, or in one where so many bytes of text are too few to gain by it.
+pub(crate) fn shares(items: usize, bytes: usize) -> Vec<Range<usize>> {
+    if items < 2 || bytes < PARALLEL {
+        return std::iter::once(0..items).collect();
+    }
+    // About 16 KB each, so that scheduling is noise beside counting.
+    let each = (items * 16 * 1024 / bytes).max(1);
+    (0..items).step_by(each).map(|start| start..items.min(start + each)).collect()
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub mod limits;
 mod lines;
 mod load;
 mod merge;
+pub(crate) mod pass;
 pub(crate) mod pool;
 pub mod prompt;
 pub(crate) mod simd;
@@ -29,7 +30,7 @@ mod tally;
 pub mod vocabulary;
 
 pub use claude::Claude;
-pub use count::{Counter, Size};
+pub use count::{Counter, Counting, Size};
 pub use encoding::Encoding;
 pub use estimate::{Chars, Flat, Round, Unit};
 pub use pool::single_threaded;

@@ -11,6 +11,9 @@
 use super::cache::{Asked, find_all_with};
 use super::cache::{Batch, Pieces, SHORTS, look_up_with};
 use super::lines::Line;
+#[cfg(target_arch = "x86_64")]
+use super::pass::{NEAR, Pass, Passed, special};
+use super::pass::{Passing, Words};
 use super::split::Scheme;
 use super::starts::{self, CONTEXT, Masks, WHOLE, WIDE};
 use super::tables::{Key, Tables, WITHOUT_COUNT, count_of};
@@ -188,26 +191,15 @@ impl Ascii {
     }
 }
 
-/// How far a look at a JSON string went.
-#[derive(Clone, Copy, Debug)]
-pub struct Passed {
-    /// The byte that wants another look.
-    pub at: usize,
-    /// Whether there were escapes before it.
-    pub escapes: bool,
-}
-
-/// Goes over a JSON string from `at`, between two of its characters: up to its quote, a control character, or an escape
-/// of more than two bytes, or to where less than a window is left. None where the processor cannot.
+/// `work` with the widest way to go over strings that this processor has, compiled for it.
 #[inline]
-pub fn pass(bytes: &[u8], at: usize) -> Option<Passed> {
+pub fn widest<W: Passing>(work: W) -> W::Found {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the feature that the function is compiled for was found on this processor.
-        return Some(unsafe { avx2::pass(bytes, at) });
+    if available() {
+        // SAFETY: the features that the function is compiled for were found on this processor.
+        return unsafe { avx2::widest(work) };
     }
-    let _ = (bytes, at);
-    None
+    work.with(Words)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -222,8 +214,8 @@ mod avx2 {
     #[cfg(feature = "claude-vocab")]
     use super::{Asked, find_all_with};
     use super::{
-        Batch, CONTEXT, Key, Line, Masks, Passed, Pieces, ROOM, SHORTS, Scheme, Tables, WHOLE, WIDE, WITHOUT_COUNT,
-        class, count_of, look_up_with, merge, starts,
+        Batch, CONTEXT, Key, Line, Masks, NEAR, Pass, Passed, Passing, Pieces, ROOM, SHORTS, Scheme, Tables, WHOLE,
+        WIDE, WITHOUT_COUNT, class, count_of, look_up_with, merge, special, starts,
     };
     use crate::stop;
 
@@ -435,9 +427,48 @@ mod avx2 {
         found
     }
 
+    /// A way to go over strings that is named where it is known that the processor has it, in [`widest`] alone.
+    #[derive(Clone, Copy)]
+    struct Wide(());
+
+    impl Pass for Wide {
+        #[inline(always)]
+        #[allow(clippy::inline_always)] // into what is compiled for the processor
+        fn first(self, window: &[u8; NEAR]) -> usize {
+            // SAFETY: there is no `Wide` but on a processor with the features that the function is compiled for.
+            unsafe { first(window) }
+        }
+
+        #[inline(always)]
+        #[allow(clippy::inline_always)] // as above
+        fn over(self, bytes: &[u8], at: usize) -> Passed {
+            // SAFETY: as above.
+            let passed = unsafe { pass(bytes, at) };
+            if passed.at + WIDE <= bytes.len() { passed } else { Passed { at: special(bytes, passed.at), ..passed } }
+        }
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub fn widest<W: Passing>(work: W) -> W::Found {
+        work.with(Wide(()))
+    }
+
+    #[target_feature(enable = "avx2,bmi1")]
+    #[inline]
+    fn first(window: &[u8; NEAR]) -> usize {
+        // SAFETY: a window is 32 bytes long.
+        let window = unsafe { _mm256_loadu_si256(window.as_ptr().cast()) };
+        let is = |byte: u8| _mm256_cmpeq_epi8(window, _mm256_set1_epi8(byte.cast_signed()));
+        let control = _mm256_cmpeq_epi8(_mm256_min_epu8(window, _mm256_set1_epi8(0x1f)), window);
+        let stops = _mm256_or_si256(_mm256_or_si256(is(b'"'), is(b'\\')), control);
+        _mm256_movemask_epi8(stops).trailing_zeros() as usize
+    }
+
+    /// Up to where a string wants another look, or less than a window is left.
+    ///
     /// Escapes are told from what they escape by arithmetic on runs of backslashes, as all parsers of this kind do.
-    #[target_feature(enable = "avx2")]
-    pub fn pass(bytes: &[u8], mut at: usize) -> Passed {
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn pass(bytes: &[u8], mut at: usize) -> Passed {
         const EVEN: u64 = 0x5555_5555_5555_5555;
         let mut escapes = false;
         while let Some(window) = bytes.get(at..).and_then(|rest| rest.first_chunk::<WIDE>()) {
@@ -451,7 +482,10 @@ mod avx2 {
                 let behind = slashes << 1;
                 let odd = slashes & !EVEN & !behind;
                 let second = (EVEN ^ odd.wrapping_add(slashes) << 1) & behind;
-                stops = stops & !second | (second & !simple(low, high)) >> 1;
+                // Nearly all are of these three.
+                let known = stops | slashes | equal(low, high, b'n');
+                let odd = if second & !known == 0 { 0 } else { second & !simple(low, high) };
+                stops = stops & !second | odd >> 1;
                 // One whose other half is out of sight begins the next window.
                 step -= ((slashes & !second) >> (WIDE - 1)) as usize;
             }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::json::Tape;
 
 #[test]
 fn every_prefix_of_a_value_is_cut_and_not_wrong() {
@@ -60,17 +61,4 @@ fn many_bytes_at_once_are_passed_as_one_by_one() {
         };
         assert_eq!(Tape::default().parse(&text, 0), slow(&text), "{text}");
     }
-}
-
-#[test]
-fn the_first_special_byte_is_found_wherever_it_stands() {
-    for special_byte in [b'"', b'\\', 0, 0x1f, b'\n'] {
-        for at in 0..40 {
-            let mut bytes = vec![0xC3; 40];
-            bytes[at] = special_byte;
-            assert_eq!(special(&bytes, 0), at);
-        }
-    }
-    let text = b"plain \x20 text \x7f \xff, long";
-    assert_eq!(special(text, 3), text.len());
 }
