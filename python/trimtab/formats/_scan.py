@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .._messages import Provider
 
 CHUNK = 1 << 20
-"""Bytes that are read at once: an interrupt is noticed between two of them."""
+"""Bytes of a file that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def begins_with_messages(head: bytes) -> list[dict[str, Any]]:
 def _chunks(source: str | os.PathLike[str] | bytes | Iterable[bytes]) -> Iterator[bytes]:
     """The bytes, in pieces."""
     if isinstance(source, bytes):
-        yield from (source[at : at + CHUNK] for at in range(0, len(source), CHUNK))
+        yield source
     elif isinstance(source, (str, os.PathLike)):
         try:
             with open(source, "rb", buffering=0) as file:  # noqa: PTH123 - a str keeps a trailing slash

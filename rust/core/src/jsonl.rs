@@ -11,11 +11,12 @@ use crate::error::Error;
 use crate::json::{Json, Said, Tape};
 use crate::ledger::{Builder, Ledger};
 use crate::shape::{self, Provider};
+use crate::stop;
 use crate::text::{Counter, pool};
 use walk::{Place, Walk, is_blank};
 
 /// Bytes that are read at once: many pieces for each thread, little beside what a process needs anyway.
-const CHUNK: usize = 8 << 20;
+const CHUNK: usize = if cfg!(fuzzing) { 16 } else { 8 << 20 };
 
 /// Bytes of a task: its values and texts stay in a core's cache.
 const PIECE: usize = 256 << 10;
@@ -70,14 +71,18 @@ pub struct Reading {
 /// assert_eq!((found.skipped[0].line, found.skipped[0].offset), (2, 43));
 /// # Ok::<(), trimtab_core::error::Error>(())
 /// ```
+///
+/// What they say of it does not depend on the parts that they come in, for lines of up to 64 MiB.
 pub struct Reader {
     counter: Counter,
     provider: Option<Provider>,
+    /// [`CHUNK`], but in tests.
+    chunk: usize,
     ledger: Ledger,
     skipped: Vec<Skip>,
     lost: u64,
     held: Vec<u8>,
-    /// Bytes to be held before there is a point in reading on.
+    /// Bytes to be held before there is a point in reading on; 0 where the end of a line is enough.
     wanted: usize,
     begun: bool,
     /// Whether what comes belongs to a line that is too long.
@@ -92,11 +97,12 @@ impl Reader {
         Self {
             counter,
             provider,
+            chunk: CHUNK,
             ledger: Ledger::default(),
             skipped: Vec::new(),
             lost: 0,
             held: Vec::new(),
-            wanted: CHUNK,
+            wanted: 0,
             begun: false,
             dropping: false,
             walk: Walk::default(),
@@ -115,13 +121,50 @@ impl Reader {
     ///
     /// [`Error::Message`] for a value that is no message of the provider's; [`Error::Overflow`] past what a column holds.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        for part in bytes.chunks(CHUNK) {
-            self.held.extend_from_slice(part);
-            if self.held.len() >= self.wanted {
-                self.work(false)?;
-            }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            stop::between();
+            // Less than a task for each thread is held until there is more.
+            let is_enough = rest.len() >= self.wanted.max(self.chunk / 16);
+            let taken = if self.held.is_empty() && is_enough { self.take(rest)? } else { self.hold(rest)? };
+            rest = &rest[taken..];
         }
         Ok(())
+    }
+
+    /// Reads bytes where they lie and holds what is not complete of the last ones; gives how many are through.
+    fn take(&mut self, bytes: &[u8]) -> Result<usize, Error> {
+        let part = &bytes[..bytes.len().min(self.wanted.max(self.chunk))];
+        let read = self.read(part, false)?;
+        let left = &part[read..];
+        self.want(left);
+        if part.len() < bytes.len() {
+            return Ok(read);
+        }
+        self.held.extend_from_slice(left);
+        Ok(bytes.len())
+    }
+
+    /// Holds bytes, and reads once there are as many as are wanted; gives how many it took.
+    fn hold(&mut self, bytes: &[u8]) -> Result<usize, Error> {
+        if self.held.is_empty() {
+            self.wanted = self.wanted.max(self.chunk);
+        }
+        let missing = self.wanted.saturating_sub(self.held.len());
+        let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
+        let taken = if missing > 0 { missing } else { line }.min(bytes.len());
+        self.held.extend_from_slice(&bytes[..taken]);
+        let is_line = self.held.ends_with(b"\n") || self.held.len() > LONGEST;
+        if taken >= missing && (missing > 0 || is_line) {
+            self.work(false)?;
+        }
+        Ok(taken)
+    }
+
+    /// Says what is wanted behind what could not be read yet: the rest of its line, or of a value of several lines.
+    fn want(&mut self, left: &[u8]) {
+        let is_line = left.len() < self.chunk && memchr::memchr(b'\n', left).is_none();
+        self.wanted = if is_line { 0 } else { (2 * left.len()).clamp(self.chunk, LONGEST + self.chunk) };
     }
 
     /// What the bytes held.
@@ -146,11 +189,10 @@ impl Reader {
     /// Reads what is held, and keeps what is not complete.
     fn work(&mut self, is_end: bool) -> Result<(), Error> {
         let held = std::mem::take(&mut self.held);
-        let done = self.read(&held, is_end);
+        let read = self.read(&held, is_end)?;
+        self.want(&held[read..]);
         self.held = held;
-        let read = done?;
         self.held.drain(..read);
-        self.wanted = CHUNK.max((2 * self.held.len()).min(LONGEST + CHUNK));
         if self.held.is_empty() && self.held.capacity() > 2 * CHUNK {
             self.held = Vec::new();
         }
@@ -168,12 +210,19 @@ impl Reader {
             self.walk.place.pass(&held[..from]);
             self.dropping = false;
         }
-        if !self.begun && (held.len() >= 3 || is_end) {
+        if !self.begun {
+            if held.len() < 3 && !is_end {
+                return Ok(0);
+            }
             self.begun = true;
             from = if held.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
             self.walk.place.pass(&held[..from]);
         }
-        let bytes = whole(&held[from..], is_end);
+        let lines = if is_end { held.len() } else { memchr::memrchr(b'\n', held).map_or(0, |n| n + 1) };
+        if lines <= from && held.len() <= LONGEST && !is_end {
+            return Ok(from); // what is wrong with a line is told when all of it is there
+        }
+        let bytes = if lines > from { &held[from..lines] } else { whole(&held[from..], is_end) };
         if self.provider.is_none() {
             self.provider = self.detect(&mended(bytes), is_end);
             if self.provider.is_none() && !is_end && held.len() < UNSURE {
@@ -181,24 +230,23 @@ impl Reader {
             }
         }
         let provider = self.provider.unwrap_or(Provider::OpenAiChat);
-        let lines = if is_end { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |n| n + 1) };
-        if self.walk.list.is_none() && lines > 0 && self.parallel(&bytes[..lines], provider)? {
-            self.walk.place.pass(&bytes[..lines]);
-            return Ok(from + lines);
+        if self.walk.list.is_none() && lines > from && self.parallel(bytes, provider)? {
+            self.walk.place.pass(bytes);
+            return Ok(lines);
         }
         Ok(from + self.in_order(&mended(bytes), bytes, provider, is_end)?)
     }
 
     /// Reads lines of one message each, in parallel; false where one is not, and then nothing was read.
     fn parallel(&mut self, bytes: &[u8], provider: Provider) -> Result<bool, Error> {
-        let pieces = pieces(bytes);
-        let counter = self.counter;
+        let (pieces, counter) = (pieces(bytes), self.counter);
+        let is_alone = pieces.len() > 1;
         let read = |piece: &&[u8]| {
             let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, Builder::new(counter.prompt, 0));
-            read_lines(text, provider, &mut builder).then(|| builder.finish(&counter))
+            read_lines(text, provider, &mut builder).then(|| builder.part(&counter, is_alone))
         };
         let found: Option<Vec<_>> =
-            if pieces.len() < 2 { pieces.iter().map(read).collect() } else { pool::map(&pieces, 1, read) };
+            if is_alone { pool::map(&pieces, 1, read) } else { pieces.iter().map(read).collect() };
         let Some(found) = found else { return Ok(false) };
         found.into_iter().try_for_each(|ledger| self.ledger.append(ledger?))?;
         Ok(true)
@@ -220,7 +268,7 @@ impl Reader {
         }
         let through = through?;
         self.dropping = through.is_dropping;
-        self.ledger.append(builder.finish(&self.counter)?)?;
+        self.ledger.append(builder.part(&self.counter, false)?)?;
         Ok(through.bytes)
     }
 

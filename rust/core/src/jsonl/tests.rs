@@ -79,7 +79,7 @@ fn a_list_that_is_cut_keeps_the_messages_that_are_whole() {
 fn every_way_to_cut_the_bytes_into_parts_gives_the_same() {
     let text = [
         HI.as_bytes(),
-        b"\nbad \xe9\xa0\n",
+        b"\nbad \xe9\xa0\n{} 01 {\"a\": \xff}\n{\"a\" 1} \xff\n",
         "{\"role\": \"user\", \"content\": \"日本\"}\n".as_bytes(),
         USE.as_bytes(),
     ]
@@ -87,9 +87,8 @@ fn every_way_to_cut_the_bytes_into_parts_gives_the_same() {
     let whole = read(&[&text]);
     for at in 0..text.len() {
         let mut reader = Reader::new(Counter::exact(Encoding::O200k), None);
-        reader.wanted = 1;
+        reader.chunk = 16;
         reader.push(&text[..at]).unwrap();
-        reader.wanted = 1;
         reader.push(&text[at..]).unwrap();
         let found = reader.finish().unwrap();
         assert_eq!((found.ledger == whole.ledger, places(&found)), (true, places(&whole)), "{at}");
