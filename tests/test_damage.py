@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -178,6 +179,12 @@ def test_what_stands_in_front_of_the_messages_may_be_all_there_is():
     assert caught.value.hint
     with pytest.raises(MessageError, match=r"no JSON in it; line 2 \(byte 1\): cut off by the end of the file"):
         read(b'\n{"schema_version": "ATIF-v1.8", "steps": [{"source": "us')
+
+
+def test_the_documents_code_runs():
+    document = (Path(__file__).parents[1] / "docs" / "formats.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", document, flags=re.DOTALL)
+    exec(compile(code, "docs/formats.md", "exec"), {})
 
 
 @pytest.mark.parametrize("verb", ["count", "plan", "validate", "compact"])
