@@ -82,10 +82,16 @@ class SessionStart(Step):
     """A session goes on from a summary (seed 000, section 4.2).
 
     Attributes:
+        session_id: the session's.
         source: always ``compact``.
     """
 
+    session_id: str
     source: str = "compact"
+
+    def payload(self) -> dict[str, str]:
+        """The input of a SessionStart hook, as the document gives it, and whose session it is."""
+        return {"source": self.source, "session_id": self.session_id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +158,7 @@ def told(order: tuple[str, ...], done: Compacted, *, uuid: str, session_id: str)
             case "emit:ContextCompacted":
                 return ContextCompacted(name, done)
             case "hook:SessionStart(compact)":
-                return SessionStart(name, done)
+                return SessionStart(name, done, session_id)
             case _:
                 return Step(name, done)
 
