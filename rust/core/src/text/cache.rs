@@ -3,7 +3,7 @@
 //! | table | holds | bytes |
 //! |---|---|---|
 //! | short | any piece of at most 15 bytes, four to a line: what was seen last | 8 MB, soon on large pages |
-//! | long | pieces of 16 to 59 bytes, two to a place | 8 MB |
+//! | long | pieces of 16 to 59 bytes, two to a place | 8 MB, soon on large pages |
 //! | longer | pieces of 60 to 123 bytes, two to a place | 512 KB |
 //!
 //! A table is taken from the system as it fills, and goes when its thread ends. Each entry holds its piece, so that a
@@ -26,7 +26,7 @@ pub const SHORTS: usize = 1 << 17;
 const LONG: usize = 1 << 16;
 const LONGER: usize = 1 << 11;
 
-/// Short pieces that a thread remembers before its table moves to large pages, which a few texts are not worth.
+/// Pieces that a thread remembers in a table before it moves to large pages, which a few texts are not worth.
 const FEW: usize = 256;
 
 /// Longest piece that is remembered.
@@ -153,6 +153,8 @@ pub struct Cache {
     /// Short pieces that were put there.
     kept: usize,
     long: Lines<{ 2 * LONG }>,
+    /// Pieces that were put there.
+    kept_long: usize,
     longer: Lines<{ 4 * LONGER }>,
 }
 
@@ -211,6 +213,10 @@ impl Cache {
 
     /// Remembers a piece that no key holds: it comes first in its place.
     pub fn keep_long(&mut self, piece: &[u8], hash: u64, count: usize) {
+        self.kept_long += 1;
+        if self.kept_long == FEW {
+            self.long = Lines::on_large_pages();
+        }
         let place: &mut [Line] = if piece.len() <= 64 - TAIL {
             &mut self.long.get_mut().as_chunks_mut::<2>().0[hash as usize % LONG]
         } else {
