@@ -27,6 +27,8 @@ FEW = FILES[:: max(len(FILES) // 6, 1)]
 
 
 BLANK, REFUSAL = " \n ", "I'm sorry, but I can't help with that."
+ROOM = {"opencode": 0.9, "sven": 1.15, "sven_narrative": 1.15}
+"""The window, of what is in it: past the trigger, and sven's not yet so far that no model is asked."""
 SAID = "What was asked was done; tests pass."
 STALL = 0.4
 """Seconds that a summarizer is given; a stalled server takes longer."""
@@ -131,7 +133,7 @@ def forced(path: Path, name: str, how: str, model: Model | None) -> str:
         "claude-sonnet-4-5",
         provider=found.provider,
         policy=tight(name, total),
-        window=int(total * 0.9) if name == "opencode" else int(total * 1.05) + answer,
+        window=int(total * ROOM.get(name, 1.05)) + (answer if name != "opencode" else 0),
         max_output=answer,
         summarizer=model.writer if model else "offline",
         listeners=[told.append],
