@@ -5,10 +5,10 @@
 PAIRS holds texts with the tokens that a provider charged; ../shared/data/pairs.jsonl where none is given. The exact
 encodings' counts of its texts teach the rates: tokens of each kind of piece (text/claude/features.rs), none negative,
 each text weighted by one over its tokens. Printed are the errors against what was charged when no repository is
-estimated by rates that its own texts taught: five parts of the repositories, each estimated by the other four. What a
-call or a result adds is that of a prompt's grammar, not fitted here. The exact encodings' errors stand beside them:
-what the texts do not show no rate can learn. "Text alone" is held against the exact count. With --write the rates that
-all texts teach are written.
+estimated by rates that its own texts taught: five parts of the repositories, each estimated by the other four. What the
+grammar adds to the texts is the library's own, as it counts without the vocabularies. The exact counts' errors stand
+beside them: what the texts do not show no rate can learn. The rows are those of ``tools/score_counts.py``; "text alone"
+is held against the exact count. With --write the rates that all texts teach are written.
 """
 
 import argparse
@@ -17,19 +17,28 @@ import hashlib
 import json
 import pathlib
 import statistics
+import sys
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
-from trimtab import _core
+from trimtab import Counter, Model, _core
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[2] / "benches"))
+
+from pairs import said  # noqa: E402
+
 PAIRS = HERE.parents[3] / "shared" / "data" / "pairs.jsonl"
 RATES = HERE.parent / "src" / "text" / "claude" / "rates.rs"
 FAMILIES = ("claude-old", "claude-new")
 PARTS = 5
 KINDS = ("delta", "delta_minus_output")
-# Tokens that markup adds, by family: a block of calls, a further call, a parameter, a result, one of several.
-MARKUP = {"claude-old": (33, 16, 14.5, 11, 15), "claude-new": (39, 20, 19, 11, 15)}
+ASKED = {
+    ("claude-old", "delta", "rates"): "  goal 3 and 18 %",
+    ("claude-new", "delta_minus_output", "rates"): "  goal 5 and 20 %",
+}
 
 
 def text_of(value: object) -> str:
@@ -37,31 +46,33 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def texts_of(pair: dict) -> tuple[list[str], float]:
-    """The texts of a pair and the tokens that its markup adds."""
-    block_tokens, call_tokens, parameter, single, several = MARKUP.get(pair["family"], (0,) * 5)
-    late = not any(name in pair["model"] for name in ("opus-4-7",)) and pair["family"] == "claude-new"
-    texts, markup, calls, results = [], 0.0, 0, 0
+def texts_of(pair: dict) -> list[str]:
+    """The texts of a pair, apart from what its grammar writes around them."""
+    texts = []
     for block in pair["content_blocks"]:
         match block["type"]:
             case "text":
                 texts.append(block["text"])
             case "tool_use":
-                calls += 1
                 given = block["input"] if isinstance(block["input"], dict) else {"input": block["input"]}
                 texts += [block.get("name") or "", *given, *map(text_of, given.values())]
-                markup += parameter * len(given)
             case "tool_result":
-                results += 1
                 content = block["content"]
                 parts = [content] if isinstance(content, str) else content or []
                 texts += [p if isinstance(p, str) else p.get("text", "") for p in parts]
-                markup += 8 if block.get("is_error") else 0
-    if calls:
-        markup += block_tokens + call_tokens * (calls - 1) - (16 if late else 0)
-    if results:
-        markup += single - (7 if late else 0) if results == 1 else 13 + results * (several + 2)
-    return texts, markup
+    return texts
+
+
+@cache
+def counter_of(model: str, how: str) -> Counter:
+    """The library's counter for a model, by its vocabulary or " by rates"."""
+    known = Model.named(model)
+    return Counter.for_model(replace(known, prompt=replace(known.prompt, encoding=known.prompt.encoding + how)))
+
+
+def counted(pair: dict, how: str = "") -> int:
+    """What the library says of a pair."""
+    return int(counter_of(pair["model"], how).per_message(said(pair)).sum())
 
 
 def weighted(features: np.ndarray, tokens: np.ndarray) -> np.ndarray:
@@ -94,15 +105,16 @@ def main() -> None:
         pairs = [p for p in map(json.loads, lines) if p.get("content_blocks")]
     repositories = {pair["source"]["repo"] for pair in pairs}
     print(f"{len(pairs):,} pairs of {len(repositories)} repositories, {len(_core.features(''))} kinds")
-    read = [texts_of(pair) for pair in pairs]
-    owner = np.repeat(np.arange(len(pairs)), [len(texts) for texts, _ in read])
-    texts = [text for found, _ in read for text in found]
+    texts = [texts_of(pair) for pair in pairs]
+    owner = np.repeat(np.arange(len(pairs)), list(map(len, texts)))
+    texts = [text for found in texts for text in found]
     features = np.array([_core.features(text) for text in texts], dtype=float)
     parts = np.array([part_of(pair) for pair in pairs])
     written = {}
     for family in FAMILIES:
         tokens = _core.Counter(family).count_many(texts).astype(float)
         exact = np.bincount(owner, tokens, len(pairs))
+        by_rates = np.bincount(owner, _core.Counter(f"{family} by rates").count_many(texts), len(pairs))
         large = tokens >= 20
         written[family] = weighted(features[large], tokens[large])
         errors = collections.defaultdict(list)
@@ -112,15 +124,17 @@ def main() -> None:
             for at in np.flatnonzero(parts == part):
                 pair, want = pairs[at], pairs[at]["actual_tokens"]
                 if pair["family"] == family and pair["kind"] in KINDS and want > 0:
-                    for name, of in (("rates", estimate), ("exact", exact)):
-                        errors[pair["kind"], name].append(100 * (of[at] + read[at][1] - want) / want)
+                    grammar = counted(pair, " by rates") - by_rates[at]
+                    for name, count in (("rates", estimate[at] + grammar), ("exact", counted(pair))):
+                        errors[pair["kind"], name].append(100 * (count - want) / want)
                     if exact[at] >= 100:
                         errors["text alone", "rates"].append(100 * (estimate[at] / exact[at] - 1))
         for (kind, by), found in sorted(errors.items()):
             size = sorted(map(abs, found))
+            asked = ASKED.get((family, kind, by), "")
             print(
                 f"{family} {kind:18} {by:5} n {len(found):5}  median {statistics.median(size):5.2f} %"
-                f"  p95 {size[int(0.95 * len(size))]:6.2f} %  bias {statistics.mean(found):+6.2f} %"
+                f"  p95 {size[int(0.95 * len(size))]:6.2f} %  bias {statistics.mean(found):+6.2f} %{asked}"
             )
     if options.write:
         lines = ["//! Tokens of each kind of piece, in thousandths; made by `data/claude_rates.py`.\n"]
