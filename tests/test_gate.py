@@ -102,6 +102,16 @@ def test_a_charge_says_what_a_lean_estimate_does_not() -> None:
         assert cm.fit(messages).compaction is not None
 
 
+def test_runs_with_nothing_to_prune_do_not_switch_compaction_off() -> None:
+    """``opencode`` prunes after each run: where three ended with nothing old enough, nothing was compacted again."""
+    cm, messages = made("opencode"), talk(12)
+    for stop in range(4, 41, 4):
+        assert cm.fit(messages[:stop], when="after_run").compaction is None
+    cm.record({"input_tokens": 7_500, "output_tokens": 0})
+    fitted = cm.fit(messages, when="after_step")
+    assert fitted.compaction is not None, fitted.reason
+
+
 def test_a_summarizer_that_failed_three_times_in_a_row_is_tried_every_fourth_time() -> None:
     asked: list[Any] = []
 

@@ -72,6 +72,7 @@ class Gate:
     read: int = 0
     written: int = 0
     _begins: tuple[int, str] = (0, "")
+    _tidies: bool = False
 
     def moment(self, when: When, turn: int | None) -> None:
         """Counts tool batches, from the user's words on."""
@@ -134,15 +135,15 @@ class Gate:
     def due(self, when: When, terms: Terms, policy: Policy) -> Policy | None:
         """By what is to be compacted at this moment: the policy, what it prunes by alone, or None."""
         trigger, prune = policy.trigger, policy.prune
-        self.resting = ""
+        self.resting, self._tidies = "", False
         if when in trigger.when and (trigger.fires(terms) or when == "on_overflow" or self._passes(terms, policy)):
             if self.stuck < STUCK:
                 return policy
             self.resting = f"automatic compaction rests: {self.stuck} rounds in a row made no progress"
             log.warning("%s", self.resting)
             return None
-        tidies = prune is not None and when in prune.when
-        return replace(policy, summarize=None, order=()) if tidies else None
+        self._tidies = prune is not None and when in prune.when
+        return replace(policy, summarize=None, order=()) if self._tidies else None
 
     def _passes(self, terms: Terms, policy: Policy) -> bool:
         """Whether by the last charge the call is in danger, where a policy's own estimate of it is far too low.
@@ -154,10 +155,14 @@ class Gate:
         return self.usage.prompt + terms.sent - self.sent > policy.trigger.critical * terms.window
 
     def done(self, compaction: Compaction) -> None:
-        """Takes note of a round: what was charged is of another list now."""
+        """Takes note of a round: what was charged is of another list now.
+
+        A round that only prunes, as at the end of each run, and finds nothing to prune is none that makes no progress.
+        """
         progress = compaction.ref is not None
         self.rounds += progress
-        self.stuck = 0 if progress else self.stuck + 1
+        self.stuck = 0 if progress else self.stuck + (not self._tidies)
+        self._tidies = False
         self.failed = self.failed + 1 if compaction.failed else 0 if compaction.offer else self.failed
         if progress:
             self.usage = None
