@@ -71,6 +71,13 @@ bench-bill: .venv/dev ## counts beside what providers charged, in every shared s
 agent: .venv/dev ## 300 turns of an agent under every policy, against a server as strict as the provider
 	@$(BIN)/python -m pytest -s --show-capture=no -m "slow or not slow" tests/test_agent.py
 
+.PHONY: bad-data interrupts
+bad-data: .venv/dev ## strings of 100 MB and runs of a million: time and memory
+	@$(BIN)/python -m pytest -s -m slow tests/test_bad_data.py
+
+interrupts: .venv/dev ## three hundred signals in long work: what was done after each, and for how long
+	@$(BIN)/python -m pytest -s -m slow tests/test_process.py
+
 record: .venv/dev ## the example session, recorded anew on the repository as it is
 	@$(BIN)/python examples/record.py
 	@$(BIN)/python -m pytest -m slow tests/test_examples.py
