@@ -3,6 +3,7 @@
 
 use std::array;
 use std::cell::Cell;
+use std::mem;
 
 use pyo3::ffi;
 use pyo3::intern;
@@ -46,7 +47,8 @@ const MOST: usize = 6;
 
 /// The entries of a small dict by the addresses of their keys, read in one pass: a look-up by hash costs as much as that.
 pub struct Fields<'py> {
-    keys: [u8; MOST],
+    /// Of those that are not used none; as many bytes as are moved at once.
+    keys: [u8; 8],
     values: [Cell<Option<Bound<'py, PyAny>>>; MOST],
     /// Whether every key was known.
     all: bool,
@@ -55,38 +57,40 @@ pub struct Fields<'py> {
 impl<'py> Fields<'py> {
     /// What can be said of `dict` by addresses alone.
     pub fn of(dict: &Bound<'py, PyDict>, known: &Known) -> Self {
-        let py = dict.py();
-        let mut fields = Self { keys: [Known::NONE; MOST], values: array::from_fn(|_| Cell::new(None)), all: true };
-        let (mut position, mut place) = (0, 0);
+        let (py, count) = (dict.py(), dict.len());
+        let mut fields =
+            Self { keys: [Known::NONE; 8], values: array::from_fn(|_| Cell::new(None)), all: count <= MOST };
+        let mut position = 0;
         let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: `dict` is a dict, the interpreter is held, and nothing here runs Python code that could change it: of
-        // a key only the address is taken.
-        while unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value) } != 0 {
-            match known.number(key.addr()) {
-                Known::NONE => fields.all = false,
-                number if place < MOST => {
-                    fields.keys[place] = number;
-                    // SAFETY: the dict holds the value, which is not NULL; this takes a reference of its own.
-                    fields.values[place].set(Some(unsafe { Bound::from_borrowed_ptr(py, value) }));
-                    place += 1;
-                }
-                _ => fields.all = false,
-            }
-            if !fields.all {
+        for place in 0..count.min(MOST) {
+            // SAFETY: `dict` is a dict, the interpreter is held, and nothing here runs Python code that could change it:
+            // of a key only the address is taken.
+            let more = unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value) };
+            let number = if more == 0 { Known::NONE } else { known.number(key.addr()) };
+            if number == Known::NONE {
+                fields.all = false;
                 break; // the rest would be looked up all the same
             }
+            fields.keys[place] = number;
+            // SAFETY: the dict holds the value, which is not NULL; this takes a reference of its own.
+            let value = unsafe { Bound::from_borrowed_ptr(py, value) };
+            mem::forget(fields.values[place].replace(Some(value))); // nothing was there
         }
         fields
     }
 
     /// The value of the key with this number, handed out once: who asks again looks it up.
     pub fn take(&self, number: u8) -> Option<Bound<'py, PyAny>> {
-        self.keys.iter().position(|key| *key == number).and_then(|place| self.values[place].take())
+        self.place(number).and_then(|place| self.values[place].take())
     }
 
     /// Whether the dict has no such key, for sure.
     pub fn lacks(&self, number: u8) -> bool {
-        self.all && !self.keys.contains(&number)
+        self.all && self.place(number).is_none()
+    }
+
+    fn place(&self, number: u8) -> Option<usize> {
+        self.keys[..MOST].iter().position(|key| *key == number)
     }
 }
 

@@ -172,6 +172,14 @@ pub const TRAITS: u16 = RowFlag::Empty as u16
     | RowFlag::Pruned as u16;
 
 pub fn traits(text: &str) -> u16 {
+    // Nearly every text begins and ends in a sign of ASCII, and not as an envelope does: of it there is nothing to say.
+    if let (Some(first), Some(last)) = (text.as_bytes().first(), text.as_bytes().last())
+        && first.is_ascii_graphic()
+        && last.is_ascii_graphic()
+        && !matches!(first, b'<' | b'[')
+    {
+        return 0;
+    }
     let pick = |on: bool, flag: RowFlag| if on { flag as u16 } else { 0 };
     pick(text.is_empty(), RowFlag::Empty)
         | pick(text.chars().all(char::is_whitespace), RowFlag::Blank)

@@ -210,6 +210,9 @@ fn calls(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
 /// have it in the next, where nothing but results of client tools stands between the two.
 fn servers(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     let ledger = found.ledger;
+    if !ledger.kind.iter().any(|kind| matches!(kind, Kind::ServerCall | Kind::ServerResult)) {
+        return;
+    }
     for (n, &turn) in turns.iter().enumerate() {
         for row in rows(ledger, turn) {
             let near = |other: &usize| {

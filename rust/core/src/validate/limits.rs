@@ -56,14 +56,15 @@ fn pictures(found: &mut Findings<'_>, options: Options) {
 /// A20: four cache markers at most, those outside of the messages counted.
 pub fn markers(found: &mut Findings<'_>, options: Options) {
     let ledger = found.ledger;
-    let mut total = options.markers;
-    let mut fifth = None;
-    for row in 0..ledger.rows() {
-        total += usize::from(ledger.markers[row]);
-        if total > MARKERS && fifth.is_none() {
-            fifth = Some(row);
-        }
+    let total = options.markers + ledger.markers.iter().map(|count| usize::from(*count)).sum::<usize>();
+    if total <= MARKERS {
+        return;
     }
+    let mut seen = options.markers;
+    let fifth = ledger.markers.iter().position(|count| {
+        seen += usize::from(*count);
+        seen > MARKERS
+    });
     if let Some(row) = fifth {
         let words = format!("A maximum of {MARKERS} blocks with cache_control may be provided. Found {total}.");
         found.row(row, "too_many_cache_control", words, "remove the oldest markers");

@@ -10,7 +10,8 @@ use crate::ledger::{Kind, Ledger, Role, RowFlag};
 pub fn check(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     let ledger = found.ledger;
     let thinks = |row: usize| ledger.kind[row] == Kind::Thinking;
-    for &turn in turns.iter().filter(|t| t.role == Role::Assistant) {
+    let some = ledger.kind.contains(&Kind::Thinking);
+    for &turn in turns.iter().filter(|t| some && t.role == Role::Assistant) {
         let span = rows(ledger, turn);
         if let Some(row) = span.clone().last().filter(|&row| thinks(row)) {
             let words = "messages: The final block in an assistant message cannot be `thinking`.";
