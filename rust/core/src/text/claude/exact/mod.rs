@@ -56,14 +56,14 @@ fn count_with(claude: Claude, known: &mut Known, vocabulary: &'static Vocabulary
     total
 }
 
-/// Bytes of a text that are counted by themselves: up to a letter that begins a line, where nothing reaches across.
+/// Bytes of a text that are counted by themselves: up to what begins a line and is no blank, where nothing reaches across.
 ///
 /// What has to be normalized is read twice; few sections do.
 fn section(text: &str) -> usize {
     let mut at = SECTION;
     while let Some(end) = text.as_bytes().get(at..).and_then(|rest| memchr::memchr(b'\n', rest)) {
         at += end + 1;
-        if text[at..].chars().next().is_some_and(|c| Bits::of(c).begins_apart()) {
+        if text[at..].chars().next().is_some_and(|c| c.is_ascii_graphic() || Bits::of(c).begins_apart()) {
             return at;
         }
     }
