@@ -30,7 +30,7 @@ pub fn count(tables: &Tables, piece: &[u8]) -> usize {
         2..=DIRECT => simd::direct(tables, piece).count_ones() as usize,
         _ => {
             let (bytes, tokens) = repeated(tables, piece);
-            tokens + windows(tables, &piece[bytes..]).len()
+            tokens + windows::<Number>(tables, &piece[bytes..]).0
         }
     }
 }
@@ -252,35 +252,45 @@ fn joins(tables: &Tables, piece: &[u8], middle: usize) -> bool {
 }
 
 /// Where the tokens of a long piece end: merged in windows, larger ones where two do not join.
-fn windows(tables: &Tables, piece: &[u8]) -> Vec<usize> {
+fn windows<E: Default + Extend<usize>>(tables: &Tables, piece: &[u8]) -> E {
     let mut size = WINDOW;
     loop {
-        if let Some(ends) = windows_of(tables, piece, size) {
+        let mut ends = E::default();
+        if windows_of(tables, piece, size, &mut ends) {
             return ends;
         }
         size *= 4;
     }
 }
 
-/// The same with windows of `size` bytes; None where two of them do not join.
-fn windows_of(tables: &Tables, piece: &[u8], size: usize) -> Option<Vec<usize>> {
-    let mut ends = Vec::new();
+/// The same with windows of `size` bytes; false where two of them do not join.
+fn windows_of(tables: &Tables, piece: &[u8], size: usize, ends: &mut impl Extend<usize>) -> bool {
     let (mut at, mut last) = (0, 0); // where the window begins, and the last token before it
     loop {
         let stop = piece.len().min(at + size);
         let found = heaped(tables, &piece[at..stop]);
         if at > 0 && !joins(tables, &piece[last..at + found[0]], at - last) {
-            return None;
+            return false;
         }
         if stop == piece.len() {
             ends.extend(found.iter().map(|end| at + end));
-            return Some(ends);
+            return true;
         }
         // What comes behind the window changes tokens near its end.
-        let kept = found.partition_point(|&end| end <= size * 3 / 4);
-        ends.extend(found[..kept].iter().map(|end| at + end));
-        let [.., before, end] = ends[..] else { return None };
-        (last, at) = (before, end);
+        let kept = &found[..found.partition_point(|&end| end <= size * 3 / 4)];
+        ends.extend(kept.iter().map(|end| at + end));
+        let [.., before, end] = *kept else { return false };
+        (last, at) = (at + before, at + end);
+    }
+}
+
+/// The number of ends, where that is all that is asked: a string of a hundred megabytes has tens of millions.
+#[derive(Default)]
+struct Number(usize);
+
+impl Extend<usize> for Number {
+    fn extend<I: IntoIterator<Item = usize>>(&mut self, ends: I) {
+        self.0 += ends.into_iter().count();
     }
 }
 
