@@ -61,7 +61,7 @@ def reached(policy: Any) -> set[str]:
             cm.tidied(messages)
             cm.stats(messages)
             for when in ("before_call", "after_step", "after_tool_batch", "after_run", "on_overflow"):
-                cm.record({"input_tokens": 11_000, "output_tokens": 50})
+                cm.record({"input_tokens": 10_000, "output_tokens": 50})
                 messages = [*cm.fit(messages, when=when).messages]
             try:
                 cm.compact(talk(), target=0.3)
