@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import trimtab
 from trimtab import _core, config
 from trimtab._budget import Calibration, Terms, Trigger
 from trimtab.policies import POLICIES
+from trimtab.stages import Messages, Tokens, Turns
 
 PRESETS = sorted(POLICIES)
 
@@ -55,6 +57,14 @@ def test_a_keeper_or_a_snap_that_there_is_not_is_named() -> None:
         _core.partition(np.zeros(0, "uint32"), cut, cut, no, no, keepers=[("days", 1)])
     with pytest.raises(ValueError, match='unknown snap "up"'):
         _core.partition(np.zeros(0, "uint32"), cut, cut, no, no, keepers=[], snap="up")
+
+
+def test_a_keeper_of_less_than_nothing_and_an_unknown_step_are_named_when_they_are_made() -> None:
+    for made in (lambda: Tokens(-1), lambda: Tokens(window=-0.1), lambda: Messages(share=-1.0), lambda: Turns(-2)):
+        with pytest.raises(ValueError, match="need (count|window|share) >= 0, got -"):
+            made()
+    with pytest.raises(ValueError, match="falls back to 'guess'; steps are offline, drop"):
+        replace(POLICIES["default"], fallback=("guess",))
 
 
 @settings(max_examples=100)

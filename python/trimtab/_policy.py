@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from ._budget import Trigger
 from .stages._template import Place
@@ -62,6 +62,9 @@ class Policy:
         """Refuses shares that make no sense together."""
         if self.target <= 0 or (self.keep.fill and self.trigger.share < self.target <= 1):
             msg = f"need 0 < target <= trigger, got {self.target} and {self.trigger.share}"
+            raise ValueError(msg)
+        if unknown := set(self.fallback) - set(get_args(Step)):
+            msg = f"policy {self.name!r} falls back to {min(unknown)!r}; steps are {', '.join(get_args(Step))}"
             raise ValueError(msg)
         if "emergency" in self.fallback and self.emergency is None:
             msg = f"policy {self.name!r} falls back to an emergency that it does not have"

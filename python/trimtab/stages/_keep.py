@@ -29,6 +29,10 @@ class Tokens:
     window: float = 0.0
     target: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Refuses what is below nothing."""
+        _at_least_nothing(count=self.count, window=self.window, target=self.target)
+
     def take(self, draft: Draft, window: int, target: int) -> tuple[str, int]:
         """The keeper as the core knows it."""
         del draft
@@ -49,6 +53,10 @@ class Messages:
     share: float = 0.0
     of_more_than: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Refuses what is below nothing."""
+        _at_least_nothing(count=self.count, share=self.share, of_more_than=self.of_more_than)
+
     def take(self, draft: Draft, window: int, target: int) -> tuple[str, int]:
         """The keeper as the core knows it."""
         del window, target
@@ -67,6 +75,10 @@ class Turns:
     """
 
     count: int
+
+    def __post_init__(self) -> None:
+        """Refuses what is below nothing."""
+        _at_least_nothing(count=self.count)
 
     def take(self, draft: Draft, window: int, target: int) -> tuple[str, int]:
         """The keeper as the core knows it."""
@@ -176,3 +188,10 @@ class Keep:
 def _part(whole: int, share: float) -> int:
     """The share of a whole number, rounded down: 40 % of a window is ``window * 40 // 100`` (seed 000, section 4.3)."""
     return whole * round(share * 10_000) // 10_000
+
+
+def _at_least_nothing(**given: float) -> None:
+    for name, value in given.items():
+        if value < 0:
+            msg = f"need {name} >= 0, got {value}"
+            raise ValueError(msg)
