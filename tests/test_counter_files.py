@@ -140,8 +140,8 @@ def test_what_is_not_known_is_said(model, tmp_path, rank_file):
     refused(b"\xff\xfe", "not UTF-8")
     refused(b"{", "no tokenizer.json")
     refused({"model": {"type": "Unigram"}}, "only byte-level pairs are known")
-    refused({"model": model, "pre_tokenizer": split_by(r"\w+")}, r"the pattern .* is not known")
-    refused({"model": model, "pre_tokenizer": GPT2, "normalizer": {"type": "NFKC"}}, "only NFC is known")
+    refused({"model": model, "pre_tokenizer": split_by("(")}, r"the pattern .* is not known; .*parenthesis")
+    refused({"model": model, "pre_tokenizer": GPT2, "normalizer": {"type": "NFKX"}}, "only NFC is known")
     refused({"model": model | {"ignore_merges": True, "vocab": {"abcxyz": 0}}, "pre_tokenizer": GPT2}, "no merge makes")
     with pytest.raises(ValueError, match="is not known"):
         Counter.from_file(rank_file, pattern=r"\w+")

@@ -74,11 +74,14 @@ class Counter(_core.Counter):
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], *, pattern: str | None = None) -> Self:
-        """The counter of a vocabulary file, which is read once and stays in memory.
+        """The counter of a vocabulary file, which is read once and stays in memory; ``engine`` says what counts.
 
         A ``tokenizer.json`` is known by what it says: byte-level pairs, split by the pattern of Llama 3, Qwen 2 and 3,
-        DeepSeek V3, GPT-2, ``o200k_base`` or ``cl100k_base``. Its special and added tokens are text, as they are in
-        ``count`` everywhere. A file of ranks, as tiktoken keeps them, is one of our encodings or needs a pattern.
+        DeepSeek V3, GPT-2, ``o200k_base`` or ``cl100k_base``, are counted by our own engine. Any other is counted by
+        the crate ``tokenizers``: then a text is one step, in which memory grows with it, ``exceeds`` has no early end
+        and a ``tally`` keeps the text. Special and added tokens are text, as they are in ``count`` everywhere, and no
+        text is truncated or padded. A file of ranks, as tiktoken keeps them, is one of our encodings or needs a
+        pattern.
 
         Args:
             path: a ``tokenizer.json`` or a file of ranks.
@@ -86,10 +89,15 @@ class Counter(_core.Counter):
 
         Raises:
             OSError: the file cannot be read.
-            ValueError: it holds something else; says what.
+            ValueError: it holds something else; says what. Counting raises it for a text of which a model can make no
+                tokens.
         """
         file = Path(path)
-        return cls(file.name, data=file.read_bytes(), pattern=pattern)
+        data = file.read_bytes()
+        try:
+            return cls(file.name, data=data, pattern=pattern)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
 
     def per_message(self, messages: Sequence[Message], *, provider: str | None = None) -> NDArray[np.uint32]:
         """What each message adds to the model's prompt: uint32, shape (messages,).

@@ -98,8 +98,12 @@ pub fn held_or_released<T: Send>(
     caught(tripping).map_err(|payload| panicked(payload.as_ref()))?.map_err(to_py)
 }
 
-/// A panic as Python's: an error that is ours, with what the core said of it.
+/// A panic as Python's: an error that is ours, with what the core said of it. A count, which has no errors of its own,
+/// unwinds with one where another's code does not answer.
 pub fn panicked(payload: &(dyn Any + Send)) -> PyErr {
+    if let Some(error) = payload.downcast_ref::<Error>() {
+        return to_py(error.clone());
+    }
     let said = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
     defect(&format!("a defect in trimtab's core: {}; nothing was changed", said.unwrap_or("no more is known")))
 }

@@ -54,7 +54,7 @@ impl Counter {
         pattern: Option<&str>,
     ) -> PyResult<Self> {
         let counter = if let Some(data) = data {
-            text::Counter::exact(released(py, || Encoding::read(data, encoding, pattern))?)
+            released(py, || text::Counter::read(data, encoding, pattern))?
         } else if let Some(name) = encoding.strip_prefix("chars/").filter(|name| name.contains(' ')) {
             text::Counter::length(length(name)?)
         } else if let Some(claude) = Claude::named(encoding) {
@@ -86,7 +86,8 @@ impl Counter {
     fn count(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<usize> {
         let text = Text::of_either(text)?;
         // A short text is counted before another thread could have begun.
-        held_or_released(py, text.as_ref().len(), || Ok(self.0.count(text.as_ref())))
+        let effort = self.0.effort(text.as_ref().len(), usize::MAX);
+        held_or_released(py, effort, || Ok(self.0.count(text.as_ref())))
     }
 
     /// Tokens of each text: uint32, shape (texts,). In parallel where that gains.
@@ -158,7 +159,7 @@ impl Counter {
     /// Whether a text has more than n tokens, found without counting the rest.
     fn exceeds(&self, py: Python<'_>, text: &Bound<'_, PyAny>, n: usize) -> PyResult<bool> {
         let text = Text::of_either(text)?;
-        held_or_released(py, text.as_ref().len().min(n), || Ok(self.0.exceeds(text.as_ref(), n)))
+        held_or_released(py, self.0.effort(text.as_ref().len(), n), || Ok(self.0.exceeds(text.as_ref(), n)))
     }
 
     /// What each message adds to the model's prompt: uint32, shape (messages,).

@@ -3,20 +3,24 @@
 use std::ops::Range;
 
 use super::engine::{Worker, with_worker};
-use super::pool;
+use super::foreign::Foreign;
 use super::tally::SoFar;
 use super::vocabulary::Vocabulary;
-use super::{Chars, Claude, Encoding, Flat, Prompt, Tally, estimate};
+use super::{Chars, Claude, Encoding, Flat, Prompt, Tally, estimate, load, pool};
 use crate::error::Error;
 
 /// Bytes from which a batch is worth a second thread: 64 KB of prose in short texts took 2.4 ms on one, 1.4 ms on two.
 const PARALLEL: usize = 64 * 1024;
+
+/// How much longer than our own engine the crate `tokenizers` takes: prose at 1.1 to 2.4 MB/s where that had 48.
+const SLOWER: usize = 40;
 
 /// How a text becomes a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Engine {
     Exact(Encoding),
     Claude(Claude),
+    Foreign(&'static Foreign),
     Length(Chars),
 }
 
@@ -77,6 +81,23 @@ impl Counter {
         Self { engine: Engine::Claude(claude), prompt: Prompt::PLAIN, flat: Flat::default() }
     }
 
+    /// Counts in a vocabulary file: by our own engine, as [`Encoding::read`] says; a `tokenizer.json` that this does not
+    /// know by the crate `tokenizers`, where that is built in.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] says why neither can read it. A count has no errors: of a text for which the crate has no tokens
+    /// it unwinds with one.
+    pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<Self, Error> {
+        let ours = match Encoding::read(data, name, pattern) {
+            Ok(encoding) => return Ok(Self::exact(encoding)),
+            Err(error) if !load::is_json(data) => return Err(error),
+            Err(error) => error,
+        };
+        let theirs = Foreign::read(data, name).map_err(|theirs| Error::Argument(format!("{ours}; {theirs}")))?;
+        Ok(Self { engine: Engine::Foreign(theirs), prompt: Prompt::PLAIN, flat: Flat::default() })
+    }
+
     /// Estimates by length.
     #[must_use]
     pub fn length(chars: Chars) -> Self {
@@ -99,7 +120,7 @@ impl Counter {
     #[must_use]
     pub fn chars(&self) -> Option<Chars> {
         match self.engine {
-            Engine::Exact(_) | Engine::Claude(_) => None,
+            Engine::Exact(_) | Engine::Claude(_) | Engine::Foreign(_) => None,
             Engine::Length(chars) => Some(chars),
         }
     }
@@ -110,7 +131,17 @@ impl Counter {
         match self.engine {
             Engine::Exact(encoding) => format!("trimtab {}", encoding.name()),
             Engine::Claude(claude) => format!("trimtab {}", claude.name()),
+            Engine::Foreign(foreign) => format!("tokenizers {}", foreign.name()),
             Engine::Length(c) => format!("{:?}/{} rounded {:?}", c.unit, c.per, c.round).to_lowercase(),
+        }
+    }
+
+    /// What counting takes, of so many bytes up to so many tokens: in bytes that our own engine counts in that time.
+    #[must_use]
+    pub fn effort(&self, bytes: usize, most: usize) -> usize {
+        match self.engine {
+            Engine::Foreign(_) => bytes.saturating_mul(SLOWER),
+            _ => bytes.min(most),
         }
     }
 
@@ -136,6 +167,7 @@ impl Counter {
         match self.engine {
             Engine::Exact(encoding) => encoding.count(text),
             Engine::Claude(claude) => claude.count(text),
+            Engine::Foreign(foreign) => foreign.count(text),
             Engine::Length(chars) => chars.count(text),
         }
     }
@@ -167,6 +199,7 @@ impl Counter {
         match self.engine {
             Engine::Exact(encoding) => encoding.exceeds(text, most),
             Engine::Claude(claude) => claude.exceeds(text, most),
+            Engine::Foreign(foreign) => foreign.count(text) > most,
             Engine::Length(chars) => chars.count(text) > most,
         }
     }
@@ -177,7 +210,7 @@ impl Counter {
         let so_far = match self.engine {
             Engine::Exact(encoding) => encoding.so_far(),
             Engine::Length(chars) => SoFar::Length(chars, 0),
-            Engine::Claude(_) => SoFar::Whole(String::new()),
+            Engine::Claude(_) | Engine::Foreign(_) => SoFar::Whole(String::new()),
         };
         Tally::new(*self, so_far)
     }
@@ -191,6 +224,7 @@ impl Counter {
     pub fn edges(&self, text: &str, head: usize, tail: usize) -> Result<Option<(usize, usize)>, Error> {
         match self.engine {
             Engine::Exact(encoding) if self.prompt.given == 1000 => encoding.edges(text, head, tail),
+            Engine::Foreign(foreign) if self.prompt.given == 1000 => Ok(foreign.edges(text, head, tail)),
             _ => Err(Error::Argument(format!("{} has no tokens to cut at: use an encoding", self.engine()))),
         }
     }
@@ -214,7 +248,9 @@ impl Counter {
     pub fn count_many<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vec<u32>, Error> {
         let plain = match self.engine {
             Engine::Exact(encoding) => encoding.count_many(texts),
-            Engine::Claude(_) | Engine::Length(_) => map_many(texts, |text| self.plain(text.as_ref())),
+            Engine::Claude(_) | Engine::Foreign(_) | Engine::Length(_) => {
+                map_many(texts, |text| self.plain(text.as_ref()))
+            }
         };
         let scaled = plain.into_iter().map(|tokens| Prompt::scale(tokens, self.prompt.given));
         scaled.map(|tokens| u32::try_from(tokens).map_err(|_| Error::Overflow("tokens"))).collect()

@@ -60,20 +60,41 @@ pub const PATTERNS: [(&[&str], Scheme); 8] = [
     ),
 ];
 
-/// Vocabularies that were read, by the digest of their files.
-static READ: Mutex<Vec<(u128, &'static Vocabulary)>> = Mutex::new(Vec::new());
+/// What was made of files, by their digests: it stays in memory, and each is made once.
+pub struct Kept<T: 'static>(Mutex<Vec<(u128, &'static T)>>);
+
+impl<T> Kept<T> {
+    pub const fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    /// What was made of that file. Never waits, as the thread pool never does: a lock may have been held when another
+    /// thread forked.
+    pub fn get(&self, digest: u128) -> Option<&'static T> {
+        self.0.try_lock().ok()?.iter().find(|(of, _)| *of == digest).map(|(_, made)| *made)
+    }
+
+    pub fn keep(&self, digest: u128, made: T) -> &'static T {
+        let made = Box::leak(Box::new(made));
+        if let Ok(mut kept) = self.0.try_lock() {
+            kept.push((digest, made));
+        }
+        made
+    }
+}
+
+/// Vocabularies that were read.
+static READ: Kept<Vocabulary> = Kept::new();
 
 /// The vocabulary of a file; the same file gives the same one.
 ///
 /// `pattern` says how texts are split where the file does not.
 pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<&'static Vocabulary, String> {
     let digest = xxh3_128(data) ^ xxh3_128(pattern.unwrap_or_default().as_bytes()).rotate_left(1);
-    // Never waits, as the thread pool never does: a lock may have been held when another thread forked.
-    let before = READ.try_lock().ok().and_then(|read| read.iter().find(|(of, _)| *of == digest).map(|(_, v)| *v));
-    if let Some(vocabulary) = before {
+    if let Some(vocabulary) = READ.get(digest) {
         return Ok(vocabulary);
     }
-    let (merges, scheme, normalizes) = if data.trim_ascii_start().first() == Some(&b'{') {
+    let (merges, scheme, normalizes) = if is_json(data) {
         tokenizer(&serde_json::from_slice(data).map_err(|error| format!("no tokenizer.json: {error}"))?)?
     } else {
         let tokens = ranks(data)?;
@@ -84,12 +105,12 @@ pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<&'static V
         (ranked(tokens)?, known(&[pattern.to_owned()])?, false)
     };
     let tables = Tables::read(Vec::leak(make(&merges)?));
-    let made: &'static Vocabulary =
-        Box::leak(Box::new(Vocabulary { name: name.to_owned(), normalizes, scheme, tables }));
-    if let Ok(mut read) = READ.try_lock() {
-        read.push((digest, made));
-    }
-    Ok(made)
+    Ok(READ.keep(digest, Vocabulary { name: name.to_owned(), normalizes, scheme, tables }))
+}
+
+/// Whether a file is to be a `tokenizer.json`.
+pub fn is_json(data: &[u8]) -> bool {
+    data.trim_ascii_start().first() == Some(&b'{')
 }
 
 /// The tokens of a file of ranks, in order.

@@ -12,6 +12,8 @@ pub mod encoding;
 mod engine;
 pub mod envelope;
 pub mod estimate;
+#[cfg_attr(not(feature = "tokenizers"), path = "foreign_none.rs")]
+mod foreign;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 #[cfg(feature = "limits")]

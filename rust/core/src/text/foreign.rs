@@ -1,0 +1,153 @@
+//! Vocabularies whose way is not known here, counted by the crate `tokenizers`.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+
+use serde_json::Value;
+use tokenizers::{Encoding, Tokenizer};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::load::Kept;
+use crate::error::Error;
+use crate::stop;
+
+/// What of a file the count of a plain text knows nothing of: tokens that stand for no text, or that are text here, and
+/// what would cut a text short or fill it up.
+const LEFT_OUT: [&str; 5] = ["added_tokens", "decoder", "padding", "post_processor", "truncation"];
+
+/// Bytes from which a text is counted beside the thread that asked, which can be stopped meanwhile: some 30 ms.
+const LONG: usize = 64 * 1024;
+
+/// Those that were read.
+static READ: Kept<Foreign> = Kept::new();
+
+/// A `tokenizer.json`, as the crate reads it.
+#[derive(Debug)]
+pub struct Foreign {
+    name: String,
+    tokenizer: Tokenizer,
+}
+
+impl PartialEq for Foreign {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Foreign {}
+
+impl Foreign {
+    /// The vocabulary of a file; the same file gives the same one.
+    pub fn read(data: &[u8], name: &str) -> Result<&'static Self, String> {
+        let digest = xxh3_128(data);
+        if let Some(before) = READ.get(digest) {
+            return Ok(before);
+        }
+        let mut file: Value = serde_json::from_slice(data).map_err(|error| error.to_string())?;
+        if let Some(sections) = file.as_object_mut() {
+            sections.retain(|section, _| !LEFT_OUT.contains(&section.as_str()));
+        }
+        certain(&file["model"])?;
+        let tokenizer = tried(|| serde_json::from_value(file))?;
+        Ok(READ.keep(digest, Self { name: name.to_owned(), tokenizer }))
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Tokens of `text`.
+    pub fn count(&'static self, text: &str) -> usize {
+        self.encoded(text, false).len()
+    }
+
+    /// Where the first `head` tokens of `text` end and the last `tail` begin, at whole characters; None where it has no
+    /// more tokens than that.
+    pub fn edges(&'static self, text: &str, head: usize, tail: usize) -> Option<(usize, usize)> {
+        let encoded = self.encoded(text, true);
+        let tokens = encoded.get_offsets();
+        if tokens.len() <= head.saturating_add(tail) {
+            return None;
+        }
+        // Where two tokens share a character, each has all of it as its place.
+        let (first, last) = (head.min(tokens.len()), tokens.len() - tail);
+        let head = if first == 0 { 0 } else { tokens[first - 1].1.min(tokens[first].0) };
+        let tail = if tail == 0 { text.len() } else { tokens[last].0.max(tokens[last - 1].1) };
+        let head = (0..=head).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        let tail = (tail.max(head)..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+        Some((head, tail))
+    }
+
+    /// The tokens of `text`, with their places where those are wanted.
+    ///
+    /// Unwinds with an [`Error`] where the crate has none.
+    fn encoded(&'static self, text: &str, places: bool) -> Encoding {
+        stop::between();
+        let encoded = if text.len() < LONG || stop::current().is_none() {
+            self.tokens(text, places)
+        } else {
+            self.beside(&Arc::from(text), places)
+        };
+        encoded.unwrap_or_else(|error| resume_unwind(Box::new(error)))
+    }
+
+    /// The same in a thread of its own, while this one asks whether it is still wanted: the crate cannot. Where it is not,
+    /// the other ends by itself.
+    fn beside(&'static self, text: &Arc<str>, places: bool) -> Result<Encoding, Error> {
+        let (sender, results) = mpsc::channel();
+        let work = Arc::clone(text);
+        let begun = std::thread::Builder::new().spawn(move || {
+            let _ = sender.send(self.tokens(&work, places)); // nobody may be there any more
+        });
+        if begun.is_err() {
+            return self.tokens(text, places);
+        }
+        loop {
+            match results.recv_timeout(stop::PAUSE) {
+                Ok(encoded) => return encoded,
+                Err(RecvTimeoutError::Timeout) => stop::between(),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.failed("a thread ended")),
+            }
+        }
+    }
+
+    fn tokens(&self, text: &str, places: bool) -> Result<Encoding, Error> {
+        let tokenizer = &self.tokenizer;
+        tried(|| if places { tokenizer.encode(text, false) } else { tokenizer.encode_fast(text, false) })
+            .map_err(|said| self.failed(&said))
+    }
+
+    fn failed(&self, said: &str) -> Error {
+        Error::Argument(format!("{} has no tokens for a text: {said}", self.name))
+    }
+}
+
+/// Whether a model gives each text the same count, and has one for each.
+fn certain(model: &Value) -> Result<(), String> {
+    if model["dropout"].as_f64().is_some_and(|share| share > 0.0) {
+        return Err(format!("a model with dropout {} counts by chance", model["dropout"]));
+    }
+    let unknown = &model["unk_token"];
+    if let (Some(unknown), Some(tokens)) = (unknown.as_str(), model["vocab"].as_object())
+        && !tokens.contains_key(unknown)
+    {
+        return Err(format!("a model whose token for what is unknown, {unknown:?}, is not in its vocabulary"));
+    }
+    Ok(())
+}
+
+/// What `work` makes, or what it says or panics with.
+fn tried<T, E: ToString>(work: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(made) => made.map_err(|error| error.to_string()),
+        Err(payload) => Err(said(payload.as_ref())),
+    }
+}
+
+fn said(payload: &(dyn Any + Send)) -> String {
+    let said = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
+    said.unwrap_or("a panic").to_owned()
+}
