@@ -31,9 +31,13 @@ OLD = b'[{"role": "user", "content": "what was there"}]\n'
 PROGRAM = """
 import sys
 import trimtab.__main__ as door
-from trimtab import Compactor, Counter, Ledger, archive, formats
+from trimtab import Compactor, Counter, Ledger, archive, cli, formats
 from trimtab.cli import archive, compact, count, plan, rescue, restore, truncate, validate
-print("on", file=sys.stderr, flush=True)
+work = cli.main
+def main(words):
+    print("on", file=sys.stderr, flush=True)
+    return work(words)
+cli.main = main
 door.run()
 """
 
