@@ -19,7 +19,7 @@ from trimtab.cli import main
 from trimtab.formats.claude_code_fork import fork
 
 WHEELS = Path(sys.prefix) / "wheels"
-CWD = "/work/of/somebody"
+CWD = "/srv/of/somebody"
 
 
 @pytest.fixture(scope="session")
