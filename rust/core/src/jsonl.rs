@@ -12,7 +12,8 @@ use crate::json::{Json, Said, Tape};
 use crate::ledger::{Builder, Ledger};
 use crate::shape::{self, Provider};
 use crate::stop;
-use crate::text::{Counter, pool};
+use crate::text::pass::{Pass, Passing};
+use crate::text::{Counter, pool, simd};
 use walk::{Place, Walk, is_blank};
 
 /// Bytes that are read at once: many pieces for each thread, little beside what a process needs anyway.
@@ -20,6 +21,9 @@ const CHUNK: usize = if cfg!(fuzzing) { 16 } else { 8 << 20 };
 
 /// Bytes of a task: its values and texts stay in a core's cache.
 const PIECE: usize = 256 << 10;
+
+/// Bytes of a message for which room is made before it is read: many are longer, few much shorter.
+const COMMON: usize = 512;
 
 /// Bytes of a value beyond which it is left out: no provider takes such a message.
 const LONGEST: usize = 64 << 20;
@@ -305,19 +309,37 @@ pub fn survey(bytes: &[u8], provider: Provider) -> Option<(usize, usize)> {
 
 /// Reads each line as one message; false at the first that is none. A value may go on in the next line.
 fn read_lines<'a>(text: &'a str, provider: Provider, builder: &mut Builder<Said<'a>>) -> bool {
-    let (mut tape, bytes, mut at) = (Tape::default(), text.as_bytes(), 0);
-    loop {
-        at += bytes[at..].iter().take_while(|&&b| is_blank(b) || b == b'\n').count();
-        if at == bytes.len() {
-            return true;
+    builder.reserve(text.len() / COMMON);
+    simd::widest(Lines { text, provider, builder })
+}
+
+/// What [`read_lines`] does, whatever the processor: which it is, is asked once.
+struct Lines<'b, 'a> {
+    text: &'a str,
+    provider: Provider,
+    builder: &'b mut Builder<Said<'a>>,
+}
+
+impl Passing for Lines<'_, '_> {
+    type Found = bool;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // to be compiled for the processor that it was asked for
+    fn with(self, pass: impl Pass) -> bool {
+        let (mut tape, bytes, mut at) = (Tape::default(), self.text.as_bytes(), 0);
+        loop {
+            at += bytes[at..].iter().take_while(|&&b| is_blank(b) || b == b'\n').count();
+            if at == bytes.len() {
+                return true;
+            }
+            let Ok(end) = tape.parse_with(pass, self.text, at) else { return false };
+            let rest = bytes[end..].iter().take_while(|&&b| is_blank(b)).count();
+            let is_one = tape.is_map() && matches!(bytes.get(end + rest), None | Some(b'\n'));
+            if !is_one || self.provider.read(&Json::new(&tape, self.text), self.builder).is_err() {
+                return false;
+            }
+            at = end + rest;
         }
-        let Ok(end) = tape.parse(text, at) else { return false };
-        let rest = bytes[end..].iter().take_while(|&&b| is_blank(b)).count();
-        let is_one = tape.is_map() && matches!(bytes.get(end + rest), None | Some(b'\n'));
-        if !is_one || provider.read(&Json::new(&tape, text), builder).is_err() {
-            return false;
-        }
-        at = end + rest;
     }
 }
 

@@ -20,22 +20,35 @@ pub const ESCAPED: u8 = NONE - 1;
 /// The bit of a set of names that says that one may be there twice: the last one counts then.
 pub const REPEATED: u64 = 1 << 63;
 
-/// The number of the name from `start` to `end`: its place in [`Key::ALL`], or [`NONE`].
+/// The number of a name of less than eight bytes that begins at `start`, and where it ends, if it is one of ours.
 #[inline(always)]
 #[allow(clippy::inline_always)] // as the parser around it
-pub fn of(bytes: &[u8], start: usize, end: usize) -> u8 {
-    let length = end - start;
-    match bytes.get(start..).and_then(|rest| rest.first_chunk()) {
-        Some(eight) if length < 8 => find(u64::from_le_bytes(*eight) & ((1 << (8 * length)) - 1), length, |_| true),
-        _ => long(&bytes[start..end]),
+pub fn short(bytes: &[u8], start: usize) -> Option<(u8, usize)> {
+    let eight = u64::from_le_bytes(*bytes.get(start..)?.first_chunk()?);
+    let quotes = zeros(eight ^ u64::from_le_bytes([b'"'; 8]));
+    if quotes == 0 {
+        return None;
     }
+    let bits = quotes.trailing_zeros() & !7;
+    let length = (bits / 8) as usize;
+    // No name of ours has an escape, or what must not stand in a string.
+    let number = find(eight & ((1 << bits) - 1), length, |_| true);
+    (number != NONE).then_some((number, start + length))
 }
 
-/// The number of a name of eight bytes or more, or at the end of a text.
+/// The number of a name: its place in [`Key::ALL`], or [`NONE`].
 #[inline(never)]
-fn long(name: &[u8]) -> u8 {
+pub fn of(name: &[u8]) -> u8 {
     let first = name.first_chunk().map_or_else(|| word(name), |eight| u64::from_le_bytes(*eight));
     find(first, name.len(), |key| key.text().as_bytes() == name)
+}
+
+/// The top bit of each byte that is 0; only the lowest one is exact.
+#[inline(always)]
+#[allow(clippy::inline_always)] // as the parser around it
+fn zeros(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    word.wrapping_sub(ONES) & !word & ONES << 7
 }
 
 #[inline(always)]
@@ -45,19 +58,28 @@ fn find(first: u64, length: usize, is_it: impl Fn(Key) -> bool) -> u8 {
     loop {
         let number = TABLE[slot % SLOTS];
         let Some(&(word, long)) = WORDS.get(usize::from(number)) else { return NONE };
-        // A short name has no NUL, with which a shorter one is filled up.
-        if word == first && (length < 8 || usize::from(long) == length) && is_it(Key::ALL[usize::from(number)]) {
+        if word == first && usize::from(long) == length && is_it(Key::ALL[usize::from(number)]) {
             return number;
         }
         slot += 1;
     }
 }
 
-/// A set of names with one more; all of them with one that may be any.
-#[inline]
+/// A set of names with one more of ours.
+#[inline(always)]
+#[allow(clippy::inline_always)] // as the parser around it
 pub fn with(names: u64, number: u8) -> u64 {
-    let bit = if number == ESCAPED { u64::MAX } else { 1 << (number % 64) };
-    names | bit | (u64::from(names & bit & !(1 << NONE) != 0) * REPEATED)
+    let repeated = names >> (number % 64) << 63; // its own bit, where the one for all repetitions is
+    names | repeated | 1 << (number % 64)
+}
+
+/// A set of names with one more that may be another's; all of them with one that may be any.
+pub fn with_any(names: u64, number: u8) -> u64 {
+    match number {
+        NONE => names,
+        ESCAPED => u64::MAX,
+        _ => with(names, number),
+    }
 }
 
 /// Whether the name may be in a set.
@@ -115,11 +137,11 @@ mod tests {
         for (number, key) in Key::ALL.iter().enumerate() {
             let text = key.text();
             for around in [text.to_owned(), format!("{text}\": \"\""), format!("{text}_________")] {
-                assert_eq!(usize::from(of(around.as_bytes(), 0, text.len())), number, "{text}");
+                assert_eq!(usize::from(of(&around.as_bytes()[..text.len()])), number, "{text}");
             }
             for other in [format!("{text}_"), text[1..].to_owned(), text.to_uppercase(), format!("{text}.")] {
                 let known = Key::ALL.iter().any(|key| key.text() == other);
-                assert_eq!(of(other.as_bytes(), 0, other.len()) != NONE, known, "{other}");
+                assert_eq!(of(other.as_bytes()) != NONE, known, "{other}");
             }
         }
     }

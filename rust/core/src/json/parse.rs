@@ -43,22 +43,25 @@ impl<'a, P: Pass> Parser<'a, P> {
     /// Where the value ends, and how deep its lists and maps are nested; its entries, or the room for some.
     #[inline(always)]
     pub fn parse(mut self) -> (Result<(usize, usize), Why>, Vec<Entry>) {
-        self.space();
         let done = self.value();
         (done.map(|()| (self.at, self.deepest)), self.entries)
     }
 
-    /// White space is seldom more than one blank.
+    /// Goes to the next byte that is no white space, which is seldom more than one blank. Whether it is one is foreseen:
+    /// as a sum it would be waited for.
     #[inline(always)]
-    fn space(&mut self) {
-        self.at += usize::from(self.bytes.get(self.at) == Some(&b' '));
-        if self.bytes.get(self.at).is_some_and(|byte| *byte <= b' ') {
-            self.at = spaced(self.bytes, self.at);
+    fn next(&mut self) -> Result<u8, Why> {
+        match self.bytes.get(self.at) {
+            Some(byte) if *byte > b' ' => return Ok(*byte),
+            Some(b' ') => {
+                if let Some(byte) = self.bytes.get(self.at + 1).filter(|byte| **byte > b' ') {
+                    self.at += 1;
+                    return Ok(*byte);
+                }
+            }
+            _ => {}
         }
-    }
-
-    #[inline(always)]
-    fn byte(&self) -> Result<u8, Why> {
+        self.at = spaced(self.bytes, self.at);
         self.bytes.get(self.at).copied().ok_or(&Fault::Cut)
     }
 
@@ -72,10 +75,10 @@ impl<'a, P: Pass> Parser<'a, P> {
     /// One value and all that is inside it.
     #[inline(always)]
     fn value(&mut self) -> Result<(), Why> {
-        let (mut around, mut in_map) = (OUTSIDE, false);
+        let (mut around, mut in_map, mut byte) = (OUTSIDE, false, self.next()?);
         loop {
             let next = self.entries.len() as u32 + 1;
-            match self.byte()? {
+            match byte {
                 b'"' => {
                     let start = self.at + 1;
                     let (end, has_escapes) = self.string(start)?;
@@ -92,10 +95,10 @@ impl<'a, P: Pass> Parser<'a, P> {
                     self.push(if in_map { Kind::Map } else { Kind::List }, self.at, 0, around);
                     around = next - 1;
                     self.at += 1;
-                    self.space();
-                    if self.byte()? != close(in_map) {
+                    byte = self.next()?;
+                    if byte != close(in_map) {
                         if in_map {
-                            self.name(around)?;
+                            byte = self.name(around, byte)?;
                         }
                         continue;
                     }
@@ -111,13 +114,12 @@ impl<'a, P: Pass> Parser<'a, P> {
                 if around == OUTSIDE {
                     return Ok(());
                 }
-                self.space();
-                let byte = self.byte()?;
+                byte = self.next()?;
                 if byte == b',' {
                     self.at += 1;
-                    self.space();
+                    byte = self.next()?;
                     if in_map {
-                        self.name(around)?;
+                        byte = self.name(around, byte)?;
                     }
                     break;
                 }
@@ -141,28 +143,32 @@ impl<'a, P: Pass> Parser<'a, P> {
         (around, self.entries.get(around as usize).is_some_and(|entry| entry.kind == Kind::Map))
     }
 
-    /// A name in the map of entry `map`, with what stands before its value.
+    /// A name in the map of entry `map`, which begins with `byte`, and what stands before its value; gives the value's
+    /// first byte.
     #[inline(always)]
-    fn name(&mut self, map: u32) -> Result<(), Why> {
-        if self.byte()? != b'"' {
+    fn name(&mut self, map: u32, byte: u8) -> Result<u8, Why> {
+        if byte != b'"' {
             return Err(&Fault::Wrong("not JSON (expected a key in quotes)"));
         }
         let start = self.at + 1;
-        let (end, has_escapes) = self.string(start)?;
-        let name = if has_escapes { names::ESCAPED } else { names::of(self.bytes, start, end) };
         let of = &mut self.entries[map as usize].names;
-        *of = names::with(*of, name);
+        let (name, end) = if let Some((name, end)) = names::short(self.bytes, start) {
+            *of = names::with(*of, name);
+            (name, end)
+        } else {
+            let (end, has_escapes) = self.string(start)?;
+            let name = if has_escapes { names::ESCAPED } else { names::of(&self.bytes[start..end]) };
+            let of = &mut self.entries[map as usize].names;
+            *of = names::with_any(*of, name);
+            (name, end)
+        };
         self.name = (name, start as u32, end as u32);
         self.at = end + 1;
-        if self.bytes.get(self.at) != Some(&b':') {
-            self.space();
-            if self.byte()? != b':' {
-                return Err(&Fault::Wrong("not JSON (expected a colon)"));
-            }
+        if self.next()? != b':' {
+            return Err(&Fault::Wrong("not JSON (expected a colon)"));
         }
         self.at += 1;
-        self.space();
-        Ok(())
+        self.next()
     }
 
     /// Where the string ends that begins at `start`, behind its quote, and whether it has escapes.
@@ -203,6 +209,7 @@ fn long<P: Pass>(pass: P, bytes: &[u8], mut at: usize) -> Result<(usize, bool), 
 
 /// Where white space ends.
 #[cold]
+#[inline(never)]
 fn spaced(bytes: &[u8], at: usize) -> usize {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\t' | b'\r');
     at + bytes[at..].iter().take_while(|byte| is_space(byte)).count()

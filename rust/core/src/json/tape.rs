@@ -70,6 +70,25 @@ impl Tape {
         simd::widest(Parse { tape: self, text, at })
     }
 
+    /// The same with a way to go over strings.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::parse`].
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // to be compiled for the processor that it was asked for
+    pub fn parse_with(&mut self, pass: impl Pass, text: &str, at: usize) -> Result<usize, Fault> {
+        if u32::try_from(text.len()).is_err() {
+            return Err(Fault::Wrong("not JSON of less than 4 GiB"));
+        }
+        let room = std::mem::take(&mut self.entries);
+        let (done, entries) = Parser::new(pass, text.as_bytes(), at, room).parse();
+        self.entries = entries;
+        let (end, depth) = done.map_err(|why| *why)?;
+        self.depth = depth;
+        Ok(end)
+    }
+
     /// Whether the value is a map.
     #[must_use]
     pub fn is_map(&self) -> bool {
@@ -84,26 +103,18 @@ impl Tape {
 }
 
 /// What [`Tape::parse`] does, whatever the processor.
-pub(super) struct Parse<'t, 'a> {
-    pub tape: &'t mut Tape,
-    pub text: &'a str,
-    pub at: usize,
+struct Parse<'t, 'a> {
+    tape: &'t mut Tape,
+    text: &'a str,
+    at: usize,
 }
 
 impl Passing for Parse<'_, '_> {
     type Found = Result<usize, Fault>;
 
     #[inline(always)]
-    #[allow(clippy::inline_always)] // to be compiled for the processor that it was asked for
+    #[allow(clippy::inline_always)] // as above
     fn with(self, pass: impl Pass) -> Self::Found {
-        if u32::try_from(self.text.len()).is_err() {
-            return Err(Fault::Wrong("not JSON of less than 4 GiB"));
-        }
-        let room = std::mem::take(&mut self.tape.entries);
-        let (done, entries) = Parser::new(pass, self.text.as_bytes(), self.at, room).parse();
-        self.tape.entries = entries;
-        let (end, depth) = done.map_err(|why| *why)?;
-        self.tape.depth = depth;
-        Ok(end)
+        self.tape.parse_with(pass, self.text, self.at)
     }
 }

@@ -67,6 +67,16 @@ impl<T: Text> Builder<T> {
         builder
     }
 
+    /// Makes room for about so many messages, of a row each, and their texts.
+    pub(crate) fn reserve(&mut self, messages: usize) {
+        self.ledger.reserve(messages);
+        self.ledger.ids.reserve(messages);
+        self.ledger.names.reserve(messages);
+        self.ends.reserve(messages);
+        self.pieces.reserve(messages);
+        self.media.reserve(messages);
+    }
+
     /// Starts a message.
     pub fn message(&mut self, role: Role) {
         self.ledger.role.push(role);

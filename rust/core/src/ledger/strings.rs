@@ -8,6 +8,12 @@ pub struct Strings {
 }
 
 impl Strings {
+    /// Makes room for so many short ones.
+    pub fn reserve(&mut self, count: usize) {
+        self.text.reserve(8 * count);
+        self.ends.reserve(count);
+    }
+
     /// Adds one.
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);

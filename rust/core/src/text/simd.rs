@@ -466,38 +466,36 @@ mod avx2 {
 
     /// Up to where a string wants another look, or less than a window is left.
     ///
-    /// Escapes are told from what they escape by arithmetic on runs of backslashes, as all parsers of this kind do.
+    /// Escapes are told from what they escape by arithmetic on runs of backslashes, as all parsers of this kind do. From
+    /// window to window goes one bit, not the place: the next one is read before this one is understood.
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn pass(bytes: &[u8], mut at: usize) -> Passed {
         const EVEN: u64 = 0x5555_5555_5555_5555;
-        let mut escapes = false;
+        // Whether the first byte of the window belongs to a backslash before it, and all backslashes.
+        let (mut carried, mut seen) = (0, 0);
         while let Some(window) = bytes.get(at..).and_then(|rest| rest.first_chunk::<WIDE>()) {
-            let place: *const __m256i = window.as_ptr().cast();
-            // SAFETY: a window is 64 bytes long: two unaligned reads of 32.
-            let (low, high) = unsafe { (_mm256_loadu_si256(place), _mm256_loadu_si256(place.add(1))) };
-            let slashes = equal(low, high, b'\\');
-            let mut stops = equal(low, high, b'"');
-            let mut step = WIDE;
-            if slashes != 0 {
-                let behind = slashes << 1;
-                let odd = slashes & !EVEN & !behind;
-                let second = (EVEN ^ odd.wrapping_add(slashes) << 1) & behind;
-                // Nearly all are of these three.
-                let known = stops | slashes | equal(low, high, b'n');
-                let odd = if second & !known == 0 { 0 } else { second & !simple(low, high) };
-                stops = stops & !second | odd >> 1;
-                // One whose other half is out of sight begins the next window.
-                step -= ((slashes & !second) >> (WIDE - 1)) as usize;
-            }
-            stops |= u64::from(control(low)) | u64::from(control(high)) << 32;
+            let [low, high] = halves(window);
+            let (slashes, quotes) = (equal(low, high, b'\\'), equal(low, high, b'"'));
+            let opening = slashes & !carried;
+            let behind = opening << 1;
+            let odd = opening & !EVEN & !behind;
+            let second = (EVEN ^ odd.wrapping_add(opening) << 1) & behind | carried;
+            // Nearly all are of these three.
+            let known = quotes | slashes | equal(low, high, b'n');
+            let odd = if second & !known == 0 { 0 } else { second & !simple(low, high) };
+            let controls = u64::from(control(low)) | u64::from(control(high)) << 32;
+            let stops = quotes & !second | controls | odd;
             if stops != 0 {
                 let place = stops.trailing_zeros();
-                return Passed { at: at + place as usize, escapes: escapes || slashes & ((1 << place) - 1) != 0 };
+                let is_odd = (odd >> place & 1) as usize; // then from its backslash on
+                let escapes = seen | slashes & ((1 << place) - 1) != 0;
+                return Passed { at: at + place as usize - is_odd, escapes };
             }
-            escapes |= slashes != 0;
-            at += step;
+            carried = (opening & !second) >> (WIDE - 1);
+            seen |= slashes;
+            at += WIDE;
         }
-        Passed { at, escapes }
+        Passed { at: at - carried as usize, escapes: seen != 0 }
     }
 
     #[target_feature(enable = "avx2")]
