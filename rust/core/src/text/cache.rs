@@ -3,8 +3,9 @@
 //! | table | holds | bytes |
 //! |---|---|---|
 //! | short | any piece of at most 15 bytes, four to a line: what was seen last | 8 MB, soon on large pages |
-//! | long | pieces of 16 to 59 bytes, two to a place | 8 MB, soon on large pages |
-//! | longer | pieces of 60 to 123 bytes, two to a place | 512 KB |
+//! | long | pieces of 16 to 60 bytes, two to a place | 8 MB, soon on large pages |
+//! | longer | pieces of 61 to 124 bytes, two to a place | 512 KB |
+//! | longest | pieces of 125 to 1,020 bytes, two to a place | 512 KB |
 //!
 //! A table is taken from the system as it fills, and goes when its thread ends. Each entry holds its piece, so that a
 //! wrong count cannot be found whatever the hash. A new piece takes the place of an old one: nothing grows.
@@ -22,18 +23,19 @@ use super::tables::{Key, SHORT, WITHOUT_COUNT, count_of};
 /// Lines of the table of short pieces, of four entries each.
 pub const SHORTS: usize = 1 << 17;
 
-/// Places of the long table, and of the longer one, of two entries each.
+/// Places of the long table, of the longer and of the longest one, of two entries each.
 const LONG: usize = 1 << 16;
 const LONGER: usize = 1 << 11;
+const LONGEST: usize = 1 << 8;
 
 /// Pieces that a thread remembers in a table before it moves to large pages, which a few texts are not worth.
 const FEW: usize = 256;
 
 /// Longest piece that is remembered.
-pub const MEDIUM: usize = 128 - TAIL;
+pub const MEDIUM: usize = 1024 - TAIL;
 
-/// Bytes of an entry behind its piece: the count in two bytes, nothing, the length.
-const TAIL: usize = 5;
+/// Bytes of an entry behind its piece: the count and the length, two each.
+const TAIL: usize = 4;
 
 /// Pieces that are looked up together: while one is looked for, the lines of those behind it are on their way.
 pub const BATCH: usize = 256;
@@ -156,6 +158,7 @@ pub struct Cache {
     /// Pieces that were put there.
     kept_long: usize,
     longer: Lines<{ 4 * LONGER }>,
+    longest: Lines<{ 32 * LONGEST }>,
 }
 
 impl Cache {
@@ -190,8 +193,8 @@ impl Cache {
         let place: &[u8] = cast_slice(self.place(piece.len(), hash));
         place.chunks_exact(place.len() / 2).find_map(|entry| {
             let (bytes, tail) = entry.split_at(entry.len() - TAIL);
-            let same = usize::from(tail[4]) == piece.len() && bytes[..piece.len()] == *piece;
-            same.then(|| usize::from(u16::from_le_bytes([tail[0], tail[1]])))
+            let [count, length] = [&tail[..2], &tail[2..]].map(|two| usize::from(u16::from_le_bytes([two[0], two[1]])));
+            (length == piece.len() && bytes[..length] == *piece).then_some(count)
         })
     }
 
@@ -204,10 +207,11 @@ impl Cache {
     /// The lines where a piece of that length is kept.
     #[inline]
     fn place(&self, length: usize, hash: u64) -> &[Line] {
-        if length <= 64 - TAIL {
-            &self.long.get().as_chunks::<2>().0[hash as usize % LONG]
-        } else {
-            &self.longer.get().as_chunks::<4>().0[hash as usize % LONGER]
+        let hash = hash as usize;
+        match length + TAIL {
+            ..=64 => &self.long.get().as_chunks::<2>().0[hash % LONG],
+            ..=128 => &self.longer.get().as_chunks::<4>().0[hash % LONGER],
+            _ => &self.longest.get().as_chunks::<32>().0[hash % LONGEST],
         }
     }
 
@@ -217,18 +221,19 @@ impl Cache {
         if self.kept_long == FEW {
             self.long = Lines::on_large_pages();
         }
-        let place: &mut [Line] = if piece.len() <= 64 - TAIL {
-            &mut self.long.get_mut().as_chunks_mut::<2>().0[hash as usize % LONG]
-        } else {
-            &mut self.longer.get_mut().as_chunks_mut::<4>().0[hash as usize % LONGER]
+        let (length, hash) = (piece.len(), hash as usize);
+        let place: &mut [Line] = match length + TAIL {
+            ..=64 => &mut self.long.get_mut().as_chunks_mut::<2>().0[hash % LONG],
+            ..=128 => &mut self.longer.get_mut().as_chunks_mut::<4>().0[hash % LONGER],
+            _ => &mut self.longest.get_mut().as_chunks_mut::<32>().0[hash % LONGEST],
         };
         let half = place.len() / 2;
         place.copy_within(..half, half);
         let entry: &mut [u8] = cast_slice_mut(&mut place[..half]);
         let (bytes, tail) = entry.split_at_mut(entry.len() - TAIL);
-        bytes[..piece.len()].copy_from_slice(piece);
+        bytes[..length].copy_from_slice(piece);
         tail[..2].copy_from_slice(&(count as u16).to_le_bytes());
-        tail[4] = piece.len() as u8;
+        tail[2..].copy_from_slice(&(length as u16).to_le_bytes());
     }
 }
 
