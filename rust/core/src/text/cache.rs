@@ -57,7 +57,7 @@ pub struct Asked {
 
 /// Room for looking up, and what was not found.
 pub struct Batch {
-    asked: Box<[Asked; BATCH]>,
+    pub asked: Box<[Asked; BATCH]>,
     /// Pieces that were not seen lately.
     pub missed: Vec<Asked>,
     /// Pieces that no key holds, with room for their hashes.
@@ -67,6 +67,15 @@ pub struct Batch {
 impl Default for Batch {
     fn default() -> Self {
         Self { asked: Box::new([Asked::default(); BATCH]), missed: Vec::new(), longer: Vec::new() }
+    }
+}
+
+impl Batch {
+    /// Leaves a piece that no key holds for later.
+    #[cold]
+    #[inline(never)]
+    pub fn put_off(&mut self, piece: Range<usize>) {
+        self.longer.push((piece, 0));
     }
 }
 
@@ -88,13 +97,13 @@ pub fn look_up_with(
     batch: &mut Batch,
     find: impl Fn(&Line, Key) -> Option<usize>,
 ) -> usize {
-    let Pieces { text, start: mut at, ends } = pieces;
     let mut found = 0;
-    for &end in &ends[..ends.len().min(BATCH)] {
+    let mut at = pieces.start;
+    for &end in &pieces.ends[..pieces.ends.len().min(BATCH)] {
         if end - at > SHORT {
-            batch.longer.push((at..end, 0));
+            batch.put_off(at..end);
         } else {
-            let key = Key::of(text, at, end);
+            let key = Key::of(pieces.text, at, end);
             let hash = key.hash();
             simd::prefetch(&lines[line_of(hash)]);
             batch.asked[found % BATCH] = Asked { key, hash };
@@ -128,23 +137,31 @@ pub fn find_all_with(
     for asked in asked {
         match find(&lines[line_of(asked.hash)], asked.key) {
             Some(count) => total += count,
-            None => missed.push(*asked),
+            None => miss(missed, asked),
         }
     }
     total
 }
 
-/// The line of a piece in the table of short pieces.
+/// Kept apart, so that what happens to one piece in fifty takes no register of the others.
+#[cold]
+#[inline(never)]
+fn miss(missed: &mut Vec<Asked>, asked: &Asked) {
+    missed.push(*asked);
+}
+
+/// The line of a piece in the table of short pieces; what is shifted out is where it lies in bytes.
 #[inline]
-fn line_of(hash: u64) -> usize {
-    hash as usize & (SHORTS - 1)
+pub fn line_of(hash: u64) -> usize {
+    (hash >> 6) as usize & (SHORTS - 1)
 }
 
 /// The count of a piece, if `line` has it.
 #[inline]
 fn find(line: &Line, key: Key) -> Option<usize> {
-    let found = line.chunks_exact(2).find(|entry| entry[0] == key.low && entry[1] & WITHOUT_COUNT == key.high);
-    found.map(|entry| count_of(entry[1]))
+    let (lows, highs) = line.split_at(4);
+    let found = lows.iter().zip(highs).find(|&(&low, &high)| low == key.low && high & WITHOUT_COUNT == key.high);
+    found.map(|(_, &high)| count_of(high))
 }
 
 /// The tables of one thread, for one vocabulary.
@@ -183,8 +200,9 @@ impl Cache {
             self.short = Lines::on_large_pages();
         }
         let line = &mut self.short.get_mut()[line_of(hash)];
-        line.copy_within(0..6, 2);
-        (line[0], line[1]) = (key.low, key.with_count(count));
+        line.copy_within(0..3, 1);
+        line.copy_within(4..7, 5);
+        (line[0], line[4]) = (key.low, key.with_count(count));
     }
 
     /// The count of a piece that no key holds, with its [`hash_of`].
@@ -210,7 +228,7 @@ impl Cache {
         let hash = hash as usize;
         match length + TAIL {
             ..=64 => &self.long.get().as_chunks::<2>().0[hash % LONG],
-            ..=128 => &self.longer.get().as_chunks::<4>().0[hash % LONGER],
+            65..=128 => &self.longer.get().as_chunks::<4>().0[hash % LONGER],
             _ => &self.longest.get().as_chunks::<32>().0[hash % LONGEST],
         }
     }
@@ -224,7 +242,7 @@ impl Cache {
         let (length, hash) = (piece.len(), hash as usize);
         let place: &mut [Line] = match length + TAIL {
             ..=64 => &mut self.long.get_mut().as_chunks_mut::<2>().0[hash % LONG],
-            ..=128 => &mut self.longer.get_mut().as_chunks_mut::<4>().0[hash % LONGER],
+            65..=128 => &mut self.longer.get_mut().as_chunks_mut::<4>().0[hash % LONGER],
             _ => &mut self.longest.get_mut().as_chunks_mut::<32>().0[hash % LONGEST],
         };
         let half = place.len() / 2;
@@ -252,4 +270,38 @@ pub fn hash_of(piece: &[u8]) -> u64 {
     }
     mix(at, piece.len());
     state
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_looked_up_alike_with_and_without_the_processors_help() {
+        let mut seed = 3_u64;
+        let mut next = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % below
+        };
+        let mut cache = Cache::default();
+        for _ in 0..2_000 {
+            let text: Vec<u8> = (0..=next(400)).map(|_| b"ab \0"[next(4)]).collect();
+            let (mut ends, mut at) = (Vec::new(), 0);
+            while at < text.len() && ends.len() < BATCH {
+                let most = if next(20) == 0 { 60 } else { 6 };
+                at = text.len().min(at + 1 + next(most));
+                ends.push(at);
+            }
+            let pieces = Pieces { text: &text, start: 0, ends: &ends };
+            let [mut wide, mut plain] = [Batch::default(), Batch::default()];
+            let lines = cache.short.get();
+            let found = [look_up(lines, pieces, &mut wide), look_up_with(lines, pieces, &mut plain, find)];
+            assert_eq!((found[0], &wide.longer), (found[1], &plain.longer));
+            let keys = |batch: &Batch| batch.missed.iter().map(|asked| (asked.key, asked.hash)).collect::<Vec<_>>();
+            assert_eq!(keys(&wide), keys(&plain));
+            for (key, hash) in keys(&wide) {
+                cache.keep_short(key, hash, 1 + next(15));
+            }
+        }
+    }
 }

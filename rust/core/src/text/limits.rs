@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::Encoding;
-use super::cache::{Asked, BATCH, Batch, Cache, Pieces, SHORTS, find_all, look_up};
+use super::cache::{Asked, BATCH, Batch, Cache, Pieces, SHORTS, find_all, line_of, look_up};
 use super::engine::Worker;
 use super::lines::Line;
 use super::simd;
@@ -127,7 +127,7 @@ fn found(lines: &[Line; SHORTS], split: &Split<'_>, batch: &mut Batch) -> usize 
 fn touched(lines: &[Line; SHORTS], asked: &[Asked]) -> usize {
     let mut sum = 0;
     for some in asked.chunks(BATCH) {
-        let line = |asked: &Asked| &lines[asked.hash as usize & (SHORTS - 1)];
+        let line = |asked: &Asked| &lines[line_of(asked.hash)];
         for asked in some {
             simd::prefetch(line(asked));
         }

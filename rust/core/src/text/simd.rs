@@ -8,15 +8,15 @@
 #![allow(clippy::cast_possible_truncation)] // places in a window are below 64
 
 #[cfg(feature = "claude-vocab")]
-use super::cache::{Asked, find_all_with};
-use super::cache::{Batch, Pieces, SHORTS, look_up_with};
+use super::cache::Asked;
+use super::cache::{BATCH, Batch, Pieces, SHORTS, find_all_with, line_of};
 use super::lines::Line;
 #[cfg(target_arch = "x86_64")]
 use super::pass::{NEAR, Pass, Passed, special};
 use super::pass::{Passing, Words};
 use super::split::Scheme;
 use super::starts::{self, CONTEXT, Masks, WHOLE, WIDE};
-use super::tables::{Key, Tables, WITHOUT_COUNT, count_of};
+use super::tables::{Key, MASKS, SALT, SHORT, TAGS, Tables, WITHOUT_COUNT, count_of};
 use super::{class, merge};
 
 /// Pieces that must fit into what is left of a buffer for the wide scanner to go on.
@@ -205,17 +205,19 @@ pub fn widest<W: Passing>(work: W) -> W::Found {
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{
-        __m256i, _mm256_and_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpeq_epi64, _mm256_loadu_si256,
-        _mm256_min_epu8, _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_or_si256, _mm256_set_epi64x,
-        _mm256_set1_epi8, _mm256_setr_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
-        _mm256_sub_epi8,
+        __m256i, _mm_and_si128, _mm_cvtsi128_si64, _mm_extract_epi64, _mm_loadu_si128, _mm_or_si128, _mm_set_epi64x,
+        _mm_storeu_si128, _mm_xor_si128, _mm256_and_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpeq_epi64,
+        _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_or_si256,
+        _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setr_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
+        _mm256_srli_epi16, _mm256_sub_epi8,
     };
 
     #[cfg(feature = "claude-vocab")]
-    use super::{Asked, find_all_with};
+    use super::Asked;
     use super::{
-        Batch, CONTEXT, Key, Line, Masks, NEAR, Pass, Passed, Passing, Pieces, ROOM, SHORTS, Scheme, Tables, WHOLE,
-        WIDE, WITHOUT_COUNT, class, count_of, look_up_with, merge, special, starts,
+        BATCH, Batch, CONTEXT, Key, Line, MASKS, Masks, NEAR, Pass, Passed, Passing, Pieces, ROOM, SALT, SHORT, SHORTS,
+        Scheme, TAGS, Tables, WHOLE, WIDE, WITHOUT_COUNT, class, count_of, find_all_with, line_of, merge, special,
+        starts,
     };
     use crate::stop;
 
@@ -223,25 +225,54 @@ mod avx2 {
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     #[inline]
     fn find(line: &Line, key: Key) -> Option<usize> {
-        let [all, without] = [u64::MAX, WITHOUT_COUNT].map(u64::cast_signed);
-        let without = _mm256_set_epi64x(without, all, without, all);
-        let [low, high] = [key.low, key.high].map(u64::cast_signed);
-        let wanted = _mm256_set_epi64x(high, low, high, low);
+        let [low, high, without] =
+            [key.low, key.high, WITHOUT_COUNT].map(|word| _mm256_set1_epi64x(word.cast_signed()));
         let place: *const __m256i = line.as_ptr().cast();
         // SAFETY: a line is 64 bytes long: two unaligned reads of 32.
-        let halves = unsafe { [_mm256_loadu_si256(place), _mm256_loadu_si256(place.add(1))] };
-        let [first, second] = halves.map(|half| {
-            let same = _mm256_cmpeq_epi64(_mm256_and_si256(half, without), wanted);
-            _mm256_movemask_pd(_mm256_castsi256_pd(same)).cast_unsigned()
-        });
-        // Both words of an entry.
-        let same = (first | second << 4) & (first >> 1 | second << 3) & 0b0101_0101;
-        (same != 0).then(|| count_of(line[(same.trailing_zeros() as usize + 1) % 8]))
+        let [lows, highs] = unsafe { [_mm256_loadu_si256(place), _mm256_loadu_si256(place.add(1))] };
+        let same =
+            _mm256_and_si256(_mm256_cmpeq_epi64(lows, low), _mm256_cmpeq_epi64(_mm256_and_si256(highs, without), high));
+        let same = _mm256_movemask_pd(_mm256_castsi256_pd(same)).cast_unsigned();
+        (same != 0).then(|| count_of(line[4 + same.trailing_zeros() as usize % 4]))
     }
 
+    /// [`look_up_with`], but for keys that are made without leaving the wide registers.
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub fn look_up(lines: &[Line; SHORTS], pieces: Pieces<'_>, batch: &mut Batch) -> usize {
-        look_up_with(lines, pieces, batch, |line, key| find(line, key))
+        let Pieces { text, start: mut at, ends } = pieces;
+        let wide = text.len().saturating_sub(15); // from here on sixteen bytes would end behind the text
+        let salt = _mm_set_epi64x(SALT[1].cast_signed(), SALT[0].cast_signed());
+        let mut found = 0;
+        for &end in &ends[..ends.len().min(BATCH)] {
+            let length = end - at;
+            if length > SHORT {
+                batch.put_off(at..end);
+                at = end;
+                continue;
+            }
+            let asked = &mut batch.asked[found % BATCH];
+            if at < wide {
+                // SAFETY: sixteen bytes from `at` on are of the text; a mask and a key have as many.
+                let salted = unsafe {
+                    let bytes = _mm_loadu_si128(text.as_ptr().add(at).cast());
+                    let mask = _mm_loadu_si128(std::ptr::from_ref(&MASKS[length]).cast());
+                    let tag = _mm_loadu_si128(std::ptr::from_ref(&TAGS[length]).cast());
+                    let key = _mm_or_si128(_mm_and_si128(bytes, mask), tag);
+                    _mm_storeu_si128(std::ptr::from_mut(&mut asked.key).cast(), key);
+                    _mm_xor_si128(key, salt)
+                };
+                let [low, high] = [_mm_cvtsi128_si64(salted), _mm_extract_epi64::<1>(salted)].map(i64::cast_unsigned);
+                let product = u128::from(low) * u128::from(high);
+                asked.hash = product as u64 ^ (product >> 64) as u64;
+            } else {
+                asked.key = Key::of(text, at, end);
+                asked.hash = asked.key.hash();
+            }
+            super::prefetch(&lines[line_of(asked.hash)]);
+            found += 1;
+            at = end;
+        }
+        find_all_with(lines, &batch.asked[..found], &mut batch.missed, |line, key| find(line, key))
     }
 
     #[cfg(feature = "claude-vocab")]

@@ -26,18 +26,23 @@ const TOKEN: u32 = 21;
 /// Sections of the tables, in order.
 const SECTIONS: usize = 7;
 
-/// A piece of at most [`SHORT`] bytes: its bytes, and in the last one its length and room for its count.
+/// A piece of at most [`SHORT`] bytes: its bytes, and in the last one its length and room for its count. It is written
+/// as sixteen bytes, so its words lie in order.
 ///
 /// ```text
 /// low word: bytes 0 to 7      high word: bytes 8 to 14 | count, 4 bits | length, 4 bits
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Key {
     /// Bytes 0 to 7, the first one lowest.
     pub low: u64,
     /// Bytes 8 to 14, and the length above them.
     pub high: u64,
 }
+
+/// What the words of a key are mixed with.
+pub const SALT: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
 
 /// Where the count lies in the high word of an entry.
 const COUNT: u32 = 56;
@@ -53,6 +58,10 @@ impl Key {
             // One read for all lengths; what lies behind the piece is masked away.
             let wide = u128::from_le_bytes(wide.try_into().unwrap_or_default());
             return Self::masked(wide, stop - start);
+        }
+        if let Some(last) = text.last_chunk::<16>() {
+            let behind = 16 - (text.len() - start) as u32;
+            return Self::masked(u128::from_le_bytes(*last).unbounded_shr(8 * behind), stop - start);
         }
         let mut wide = [0; 16];
         wide[..stop - start].copy_from_slice(&text[start..stop]);
@@ -75,7 +84,7 @@ impl Key {
     /// A well mixed hash: one wide multiplication, folded.
     #[inline]
     pub fn hash(self) -> u64 {
-        let wide = u128::from(self.low ^ 0x9E37_79B9_7F4A_7C15) * u128::from(self.high ^ 0xD6E8_FEB8_6659_FD93);
+        let wide = u128::from(self.low ^ SALT[0]) * u128::from(self.high ^ SALT[1]);
         wide as u64 ^ (wide >> 64) as u64
     }
 
@@ -102,7 +111,7 @@ pub fn count_of(high: u64) -> usize {
 }
 
 /// The low bytes, by how many they are.
-const MASKS: [u128; 16] = {
+pub const MASKS: [u128; 16] = {
     let mut masks = [0; 16];
     let mut length = 1;
     while length < 16 {
@@ -110,6 +119,17 @@ const MASKS: [u128; 16] = {
         length += 1;
     }
     masks
+};
+
+/// What a key has above its bytes, by how many they are.
+pub const TAGS: [u128; 16] = {
+    let mut tags = [0; 16];
+    let mut length = 1;
+    while length < 16 {
+        tags[length] = (length as u128) << 124;
+        length += 1;
+    }
+    tags
 };
 
 /// Two tokens that may merge, and where what they merge into is looked for first.
