@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 TEXT, CALL, RESULT, THINKING, IMAGE, DOCUMENT, SERVER_CALL, SERVER_RESULT, COMPACTION, OPAQUE = range(10)
 USER, ASSISTANT, SYSTEM, TOOL, OTHER = range(5)
 ROLES = {"user": USER, "assistant": ASSISTANT, "model": ASSISTANT, "system": SYSTEM, "developer": SYSTEM, "tool": TOOL}
+GLUED = 4  # of the marks of a message: it holds together with the next
 UNKNOWN_IMAGE = 1_560
 
 
@@ -267,6 +268,19 @@ def split(costs, cuts, keep):
     """The earliest safe cut whose tail costs at most `keep`."""
     fits = (cut for cut in range(len(costs) + 1) if cuts[cut] and sum(costs[cut:]) <= keep)
     return next(fits, None)
+
+
+def tail_cuts(ledger):
+    """As `safe`, of a ledger that is there; calls that have no result and another turn behind theirs wait for none."""
+    end, role, owner = len(ledger), ledger.role.tolist(), ledger.owner.tolist()
+    live = max((at for at in range(end) if role[at] == ASSISTANT), default=0)
+    while live > 0 and role[live - 1] == ASSISTANT:
+        live -= 1
+    spans = [(at, at + 1) for at in range(end) if ledger.marks[at] & GLUED]
+    for row, (kind, pair) in enumerate(zip(ledger.kind, ledger.pair, strict=True)):
+        if kind in {CALL, SERVER_CALL} and (pair >= 0 or owner[row] >= live):
+            spans.append((owner[row], owner[pair] if pair >= 0 else end))
+    return [not any(start < cut <= stop for start, stop in spans) for cut in range(end + 1)]
 
 
 def scalars(text):

@@ -29,12 +29,15 @@ def test_every_code_in_the_sources_is_found():
         assert calls == named, path.name
 
 
-def test_the_example_prints_what_it_says():
-    code, printed = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.DOTALL).groups()
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(compile(code, "docs/validity.md", "exec"), {})
-    assert out.getvalue() == printed
+def test_the_examples_print_what_they_say():
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.DOTALL)
+    assert len(examples) == TEXT.count("```python")
+    names = {}
+    for code, printed in examples:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(code, "docs/validity.md", "exec"), names)
+        assert out.getvalue() == printed
 
 
 def test_the_changes_are_those_that_are_documented():

@@ -34,6 +34,7 @@ FLOORS = {
         "_truncate",
         "_validate",
         "_repair",
+        "_split",
     },
     2: {"_plan", "_policy", "_decide", "_stats", "stages", "policies"},
     3: {"config", "events", "hooks", "formats", "archive", "summarize"},

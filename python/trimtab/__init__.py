@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ._plan import Plan
     from ._policy import Policy
     from ._repair import Repair, repair
+    from ._split import split
     from ._truncate import truncate
     from ._validate import Moment, Problem, validate
     from .formats import read
@@ -55,6 +56,7 @@ __all__ = [
     "count",
     "read",
     "repair",
+    "split",
     "truncate",
     "validate",
 ]
@@ -73,6 +75,7 @@ _HOMES = {
     "_plan": ("Plan",),
     "_policy": ("Policy",),
     "_repair": ("Repair", "repair"),
+    "_split": ("split",),
     "_truncate": ("truncate",),
     "_validate": ("Moment", "Problem", "validate"),
     "formats": ("read",),

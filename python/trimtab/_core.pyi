@@ -27,6 +27,7 @@ __all__ = [
     "partition",
     "snap",
     "split",
+    "split_tail",
     "survey",
     "truncate",
     "validate",
@@ -148,6 +149,15 @@ def digest(text: str | bytes) -> str: ...
 def dumps(values: list[Any]) -> tuple[list[str], list[str]]: ...
 def detect(messages: Sequence[Any]) -> str | None: ...
 def split(tokens: NDArray[np.uint32], safe: NDArray[np.bool_], *, keep: int) -> int | None: ...
+def split_tail(
+    tail: Sequence[Any],
+    *,
+    whole: bool,
+    keep: int | None = None,
+    keep_last: int = 0,
+    counter: Counter | None = None,
+    provider: str | None = None,
+) -> tuple[int | None, bool, int]: ...
 def snap(cuts: NDArray[np.bool_], raw: int, *, back: bool = True) -> int: ...
 def partition(
     tokens: NDArray[np.uint32],

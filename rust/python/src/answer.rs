@@ -4,15 +4,17 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trimtab_core::ledger::cut;
 use trimtab_core::ledger::partition::{self as zones, Columns, Keeper, Snap};
+use trimtab_core::ledger::tail::{self, Keep};
+use trimtab_core::ledger::{self as columns, cut};
 use trimtab_core::shape::Provider;
 use trimtab_core::text::envelope;
 use trimtab_core::validate::{self as rules, Options, Problem};
 
 use crate::convert::{array, released, to_py};
+use crate::counter::Counter;
 use crate::ledger::Ledger;
-use crate::scan::glanced;
+use crate::scan::{extended, glanced, provider_of, tied};
 use crate::text::Text;
 
 /// The earliest safe cut whose tail costs at most `keep` tokens; None if there is none.
@@ -116,6 +118,41 @@ pub fn validate(
     let options = options(rules)?;
     let problems = released(py, || Ok(rules::validate(&ledger.columns, ledger.provider, options, original)))?;
     Ok(findings(problems))
+}
+
+/// Where a list can be cut, from its last messages: the cut's place in `tail`, whether nothing in front of them can
+/// change it, and their tokens.
+///
+/// Args:
+///     tail: the last messages, a list or tuple; not changed.
+///     whole: whether these are all.
+///     keep: most tokens behind the cut, by `counter`: the earliest safe cut that fits.
+///     keep_last: least messages behind it, where no tokens are given: the latest safe cut that leaves them.
+///     provider: the shape; found from these messages where it is None.
+///
+/// Raises:
+///     ValueError: a message cannot be read; args are what, path, index and hint.
+///     TypeError: messages is no list or tuple.
+#[pyfunction]
+#[pyo3(signature = (tail, *, whole, keep=None, keep_last=0, counter=None, provider=None))]
+pub fn split_tail(
+    tail: &Bound<'_, PyAny>,
+    whole: bool,
+    keep: Option<u64>,
+    keep_last: usize,
+    counter: Option<&Bound<'_, Counter>>,
+    provider: Option<&str>,
+) -> PyResult<(Option<usize>, bool, u64)> {
+    let provider = provider_of(tail, provider)?;
+    let (keep, ledger) = match (keep, counter) {
+        (Some(keep), Some(counter)) => {
+            (Keep::Tokens(keep), extended(&columns::Ledger::default(), tail, provider, &counter.get().0)?)
+        }
+        _ => (Keep::Messages(keep_last), tied(tail, provider)?),
+    };
+    let tokens = ledger.total();
+    let (cut, known) = released(tail.py(), || tail::split(&ledger, whole, keep))?;
+    Ok((cut, known, tokens))
 }
 
 /// What `provider` would refuse about messages, read for this alone: index, block, code, words, fix.

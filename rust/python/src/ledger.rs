@@ -151,8 +151,7 @@ impl Ledger {
     /// Tokens of all messages.
     #[getter]
     fn total(&self) -> u64 {
-        let rows: u64 = self.columns.tokens.iter().map(|t| u64::from(*t)).sum();
-        rows + self.columns.framing.iter().map(|t| u64::from(*t)).sum::<u64>()
+        self.columns.total()
     }
 
     /// What the messages say, as 32 hexadecimal digits; cache markers do not count.

@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::answer::{digest, judge, partition, snap, split, validate};
+    use super::answer::{digest, judge, partition, snap, split, split_tail, validate};
     #[pymodule_export]
     use super::convert::plant;
     #[pymodule_export]

@@ -64,6 +64,12 @@ pub fn glanced(messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Ledg
     released(messages.py(), || builder.glanced())
 }
 
+/// What ties `messages` together, read for it alone.
+pub fn tied(messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Ledger> {
+    let builder = read(each(messages)?, provider, Builder::tying(messages.len()?), &mut |_| ())?;
+    released(messages.py(), || builder.glanced())
+}
+
 /// Reads `messages`, which stand behind those of `ledger`.
 pub fn extended(
     ledger: &Ledger,

@@ -15,6 +15,17 @@ use crate::text::pool;
 use crate::text::prompt::tags;
 use crate::text::{Counter, Form, Prompt};
 
+/// What is done with texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Texts {
+    /// They wait to be counted and digested.
+    Kept,
+    /// Rules look at them while they are read.
+    Seen,
+    /// What ties messages together is all that is asked for.
+    Passed,
+}
+
 /// Takes messages and rows in order; texts wait here, uncounted, until [`Builder::finish`].
 pub struct Builder<T> {
     ledger: Ledger,
@@ -26,8 +37,8 @@ pub struct Builder<T> {
     before: usize,
     block: Option<usize>,
     prompt: Prompt,
-    /// Whether a text is looked at once and let go: nothing is counted then, and nothing digested.
-    glances: bool,
+    /// Whether texts are kept, looked at once and let go, or not looked at.
+    texts: Texts,
     /// Whether nothing was said yet in the row.
     is_new: bool,
     /// JSON that is looked at and let go is written here.
@@ -53,7 +64,7 @@ impl<T: Text> Builder<T> {
             before,
             block: None,
             prompt,
-            glances: false,
+            texts: Texts::Kept,
             is_new: true,
             json: String::new(),
         }
@@ -62,7 +73,17 @@ impl<T: Text> Builder<T> {
     /// A builder for what rules look at and no more; [`Builder::glanced`] ends it. About so many messages will come.
     #[must_use]
     pub fn glancing(messages: usize) -> Self {
-        let mut builder = Self { glances: true, ..Self::new(Prompt::PLAIN, 0) };
+        Self::sized(Texts::Seen, messages)
+    }
+
+    /// A builder for which messages hold together and no more; [`Builder::glanced`] ends it. About so many will come.
+    #[must_use]
+    pub fn tying(messages: usize) -> Self {
+        Self::sized(Texts::Passed, messages)
+    }
+
+    fn sized(texts: Texts, messages: usize) -> Self {
+        let mut builder = Self { texts, ..Self::new(Prompt::PLAIN, 0) };
         builder.ledger.reserve(messages);
         builder
     }
@@ -107,7 +128,7 @@ impl<T: Text> Builder<T> {
         self.ledger.ids.push("");
         self.ledger.names.push(name);
         self.is_new = true;
-        if !self.glances {
+        if self.texts == Texts::Kept {
             self.ends.push(self.pieces.len());
             self.media.push(Media::default());
         }
@@ -167,10 +188,11 @@ impl<T: Text> Builder<T> {
     ///
     /// Whatever the view meets while transcoding.
     pub fn say<N: Node<Text = T>>(&mut self, node: &N) -> Result<bool, Error> {
-        if self.glances {
-            return Ok(node.look(|text| self.note(text, Some(traits(text))))?.is_some());
-        }
-        Ok(node.text()?.map(|text| self.text(text)).is_some())
+        Ok(match self.texts {
+            Texts::Kept => node.text()?.map(|text| self.text(text)).is_some(),
+            Texts::Seen => node.look(|text| self.note(text, Some(traits(text))))?.is_some(),
+            Texts::Passed => true,
+        })
     }
 
     /// Adds text of our own making to the row.
@@ -184,6 +206,9 @@ impl<T: Text> Builder<T> {
     ///
     /// [`Error::Message`] if it cannot be written as JSON.
     pub fn json<N: Node<Text = T>>(&mut self, node: &N) -> Result<(), Error> {
+        if self.texts == Texts::Passed {
+            return Ok(());
+        }
         if let Some(text) = node.json() {
             self.text(text);
             return Ok(());
@@ -199,6 +224,9 @@ impl<T: Text> Builder<T> {
     ///
     /// [`Error::Message`] if it cannot be written as JSON.
     pub fn json_with_files<N: Node<Text = T>>(&mut self, node: &N) -> Result<(), Error> {
+        if self.texts == Texts::Passed {
+            return Ok(());
+        }
         let (mut out, mut files) = (std::mem::take(&mut self.json), Vec::new());
         let written = write_json(node, &mut out, Some(&mut files));
         self.written(written, out)?;
@@ -296,14 +324,16 @@ impl<T: Text> Builder<T> {
     }
 
     fn piece(&mut self, piece: Piece<T>) {
-        if !self.glances {
+        if self.texts == Texts::Kept {
             self.pieces.push(piece); // not looked at: a view may make its text when that is asked for
             if let Some(end) = self.ends.last_mut() {
                 *end = self.pieces.len();
             }
             return;
         }
-        self.note(&piece.said(), piece.traits(&piece.said()));
+        if self.texts == Texts::Seen {
+            self.note(&piece.said(), piece.traits(&piece.said()));
+        }
         if let Piece::Made(mut text) = piece {
             text.clear();
             self.json = text;

@@ -76,7 +76,7 @@ pub fn frame(ledger: &mut Ledger) {
 }
 
 /// Whose turn a message is part of: results stand on the user's side.
-fn side(role: Role) -> Role {
+pub(super) fn side(role: Role) -> Role {
     match role {
         Role::Tool | Role::Other => Role::User,
         other => other,

@@ -65,6 +65,11 @@ fn number(row: usize) -> i32 {
 /// without its result is open to the end: no cut behind it is safe, the one at the end included.
 #[must_use]
 pub fn safe(ledger: &Ledger) -> Vec<bool> {
+    held(ledger, 0)
+}
+
+/// The same where calls in front of message `live` wait for nothing any more: without a result they hold no cut.
+pub(super) fn held(ledger: &Ledger, live: usize) -> Vec<bool> {
     let n = ledger.messages();
     let mut opens = vec![0i32; n + 2]; // +1 where a span begins to straddle cuts, -1 where it stops
     for (row, kind) in ledger.kind.iter().enumerate() {
@@ -74,6 +79,7 @@ pub fn safe(ledger: &Ledger) -> Vec<bool> {
         let from = ledger.owner[row] as usize;
         let to = match usize::try_from(ledger.pair[row]) {
             Ok(result) => ledger.owner[result] as usize,
+            Err(_) if from < live => continue,
             Err(_) => n,
         };
         opens[from + 1] += 1;

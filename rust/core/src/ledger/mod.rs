@@ -11,6 +11,7 @@ pub mod partition;
 mod piece;
 pub mod reads;
 pub mod strings;
+pub mod tail;
 
 pub use builder::Builder;
 pub use frame::Terms;
@@ -134,6 +135,12 @@ impl Ledger {
                 u32::try_from(rows + u64::from(self.framing[m])).map_err(|_| Error::Overflow("tokens"))
             })
             .collect()
+    }
+
+    /// Tokens of all messages.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.tokens.iter().chain(&self.framing).map(|tokens| u64::from(*tokens)).sum()
     }
 
     /// Whether each row is a call of one of the tools `wanted`, or the result of one.

@@ -16,18 +16,21 @@ impl Strings {
 
     /// Adds one.
     pub fn push(&mut self, text: &str) {
-        self.text.push_str(text);
+        if !text.is_empty() {
+            self.text.push_str(text); // most ids are none: a call of memcpy for nothing each
+        }
         self.ends.push(self.text.len());
     }
 
     /// Replaces the last one, if there is one.
     pub fn set_last(&mut self, text: &str) {
-        if self.ends.pop().is_some() {
-            let start = self.ends.last().copied().unwrap_or(0);
-            if start < self.text.len() {
+        if let [before @ .., last] = &mut self.ends[..] {
+            let start = before.last().copied().unwrap_or(0);
+            if start < *last {
                 self.text.truncate(start);
             }
-            self.push(text);
+            self.text.push_str(text);
+            *last = self.text.len();
         }
     }
 

@@ -1,0 +1,67 @@
+//! Where a list can be cut, as far as its last messages say.
+
+use super::{Ledger, Role, cut, groups};
+use crate::error::Error;
+
+/// How much of the end stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// At most so many tokens: the earliest safe cut that fits.
+    Tokens(u64),
+    /// At least so many messages: the latest safe cut that leaves them.
+    Messages(usize),
+}
+
+/// The place of the cut in `tail`, the last messages of a list, and whether nothing in front of them can change that.
+///
+/// `whole` says that they are all there is: then nothing can. None where no safe cut fits.
+///
+/// A cut is safe as in [`groups::safe`], but for calls without a result in front of the last turn of the assistant: no
+/// provider takes them any more, and they are not waited for. So it is known of every cut that has all calls of its
+/// results behind it, once the last turn has been read from its start.
+///
+/// # Errors
+///
+/// [`Error::Overflow`] for a message of more tokens than a column can name.
+pub fn split(tail: &Ledger, whole: bool, keep: Keep) -> Result<(Option<usize>, bool), Error> {
+    let safe = safe(tail, whole);
+    Ok(match keep {
+        Keep::Messages(least) => {
+            let most = tail.messages().saturating_sub(least);
+            let found = (0..=most).rev().find(|&cut| safe[cut]);
+            (found, whole || found.is_some())
+        }
+        Keep::Tokens(most) => {
+            let tokens = tail.per_message()?;
+            let from = if whole { Some(0) } else { (1..tokens.len()).find(|&cut| safe[cut] && is_turn(tail, cut)) };
+            let costs = |from: &usize| tokens[*from..].iter().map(|n| u64::from(*n)).sum::<u64>();
+            // What stands in front of a turn changes nothing behind it, and costs more yet.
+            let Some(from) = from.filter(|from| whole || costs(from) > most) else { return Ok((None, false)) };
+            (cut::split(&tokens[from..], &safe[from..], most)?.map(|cut| from + cut), true)
+        }
+    })
+}
+
+/// The cuts that are known to be safe.
+fn safe(tail: &Ledger, whole: bool) -> Vec<bool> {
+    let is_asking = |role: &Role| *role == Role::Assistant;
+    let last = tail.role.iter().rposition(is_asking);
+    let live =
+        last.map_or(0, |last| tail.role[..last].iter().rposition(|role| !is_asking(role)).map_or(0, |at| at + 1));
+    let mut safe = groups::held(tail, live);
+    if !whole {
+        let answers = |row: &usize| tail.kind[*row].is_result() && tail.pair[*row] < 0;
+        let known = match (0..tail.rows()).rfind(answers) {
+            _ if live == 0 => safe.len(), // the turn may have begun before
+            Some(row) => tail.owner[row] as usize + 1,
+            None => 1,
+        };
+        safe[..known].fill(false);
+    }
+    safe
+}
+
+/// Whether another speaks behind the cut than in front of it.
+fn is_turn(tail: &Ledger, cut: usize) -> bool {
+    super::frame::side(tail.role[cut - 1]) != super::frame::side(tail.role[cut])
+}

@@ -1,0 +1,102 @@
+"""Where a list can be cut, read from its end: the answer of the whole ledger, from the messages that matter to it."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import oracle
+import trimtab
+from damage import damaged
+from transcripts import PROVIDERS, deep_hash, messages, transcript
+from trimtab import Counter, _split
+from trimtab._counter import scan
+
+COUNTERS = [
+    Counter.chars(),
+    Counter("o200k_base"),
+    *map(Counter.for_model, ("claude-sonnet-4-5", "claude-3-5-haiku-latest", "gpt-5.5")),
+]
+generated = pytest.mark.parametrize("provider", PROVIDERS)
+
+
+@pytest.fixture(autouse=True)
+def a_chunk_is_small(monkeypatch):
+    """Lists of a test are short, and are read in several steps all the same."""
+    monkeypatch.setattr(_split, "AHEAD", 2)
+
+
+def whole(given_, counter, provider):
+    """What the ledger of all messages says: their costs, and where they can be cut."""
+    try:
+        ledger = scan(given_, counter, provider)
+    except trimtab.MessageError:
+        assume(False)
+    return ledger.per_message, oracle.tail_cuts(ledger)
+
+
+@generated
+@given(st.data())
+def test_as_many_messages_stay_as_are_wanted_and_no_more_than_their_groups_need(provider, data):
+    given_ = data.draw(messages(provider) | damaged(provider))
+    wanted = data.draw(st.integers(0, len(given_) + 1))
+    before = deep_hash(given_)
+    _, cuts = whole(given_, COUNTERS[0], provider)
+    last = max(cut for cut in range(max(0, len(given_) - wanted) + 1) if cuts[cut])
+    assert trimtab.split(given_, keep_last=wanted, provider=provider) == last
+    assert deep_hash(given_) == before
+
+
+@generated
+@given(st.data())
+def test_what_stays_is_the_most_that_fits_the_tokens(provider, data):
+    given_ = data.draw(messages(provider) | damaged(provider))
+    keep, counter = data.draw(st.integers(0, 400)), data.draw(st.sampled_from(COUNTERS))
+    costs, cuts = whole(given_, counter, provider)
+    assert trimtab.split(given_, keep=keep, counter=counter, provider=provider) == oracle.split(costs, cuts, keep)
+
+
+@generated
+@given(st.data())
+def test_of_a_list_that_is_valid_the_cuts_are_those_of_its_ledger(provider, data):
+    ledger = scan(data.draw(messages(provider)), COUNTERS[0], provider)
+    assert oracle.tail_cuts(ledger) == ledger.safe.tolist()
+
+
+def test_what_stands_far_in_front_is_not_looked_at():
+    given_ = [{"role": "user", "content": object()}] * 10_000 + transcript("u:9 c1 r1:9 a:9 u:9 c2 r2:9 a:9 " * 9)
+    assert trimtab.split(given_, keep_last=6) == len(given_) - 7
+    assert trimtab.split(given_, keep=90, counter=COUNTERS[1]) is not None
+    with pytest.raises(trimtab.MessageError) as raised:
+        trimtab.split(given_, keep_last=80)
+    assert raised.value.path == "messages[9990].content"
+    assert raised.value.index == 9_990
+
+
+def test_a_tail_is_cut_with_the_provider_that_it_shows():
+    given_ = transcript("u:9 a:9 " * 50 + "u:9 c1 r1:9 a:9 " + "u:9 a:9 " * 3)
+    assert [trimtab.split(given_, keep_last=n) for n in (6, 7, 8, 9, 10)] == [104, 103, 101, 101, 100]
+
+
+def test_an_open_call_is_not_cut_off():
+    given_ = transcript("u:9 a:9 u:9 c1+c2 r1:9")
+    assert [trimtab.split(given_, keep_last=n) for n in range(4)] == [3, 3, 3, 2]
+    assert trimtab.split(given_, keep=5, counter=COUNTERS[0]) is None
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"keep": 1}, {"keep_last": 1, "keep": 1}, {"keep_last": -1}, {"keep_last": 1, "counter": 1}]
+)
+def test_arguments_that_say_too_little_or_too_much_are_refused(arguments):
+    with pytest.raises(ValueError, match=r"give keep_last, or keep with a counter|at least 0"):
+        trimtab.split([], **arguments)
+
+
+def test_a_list_of_nothing_is_cut_at_nothing():
+    assert trimtab.split([], keep_last=3) == 0
+    assert trimtab.split([], keep=3, counter=COUNTERS[0]) == 0
+
+
+@pytest.mark.parametrize("given_", ["text", {"role": "user"}, 7])
+def test_what_is_no_list_is_a_type_error(given_):
+    with pytest.raises(TypeError):
+        trimtab.split(given_, keep_last=3)
