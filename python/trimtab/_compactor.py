@@ -384,6 +384,10 @@ class Compactor:
     def restore(self, ref: str) -> list[dict[str, Any]]:
         """The whole original list of a compaction, equal to what it was and the same as JSON.
 
+        Objects come back as the dicts that they said: an archive holds JSON and no names of classes, so that what is
+        stored does not decide which code runs. Their class makes them again: ``kind.model_validate(message)`` of a
+        pydantic model, ``kind(**message)`` of a dataclass; an SDK takes the dicts.
+
         Raises:
             ArchiveError: the archive knows no such ref.
         """
