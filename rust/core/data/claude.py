@@ -84,7 +84,7 @@ def bits(norm, char: str) -> int:
         norm._is_lower(char),
         letter,
         unicodedata.combining(char) != 0,
-        norm.nfc(f"a{char}b") != unicodedata.normalize("NFC", f"a{char}b"),
+        norm.nfc(f"a{char}b", fold_quotes=False) != unicodedata.normalize("NFC", f"a{char}b"),
         unicodedata.normalize("NFC", char) != char,
         char in joins(),
     )

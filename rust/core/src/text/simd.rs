@@ -191,6 +191,31 @@ impl Ascii {
     }
 }
 
+/// First bytes of characters of two bytes that `known` has a bit for: by the low half of the first byte, those behind C0 to
+/// CF in bits 0 to 3, those behind D0 to DF in bits 4 to 7, a bit for sixteen characters. One byte is read behind the 64.
+#[cfg(feature = "claude-vocab")]
+#[inline]
+pub fn pairs(window: &[u8; WIDE + 1], known: &[u8; 16]) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if available() {
+        // SAFETY: the features that it is compiled for were found on this processor.
+        return unsafe { avx2::pairs(window, known) };
+    }
+    pairs_one_by_one(window, known)
+}
+
+/// The same without the processor's help: what it means.
+#[cfg(feature = "claude-vocab")]
+fn pairs_one_by_one(window: &[u8; WIDE + 1], known: &[u8; 16]) -> u64 {
+    let is_known = |pair: &[u8]| {
+        let sixteen = usize::from(pair[0] & 0x10) >> 2 | usize::from(pair[1] >> 4 & 3);
+        (0xC0..0xE0).contains(&pair[0])
+            && pair[1] & 0xC0 == 0x80
+            && known[usize::from(pair[0] & 15)] >> sixteen & 1 != 0
+    };
+    window.windows(2).enumerate().map(|(place, pair)| u64::from(is_known(pair)) << place).sum()
+}
+
 /// `work` with the widest way to go over strings that this processor has, compiled for it.
 #[inline]
 pub fn widest<W: Passing>(work: W) -> W::Found {
@@ -211,6 +236,9 @@ mod avx2 {
         _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setr_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
         _mm256_srli_epi16, _mm256_sub_epi8,
     };
+
+    #[cfg(feature = "claude-vocab")]
+    use std::arch::x86_64::_mm256_broadcastsi128_si256;
 
     #[cfg(feature = "claude-vocab")]
     use super::Asked;
@@ -403,6 +431,31 @@ mod avx2 {
             lead: beyond & !tail,
             tail,
         }
+    }
+
+    #[cfg(feature = "claude-vocab")]
+    #[target_feature(enable = "avx2")]
+    pub fn pairs(window: &[u8; WIDE + 1], known: &[u8; 16]) -> u64 {
+        let [first, second] =
+            [window.first_chunk(), window.last_chunk()].map(|bytes| halves(bytes.unwrap_or(&[0; WIDE])));
+        let twice = |table: &[u8; 16]| {
+            // SAFETY: a table is 16 bytes long: one unaligned read of 16.
+            _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(table.as_ptr().cast()) })
+        };
+        let (by_low, by_high) = (twice(known), twice(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0F, 0xF0, 0, 0]));
+        let behind = twice(&[0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x22, 0x44, 0x88, 0, 0, 0, 0]);
+        let fifteen = _mm256_set1_epi8(15);
+        let high = |half| _mm256_and_si256(_mm256_srli_epi16::<4>(half), fifteen);
+        let found = |place: usize| {
+            let sixteens = _mm256_shuffle_epi8(by_low, _mm256_and_si256(first[place], fifteen));
+            let asked = _mm256_and_si256(
+                _mm256_shuffle_epi8(by_high, high(first[place])),
+                _mm256_shuffle_epi8(behind, high(second[place])),
+            );
+            let none = _mm256_cmpeq_epi8(_mm256_and_si256(sixteens, asked), _mm256_setzero_si256());
+            u64::from(!_mm256_movemask_epi8(none).cast_unsigned())
+        };
+        found(0) | found(1) << 32
     }
 
     /// Bytes from `first` to `last`.
@@ -604,6 +657,15 @@ mod tests {
         for first in 0..=u8::MAX {
             let window = std::array::from_fn(|place| first.wrapping_add(place as u8).wrapping_mul(37));
             assert_eq!(Ascii::of(&window), Ascii::one_by_one(&window));
+        }
+    }
+
+    #[test]
+    fn pairs_are_found_alike_with_and_without_the_processors_help() {
+        for first in 0..=u8::MAX {
+            let window = std::array::from_fn(|place| first.wrapping_add(place as u8).wrapping_mul(37));
+            let known = std::array::from_fn(|n| first.wrapping_mul(29).wrapping_add((n as u8).wrapping_mul(73)));
+            assert_eq!(pairs(&window, &known), pairs_one_by_one(&window, &known));
         }
     }
 }

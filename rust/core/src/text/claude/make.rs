@@ -14,16 +14,18 @@ const FIRST: usize = 256;
 /// Writes the tables as Rust source.
 pub fn make(data: &Path, to: &Path) {
     let mut out = String::new();
-    classes(&fs::read_to_string(data.join("claude.classes")).expect("the classes are in the repository"), &mut out);
+    let bits = classes(&fs::read_to_string(data.join("claude.classes")).expect("the classes are in the repository"));
+    stages("CLASS", "u16", &bits, &mut out);
+    pairs(&bits, &mut out);
     for (file, name) in [("claude-old", "OLD"), ("claude-new", "NEW")] {
         let bytes = fs::read(data.join(file).with_extension("pieces")).expect("the pieces are in the repository");
-        vocabulary(&bytes, name, &mut out);
+        vocabulary(&bytes, name, &bits, &mut out);
     }
     fs::write(to, out).expect("cargo's folder can be written to");
 }
 
-/// Writes the bits of each character, as `data/claude.py` packs them.
-fn classes(text: &str, out: &mut String) {
+/// The bits of each character, as `data/claude.py` packs them and text/claude/exact/chars.rs names them.
+fn classes(text: &str) -> Vec<u16> {
     let mut bits = vec![0u16; 0x11_0000];
     for line in text.lines() {
         let mut words = line.split(' ').map(|word| usize::from_str_radix(word, 16).expect("hexadecimal"));
@@ -31,7 +33,28 @@ fn classes(text: &str, out: &mut String) {
         let (first, last, value) = (next(), next(), next());
         bits[first..=last].fill(u16::try_from(value).expect("sixteen bits"));
     }
-    stages("CLASS", "u16", &bits, out);
+    bits
+}
+
+/// Whether a character is a word's letter whatever stands beside it: wordy, no stray mark, never normalized.
+fn is_plain_letter(bits: u16) -> bool {
+    bits & 0xF01F == 1
+}
+
+/// Whether a character is a letter that stands alone whatever is beside it.
+fn is_plain_alone(bits: u16) -> bool {
+    bits & 0xF05F == 0
+}
+
+/// Writes which characters of two bytes are plain letters, sixteen at a time: by the low half of the first byte a bit for
+/// each sixteen, in the low half those behind C0 to CF, in the high half those behind D0 to DF.
+fn pairs(bits: &[u16], out: &mut String) {
+    let plain = |first: usize, sixteen: usize| {
+        let code = first << 6 | sixteen << 4;
+        u8::from(bits[code..code + 16].iter().all(|bits| is_plain_letter(*bits)))
+    };
+    let all: Vec<u8> = (0..16).map(|low| (0..8).map(|bit| plain(low + (bit / 4) * 16, bit % 4) << bit).sum()).collect();
+    array("PAIRS", "u8", &all, out);
 }
 
 /// Writes a table in two stages: where each block of 64 begins, and the blocks that differ.
@@ -52,8 +75,8 @@ fn array<T: std::fmt::Debug>(name: &str, unit: &str, values: &[T], out: &mut Str
     writeln!(out, "pub static {name}: [{unit}; {}] = {values:?};", values.len()).expect("a string can grow");
 }
 
-/// Writes a family's double array, and what each character costs by itself.
-fn vocabulary(mut bytes: &[u8], name: &str, out: &mut String) {
+/// Writes a family's double array, and what each character costs by itself, as text/claude/exact/tile.rs reads it.
+fn vocabulary(mut bytes: &[u8], name: &str, bits: &[u16], out: &mut String) {
     let (pieces, prefixes) = (texts(&mut bytes), texts(&mut bytes));
     let (units, root) = double_array(&pieces);
     array(&format!("{name}_TRIE"), "u32", &units, out);
@@ -72,6 +95,16 @@ fn vocabulary(mut bytes: &[u8], name: &str, out: &mut String) {
             u8::try_from(1 + utf8.len() - prefix).expect("at most four")
         })
         .collect();
+    let mut alone: Vec<u8> = alone
+        .into_iter()
+        .zip(bits)
+        .map(|(tokens, bits)| match (is_plain_letter(*bits), is_plain_alone(*bits)) {
+            (true, _) => tokens | 1 << 3,
+            (_, true) => tokens | 1 << 3 | tokens << 4,
+            _ => tokens,
+        })
+        .collect();
+    alone[0xE4D] &= 7; // the first half of Thai SARA AM: text/claude/exact/normalize.rs
     stages(&format!("{name}_ALONE"), "u8", &alone, out);
     let longest = pieces.iter().map(Vec::len).max().unwrap_or(0);
     assert!(longest < 256, "the tiling keeps 256 places"); // text/claude/tile.rs: RING

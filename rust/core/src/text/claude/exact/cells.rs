@@ -108,7 +108,7 @@ impl Reader<'_> {
             at = self.windows(at, &mut before);
             if at < length && !self.is_odd {
                 let end = self.cell(at, &mut before);
-                self.is_odd = self.is_raw && !is_normal(&self.text[..end], at, self.vocabulary.folds_quotes);
+                self.is_odd = self.is_raw && !is_normal(&self.text[..end], at);
                 at = end;
             }
             if self.is_odd {

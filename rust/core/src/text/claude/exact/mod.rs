@@ -10,6 +10,7 @@ mod tile;
 mod wide;
 mod window;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::LazyLock;
 
@@ -47,10 +48,9 @@ fn count_with(claude: Claude, known: &mut Known, vocabulary: &'static Vocabulary
     let (mut total, mut rest) = (0, text);
     while !rest.is_empty() {
         let (section, behind) = rest.split_at(section(rest));
-        let raw = Reader::new(section, vocabulary, known).read_raw();
-        total += raw.unwrap_or_else(|| {
-            Reader::new(&normalize::normalize(section, vocabulary.folds_quotes), vocabulary, known).tokens()
-        });
+        let section = vocabulary.straightened(section);
+        let raw = Reader::new(&section, vocabulary, known).read_raw();
+        total += raw.unwrap_or_else(|| Reader::new(&normalize::normalize(&section), vocabulary, known).tokens());
         rest = behind;
     }
     total
@@ -72,7 +72,8 @@ fn section(text: &str) -> usize {
 
 /// Tokens of a message that is one text.
 fn framed(opened: bool, known: &mut Known, vocabulary: &'static Vocabulary, raw: &str) -> usize {
-    let normal = normalize::normalize(raw, vocabulary.folds_quotes);
+    let straight = vocabulary.straightened(raw);
+    let normal = normalize::normalize(&straight);
     let mut body = normal.trim_end_matches('\n');
     let mut around = 0;
     let ends = normal.len() - body.len();
@@ -127,6 +128,11 @@ impl Vocabulary {
         });
         let blanks = [b' ', b'\t', b'\n'].map(|byte| runs(&pieces, byte));
         Self { pieces, folds_quotes, caps, contractions, single, blanks }
+    }
+
+    /// `text` as the vocabulary has its quotation marks.
+    fn straightened<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.folds_quotes { normalize::straightened(text) } else { Cow::Borrowed(text) }
     }
 
     /// Tokens of `length` spaces, tabs or line ends in a row.

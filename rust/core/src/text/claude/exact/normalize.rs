@@ -8,20 +8,42 @@ use unicode_normalization::char::{self, canonical_combining_class, decompose_can
 use super::chars::{Bits, decode};
 use crate::stop;
 
+/// The first byte of the first character that a normalization has to do with: those below U+0300 are never changed.
+const FIRST_COMPOSED: u8 = 0xCC;
+
+/// `text` with straight quotation marks for the four curly ones, which no normalization touches.
+pub fn straightened(text: &str) -> Cow<'_, str> {
+    let (mut out, mut copied) = (String::new(), 0);
+    for at in memchr::memchr_iter(0xE2, text.as_bytes()) {
+        stop::along(at);
+        let straight = match text.as_bytes()[at + 1..at + 3] {
+            [0x80, 0x98 | 0x99] => '\'',
+            [0x80, 0x9C | 0x9D] => '"',
+            _ => continue,
+        };
+        out.push_str(&text[copied..at]);
+        out.push(straight);
+        copied = at + '\u{2019}'.len_utf8();
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out)
+}
+
 /// `text` in normalization form C, without controls and private characters, with plain blanks.
-///
-/// `fold` turns the four curly quotation marks into straight ones.
-pub fn normalize(text: &str, fold: bool) -> Cow<'_, str> {
-    if is_normal(text, 0, fold) { Cow::Borrowed(text) } else { Cow::Owned(replaced(&composed(text), fold)) }
+pub fn normalize(text: &str) -> Cow<'_, str> {
+    if is_normal(text, 0) { Cow::Borrowed(text) } else { Cow::Owned(replaced(&composed(text))) }
 }
 
 /// Whether normalization leaves `text` as it is from `start` on, the beginning of a character.
-pub fn is_normal(text: &str, start: usize, fold: bool) -> bool {
+pub fn is_normal(text: &str, start: usize) -> bool {
     let (bytes, mut at) = (text.as_bytes(), start);
     while at < bytes.len() {
         stop::along(at);
         if bytes[at].is_ascii() {
-            if is_control(bytes[at]) {
+            if bytes[at].is_ascii_control() && !matches!(bytes[at], b'\t' | b'\n') {
                 return false;
             }
             at += 1;
@@ -29,7 +51,7 @@ pub fn is_normal(text: &str, start: usize, fold: bool) -> bool {
         }
         let (code, width) = decode(bytes, at);
         let bits = Bits::at(code);
-        if may_change(code, bits) && !stays(text, at, bits, fold) {
+        if may_change(code, bits) && !stays(text, at, bits) {
             return false;
         }
         at += width;
@@ -40,37 +62,41 @@ pub fn is_normal(text: &str, start: usize, fold: bool) -> bool {
 /// Whether normalization may change a character: it is never so in most texts.
 #[inline]
 pub fn may_change(code: usize, bits: Bits) -> bool {
-    bits.is_touched() || code == 0xE32
+    bits.is_touched() || code == 0xE4D
 }
 
 /// Whether normalization leaves the character at `at` as it is.
 #[inline(never)]
-pub fn stays(text: &str, at: usize, bits: Bits, fold: bool) -> bool {
-    let (before, c) = (text[..at].chars().next_back().unwrap_or('\0'), char_at(text, at));
-    let replaced = bits.is_replaced() && (fold || !is_quote(c));
-    !(replaced || is_split_am(before, c) || (bits.is_composed() && changes(bits, before, c)))
-}
-
-fn is_control(byte: u8) -> bool {
-    (byte < b' ' && byte != b'\n' && byte != b'\t') || byte == 0x7F
+pub fn stays(text: &str, at: usize, bits: Bits) -> bool {
+    let (before, c) = (char_before(text, at), char_at(text, at));
+    !(bits.is_replaced()
+        || is_split_am(c, &text[at + c.len_utf8()..])
+        || (bits.is_composed() && changes(bits, before, c)))
 }
 
 /// `text` in normalization form C.
 fn composed(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     let joined = |c: char| Bits::of(c).is_composed();
-    let (mut copied, mut before) = (0, '\0');
-    for (at, c) in text.char_indices() {
+    let (bytes, mut copied, mut at) = (text.as_bytes(), 0, 0);
+    while at < bytes.len() {
         stop::along(at);
-        if at >= copied && joined(c) && changes(Bits::of(c), before, c) {
+        if bytes[at] < FIRST_COMPOSED {
+            at += 1;
+            continue;
+        }
+        let (code, width) = decode(bytes, at);
+        let bits = Bits::at(code);
+        if bits.is_composed() && changes(bits, char_before(text, at), char_at(text, at)) {
             // Between two characters that join nothing before them a text is composed by itself.
             let start = text[copied..at].rfind(|c| !joined(c)).map_or(copied, |place| copied + place);
             let stop = text[at..].char_indices().skip(1).find(|(_, c)| !joined(*c)).map_or(text.len(), |(n, _)| at + n);
             out.push_str(&text[copied..start]);
             compose(&text[start..stop], &mut out);
-            copied = stop;
+            (copied, at) = (stop, stop);
+        } else {
+            at += width;
         }
-        before = c;
     }
     out.push_str(&text[copied..]);
     out
@@ -94,6 +120,10 @@ fn compose(text: &str, out: &mut String) {
 fn came_later(c: char) -> bool {
     let bits = Bits::of(c);
     !bits.is_composed() && (canonical_combining_class(c) != 0 || (c >= '\u{10000}' && !bits.is_letter()))
+}
+
+fn char_before(text: &str, at: usize) -> char {
+    text[..at].chars().next_back().unwrap_or('\0')
 }
 
 fn char_at(text: &str, at: usize) -> char {
@@ -121,38 +151,42 @@ fn last_mark(c: char) -> u8 {
     canonical_combining_class(last)
 }
 
-/// Thai SARA AM in two characters, which are made one.
-fn is_split_am(before: char, c: char) -> bool {
-    before == '\u{E4D}' && c == '\u{E32}'
-}
-
-fn is_quote(c: char) -> bool {
-    matches!(c, '\u{2018}' | '\u{2019}' | '\u{201C}' | '\u{201D}')
+/// Whether `c` and what is `behind` it are Thai SARA AM in two characters, which are made one.
+fn is_split_am(c: char, behind: &str) -> bool {
+    c == '\u{E4D}' && behind.starts_with('\u{E32}')
 }
 
 /// `text` with what is stripped gone and what is replaced replaced.
-fn replaced(text: &str, fold: bool) -> String {
+fn replaced(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut before = '\0';
-    for c in text.chars() {
-        stop::along(out.len());
-        match c {
-            '\t' | '\n' => out.push(c),
-            '\0' => out.push(' '),
-            '\u{1}'..='\u{1F}' | '\u{7F}'..='\u{9F}' => continue, // gone before the next pair is looked at
-            '\u{E32}' if is_split_am(before, c) => {
+    let (bytes, mut copied, mut at) = (text.as_bytes(), 0, 0);
+    while at < bytes.len() {
+        stop::along(at);
+        if (b' '..0x7F).contains(&bytes[at]) {
+            at += 1;
+            continue;
+        }
+        let c = char_at(text, at);
+        let end = at + c.len_utf8();
+        // Controls are gone before the pair is looked at.
+        let joins = c == '\u{E32}' && text[..at].chars().rev().find(|c| !is_control(*c)) == Some('\u{E4D}');
+        if joins || Bits::of(c).is_replaced() {
+            out.push_str(&text[copied..at]);
+            copied = end;
+            if joins {
                 out.pop();
                 out.push('\u{E33}');
-            }
-            '\u{E000}'..='\u{F8FF}' => {}
-            '\u{2018}' | '\u{2019}' if fold => out.push('\''),
-            '\u{201C}' | '\u{201D}' if fold => out.push('"'),
-            '\u{A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{2028}' | '\u{2029}' | '\u{202F}' | '\u{205F}' => {
+            } else if !is_control(c) && !('\u{E000}'..='\u{F8FF}').contains(&c) {
                 out.push(' ');
             }
-            _ => out.push(c),
         }
-        before = c;
+        at = end;
     }
+    out.push_str(&text[copied..]);
     out
+}
+
+/// Whether a character is a control that leaves nothing.
+fn is_control(c: char) -> bool {
+    c.is_control() && !matches!(c, '\0' | '\t' | '\n')
 }

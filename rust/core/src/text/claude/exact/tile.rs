@@ -36,11 +36,42 @@ pub static NEW: Pieces = Pieces {
     blocks: &table::NEW_ALONE_BLOCKS,
 };
 
+/// A character that is not of ASCII: its tokens by itself in bits 0 to 2; bit 3 if nothing beside it matters to it, and
+/// then the tokens once more in bits 4 to 6 if it is no letter of a word.
+#[derive(Clone, Copy)]
+pub struct Known(u8);
+
+impl Known {
+    /// Tokens of the character by itself.
+    #[inline]
+    pub fn tokens(self) -> u32 {
+        u32::from(self.0 & 7)
+    }
+
+    /// Whether the character is a letter, of a word or standing alone, whatever is beside it.
+    #[inline]
+    pub fn is_plain(self) -> bool {
+        self.0 & 1 << 3 != 0
+    }
+
+    /// Tokens of such a letter that stands alone; none of a word's.
+    #[inline]
+    pub fn apart(self) -> u32 {
+        u32::from(self.0 >> 4)
+    }
+}
+
 impl Pieces {
     /// Tokens of one character by itself: one if it is a piece, else those of its bytes.
     #[inline]
     pub fn alone(&self, code: usize) -> u32 {
-        u32::from(self.blocks[usize::from(self.index[code >> 6]) * 64 + (code & 63)])
+        self.character(code >> 6, code & 63).tokens()
+    }
+
+    /// What is known of a code point: its upper bits, and its lowest six.
+    #[inline]
+    pub fn character(&self, block: usize, last: usize) -> Known {
+        Known(self.blocks[usize::from(self.index[block]) * 64 + last])
     }
 
     /// The unit of the child of a node by `byte`.

@@ -9,7 +9,7 @@
 //! [`Reader`]'s other functions, which take a character at a time, are what this means.
 
 use super::cells::{Before, CONTRACTIONS, Reader};
-use super::chars::Class;
+use super::chars::{Bits, Class};
 use super::normalize::{may_change, stays};
 use super::window::{WIDE, Window, low};
 use crate::stop;
@@ -71,29 +71,44 @@ impl Reader<'_> {
     fn beyond(&mut self, at: usize, window: &Window) -> Beyond {
         let mut beyond = Beyond { seen: window.whole, ..Beyond::default() };
         self.is_odd = window.controls() != 0;
-        let mut leads = window.leads();
-        while leads != 0 {
-            let place = leads.trailing_zeros() as usize;
-            let (code, bits) = window.character(place);
-            if self.is_raw
-                && may_change(code, bits)
-                && !stays(self.text, at + place, bits, self.vocabulary.folds_quotes)
-            {
-                self.is_odd = true;
-                break;
-            }
-            if bits.is_plain_wordy() {
-                beyond.letter |= 1 << place;
-            } else if bits.is_plain_alone() || (bits.is_plain_symbol() && self.is_apart(at, place, window)) {
-                beyond.alone |= 1 << place;
-                beyond.tokens += self.vocabulary.pieces.alone(code);
-            } else {
-                (beyond.seen, beyond.word_ends) = (place, bits.class() != Class::Wordy);
-                break;
-            }
-            leads &= leads - 1;
+        let leads = window.leads();
+        if leads == 0 || self.is_odd {
+            return beyond;
         }
+        let mut left = leads & !window.plain_pairs();
+        while left != 0 {
+            let place = left.trailing_zeros() as usize;
+            let (block, last) = window.character(place);
+            let known = self.vocabulary.pieces.character(block, last);
+            let alone = known.apart();
+            beyond.alone |= u64::from(alone != 0) << place;
+            beyond.tokens += alone;
+            if !known.is_plain() && !self.special(at, place, window, &mut beyond) {
+                break;
+            }
+            left &= left - 1;
+        }
+        beyond.letter = leads & low(beyond.seen) & !beyond.alone;
         beyond
+    }
+
+    /// What the character at `place` is, to which something beside it matters: whether the window is read on behind it.
+    #[inline(never)]
+    fn special(&mut self, at: usize, place: usize, window: &Window, beyond: &mut Beyond) -> bool {
+        let (block, last) = window.character(place);
+        let bits = Bits::in_block(block, last);
+        if self.is_raw && may_change(block << 6 | last, bits) && !stays(self.text, at + place, bits) {
+            self.is_odd = true;
+            return false;
+        }
+        if bits.is_plain_alone() || (bits.is_plain_symbol() && self.is_apart(at, place, window)) {
+            beyond.alone |= 1 << place;
+            beyond.tokens += self.vocabulary.pieces.character(block, last).tokens();
+        } else if !bits.is_plain_wordy() {
+            (beyond.seen, beyond.word_ends) = (place, bits.class() != Class::Wordy);
+            return false;
+        }
+        true
     }
 
     /// Whether the symbol at `place` is a cell of its own without markers: neither a space nor more of the cell is beside
@@ -105,7 +120,8 @@ impl Reader<'_> {
         let known = if behind >= window.whole {
             false
         } else if of.lead >> behind & 1 != 0 {
-            let (_, bits) = window.character(behind);
+            let (block, last) = window.character(behind);
+            let bits = Bits::in_block(block, last);
             bits.is_plain_wordy() || bits.is_plain_alone()
         } else {
             plain >> behind & 1 != 0
@@ -117,8 +133,8 @@ impl Reader<'_> {
     #[inline]
     fn take_back(&mut self, window: &Window, mut alone: u64) {
         while alone != 0 {
-            let (code, _) = window.character(alone.trailing_zeros() as usize);
-            self.total -= self.vocabulary.pieces.alone(code) as usize;
+            let (block, last) = window.character(alone.trailing_zeros() as usize);
+            self.total -= self.vocabulary.pieces.character(block, last).tokens() as usize;
             alone &= alone - 1;
         }
     }
@@ -283,7 +299,8 @@ mod tests {
         for (family, vocabulary) in [(Family::Old, &OLD), (Family::New, &NEW)] {
             let claude = Claude { family, frame: Frame::Inside, by_rates: false };
             for text in texts() {
-                let normal = normalize(&text, vocabulary.folds_quotes);
+                let straight = vocabulary.straightened(&text);
+                let normal = normalize(&straight);
                 assert_eq!(count(claude, &text), by_cells(&normal, vocabulary), "{text:?}");
             }
         }
@@ -296,7 +313,8 @@ mod tests {
             let claude = Claude { family, frame: Frame::Inside, by_rates: false };
             for texts in all.chunks(150) {
                 let text = texts.join("\n");
-                let normal = normalize(&text, vocabulary.folds_quotes);
+                let straight = vocabulary.straightened(&text);
+                let normal = normalize(&straight);
                 assert_eq!(count(claude, &text), by_cells(&normal, vocabulary));
             }
         }

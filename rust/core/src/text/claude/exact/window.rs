@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::chars::Bits;
-use crate::text::simd::Ascii;
+use super::table::PAIRS;
+use crate::text::simd::{self, Ascii};
 
 /// Bytes of a window.
 pub const WIDE: usize = 64;
@@ -49,18 +49,23 @@ impl<'a> Window<'a> {
         self.of.lead & low(self.whole)
     }
 
-    /// The code point that begins at `place`, with its bits.
+    /// First bytes of characters of two bytes that are plain letters, and not all of those.
     #[inline]
-    pub fn character(&self, place: usize) -> (usize, Bits) {
+    pub fn plain_pairs(&self) -> u64 {
+        self.bytes.first_chunk().map_or(0, |bytes| simd::pairs(bytes, &PAIRS))
+    }
+
+    /// The code point that begins at `place`: its upper bits, and its lowest six.
+    #[inline]
+    pub fn character(&self, place: usize) -> (usize, usize) {
         let at = |n: usize| usize::from(self.bytes[(place & (WIDE - 1)) + n]);
         let tail = |n: usize| at(n) & 0x3F;
         let first = at(0);
-        let (block, last) = match first {
+        match first {
             0..0xE0 => (first & 0x1F, tail(1)),
             0xE0..0xF0 => ((first & 0x0F) << 6 | tail(1), tail(2)),
             _ => ((first & 0x07) << 12 | tail(1) << 6 | tail(2), tail(3)),
-        };
-        (block << 6 | last, Bits::in_block(block, last))
+        }
     }
 
     /// Where the character that begins at `place` ends.
