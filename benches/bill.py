@@ -1,17 +1,22 @@
 """Counts beside what providers charged, in every shared session; ``make bench-bill``.
 
 First the next prompt of each tool loop of Claude Code, forecast from the calls before it alone: the last charge, and
-the count of what came since. Then every recorded compaction: what the library says at that moment, beside what the
-agent wrote down (``preTokens``) and, as agents often have no such number, the last prompt that was charged.
+the count of what came since. No such session is of Claude 4.7 or later, so the same of the recorded turns, which are:
+the prompt before, and the count of the turn. Then every recorded compaction: what the library says at that moment,
+beside what the agent wrote down (``preTokens``) and, as agents often have no such number, the last prompt that was
+charged.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import statistics
 import sys
 from collections import defaultdict
 from pathlib import Path
+
+import pairs
 
 import trimtab
 from trimtab._meter import Meter
@@ -46,6 +51,30 @@ def family(transcript: trimtab.Transcript) -> str:
     return trimtab.Model.named(transcript.model or MODEL).prompt.encoding
 
 
+def turns() -> dict[str, list[tuple[int, int]]]:
+    """Tokens that the next prompt's forecast was off behind each recorded turn of Claude's, with the prompt's.
+
+    The forecast is the last prompt and the count of the turn; of results alone, what the answer was charged as well.
+    """
+    found = defaultdict(list)
+    for pair in map(json.loads, pairs.PAIRS.open(encoding="utf-8")):
+        if pair["kind"].startswith("delta") and pair["provider"] == "anthropic" and pair.get("prompt_before"):
+            answer = pair["output_tokens_final"] if pair["kind"] == "delta_minus_output" else 0
+            prompt = pair["prompt_before"] + answer + pair["actual_tokens"]
+            found[pair["family"]].append((pairs.counted(pair) - pair["actual_tokens"], prompt))
+    return found
+
+
+def show(what: str, errors: dict[str, list[tuple[int, int]]]) -> None:
+    """A line for each vocabulary."""
+    print(f"next prompt {what}")
+    for name, found in sorted(errors.items()):
+        percent = sorted(100 * abs(off) / charged for off, charged in found)
+        near = 100 * sum(abs(off) <= 3 for off, _ in found) / len(found)
+        middle, high = statistics.median(percent), percent[int(0.95 * len(percent))]
+        print(f"  {name}: {len(found):,}, median {middle:.3f} %, p95 {high:.3f} %, within 3 tokens {near:.0f} %")
+
+
 def compactions() -> None:
     """A row for each compaction, as a Markdown table."""
     print("|  | agent | model | preTokens | last prompt | trimtab | off |")
@@ -75,12 +104,8 @@ def main() -> int:
     for path in sorted((SHARED / "transcripts" / "claude-code").rglob("*.jsonl")):
         for transcript in segments(path):
             errors[family(transcript)] += loops(transcript)
-    print("next prompt in tool loops, forecast from earlier calls only")
-    for name, found in sorted(errors.items()):
-        percent = sorted(100 * abs(off) / charged for off, charged in found)
-        near = 100 * sum(abs(off) <= 3 for off, _ in found) / len(found)
-        middle, high = statistics.median(percent), percent[int(0.95 * len(percent))]
-        print(f"  {name}: {len(found):,} loops, median {middle:.3f} %, p95 {high:.3f} %, within 3 tokens {near:.0f} %")
+    show("in tool loops, forecast from earlier calls only", errors)
+    show("behind recorded turns, the prompt before known", turns())
     print()
     compactions()
     return 0

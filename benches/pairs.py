@@ -1,8 +1,9 @@
 """Counts beside what was charged for recorded texts, by kind of content; ``make bench-pairs``.
 
-A row a kind of text of ``pairs.jsonl``, then the turns of Claude 4.7 whose results alone are off by more than a tenth:
-beside each the same turn as a whole, where it was recorded, and what its answer was charged against the answer that the
-agent sent back. Where the whole turn is exact, what is off is the agent's rewriting of the answer, which no text shows.
+A row a kind of text of ``pairs.jsonl``; by how many tokens the results of Claude 4.7 are off; then the turns where it
+is more than a tenth: beside each the same turn as a whole, where it was recorded, and what its answer was charged
+against the answer that the agent sent back. Where the whole turn is exact, what is off is the agent's rewriting of the
+answer, which no text shows.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,22 @@ def rewritten(pairs: list[dict[str, Any]], answers: list[dict[str, Any]]) -> Non
         print("|", " | ".join(map(str, cells)), "|")
 
 
+def residuals(pairs: list[dict[str, Any]], family: str, kind: str) -> None:
+    """By how many tokens turns are off, by content and number of results: a rule of the grammar would be one number."""
+    rows: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+    for pair in pairs:
+        if (pair["family"], pair["kind"]) == (family, kind):
+            results = sum(block["type"] == "tool_result" for block in pair["content_blocks"])
+            key = ("several", "any") if results > 1 else ("one", pair["content_type"])
+            rows[key][counted(pair) - pair["actual_tokens"]] += 1
+    print("\n| results | content | turns | exact | off by (turns) |")
+    print("|---|---|---|---|---|")
+    for (results, content), found in sorted(rows.items()):
+        exact = found.pop(0, 0)
+        off = ", ".join(f"{tokens:+} ({turns})" for tokens, turns in sorted(found.items()))
+        print("|", " | ".join((results, content, str(exact + found.total()), str(exact), off)), "|")
+
+
 def limit(pairs: list[dict[str, Any]], family: str, kind: str) -> None:
     """What a counter could reach that knew each session's best constant, taken from the charges themselves."""
     sessions: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -117,6 +134,7 @@ def main() -> int:
     every = [json.loads(line) for line in PAIRS.open(encoding="utf-8")]
     pairs = [pair for pair in every if pair["kind"].startswith("delta") and pair["actual_tokens"] > 0]
     kinds(pairs)
+    residuals(pairs, "claude-new", "delta_minus_output")
     limit(pairs, "claude-new", "delta_minus_output")
     rewritten(pairs, [pair for pair in every if pair["kind"] == "usage_output"])
     return 0
