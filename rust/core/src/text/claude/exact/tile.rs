@@ -18,7 +18,7 @@ const RING: usize = 256;
 pub struct Pieces {
     units: &'static [u32],
     root: u32,
-    index: &'static [u16],
+    index: &'static [u16; 0x11_0000 / 64],
     blocks: &'static [u8],
 }
 

@@ -11,7 +11,7 @@
 use super::cells::{Before, CONTRACTIONS, Reader};
 use super::chars::{Bits, Class};
 use super::normalize::{may_change, stays};
-use super::window::{WIDE, Window, low};
+use super::window::{READ, WIDE, Window, low};
 use crate::stop;
 use crate::text::simd::Ascii;
 
@@ -40,9 +40,10 @@ fn each((mut first, mut last): (u64, u64), mut run: impl FnMut(usize, usize)) {
 impl Reader<'_> {
     /// Reads cells from `at` on, as far as they end in sight and windows may have them: where they end.
     pub fn windows(&mut self, mut at: usize, before: &mut Before) -> usize {
+        let mut padded = [0; READ];
         loop {
             stop::check();
-            let window = Window::new(&self.text.as_bytes()[at..]);
+            let window = Window::new(&self.text.as_bytes()[at..], &mut padded);
             let beyond = self.beyond(at, &window);
             if self.is_odd {
                 return at;
@@ -75,11 +76,11 @@ impl Reader<'_> {
         if leads == 0 || self.is_odd {
             return beyond;
         }
-        let mut left = leads & !window.plain_pairs();
+        let (mut left, pieces) = (leads & !window.plain_pairs(), self.vocabulary.pieces);
         while left != 0 {
             let place = left.trailing_zeros() as usize;
             let (block, last) = window.character(place);
-            let known = self.vocabulary.pieces.character(block, last);
+            let known = pieces.character(block, last);
             let alone = known.apart();
             beyond.alone |= u64::from(alone != 0) << place;
             beyond.tokens += alone;

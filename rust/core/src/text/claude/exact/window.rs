@@ -1,7 +1,5 @@
 //! Sixty-four bytes of a text, and the characters beyond ASCII in them.
 
-use std::borrow::Cow;
-
 use super::table::PAIRS;
 use crate::text::simd::{self, Ascii};
 
@@ -9,7 +7,7 @@ use crate::text::simd::{self, Ascii};
 pub const WIDE: usize = 64;
 
 /// A window and the bytes that its last character may have behind it.
-const READ: usize = WIDE + 3;
+pub const READ: usize = WIDE + 3;
 
 /// The lowest `count` bits.
 #[inline]
@@ -19,17 +17,17 @@ pub fn low(count: usize) -> u64 {
 
 /// The next bytes of a text, from the beginning of a character on.
 pub struct Window<'a> {
-    /// Behind the text they are 0.
-    bytes: Cow<'a, [u8; READ]>,
+    bytes: &'a [u8; READ],
     pub of: Ascii,
     /// How many of them are of the text, and of characters that end in the window.
     pub whole: usize,
 }
 
 impl<'a> Window<'a> {
+    /// The first bytes of `rest`; where they are not enough they are put into `padded`, with 0 behind them.
     #[inline]
-    pub fn new(rest: &'a [u8]) -> Self {
-        let bytes = rest.first_chunk().map_or_else(|| Cow::Owned(pad(rest)), Cow::Borrowed);
+    pub fn new(rest: &'a [u8], padded: &'a mut [u8; READ]) -> Self {
+        let bytes = rest.first_chunk().unwrap_or_else(|| pad(rest, padded));
         let of = Ascii::of(bytes.first_chunk().unwrap_or(&[0; WIDE]));
         let cut = (bytes[WIDE] & 0xC0 == 0x80).then(|| WIDE - 1 - of.lead.leading_zeros() as usize);
         Self { whole: cut.unwrap_or(WIDE).min(rest.len()), of, bytes }
@@ -85,8 +83,8 @@ impl<'a> Window<'a> {
 
 /// A window that ends behind the text.
 #[cold]
-fn pad(rest: &[u8]) -> [u8; READ] {
-    let mut window = [0; READ];
-    window[..rest.len()].copy_from_slice(rest);
-    window
+fn pad<'a>(rest: &[u8], padded: &'a mut [u8; READ]) -> &'a [u8; READ] {
+    padded.fill(0);
+    padded[..rest.len()].copy_from_slice(rest);
+    padded
 }
