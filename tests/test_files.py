@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import trimtab
@@ -15,12 +16,22 @@ from checker import check
 from format_cases import LINES
 from transcripts import transcript
 from trimtab import Counter
+from trimtab._ledger import Kind, Role
 from trimtab.cli._files import to_text
-from trimtab.formats import _chain, claude_code, read, scan
+from trimtab.formats import _chain, claude_code, read, scan, sums
 
 O200K = Counter("o200k_base")
 MESSAGES = transcript(" ".join(f"u:20 c{n} r{n}:60 a:40" for n in range(14)), provider="anthropic")
 TAIL = 4_096
+CALLED = {"type": "tool_use", "id": "toolu_01A09q90qw90lq917835lq9", "name": "bash", "input": {"command": "ls -la src"}}
+GAVE = {"type": "tool_result", "tool_use_id": CALLED["id"], "content": "total 8 " + "file " * 24}
+SMALL = [
+    {"role": "user", "content": "and so on " * 20},
+    {"role": "assistant", "content": [{"type": "text", "text": "I look " * 6}, CALLED]},
+    {"role": "user", "content": [GAVE]},
+    {"role": "assistant", "content": "that is it " * 19},
+]
+"""Messages of 250 bytes."""
 
 
 def cuts(raw):
@@ -145,22 +156,27 @@ def counted(path):
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to measure memory")
 def test_two_gigabytes_and_a_line_of_one_are_counted_in_half_a_gigabyte(tmp_path):
     """`make huge`: prints what it measured."""
-    # Lines of 2.5 KB, as in the shared sessions: a ledger has about 90 bytes a message, whatever its length.
+    # Lines of 2.5 KB, as in the shared sessions.
     found = transcript(" ".join(f"u:100 c{n} r{n}:900 a:200" for n in range(14)), provider="anthropic")
     lines = to_text(found, "m.jsonl").encode()
     block = lines * (1 + (8 << 20) // len(lines))
-    for name, blocks, line in (("2 GB of messages", (2 << 30) // len(block), 0), ("with a line of 1 GB", 8, 1 << 30)):
+    small = "".join(f"{json.dumps(message)}\n" for message in SMALL).encode() * 12_000
+    for name, part, blocks, line in (
+        ("2 GB of messages", block, (2 << 30) // len(block), 0),
+        ("2 GB of messages of 250 bytes", small, (2 << 30) // len(small), 0),
+        ("with a line of 1 GB", block, 8, 1 << 30),
+    ):
         path = tmp_path / "huge.jsonl"
         with path.open("wb") as file:
             for _ in range(blocks // 2):
-                file.write(block)
+                file.write(part)
             if line:
                 file.write(b'{"role": "user", "content": "' + b"x" * line + b'"}\n')
             for _ in range(blocks - blocks // 2):
-                file.write(block)
+                file.write(part)
         told, most, notes = counted(path)
         print(f"\n{name}: {path.stat().st_size / 1e6:,.0f} MB, {told['messages']:,} messages, {most:,.0f} MB of memory")
-        assert told["messages"] == blocks * block.count(b"\n")
+        assert told["messages"] == blocks * part.count(b"\n")
         assert most < 500
         assert bool(line) == bool(re.search(r"skipped line \d+ \(byte \d+\): longer than 64 MiB", notes))
         path.unlink()
@@ -218,6 +234,20 @@ def test_a_large_log_takes_half_a_gigabyte_where_little_of_it_is_live(name, size
     assert told["format"] == name
     assert 3 < told["messages"] < 20
     assert most < 500
+
+
+@pytest.mark.parametrize("model", ["gpt-5.5", "claude-sonnet-4-5", "claude-opus-4-1"])
+def test_what_is_added_up_as_it_comes_is_what_a_ledger_says(model):
+    counter = Counter.for_model(model)
+    thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": "well", "signature": "QUJD"}]}
+    raw = "".join(f"{json.dumps(message)}\n" for message in [thought, *SMALL])
+    for text in (to_text(MESSAGES, "m.json"), raw * 2, raw * 70_000):
+        found, ledger = sums(text.encode(), counter=counter), scan(text.encode(), counter=counter).ledger
+        assert (found.provider, found.messages) == (ledger.provider, len(ledger))
+        by = np.zeros((len(Role), len(Kind)), dtype=np.uint64)
+        np.add.at(by, (ledger.role[ledger.owner], ledger.kind), ledger.tokens)
+        assert (found.tokens, found.framing) == (by.tolist(), ledger.total - int(by.sum()))
+    assert len(ledger) == 350_000  # more than are held at once
 
 
 def test_what_is_counted_large_is_what_is_counted_small(tmp_path):

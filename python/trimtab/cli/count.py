@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 from ._input import add_file, large, load, model_of, tell_skipped
 from ._progress import Progress
@@ -46,22 +47,21 @@ def run(options: argparse.Namespace) -> int:
     model = model_of(options, found)
     counter = Counter.for_model(model)
     if text:
-        ledger = _scanned(text, counter)
+        cost = _summed(text, counter)
     else:
         with Progress("counting"):
-            ledger = scan(found.messages, counter, found.provider)
+            cost = Cost.of(scan(found.messages, counter, found.provider))
     fixed = overhead(counter, system=found.system, tools=found.tools)
     budget = Compactor(model, window=options.window).budget(system=found.system, tools=found.tools)
-    kinds = by_kind(ledger)
     if options.json:
         answer(
             {
                 "format": found.format,
-                "provider": ledger.provider,
+                "provider": cost.provider,
                 "model": model,
-                "messages": len(ledger),
-                "tokens": ledger.total,
-                "kinds": kinds,
+                "messages": cost.messages,
+                "tokens": cost.total,
+                "kinds": cost.kinds,
                 "beside": fixed,
                 "compactions": found.compactions,
                 "left_out": found.left_out,
@@ -71,10 +71,10 @@ def run(options: argparse.Namespace) -> int:
             }
         )
         return 0
-    say(f"{len(ledger):,} messages   {ledger.total:,} tokens   ({counter.explain()})")
-    say("  " + " · ".join(f"{name} {value:,}" for name, value in {**kinds, "beside": fixed}.items() if value))
-    state = "over" if ledger.total > budget.trigger else "below"
-    used = 100 * (ledger.total + fixed) / budget.window
+    say(f"{cost.messages:,} messages   {cost.total:,} tokens   ({counter.explain()})")
+    say("  " + " · ".join(f"{name} {value:,}" for name, value in {**cost.kinds, "beside": fixed}.items() if value))
+    state = "over" if cost.total > budget.trigger else "below"
+    used = 100 * (cost.total + fixed) / budget.window
     say(f"  {model}: window {budget.window:,}, used {used:.1f} %, {state} the trigger of {budget.trigger:,}")
     if found.compactions:
         places = ", ".join(f"{at:,}" for at in found.compactions)
@@ -92,27 +92,54 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _scanned(text: Large, counter: Counter) -> Ledger:
-    """The ledger of a list that is read in chunks; nothing in it is repaired."""
-    from ..formats import scan
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What messages cost.
+
+    Attributes:
+        provider: their shape.
+        messages: how many there are.
+        kinds: tokens by what they are: text by who speaks, the rest by kind.
+    """
+
+    provider: str
+    messages: int
+    kinds: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        """All tokens."""
+        return sum(self.kinds.values())
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> Self:
+        """The cost of a ledger's messages."""
+        import numpy as np
+
+        from .._ledger import Kind, Role
+
+        tokens = np.zeros((len(Role), len(Kind)), dtype=np.uint64)
+        np.add.at(tokens, (ledger.role[ledger.owner], ledger.kind), ledger.tokens)
+        return cls(ledger.provider, len(ledger), by_kind(tokens.tolist(), ledger.total - int(tokens.sum())))
+
+
+def _summed(text: Large, counter: Counter) -> Cost:
+    """The cost of a list that is read in chunks; nothing in it is repaired."""
+    from ..formats import sums
 
     with Progress("counting", text.size) as progress:
-        found = scan(progress.over(text.chunks), counter=counter, provider=text.provider)
+        found = sums(progress.over(text.chunks), counter=counter, provider=text.provider)
     tell_skipped(found.skipped, found.lost)
-    return found.ledger
+    return Cost(found.provider, found.messages, by_kind(found.tokens, found.framing))
 
 
-def by_kind(ledger: Ledger) -> dict[str, int]:
-    """Tokens by what they are: text by who speaks, the rest by kind."""
+def by_kind(tokens: list[list[int]], framing: int) -> dict[str, int]:
+    """Tokens by what they are, from those by role and kind."""
     from .._ledger import Kind, Role
 
-    kind, tokens = ledger.kind, ledger.tokens.astype("int64")
-    role = ledger.role[ledger.owner]
-    text = kind == Kind.TEXT
-    counts = {
-        name: int(tokens[text & (role == value)].sum())
-        for name, value in (("user", Role.USER), ("assistant", Role.ASSISTANT), ("system", Role.SYSTEM))
-    }
+    text = [of[Kind.TEXT] for of in tokens]
+    counts = {"user": text[Role.USER], "assistant": text[Role.ASSISTANT], "system": text[Role.SYSTEM]}
     for name, kinds in NAMES.items():
-        counts[name] = sum(int(tokens[kind == Kind[k]].sum()) for k in kinds)
-    return counts | {"framing": ledger.total - sum(counts.values())}
+        counts[name] = sum(of[Kind[kind]] for of in tokens for kind in kinds)
+    rest = sum(map(sum, tokens)) - sum(counts.values())  # text of tools and of roles that nobody knows
+    return counts | {"framing": framing + rest}

@@ -28,7 +28,7 @@ from . import (
     swe_agent,
 )
 from ._records import Records
-from ._scan import Scanned, begins_with_messages, scan
+from ._scan import Scanned, Summed, begins_with_messages, scan, sums
 from ._source import Source
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from ._records import Record
 
-__all__ = ["FORMATS", "LOGS", "Scanned", "begins_with_messages", "read", "scan"]
+__all__ = ["FORMATS", "LOGS", "Scanned", "Summed", "begins_with_messages", "read", "scan", "sums"]
 
 
 class _Reader(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .. import _core
 from .._counter import message_error
@@ -15,10 +15,12 @@ from ._records import Records
 from ._source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from .._ledger import Ledger
     from .._messages import Provider
+
+T = TypeVar("T")
 
 CHUNK = 1 << 20
 """Bytes of a file that are read at once."""
@@ -35,6 +37,27 @@ class Scanned:
     """
 
     ledger: Ledger
+    skipped: list[Skipped]
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """What the messages of JSON text cost.
+
+    Attributes:
+        provider: their shape.
+        messages: how many there are.
+        framing: tokens that they cost beyond their rows.
+        tokens: of their rows, by ``Role`` and ``Kind``.
+        skipped: what could not be read, the first ten thousand.
+        lost: how many that are in all.
+    """
+
+    provider: Provider
+    messages: int
+    framing: int
+    tokens: list[list[int]]
     skipped: list[Skipped]
     lost: int
 
@@ -59,16 +82,49 @@ def scan(
         MessageError: a value is no message of the provider's, there is none at all, or the file cannot be read.
     """
     reader = _core.Reader(counter=counter, provider=provider)
+    ledger, skipped, lost = _read(reader, source, reader.finish)
+    _is_some(len(ledger), lost)
+    return Scanned(ledger, [Skipped(*skip) for skip in skipped], lost)
+
+
+def sums(
+    source: str | os.PathLike[str] | bytes | Iterable[bytes],
+    *,
+    counter: _core.Counter,
+    provider: Provider | None = None,
+) -> Summed:
+    """What the messages that ``scan`` reads cost: the sums of its ledger, of which none is kept.
+
+    Memory is for some 100 MB of text, however many messages there are; for a turn that does not end and for calls
+    without a result it is for their part of the ledger.
+
+    Args:
+        source: as in ``scan``.
+        counter: counts the texts.
+        provider: as in ``scan``.
+
+    Raises:
+        MessageError: as ``scan``.
+    """
+    reader = _core.Reader(counter=counter, provider=provider, sums=True)
+    name, messages, framing, tokens, skipped, lost = _read(reader, source, reader.finish_sums)
+    _is_some(messages, lost)
+    return Summed(cast("Provider", name), messages, framing, tokens, [Skipped(*skip) for skip in skipped], lost)
+
+
+def _read(reader: _core.Reader, source: str | os.PathLike[str] | bytes | Iterable[bytes], finish: Callable[[], T]) -> T:
     try:
         for chunk in _chunks(source):
             reader.push(chunk)
-        ledger, skipped, lost = reader.finish()
+        return finish()
     except ValueError as error:
         raise message_error(error) from None
-    if not len(ledger):
+
+
+def _is_some(messages: int, lost: int) -> None:
+    if not messages:
         what = "no messages in it" if lost else "it is empty"
         raise MessageError(what, hint="need a JSON list of messages, or a message a line")
-    return Scanned(ledger, [Skipped(*skip) for skip in skipped], lost)
 
 
 def begins_with_messages(head: bytes) -> list[dict[str, Any]]:

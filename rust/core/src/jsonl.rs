@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use crate::error::Error;
 use crate::json::{Json, Said, Tape};
-use crate::ledger::{Builder, Ledger};
+use crate::ledger::{Builder, Ledger, Sums};
 use crate::shape::{self, Provider};
 use crate::stop;
 use crate::text::pass::{Pass, Passing};
@@ -48,8 +48,10 @@ pub struct Skip {
 /// What a text held.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// Its messages.
+    /// Its messages; none where they were added up.
     pub ledger: Ledger,
+    /// What they cost, where that is what was asked for.
+    pub sums: Option<Sums>,
     /// Their shape.
     pub provider: Provider,
     /// What could not be read, the first ten thousand.
@@ -83,6 +85,7 @@ pub struct Reader {
     /// [`CHUNK`], but in tests.
     chunk: usize,
     ledger: Ledger,
+    sums: Option<Sums>,
     skipped: Vec<Skip>,
     lost: u64,
     held: Vec<u8>,
@@ -103,6 +106,7 @@ impl Reader {
             provider,
             chunk: CHUNK,
             ledger: Ledger::default(),
+            sums: None,
             skipped: Vec::new(),
             lost: 0,
             held: Vec::new(),
@@ -111,6 +115,13 @@ impl Reader {
             dropping: false,
             walk: Walk::default(),
         }
+    }
+
+    /// The same of messages that are added up: memory is for some chunks of text, however many they are, and for a turn
+    /// that has no end and calls that have no result.
+    #[must_use]
+    pub fn summing(counter: Counter, provider: Option<Provider>) -> Self {
+        Self { sums: Some(Sums::default()), ..Self::new(counter, provider) }
     }
 
     /// What counts.
@@ -184,10 +195,14 @@ impl Reader {
         let empty = Builder::<String>::new(self.counter.prompt, 0).finish(&self.counter)?;
         let mut ledger = self.ledger;
         ledger.append(empty)?;
-        ledger.join();
+        if let Some(sums) = &mut self.sums {
+            sums.end(std::mem::take(&mut ledger));
+        } else {
+            ledger.join();
+        }
         self.skipped.sort_by_key(|skip| skip.offset);
         let provider = self.provider.unwrap_or(Provider::OpenAiChat);
-        Ok(Reading { ledger, provider, skipped: self.skipped, lost: self.lost })
+        Ok(Reading { ledger, sums: self.sums, provider, skipped: self.skipped, lost: self.lost })
     }
 
     /// Reads what is held, and keeps what is not complete.
@@ -252,13 +267,22 @@ impl Reader {
         let found: Option<Vec<_>> =
             if is_alone { pool::map(&pieces, 1, read) } else { pieces.iter().map(read).collect() };
         let Some(found) = found else { return Ok(false) };
-        found.into_iter().try_for_each(|ledger| self.ledger.append(ledger?))?;
+        found.into_iter().try_for_each(|ledger| self.add(ledger?))?;
         Ok(true)
+    }
+
+    fn add(&mut self, ledger: Ledger) -> Result<(), Error> {
+        self.ledger.append(ledger)?;
+        if let Some(sums) = &mut self.sums {
+            self.ledger = sums.settle(std::mem::take(&mut self.ledger))?;
+        }
+        Ok(())
     }
 
     /// Reads value after value; gives the bytes that are through.
     fn in_order(&mut self, text: &str, raw: &[u8], provider: Provider, is_end: bool) -> Result<usize, Error> {
-        let (mut builder, mut faults) = (Builder::new(self.counter.prompt, self.ledger.messages()), Vec::new());
+        let before = self.sums.as_ref().map_or(self.ledger.messages(), |sums| sums.with(&self.ledger));
+        let (mut builder, mut faults) = (Builder::new(self.counter.prompt, before), Vec::new());
         let mut walk = std::mem::take(&mut self.walk);
         let through =
             walk.over(text, is_end, &mut |value| provider.read(&value, &mut builder), &mut |place, at, reason| {
@@ -272,7 +296,7 @@ impl Reader {
         }
         let through = through?;
         self.dropping = through.is_dropping;
-        self.ledger.append(builder.part(&self.counter, false)?)?;
+        self.add(builder.part(&self.counter, false)?)?;
         Ok(through.bytes)
     }
 
@@ -390,6 +414,20 @@ fn mended(bytes: &[u8]) -> Cow<'_, str> {
             Ok(_) => return String::from_utf8(made).map_or_else(|_| Cow::Borrowed(""), Cow::Owned),
             Err(error) => error.valid_up_to(),
         };
+    }
+}
+
+#[cfg(test)]
+impl Reader {
+    /// Reads a line at once, for tests of what is done with lines.
+    pub(crate) fn take_line(&mut self, line: &str) {
+        self.held.extend_from_slice(line.as_bytes());
+        self.work(false).expect("a line of a message");
+    }
+
+    /// Messages that are kept.
+    pub(crate) fn kept(&self) -> usize {
+        self.ledger.messages()
     }
 }
 

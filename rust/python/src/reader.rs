@@ -22,10 +22,11 @@ type Skip = (u64, u64, &'static str);
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (*, counter, provider=None))]
-    fn new(counter: &Bound<'_, Counter>, provider: Option<&str>) -> PyResult<Self> {
+    #[pyo3(signature = (*, counter, provider=None, sums=false))]
+    fn new(counter: &Bound<'_, Counter>, provider: Option<&str>, sums: bool) -> PyResult<Self> {
         let provider = provider.map(Provider::named).transpose().map_err(to_py)?;
-        Ok(Self(Mutex::new(Some(jsonl::Reader::new(counter.get().0, provider)))))
+        let begin = if sums { jsonl::Reader::summing } else { jsonl::Reader::new };
+        Ok(Self(Mutex::new(Some(begin(counter.get().0, provider)))))
     }
 
     /// Takes the next bytes; what is complete is read and counted, in parallel.
@@ -39,20 +40,46 @@ impl Reader {
         })
     }
 
-    /// The ledger, what could not be read (line, offset, reason; the first ten thousand), and how much that is in all.
+    /// The ledger, what could not be read (line, offset, reason; the first ten thousand), and how much that is in all. The
+    /// ledger is empty where sums were wanted.
     ///
     /// Raises:
     ///     ValueError: as push.
     ///     OverflowError: more rows or tokens than a uint32 can name.
     fn finish(&self, py: Python<'_>) -> PyResult<(Ledger, Vec<Skip>, u64)> {
-        let (found, counter) = released(py, || {
+        let (found, counter) = self.end(py)?;
+        Ok((Ledger::made(found.ledger, found.provider, counter), skips(found.skipped), found.lost))
+    }
+
+    /// Where sums were wanted: the provider, the number of messages, what they cost beyond their rows, tokens of rows by
+    /// role and kind, and what could not be read, as finish says it.
+    ///
+    /// Raises:
+    ///     ValueError: as push; sums were not wanted.
+    ///     OverflowError: as finish.
+    fn finish_sums(&self, py: Python<'_>) -> PyResult<Summed> {
+        let (found, _) = self.end(py)?;
+        let sums = found.sums.ok_or_else(|| to_py(Error::Argument("sums were not wanted: a ledger was".to_owned())))?;
+        let tokens = sums.tokens.iter().map(|of| of.to_vec()).collect();
+        Ok((found.provider.name(), sums.messages, sums.framing, tokens, skips(found.skipped), found.lost))
+    }
+}
+
+/// What [`Reader::finish_sums`] gives.
+type Summed = (&'static str, usize, u64, Vec<Vec<u64>>, Vec<Skip>, u64);
+
+impl Reader {
+    fn end(&self, py: Python<'_>) -> PyResult<(jsonl::Reading, trimtab_core::text::Counter)> {
+        released(py, || {
             let reader = self.0.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(finished)?;
             let counter = reader.counter();
             Ok((reader.finish()?, counter))
-        })?;
-        let skipped = found.skipped.into_iter().map(|skip| (skip.line, skip.offset, skip.reason)).collect();
-        Ok((Ledger::made(found.ledger, found.provider, counter), skipped, found.lost))
+        })
     }
+}
+
+fn skips(skipped: Vec<jsonl::Skip>) -> Vec<Skip> {
+    skipped.into_iter().map(|skip| (skip.line, skip.offset, skip.reason)).collect()
 }
 
 fn finished() -> Error {

@@ -83,6 +83,11 @@ pub(super) fn side(role: Role) -> Role {
     }
 }
 
+/// One who is on another side.
+pub(super) fn opposite(role: Role) -> Role {
+    if side(role) == Role::User { Role::Assistant } else { Role::User }
+}
+
 /// Messages `start` to `stop` as one turn.
 fn turn(ledger: &mut Ledger, start: usize, stop: usize) {
     let prompt = ledger.terms.prompt;
@@ -149,12 +154,7 @@ fn opening(ledger: &Ledger, message: usize, first: bool) -> u32 {
 
 /// Takes the thinking out of the turns before the user's last words.
 fn forget(ledger: &mut Ledger) {
-    let words = |row: &usize| {
-        let kind = ledger.kind[*row];
-        ledger.role[ledger.owner[*row] as usize] == Role::User
-            && matches!(kind, Kind::Text | Kind::Image | Kind::Document)
-    };
-    if let Some(last) = (0..ledger.rows()).rfind(words) {
+    if let Some(last) = ledger.words() {
         for row in (0..last).filter(|row| ledger.kind[*row] == Kind::Thinking).collect::<Vec<_>>() {
             ledger.tokens[row] = 0;
         }

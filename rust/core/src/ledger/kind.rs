@@ -27,6 +27,9 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// How many there are.
+    pub const COUNT: usize = Self::Opaque as usize + 1;
+
     /// Whether the row asks for a result.
     #[must_use]
     pub fn is_call(self) -> bool {
@@ -54,6 +57,11 @@ pub enum Role {
     Tool = 3,
     /// A role that we do not know.
     Other = 4,
+}
+
+impl Role {
+    /// How many there are.
+    pub const COUNT: usize = Self::Other as usize + 1;
 }
 
 /// What is notable about a row.

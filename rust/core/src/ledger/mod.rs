@@ -11,12 +11,16 @@ pub mod partition;
 mod piece;
 pub mod reads;
 pub mod strings;
+pub mod sums;
 pub mod tail;
 
 pub use builder::Builder;
 pub use frame::Terms;
 pub use kind::{Kind, MessageFlag, Role, RowFlag};
 pub use strings::Strings;
+pub use sums::Sums;
+
+use std::ops::Range;
 
 use crate::error::Error;
 use crate::stop;
@@ -107,7 +111,7 @@ impl Ledger {
 
     /// The rows of message `index`.
     #[must_use]
-    pub fn rows_of(&self, index: usize) -> std::ops::Range<usize> {
+    pub fn rows_of(&self, index: usize) -> Range<usize> {
         self.first[index] as usize..self.first[index + 1] as usize
     }
 
@@ -154,6 +158,12 @@ impl Ledger {
             };
             self.kind[call].is_call() && wanted.iter().any(|name| name == self.names.get(call))
         })
+    }
+
+    /// The row of the user's last words.
+    fn words(&self) -> Option<usize> {
+        let is_said = |row: &usize| matches!(self.kind[*row], Kind::Text | Kind::Image | Kind::Document);
+        (0..self.rows()).rfind(|row| self.role[self.owner[*row] as usize] == Role::User && is_said(row))
     }
 
     /// Digest of the transcript: of every message's digest, in order.
@@ -210,30 +220,38 @@ impl Ledger {
     /// The first `messages` of these, as they stand in the whole: [`Ledger::extend`] makes a ledger of them again.
     #[must_use]
     pub fn head(&self, messages: usize) -> Self {
-        let rows = self.first[messages] as usize;
+        self.between(0..messages)
+    }
+
+    /// Some of these in the same way.
+    fn between(&self, messages: Range<usize>) -> Self {
+        let (from, to) = (self.first[messages.start], self.first[messages.end]);
+        let (rows, before) = (from as usize..to as usize, u32::try_from(messages.start).unwrap_or(u32::MAX));
+        let has = |row: u32| (from..to).contains(&row);
+        let (pictures, reads) = (self.pictures.iter(), self.reads.iter());
         Self {
-            owner: self.owner[..rows].to_vec(),
-            kind: self.kind[..rows].to_vec(),
+            owner: self.owner[rows.clone()].iter().map(|message| message - before).collect(),
+            kind: self.kind[rows.clone()].to_vec(),
             tokens: Vec::new(),
             pair: Vec::new(),
-            bytes: self.bytes[..rows].to_vec(),
-            chars: self.chars[..rows].to_vec(),
-            utf16: self.utf16[..rows].to_vec(),
-            flags: self.flags[..rows].to_vec(),
-            markers: self.markers[..rows].to_vec(),
-            ids: self.ids.head(rows),
+            bytes: self.bytes[rows.clone()].to_vec(),
+            chars: self.chars[rows.clone()].to_vec(),
+            utf16: self.utf16[rows.clone()].to_vec(),
+            flags: self.flags[rows.clone()].to_vec(),
+            markers: self.markers[rows.clone()].to_vec(),
+            ids: self.ids.between(rows.clone()),
             twins: Vec::new(),
-            names: self.names.head(rows),
-            said: self.said[..rows].to_vec(),
-            pictures: self.pictures.iter().take_while(|p| (p.row as usize) < rows).copied().collect(),
-            reads: self.reads.iter().take_while(|r| (r.row as usize) < rows).copied().collect(),
-            payload: self.payload[..messages].to_vec(),
-            role: self.role[..messages].to_vec(),
-            marks: self.marks[..messages].to_vec(),
-            first: self.first[..=messages].to_vec(),
-            digests: self.digests[..messages].to_vec(),
-            texts: self.texts[..rows].to_vec(),
-            labels: self.labels[..rows].to_vec(),
+            names: self.names.between(rows.clone()),
+            said: self.said[rows.clone()].to_vec(),
+            pictures: pictures.filter(|p| has(p.row)).map(|p| Picture { row: p.row - from, ..*p }).collect(),
+            reads: reads.filter(|r| has(r.row)).map(|r| reads::Read { row: r.row - from, ..*r }).collect(),
+            payload: self.payload[messages.clone()].to_vec(),
+            role: self.role[messages.clone()].to_vec(),
+            marks: self.marks[messages.clone()].to_vec(),
+            first: self.first[messages.start..=messages.end].iter().map(|row| row - from).collect(),
+            digests: self.digests[messages].to_vec(),
+            texts: self.texts[rows.clone()].to_vec(),
+            labels: self.labels[rows].to_vec(),
             framing: Vec::new(),
             terms: self.terms,
             safe: Vec::new(),

@@ -1,5 +1,7 @@
 //! Many short strings in one buffer.
 
+use std::ops::Range;
+
 /// A column of strings: one allocation for all, so that a million ids cost their bytes and four more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strings {
@@ -49,11 +51,12 @@ impl Strings {
         self.ends.extend(other.ends.iter().map(|end| base + end));
     }
 
-    /// The first `count` of them.
+    /// Some of them.
     #[must_use]
-    pub fn head(&self, count: usize) -> Self {
-        let ends = self.ends[..count].to_vec();
-        Self { text: self.text[..ends.last().copied().unwrap_or(0)].to_owned(), ends }
+    pub fn between(&self, which: Range<usize>) -> Self {
+        let start = which.start.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let ends: Vec<usize> = self.ends[which].iter().map(|end| end - start).collect();
+        Self { text: self.text[start..][..ends.last().copied().unwrap_or(0)].to_owned(), ends }
     }
 
     /// Number of strings.
@@ -85,6 +88,7 @@ mod tests {
         let all: Vec<&str> = (0..column.len()).map(|i| column.get(i)).collect();
         assert_eq!(all, ["a", "", "çé", "end", "a", "", "çé", "end"]);
         assert_eq!(column.get(99), "");
-        assert_eq!(column.head(4), copy);
+        assert_eq!((column.between(0..4), column.between(4..8)), (copy.clone(), copy));
+        assert_eq!(column.between(2..4).get(0), "çé");
     }
 }

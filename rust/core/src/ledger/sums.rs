@@ -1,0 +1,199 @@
+//! What a list costs in all, added up while its messages come: of them is kept only what others may change.
+
+use std::ops::Range;
+
+use super::frame::{opposite, side};
+use super::{Kind, Ledger, Role};
+use crate::error::Error;
+use crate::text::Form;
+
+/// Rows that are added up at once: a ledger has 25 MB of them.
+const ROWS: usize = if cfg!(any(test, fuzzing)) { 2 } else { 1 << 18 };
+
+/// Tokens of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Its messages.
+    pub messages: usize,
+    /// What these cost beyond their rows.
+    pub framing: u64,
+    /// Of rows, by [`Role`] and [`Kind`].
+    pub tokens: [[u64; Kind::COUNT]; Role::COUNT],
+    /// Messages of the ledger before those that are to be added up: their calls are open.
+    open: usize,
+    /// Rows from which on there is a point in adding up.
+    wanted: usize,
+}
+
+impl Sums {
+    /// Messages that a ledger which has come so far stands for.
+    #[must_use]
+    pub fn with(&self, ledger: &Ledger) -> usize {
+        self.messages + ledger.messages() - self.open
+    }
+
+    /// Adds up the messages of a growing ledger that nothing behind them can change; gives the others, and those whose
+    /// calls are open.
+    ///
+    /// What stands behind a message changes what it costs only within its turn, by results of its calls, and by words of
+    /// the user's, which take away the thinking before them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] past what a column can name.
+    pub fn settle(&mut self, mut ledger: Ledger) -> Result<Ledger, Error> {
+        if size(&ledger) < self.wanted.max(ROWS) {
+            return Ok(ledger);
+        }
+        ledger.join();
+        self.forget(&ledger);
+        let (start, stop) = (self.turn(&ledger), ledger.messages());
+        self.add(&ledger, self.open..start);
+        // Of a turn in which there were only words its first message may change, by a call to come.
+        let last = if has_steps(&ledger, start) { stop } else { start + 1 };
+        self.add(&ledger, last..stop);
+        let mut kept = Ledger::default();
+        for message in 0..start {
+            if let Some(open) = opened(&ledger, message, start) {
+                kept.append(open)?;
+            }
+        }
+        self.open = kept.messages();
+        kept.append(ledger.between(start..last))?;
+        self.wanted = ROWS + 2 * size(&kept); // else many open calls would be gone over for each chunk
+        Ok(kept)
+    }
+
+    /// Adds up what is left.
+    pub fn end(&mut self, mut ledger: Ledger) {
+        ledger.join();
+        self.forget(&ledger);
+        self.add(&ledger, self.open..ledger.messages());
+    }
+
+    fn add(&mut self, ledger: &Ledger, messages: Range<usize>) {
+        self.messages += messages.len();
+        for message in messages {
+            self.framing += u64::from(ledger.framing[message]);
+            for row in ledger.rows_of(message) {
+                let of = &mut self.tokens[ledger.role[message] as usize][ledger.kind[row] as usize];
+                *of += u64::from(ledger.tokens[row]);
+            }
+        }
+    }
+
+    /// The first message of the last turn.
+    fn turn(&self, ledger: &Ledger) -> usize {
+        let side = |message: usize| side(ledger.role[message]);
+        let last = ledger.messages() - 1;
+        (self.open..last).rfind(|before| side(*before) != side(last)).map_or(self.open, |before| before + 1)
+    }
+
+    /// Takes away the thinking that was added up, where the prompt does so and the user has spoken since.
+    fn forget(&mut self, ledger: &Ledger) {
+        let prompt = ledger.terms.prompt;
+        if prompt.form != Form::Plain && !prompt.keeps_thinking && ledger.words().is_some() {
+            self.tokens.iter_mut().for_each(|of| of[Kind::Thinking as usize] = 0);
+        }
+    }
+}
+
+/// Rows, or messages where these have none.
+fn size(ledger: &Ledger) -> usize {
+    ledger.rows().max(ledger.messages())
+}
+
+/// Whether there is more than words from message `start` on.
+fn has_steps(ledger: &Ledger, start: usize) -> bool {
+    let kinds = &ledger.kind[ledger.first[start] as usize..];
+    kinds.iter().any(|kind| kind.is_call() || kind.is_result() || *kind == Kind::Thinking)
+}
+
+/// Message `index` with those of its calls that have no result before message `stop`, as part of another turn than the
+/// one that begins there; `None` where there are none.
+fn opened(ledger: &Ledger, index: usize, stop: usize) -> Option<Ledger> {
+    let (rows, behind) = (ledger.rows_of(index), ledger.first[stop] as usize);
+    let is_closed = |row: usize| usize::try_from(ledger.pair[row]).is_ok_and(|pair| pair < behind);
+    let is_open = |row: usize| ledger.kind[row].is_call() && !is_closed(row);
+    if !rows.clone().any(is_open) {
+        return None;
+    }
+    let mut open = ledger.between(index..index + 1);
+    open.role = vec![opposite(ledger.role[stop])];
+    for (kind, row) in open.kind.iter_mut().zip(rows) {
+        *kind = if is_open(row) { *kind } else { Kind::Opaque };
+    }
+    Some(open)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonl::Reader;
+    use crate::shape::Provider;
+    use crate::text::{Counter, Encoding, Prompt};
+
+    /// Lines of messages in any order: results before their calls, twice, never; ids again and again.
+    fn lines(state: &mut u64, count: usize) -> Vec<String> {
+        let mut next = |below: usize| {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (*state >> 33) as usize % below
+        };
+        let mut line = |_| {
+            let role = ["user", "user", "assistant", "assistant", "assistant", "system", "critic"][next(7)];
+            let blocks: Vec<String> = (0..next(4))
+                .map(|_| match (next(7), next(5)) {
+                    (0, id) => format!(r#"{{"type": "tool_result", "tool_use_id": "{id}", "content": "ok {id}"}}"#),
+                    (1, id) => format!(r#"{{"type": "tool_result", "tool_use_id": "{id}", "is_error": true}}"#),
+                    (2 | 3, id) => format!(r#"{{"type": "tool_use", "id": "{id}", "name": "f{id}", "input": {{}}}}"#),
+                    (4, id) => format!(r#"{{"type": "thinking", "thinking": "well {id}", "signature": "QUJD"}}"#),
+                    (5, id) => format!(r#"{{"type": "server_tool_use", "id": "{id}", "name": "web", "input": {{}}}}"#),
+                    (_, id) => format!(r#"{{"type": "text", "text": "words {id}"}}"#),
+                })
+                .collect();
+            format!("{{\"role\": \"{role}\", \"content\": [{}]}}\n", blocks.join(", "))
+        };
+        (0..count).map(&mut line).collect()
+    }
+
+    #[test]
+    fn what_is_added_up_as_it_comes_is_what_the_whole_costs() {
+        let prompt = Prompt { user: 3, assistant: 5, system: 7, again: 2, call: 11, calls: 13, ..Prompt::PLAIN };
+        let prompt = Prompt { parallel: 17, result: 19, results: 23, each: 29, error: 31, ..prompt };
+        let prompt = Prompt { thinking: 37, thought: 41, keeps_thinking: false, ..prompt };
+        let mut state = 1;
+        for turn in 0..600 {
+            let form = [Form::Plain, Form::Framed, Form::Tagged][turn % 3];
+            let mut counter = Counter::exact(Encoding::O200k);
+            counter.prompt = Prompt { form, keeps_thinking: turn % 2 == 0, ..prompt };
+            let lines = lines(&mut state, turn / 10);
+            let mut adding = Reader::summing(counter, Some(Provider::Anthropic));
+            let mut keeping = Reader::new(counter, Some(Provider::Anthropic));
+            for line in &lines {
+                adding.take_line(line);
+                keeping.take_line(line);
+            }
+            let (found, ledger) = (adding.finish().unwrap().sums.unwrap(), keeping.finish().unwrap().ledger);
+            let mut whole = Sums::default();
+            whole.add(&ledger, 0..ledger.messages());
+            let told = |sums: &Sums| (sums.messages, sums.framing, sums.tokens);
+            assert_eq!(told(&found), told(&whole), "{form:?} {lines:?}");
+        }
+    }
+
+    #[test]
+    fn of_turns_that_end_and_calls_that_are_answered_little_is_kept() {
+        let mut reader = Reader::summing(Counter::exact(Encoding::O200k), Some(Provider::Anthropic));
+        for _ in 0..100 {
+            for (role, block) in [
+                ("user", r#""type": "text", "text": "go""#),
+                ("assistant", r#""type": "tool_use", "id": "a", "name": "f", "input": {}"#),
+                ("user", r#""type": "tool_result", "tool_use_id": "a", "content": "ok""#),
+            ] {
+                reader.take_line(&format!("{{\"role\": \"{role}\", \"content\": [{{{block}}}]}}\n"));
+                assert!(reader.kept() < 8, "{}", reader.kept());
+            }
+        }
+        assert_eq!(reader.finish().unwrap().sums.unwrap().messages, 300);
+    }
+}
