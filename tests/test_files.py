@@ -144,10 +144,12 @@ with open("/proc/self/status") as file: print(re.search(r"VmHWM:\\s+(\\d+)", fil
 sys.exit(code)"""
 
 
-def counted(path):
-    """What `trimtab count` says of a file, and the most memory that it took, in MB."""
-    command = [sys.executable, "-c", COUNTED, "count", str(path), "--json", "--model", "gpt-5.5"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def counted(path, *, piped=False):
+    """What `trimtab count` says of a file, or of a pipe with its bytes, and the most memory that it took, in MB."""
+    name = "-" if piped else str(path)
+    command = [sys.executable, "-c", COUNTED, "count", name, "--json", "--model", "gpt-5.5"]
+    with subprocess.Popen(["cat", str(path)], stdout=subprocess.PIPE) as cat:
+        done = subprocess.run(command, stdin=cat.stdout, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), int(done.stderr.split()[-1]) / 1_024, done.stderr
 
@@ -175,6 +177,10 @@ def test_two_gigabytes_and_a_line_of_one_are_counted_in_half_a_gigabyte(tmp_path
             for _ in range(blocks - blocks // 2):
                 file.write(part)
         told, most, notes = counted(path)
+        again, of_pipe, same = counted(path, piped=True)
+        assert (again, account(same)) == (told, account(notes))
+        assert of_pipe < 500
+        print(f"\nas a pipe: {of_pipe:,.0f} MB of memory", end="")
         print(f"\n{name}: {path.stat().st_size / 1e6:,.0f} MB, {told['messages']:,} messages, {most:,.0f} MB of memory")
         assert told["messages"] == blocks * part.count(b"\n")
         assert most < 500
@@ -230,10 +236,49 @@ def test_a_large_log_takes_half_a_gigabyte_where_little_of_it_is_live(name, size
         for line in log(name, 3):
             file.write(re.sub(r'"(parentUuid|parentId)": null', rf'"\1": "c{number}"', renamed(line, name, "last")))
     told, most, _ = counted(path)
+    again, of_pipe, _ = counted(path, piped=True)
+    assert again == told
+    assert of_pipe < 500
+    print(f"\nas a pipe: {of_pipe:,.0f} MB of memory", end="")
     print(f"\n{name}: {path.stat().st_size / 1e6:,.0f} MB, {told['messages']:,} messages, {most:,.0f} MB of memory")
     assert told["format"] == name
     assert 3 < told["messages"] < 20
     assert most < 500
+
+
+def account(notes):
+    """What was said of lines."""
+    return re.findall(r"skipped line .*", notes)
+
+
+@pytest.mark.parametrize("is_list", [True, False])
+def test_a_pipe_is_counted_as_the_file_is_and_its_lines_are_named_alike(is_list, tmp_path):
+    path = tmp_path / "m.jsonl"
+    lines = [json.dumps(message) for message in SMALL] if is_list else [json.dumps(e) for e in LINES["claude_code"](4)]
+    block = "".join(f"{line}\n" for line in lines)
+    path.write_text(block + "bad\n" + block * (1 + (33 << 20) // len(block) if is_list else 0) + '{"role": "us')
+    told, _, notes = counted(path)
+    again, most, same = counted(path, piped=True)
+    assert (again, account(same)) == (told, account(notes))
+    assert len(account(notes)) == 2
+    assert most < 500
+
+
+def test_a_file_that_is_open_is_read_as_its_path_is_and_stays_open(tmp_path, monkeypatch):
+    path = tmp_path / "session"
+    path.write_text("\n".join(json.dumps(entry) for entry in LINES["claude_code"](6)))
+    want = read(path, whole=True)
+    with path.open("rb") as file:
+        file.readline()
+        assert read(file, whole=True) == read(file, whole=True) == want
+    monkeypatch.setattr("trimtab.formats._source.HELD", 100)
+    with subprocess.Popen(["cat", str(path)], stdout=subprocess.PIPE) as cat:
+        assert read(cat.stdout, whole=True) == want
+    for wrong in (5, path.open(), bytearray(b"{}")):
+        with pytest.raises(TypeError, match="need a path, bytes or a file open for bytes"):
+            read(wrong)
+        if hasattr(wrong, "close"):
+            wrong.close()
 
 
 @pytest.mark.parametrize("model", ["gpt-5.5", "claude-sonnet-4-5", "claude-opus-4-1"])

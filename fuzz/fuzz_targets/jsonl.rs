@@ -1,4 +1,5 @@
-//! Messages out of bytes: in any parts as at once, and what is skipped lies where it is said to.
+//! Messages out of bytes: in any parts as at once, what is skipped lies where it is said to, and what is added up as it
+//! comes is what the whole costs.
 #![no_main]
 
 mod common;
@@ -7,11 +8,16 @@ use common::{Bytes, map};
 use libfuzzer_sys::fuzz_target;
 use trimtab_core::jsonl::{Reader, Reading};
 use trimtab_core::shape::Provider;
-use trimtab_core::text::{Chars, Counter, Round, Unit};
+use trimtab_core::text::{Chars, Counter, Form, Prompt, Round, Unit};
 
-fn read(bytes: &[u8], part: usize, provider: Option<Provider>) -> Result<Reading, String> {
-    let counter = Counter::length(Chars { unit: Unit::Chars, round: Round::Floor, per: 4 });
-    let mut reader = Reader::new(counter, provider);
+type Begin = fn(Counter, Option<Provider>) -> Reader;
+
+fn read(bytes: &[u8], part: usize, provider: Option<Provider>, begin: Begin) -> Result<Reading, String> {
+    let mut counter = Counter::length(Chars { unit: Unit::Chars, round: Round::Floor, per: 4 });
+    let turns = Prompt { form: Form::Tagged, user: 3, assistant: 5, again: 2, call: 11, ..Prompt::PLAIN };
+    counter.prompt =
+        Prompt { calls: 13, parallel: 17, result: 19, results: 23, each: 29, keeps_thinking: false, ..turns };
+    let mut reader = begin(counter, provider);
     for part in bytes.chunks(part) {
         reader.push(part).map_err(|error| error.to_string())?;
     }
@@ -22,8 +28,20 @@ fuzz_target!(|data: &[u8]| {
     let [how, part, rest @ ..] = data else { return };
     let provider = Provider::NAMES.get(usize::from(how >> 2) % 6).map(|(_, provider)| *provider);
     let bytes = if how & 1 == 0 { rest.to_vec() } else { lines(rest, how & 2 != 0) };
-    let whole = read(&bytes, bytes.len().max(1), provider);
-    match (&whole, read(&bytes, 1 + usize::from(*part), provider)) {
+    let part = 1 + usize::from(*part);
+    let whole = read(&bytes, bytes.len().max(1), provider, Reader::new);
+    let added = read(&bytes, part, provider, Reader::summing).map(|found| found.sums.expect("they were wanted"));
+    match (&whole, &added) {
+        (Ok(Reading { ledger, .. }), Ok(added)) => {
+            let sum = |of: &[u32]| of.iter().copied().map(u64::from).sum::<u64>();
+            let tokens: u64 = added.tokens.iter().flatten().sum();
+            assert_eq!((ledger.messages(), sum(&ledger.framing)), (added.messages, added.framing));
+            assert_eq!(sum(&ledger.tokens), tokens);
+        }
+        (Err(whole), Err(added)) => assert_eq!(whole, added),
+        (whole, added) => panic!("{whole:?} is not {added:?}"),
+    }
+    match (&whole, read(&bytes, part, provider, Reader::new)) {
         (Ok(whole), Ok(parts)) => {
             assert_eq!((&whole.ledger, whole.provider, whole.lost), (&parts.ledger, parts.provider, parts.lost));
             assert_eq!(whole.skipped, parts.skipped);

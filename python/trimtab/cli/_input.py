@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -18,7 +19,8 @@ from ._progress import Progress
 from ._say import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import BinaryIO
 
     from .._messages import Provider, Skipped
 
@@ -64,17 +66,18 @@ def add_file(parser: argparse.ArgumentParser) -> None:
 
 def load(options: argparse.Namespace) -> Transcript:
     """The transcript of the file that the options name; says what was skipped and repaired."""
-    found = _read(options, _source(options), repair=True)
+    with _source(options) as source:
+        found = _read(options, source, repair=True)
     _tell(found)
     return found
 
 
 def raw(options: argparse.Namespace) -> Transcript:
     """The transcript as it would be judged: a log as it would be sent, a list of messages as it stands."""
-    source = _source(options)
-    found = _read(options, source, repair=False)
-    if found.format in LOGS:
-        found = _read(options, source, repair=True)
+    with _source(options) as source:
+        found = _read(options, source, repair=False)
+        if found.format in LOGS:
+            found = _read(options, source, repair=True)
     _tell(found)
     return found
 
@@ -88,13 +91,12 @@ def sendable(options: argparse.Namespace) -> Transcript:
     Raises:
         MessageError: names the first problem of a list, and how many there are.
     """
-    source = _source(options)
-    found = _read(options, source, repair=True)
-    if found.format not in LOGS and found.repaired:
-        built = _read(options, source, repair=False)
-        if problems := validate(built.messages, provider=built.provider, in_flight=True):
-            more = f" (and {len(problems) - 1} more: see trimtab validate)" if len(problems) > 1 else ""
-            raise problems[0].error(more)
+    with _source(options) as source:
+        found = _read(options, source, repair=True)
+        built = _read(options, source, repair=False) if found.format not in LOGS and found.repaired else None
+    if built and (problems := validate(built.messages, provider=built.provider, in_flight=True)):
+        more = f" (and {len(problems) - 1} more: see trimtab validate)" if len(problems) > 1 else ""
+        raise problems[0].error(more)
     _tell(found)
     return found
 
@@ -122,13 +124,18 @@ def large(options: argparse.Namespace) -> Large | None:
     return Large(Transcript([], shape, shape), provider, chunks, size)
 
 
-def _source(options: argparse.Namespace) -> str | bytes:
+@contextmanager
+def _source(options: argparse.Namespace) -> Iterator[str | BinaryIO]:
+    """What is read, as often as one likes: of stdin a copy is made, and what was read ahead of it is let go."""
     if options.file != "-":
-        return str(options.file)
-    return getattr(options, "head", b"") + sys.stdin.buffer.read()
+        yield str(options.file)
+        return
+    head, options.head = getattr(options, "head", b""), b""
+    with formats.spooled(head, sys.stdin.buffer) as copy:
+        yield copy
 
 
-def _read(options: argparse.Namespace, source: str | bytes, *, repair: bool) -> Transcript:
+def _read(options: argparse.Namespace, source: str | BinaryIO, *, repair: bool) -> Transcript:
     with Progress(f"reading {options.file}"):
         return formats.read(source, format=options.format, whole=options.whole, repair=repair)
 

@@ -41,8 +41,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.file == "-" and not options.output:
         raise ValueError("a session from stdin has no folder: name that of the new one with -o DIR")
-    if options.file == "-":
-        options.head = sys.stdin.buffer.read()
+    given = options.head = sys.stdin.buffer.read() if options.file == "-" else b""
     found = sendable(options)
     if found.format != "claude_code":
         raise MessageError(f"this is a {found.format} file", hint="rescue is for Claude Code; see trimtab compact")
@@ -53,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     if done.ref is None:
         say(f"nothing to rescue: {done.reason} ({done.tokens_before:,} tokens)")
         return 1
-    source = options.head if options.file == "-" else Path(options.file)
+    source = given if options.file == "-" else Path(options.file)
     before, after = done.tokens_before, done.tokens_after
     with Progress("writing"):
         session, text = fork(source, done.messages, tokens_before=before, tokens_after=after)

@@ -29,7 +29,7 @@ from . import (
 )
 from ._records import Records
 from ._scan import Scanned, Summed, begins_with_messages, scan, sums
-from ._source import Source
+from ._source import Source, spooled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from ._records import Record
 
-__all__ = ["FORMATS", "LOGS", "Scanned", "Summed", "begins_with_messages", "read", "scan", "sums"]
+__all__ = ["FORMATS", "LOGS", "Scanned", "Summed", "begins_with_messages", "read", "scan", "spooled", "sums"]
 
 
 class _Reader(Protocol):
@@ -71,7 +71,11 @@ FORMATS = (*LOGS, *json_list.PROVIDERS)
 
 
 def read(
-    source: str | os.PathLike[str] | bytes, *, format: str | None = None, whole: bool = False, repair: bool = True
+    source: str | os.PathLike[str] | bytes | BinaryIO,
+    *,
+    format: str | None = None,
+    whole: bool = False,
+    repair: bool = True,
 ) -> Transcript:
     """The messages of a session file, as the agent would send them next.
 
@@ -79,7 +83,8 @@ def read(
     in ``repaired``, each line that could not be read in ``skipped``. The file is only read.
 
     Args:
-        source: a path, or the file's bytes.
+        source: a path, the file's bytes, or a file that is open for bytes: all of it is read, and it stays open. Of
+            what can be read but once, as a pipe, a copy is made, on disk if it is over 32 MB.
         format: one of `FORMATS`; None finds it from the content.
         whole: everything from the session's start, with ``compactions`` where it was compacted; otherwise only from the
             last compaction on, which is what the model still sees.
@@ -88,16 +93,28 @@ def read(
     Raises:
         MessageError: there is no such file, or no messages in it that could be sent.
         ValueError: `format` is unknown.
+        TypeError: `source` is something else.
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"unknown format {format!r}, need one of {', '.join(FORMATS)}")
-    if isinstance(source, bytes):
-        return _read(Records(Source(BytesIO(source))), format, whole=whole, repair=repair)
+    if not isinstance(source, (str, os.PathLike)):
+        file = BytesIO(source) if isinstance(source, bytes) else source
+        if not hasattr(file, "read") or not isinstance(file.read(0), bytes):
+            raise TypeError(f"need a path, bytes or a file open for bytes, got {type(source).__name__}")
+        return _read_open(file, format, whole=whole, repair=repair)
     with _opened(source) as file:
         try:
-            return _read(Records(Source(file)), format, whole=whole, repair=repair)
+            return _read_open(file, format, whole=whole, repair=repair)
         except OSError as error:
             raise _unreadable(error, source) from error
+
+
+def _read_open(file: BinaryIO, format: str | None, *, whole: bool, repair: bool) -> Transcript:
+    """The same of an open file."""
+    if file.seekable():
+        return _read(Records(Source(file)), format, whole=whole, repair=repair)
+    with spooled(b"", file) as copy:
+        return _read(Records(Source(copy)), format, whole=whole, repair=repair)
 
 
 def _read(records: Records, format: str | None, *, whole: bool, repair: bool) -> Transcript:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -33,6 +35,15 @@ class CutError(ValueError):
 
     def __str__(self) -> str:
         return "cut off by the end of the file"
+
+
+def spooled(head: bytes, rest: BinaryIO) -> BinaryIO:
+    """A copy of bytes that come but once, `head` before the others; from `HELD` on it is a file without a name."""
+    copy = SpooledTemporaryFile(max_size=HELD)  # noqa: SIM115 - whoever asked for it closes it
+    copy.write(head)
+    shutil.copyfileobj(rest, copy, 1 << 20)
+    copy.seek(0)
+    return cast("BinaryIO", copy)
 
 
 @dataclass(slots=True, eq=False)

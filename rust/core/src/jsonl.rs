@@ -251,6 +251,7 @@ impl Reader {
         let provider = self.provider.unwrap_or(Provider::OpenAiChat);
         if self.walk.list.is_none() && lines > from && self.parallel(bytes, provider)? {
             self.walk.place.pass(bytes);
+            self.walk.is_behind = false;
             return Ok(lines);
         }
         Ok(from + self.in_order(&mended(bytes), bytes, provider, is_end)?)

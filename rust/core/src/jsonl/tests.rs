@@ -84,14 +84,18 @@ fn every_way_to_cut_the_bytes_into_parts_gives_the_same() {
         USE.as_bytes(),
     ]
     .concat();
-    let whole = read(&[&text]);
-    for at in 0..text.len() {
-        let mut reader = Reader::new(Counter::exact(Encoding::O200k), None);
-        reader.chunk = 16;
-        reader.push(&text[..at]).unwrap();
-        reader.push(&text[at..]).unwrap();
-        let found = reader.finish().unwrap();
-        assert_eq!((found.ledger == whole.ledger, places(&found)), (true, places(&whole)), "{at}");
+    // A list, in which a comma may stand behind what could not be read; behind it and a line's end none may.
+    let list = [b"[\n\xff\n,\"a$\n", HI.as_bytes(), b"\n, ,\n", USE.as_bytes(), b"]\n,", GAVE.as_bytes()].concat();
+    for text in [text, list] {
+        let whole = read(&[&text]);
+        for at in 0..text.len() {
+            let mut reader = Reader::new(Counter::exact(Encoding::O200k), None);
+            reader.chunk = 16;
+            reader.push(&text[..at]).unwrap();
+            reader.push(&text[at..]).unwrap();
+            let found = reader.finish().unwrap();
+            assert_eq!((found.ledger == whole.ledger, places(&found)), (true, places(&whole)), "{at}");
+        }
     }
 }
 

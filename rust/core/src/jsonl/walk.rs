@@ -38,6 +38,8 @@ pub struct Walk {
     pub place: Place,
     /// Where the list began whose entries are read, if one is open.
     pub list: Option<Place>,
+    /// Whether a comma may stand here.
+    pub is_behind: bool,
     tape: Tape,
 }
 
@@ -63,28 +65,28 @@ impl Walk {
         visit: &mut dyn FnMut(Json<'_, 'a>) -> Result<(), Error>,
         tell: Tell<'_>,
     ) -> Result<Through, Error> {
-        let (bytes, mut at, mut is_behind) = (text.as_bytes(), 0, false);
+        let (bytes, mut at) = (text.as_bytes(), 0);
         loop {
             let start = at;
-            while bytes.get(at).is_some_and(|&b| is_blank(b) || b == b'\n' || (b == b',' && is_behind)) {
-                is_behind &= bytes[at] != b'\n' || self.list.is_some();
+            while bytes.get(at).is_some_and(|&b| is_blank(b) || b == b'\n' || (b == b',' && self.is_behind)) {
+                self.is_behind &= bytes[at] != b'\n' || self.list.is_some();
                 at += 1;
             }
             self.place.pass(&bytes[start..at]);
             let next = match (bytes.get(at), self.list) {
                 (None, _) => return Ok(Through { bytes: at, is_dropping: false }),
                 (Some(b'['), None) => {
-                    (self.list, is_behind) = (Some(self.place), false);
+                    (self.list, self.is_behind) = (Some(self.place), false);
                     at + 1
                 }
                 (Some(b']'), Some(_)) => {
-                    (self.list, is_behind) = (None, true);
+                    (self.list, self.is_behind) = (None, true);
                     at + 1
                 }
                 (_, list) => match self.tape.parse(text, at) {
                     Ok(end) if self.tape.is_map() || list.is_some() => {
                         visit(Json::new(&self.tape, text))?;
-                        is_behind = true;
+                        self.is_behind = true;
                         end
                     }
                     Err(Fault::Cut) if !is_end && bytes.len() - at <= LONGEST => {
@@ -95,7 +97,7 @@ impl Walk {
                         if self.list.is_some_and(|list| list.line == self.place.line) {
                             self.list = None; // no list of messages, but a line that begins like one
                         }
-                        is_behind = self.list.is_some();
+                        self.is_behind = self.list.is_some();
                         let Some(end) = behind(bytes, at, fault == Err(Fault::Cut)) else {
                             self.place.pass(&bytes[at..]);
                             return Ok(Through { bytes: bytes.len(), is_dropping: !is_end });
