@@ -211,6 +211,18 @@ def test_d7_any_damage_is_read_or_is_a_message_error(provider):
         assert deep_hash(messages) == before, n
 
 
+@pytest.mark.parametrize("odd", [True, 5, [{}], {"a": 1}, "", "said"], ids=repr)
+def test_d7_a_part_of_a_call_of_any_type_is_read_or_is_a_message_error(odd):
+    gemini = transcript("u c1 r1 a", "gemini")
+    gemini[1]["parts"][0]["functionCall"]["id"] = odd
+    bedrock = transcript("u c1 r1 a", "bedrock")
+    bedrock[2]["content"][0]["toolResult"]["content"] = odd
+    for provider, messages in (("gemini", gemini), ("bedrock", bedrock)):
+        mended = outcome(doors(provider)["repair"], messages)
+        if mended is not None:
+            assert trimtab.validate(list(mended.messages), provider=provider) == []
+
+
 def outcome(door, messages):
     """What a door gives; None where it raises what it may: the place and a hint, or what cannot be archived."""
     try:

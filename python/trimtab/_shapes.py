@@ -98,9 +98,10 @@ class Lens:
         given = part.get("functionResponse", part.get("function_response"))
         if isinstance(call, dict):
             name = call.get("name") or None
-            ref = call.get("id") or f"{name}#{len(self._calls)}"
+            own = call.get("id")
+            ref = own if isinstance(own, str) and own else f"{name}#{len(self._calls)}"
             self._calls[ref] = call
-            if not call.get("id"):
+            if ref is not own:
                 self._open.append((str(name), ref))
             return _block(part, "tool_use", id=ref, name=name, input=call.get("args") or {})
         if isinstance(given, dict):
@@ -164,7 +165,8 @@ def _of_bedrock(raw: Mapping[str, Any]) -> Block:
         return _block(raw, "tool_use", id=call.get("toolUseId"), name=name, input={} if given is None else given)
     if isinstance(result, dict):
         given = result.get("content")
-        content = [block for part in given if isinstance(part, dict) for block in _parts(part)] if given else []
+        parts = given if isinstance(given, list | tuple) else [{"text": given}] if isinstance(given, str) else [given]
+        content = [block for part in parts if isinstance(part, dict) for block in _parts(part)]
         return _block(raw, "tool_result", tool_use_id=result.get("toolUseId"), content=content)
     if isinstance(thought, dict):
         text = thought.get("reasoningText")
