@@ -15,6 +15,9 @@ const PDF_PAGE_CHARS: usize = 67_000;
 /// Bytes before and behind a count of pages in which its object must say that it is one.
 const PDF_OBJECT: usize = 64 * 1024;
 
+/// Pages of a document at most: no provider takes a tenth of them, and a file that is broken can claim any number.
+const PDF_MOST: u32 = 10_000;
+
 /// Counts that are looked at: files have one for each node of their tree of pages.
 const PDF_COUNTS: usize = 1_000;
 
@@ -196,7 +199,7 @@ fn fitted(long: u32, short: u32, edge: u32, tokens: u32) -> u32 {
 #[must_use]
 pub fn document_tokens(base64: &str) -> u32 {
     let by_size = || u32::try_from(base64.len().div_ceil(PDF_PAGE_CHARS)).unwrap_or(u32::MAX);
-    pdf_pages(base64).unwrap_or_else(by_size).max(1).saturating_mul(PDF_PAGE)
+    pdf_pages(base64).unwrap_or_else(by_size).clamp(1, PDF_MOST).saturating_mul(PDF_PAGE)
 }
 
 /// Pages of a base64 PDF: what the root of its tree of pages says (ISO 32000-1, 7.7.3.2), or the head of one made for
