@@ -72,8 +72,8 @@ agent: .venv/dev ## 300 turns of an agent under every policy, against a server a
 	@$(BIN)/python -m pytest -s --show-capture=no -m "slow or not slow" tests/test_agent.py
 
 .PHONY: bad-data interrupts
-bad-data: .venv/dev ## strings of 100 MB and runs of a million: time and memory
-	@$(BIN)/python -m pytest -s -m slow tests/test_bad_data.py
+bad-data: .venv/dev ## strings of 100 MB, runs of a million, ten million messages, 70,000 broken lists: time and memory
+	@$(BIN)/python -m pytest -s -m slow tests/test_bad_data.py tests/test_bad_quantities.py
 
 interrupts: .venv/dev ## three hundred signals in long work: what was done after each, and for how long
 	@$(BIN)/python -m pytest -s -m slow tests/test_process.py
