@@ -70,13 +70,12 @@ impl Default for Batch {
     }
 }
 
-impl Batch {
-    /// Leaves a piece that no key holds for later.
-    #[cold]
-    #[inline(never)]
-    pub fn put_off(&mut self, piece: Range<usize>) {
-        self.longer.push((piece, 0));
-    }
+/// Leaves a piece that no key holds for later. Kept apart, so that what happens to one piece in fifty takes no register of
+/// the others.
+#[cold]
+#[inline(never)]
+pub fn put_off(longer: &mut Vec<(Range<usize>, u64)>, at: usize, length: usize) {
+    longer.push((at..at + length, 0));
 }
 
 /// Tokens of those of at most [`BATCH`] pieces that `lines` has; the others go into `batch`.
@@ -101,7 +100,7 @@ pub fn look_up_with(
     let mut at = pieces.start;
     for &end in &pieces.ends[..pieces.ends.len().min(BATCH)] {
         if end - at > SHORT {
-            batch.put_off(at..end);
+            put_off(&mut batch.longer, at, end - at);
         } else {
             let key = Key::of(pieces.text, at, end);
             let hash = key.hash();
@@ -143,7 +142,7 @@ pub fn find_all_with(
     total
 }
 
-/// Kept apart, so that what happens to one piece in fifty takes no register of the others.
+/// Kept apart for the same reason.
 #[cold]
 #[inline(never)]
 fn miss(missed: &mut Vec<Asked>, asked: &Asked) {

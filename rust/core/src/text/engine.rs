@@ -150,8 +150,15 @@ impl Worker {
     #[inline]
     fn next(&mut self, text: &[u8], limit: usize, at: usize, most: usize, index: usize) -> (usize, usize) {
         stop::check();
+        let Vocabulary { scheme, tables, .. } = self.vocabulary;
+        if most == BATCH
+            && let Some((end, tokens)) =
+                simd::count(*scheme, tables.whole_numbers, self.cache.short.get(), text, limit, at, &mut self.batch)
+        {
+            return (end, tokens + self.left(text, index));
+        }
         let mut ends = std::mem::take(&mut self.ends);
-        let found = self.vocabulary.scheme.fill(text, limit, at, &mut ends[..most]);
+        let found = scheme.fill(text, limit, at, &mut ends[..most]);
         let total = self.look_up(Pieces { text, start: at, ends: &ends[..found] }, index);
         let end = ends[found - 1];
         self.ends = ends;
@@ -161,12 +168,14 @@ impl Worker {
     /// Tokens of the pieces that were seen lately, and of long ones; the others wait.
     #[inline]
     fn look_up(&mut self, pieces: Pieces<'_>, index: usize) -> usize {
-        let mut total = look_up(self.cache.short.get(), pieces, &mut self.batch);
+        look_up(self.cache.short.get(), pieces, &mut self.batch) + self.left(pieces.text, index)
+    }
+
+    /// Tokens of the long pieces that a look-up left; what was not seen lately waits.
+    #[inline]
+    fn left(&mut self, text: &[u8], index: usize) -> usize {
         self.waiting.extend(self.batch.missed.drain(..).map(|asked| Waiting { asked, text: index }));
-        if !self.batch.longer.is_empty() {
-            total += self.longer(pieces.text);
-        }
-        total
+        if self.batch.longer.is_empty() { 0 } else { self.longer(text) }
     }
 
     /// Tokens of pieces that are split already: the first begins at `at`.

@@ -3,6 +3,10 @@
 #[cfg(target_endian = "big")]
 compile_error!("the tables of the vocabularies are little-endian");
 
+#[cfg(feature = "claude-vocab")]
+mod ascii;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod cache;
 mod class;
 pub mod claude;

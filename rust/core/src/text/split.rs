@@ -273,7 +273,13 @@ fn gpt2(text: &[u8], at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cache::{Batch, SHORTS};
+    use super::super::lines::Lines;
     use super::*;
+
+    thread_local! {
+        static NOTHING: Lines<SHORTS> = Lines::default();
+    }
 
     const ALL: [Scheme; 6] =
         [Scheme::O200k, Scheme::Cl100k, Scheme::Llama3, Scheme::Qwen2, Scheme::Gpt2, Scheme::DeepSeek3];
@@ -393,6 +399,24 @@ mod tests {
         let slow = all_of(text, |at, ends| scheme.fill_one_by_one(text, at, ends));
         let fast = all_of(text, |at, ends| scheme.fill(text, solid(text), at, ends));
         assert_eq!(fast, slow, "{scheme:?} {:?}", String::from_utf8_lossy(text));
+        // Where a scanner asks for pieces itself, those that it leaves out are known to be tokens.
+        let (mut at, mut left_out, mut asked, mut batch) = (0, 0, Vec::new(), Batch::default());
+        while at < text.len() {
+            let counted =
+                NOTHING.with(|lines| simd::count(scheme, true, lines.get(), text, solid(text), at, &mut batch));
+            let Some((end, tokens)) = counted else { return };
+            (at, left_out) = (end, left_out + tokens);
+            asked.extend(batch.missed.drain(..).map(|asked| asked.key.bytes().as_ref().to_vec()));
+            asked.extend(batch.longer.drain(..).map(|(piece, _)| text[piece].to_vec()));
+        }
+        assert_eq!(asked.len() + left_out, slow.len());
+        let starts = [0].into_iter().chain(slow.iter().copied());
+        let mut pieces: Vec<Vec<u8>> = starts.zip(&slow).map(|(start, &end)| text[start..end].to_vec()).collect();
+        for list in [&mut asked, &mut pieces] {
+            list.retain(|piece| piece.len() > 1 && !piece.iter().all(u8::is_ascii_digit));
+            list.sort_unstable();
+        }
+        assert_eq!(asked, pieces, "{scheme:?} {:?}", String::from_utf8_lossy(text));
     }
 
     #[test]

@@ -118,6 +118,10 @@ pub fn make(merges: &Merges) -> Result<Vec<u64>, String> {
     for (section, place) in sections.iter().zip(0..) {
         words[place] = section.len() as u64;
     }
+    let mut numbers =
+        [(1, 10), (2, 100), (3, 1000)].into_iter().flat_map(|(width, all)| (0..all).map(move |n| (n, width)));
+    let whole = numbers.all(|(n, width)| count(format!("{n:0width$}").as_bytes()) == 1);
+    words[SECTIONS] = u64::from(whole);
     words.extend(sections.concat());
     Ok(words)
 }

@@ -156,6 +156,8 @@ pub struct Tables {
     chars: &'static [u32],
     /// Which neighbours a token may span.
     pub cross: Cross,
+    /// Whether each number of at most three digits is a token.
+    pub whole_numbers: bool,
 }
 
 impl Tables {
@@ -179,6 +181,7 @@ impl Tables {
             bytes: cast_slice(next(4)),
             chars: cast_slice(next(5)),
             cross: Cross::read(next(6)),
+            whole_numbers: lengths[SECTIONS] == 1,
         }
     }
 

@@ -13,7 +13,7 @@ use super::chars::{Bits, Class};
 use super::normalize::{may_change, stays};
 use super::window::{READ, WIDE, Window, low};
 use crate::stop;
-use crate::text::simd::Ascii;
+use crate::text::ascii::Ascii;
 
 /// The last bit of `mask`, which is not 0.
 #[inline]

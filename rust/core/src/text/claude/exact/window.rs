@@ -1,7 +1,8 @@
 //! Sixty-four bytes of a text, and the characters beyond ASCII in them.
 
 use super::table::PAIRS;
-use crate::text::simd::{self, Ascii};
+use crate::text::ascii::Ascii;
+use crate::text::simd;
 
 /// Bytes of a window.
 pub const WIDE: usize = 64;
