@@ -26,7 +26,7 @@ FLAGS = " ".join(
 )
 
 PLANTED = {
-    "engine": ("text/simd.rs", "true) as u32;", "true) as u32 * 0;"),
+    "engine": ("text/starts.rs", "true) as u32;", "true) as u32 * 0;"),
     "jsonl": ("jsonl.rs", "self.walk.place.pass(bytes);", ""),
     "media": ("media.rs", "if long <= edge && fits(long, short)", "if long <= edge"),
     "rules": (

@@ -116,8 +116,10 @@ class Counter(_core.Counter):
         return scan(messages, self, provider).per_message
 
     def count_file(self, path: str | PathLike[str]) -> int:
-        """Tokens of a file's text, read piece by piece: memory is bounded unless a megabyte has no place to part.
+        """Tokens of a file's text, read a megabyte at a time.
 
+        Memory is bounded, with two exceptions: a text without a place to part is held as far as that goes on, and one
+        that is normalized first (Qwen's) or counted by the crate ``tokenizers`` is held whole; ``engine`` names that crate.
         What is not UTF-8 counts as U+FFFD.
 
         Raises:

@@ -2,7 +2,7 @@
 //!
 //! | table | holds | bytes |
 //! |---|---|---|
-//! | short | any piece of at most 15 bytes, four to a line: what was seen last | 8 MB, soon on large pages |
+//! | short | any piece of at most 15 bytes, four to a line: what was seen last | 4 MB, soon on large pages |
 //! | long | pieces of 16 to 60 bytes, two to a place | 8 MB, soon on large pages |
 //! | longer | pieces of 61 to 124 bytes, two to a place | 512 KB |
 //! | longest | pieces of 125 to 1,020 bytes, two to a place | 512 KB |
@@ -21,7 +21,7 @@ use super::simd;
 use super::tables::{Key, SHORT, WITHOUT_COUNT, count_of};
 
 /// Lines of the table of short pieces, of four entries each.
-pub const SHORTS: usize = 1 << 17;
+pub const SHORTS: usize = 1 << 16;
 
 /// Places of the long table, of the longer and of the longest one, of two entries each.
 const LONG: usize = 1 << 16;

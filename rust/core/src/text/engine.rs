@@ -267,6 +267,16 @@ impl Worker {
 
     /// Counts pieces that are nowhere yet.
     fn merge(&mut self, waiting: &mut Vec<Waiting>, counts: &mut [usize]) {
+        // ASCII does not fall apart: nothing of it is looked up again.
+        let whole: Vec<Waiting> = waiting.extract_if(.., |waiting| waiting.asked.key.is_ascii()).collect();
+        let pieces = whole.iter().map(|waiting| waiting.asked.key.bytes());
+        simd::together::<16>(self.tables(), pieces, |n, count| {
+            let Waiting { asked: Asked { key, hash }, text } = whole[n];
+            if self.cache.short(key, hash).is_none() {
+                self.cache.keep_short(key, hash, count);
+            }
+            counts[text] += count;
+        });
         let mut parts = std::mem::take(&mut self.parts);
         for (number, Waiting { asked: Asked { key, .. }, .. }) in waiting.iter().enumerate() {
             let bytes = key.bytes();

@@ -88,6 +88,12 @@ impl Key {
         wide as u64 ^ (wide >> 64) as u64
     }
 
+    /// Whether the piece is of ASCII alone.
+    #[inline]
+    pub fn is_ascii(self) -> bool {
+        (self.low | self.high << 8) & 0x8080_8080_8080_8080 == 0
+    }
+
     /// The bytes of the piece.
     pub fn bytes(self) -> Bytes {
         let wide = u128::from(self.low) | u128::from(self.high) << 64;
