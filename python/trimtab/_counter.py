@@ -119,7 +119,7 @@ class Counter(_core.Counter):
         """Tokens of a file's text, read a megabyte at a time.
 
         Memory is bounded, with two exceptions: a text without a place to part is held as far as that goes on, and one
-        that is normalized first (Qwen's) or counted by the crate ``tokenizers`` is held whole; ``engine`` names that crate.
+        that is normalized first (Qwen's) or counted by the crate ``tokenizers``, as ``engine`` says, is held whole.
         What is not UTF-8 counts as U+FFFD.
 
         Raises:
