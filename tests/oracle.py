@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 TEXT, CALL, RESULT, THINKING, IMAGE, DOCUMENT, SERVER_CALL, SERVER_RESULT, COMPACTION, OPAQUE = range(10)
 USER, ASSISTANT, SYSTEM, TOOL, OTHER = range(5)
 ROLES = {"user": USER, "assistant": ASSISTANT, "model": ASSISTANT, "system": SYSTEM, "developer": SYSTEM, "tool": TOOL}
-GLUED = 4  # of the marks of a message: it holds together with the next
+GLUED, THINKS = 4, 32  # of the marks of a message: it holds together with the next; its turn begins with thinking
 UNKNOWN_IMAGE = 1_560
 
 
@@ -261,7 +261,20 @@ def safe(messages, provider):
         last = [row.kind for row in table if row.owner == at][-1:]
         if last == [THINKING] and provider not in ("openai_chat", "gemini"):
             groups.append({at, at + 1})
-    return [not any(min(g) < cut <= max(g) for g in groups) for cut in range(end + 1)]
+    roles = [_READ[provider](message)[0] for message in messages]
+    kinds = [[row.kind for row in table if row.owner == at] for at in range(end)]
+    thinks = [provider in ("anthropic", "bedrock") and THINKING in of for of in kinds]
+    return [
+        not any(min(g) < cut <= max(g) for g in groups) and not parts_thinking(cut, roles, kinds, thinks)
+        for cut in range(end + 1)
+    ]
+
+
+def parts_thinking(cut, roles, kinds, thinks):
+    """Whether a cut inside a turn leaves something else in front of the turn's thinking."""
+    stop = next((at for at in range(cut, len(roles)) if roles[at] != ASSISTANT), len(roles))
+    inside = 0 < cut < stop and roles[cut - 1] == ASSISTANT
+    return inside and any(thinks[cut:stop]) and list(kinds[cut])[:1] != [THINKING]
 
 
 def split(costs, cuts, keep):
@@ -280,7 +293,12 @@ def tail_cuts(ledger):
     for row, (kind, pair) in enumerate(zip(ledger.kind, ledger.pair, strict=True)):
         if kind in {CALL, SERVER_CALL} and (pair >= 0 or owner[row] >= live):
             spans.append((owner[row], owner[pair] if pair >= 0 else end))
-    return [not any(start < cut <= stop for start, stop in spans) for cut in range(end + 1)]
+    kinds = [ledger.kind[owner_is].tolist() for owner_is in (ledger.owner == at for at in range(end))]
+    thinks = [bool(marks & THINKS) for marks in ledger.marks.tolist()]
+    return [
+        not any(start < cut <= stop for start, stop in spans) and not parts_thinking(cut, role, kinds, thinks)
+        for cut in range(end + 1)
+    ]
 
 
 def scalars(text):

@@ -183,7 +183,16 @@ def test_flags_and_marks_say_what_is_notable():
         blank | RowFlag.SIGNED,
         RowFlag.SUMMARY,
     ]
-    assert [*map(Mark, ledger.marks.tolist())] == [Mark(0), Mark(0), Mark.GLUED, Mark.PLAIN, Mark.NULL, Mark.EMPTY]
+    thinks = Mark.GLUED | Mark.THINKS
+    assert [*map(Mark, ledger.marks.tolist())] == [Mark(0), Mark(0), thinks, Mark.PLAIN, Mark.NULL, Mark.EMPTY]
+
+
+def test_no_cut_inside_a_turn_leaves_something_in_front_of_its_thinking():
+    thinking = {"type": "thinking", "thinking": "", "signature": "s"}
+    said = [[thinking, {"type": "text", "text": "so"}], "then", [thinking, {"type": "text", "text": "done"}]]
+    messages = [{"role": "user", "content": "go"}, *({"role": "assistant", "content": content} for content in said)]
+    assert scan(messages, O200K, "anthropic").safe.tolist() == [True, True, False, True, True]
+    assert oracle.safe([*messages[:2], *messages[3:]], "anthropic") == [True, True, True, True]
 
 
 # Split

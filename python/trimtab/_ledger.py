@@ -58,6 +58,7 @@ class Mark(IntFlag):
     GLUED = 4
     NO_CALLS = 8
     PLAIN = 16
+    THINKS = 32
 
 
 class Zone(IntEnum):

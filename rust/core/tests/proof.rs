@@ -95,12 +95,12 @@ fn prove(provider: Provider, messages: &[Message], counter: &Counter, tally: &mu
     tally.parted += unsafe_cuts.filter(|&cut| !judged(provider, &replaced(messages, 0, cut), !closed)).count() as u64;
 }
 
-fn all(provider: Provider, most: u32) -> Tally {
+fn all(provider: Provider, kinds: &[char], most: u32) -> Tally {
     let counter = Counter::length(Chars { unit: Unit::Bytes, round: Round::Ceil, per: 4 });
     let mut tally = Tally::default();
     for length in 1..=most {
-        for number in 0..10usize.pow(length) {
-            let digits = (0..length).map(|place| KINDS[number / 10usize.pow(place) % 10]);
+        for number in 0..kinds.len().pow(length) {
+            let digits = (0..length).map(|place| kinds[number / kinds.len().pow(place) % kinds.len()]);
             let messages = spell(&digits.collect::<Vec<_>>());
             match provider {
                 Provider::Anthropic => prove(provider, &messages, &counter, &mut tally),
@@ -113,7 +113,7 @@ fn all(provider: Provider, most: u32) -> Tally {
 
 #[test]
 fn every_list_of_up_to_four_messages_stays_valid_whatever_is_done_to_it() {
-    let tally = all(Provider::Anthropic, 4);
+    let tally = all(Provider::Anthropic, &KINDS, 4);
     assert_eq!(tally.lists, 11_110);
     assert!(tally.valid > 100 && tally.running > 100 && tally.outcomes > 5_000, "{tally:?}");
     assert!(tally.parted > 100, "cuts that are not safe are refused: {tally:?}");
@@ -122,9 +122,16 @@ fn every_list_of_up_to_four_messages_stays_valid_whatever_is_done_to_it() {
 #[test]
 #[ignore = "a million lists: make proof"]
 fn every_list_of_up_to_six_messages_stays_valid_whatever_is_done_to_it() {
-    let tally = all(Provider::Anthropic, 6);
+    let tally = all(Provider::Anthropic, &KINDS, 6);
     assert_eq!(tally.lists, 1_111_110);
     println!("Anthropic: {tally:?}");
+}
+
+#[test]
+fn every_turn_of_up_to_five_messages_that_thinks_begins_with_its_thinking_wherever_it_is_cut() {
+    let tally = all(Provider::Anthropic, &['u', 'h', 't', 's', 'a', 'c', 'r'], 6);
+    assert_eq!(tally.lists, 137_256);
+    assert!(tally.running > 1_000 && tally.outcomes > 20_000, "{tally:?}");
 }
 
 const OTHERS: [Provider; 4] = [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Bedrock, Provider::Gemini];
@@ -132,7 +139,7 @@ const OTHERS: [Provider; 4] = [Provider::OpenAiChat, Provider::OpenAiResponses, 
 #[test]
 fn every_list_of_up_to_three_messages_stays_valid_in_every_other_shape() {
     for provider in OTHERS {
-        let tally = all(provider, 3);
+        let tally = all(provider, &KINDS, 3);
         assert_eq!(tally.lists, 1_110);
         assert!(tally.valid >= 20 && tally.running > 5 && tally.outcomes > 100, "{provider:?}: {tally:?}");
         assert!(tally.parted > 0, "{provider:?}: cuts that are not safe are refused: {tally:?}");
@@ -143,7 +150,7 @@ fn every_list_of_up_to_three_messages_stays_valid_in_every_other_shape() {
 #[ignore = "half a million lists: make proof"]
 fn every_list_of_up_to_five_messages_stays_valid_in_every_other_shape() {
     for provider in OTHERS {
-        let tally = all(provider, 5);
+        let tally = all(provider, &KINDS, 5);
         assert_eq!(tally.lists, 111_110);
         println!("{provider:?}: {tally:?}");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Ledger, MessageFlag, UNPAIRED};
+use super::{Kind, Ledger, MessageFlag, Role, UNPAIRED};
 
 /// For each row that has an id, the first row that has the same one; for all others the number of rows. Ids are compared
 /// here and nowhere else: what asks for them looks into a column.
@@ -62,7 +62,8 @@ fn number(row: usize) -> i32 {
 /// Whether each cut parts no group; one entry more than there are messages.
 ///
 /// A group is an assistant message with its calls and all their results, and a message with what it is glued to. A call
-/// without its result is open to the end: no cut behind it is safe, the one at the end included.
+/// without its result is open to the end: no cut behind it is safe, the one at the end included. A cut inside a turn that
+/// thinks behind it has to leave the thinking first.
 #[must_use]
 pub fn safe(ledger: &Ledger) -> Vec<bool> {
     held(ledger, 0)
@@ -90,11 +91,29 @@ pub(super) fn held(ledger: &Ledger, live: usize) -> Vec<bool> {
         opens[message + 2] -= 1;
     }
     let mut straddling = 0;
-    opens[..=n]
+    let mut safe: Vec<bool> = opens[..=n]
         .iter()
         .map(|change| {
             straddling += change;
             straddling == 0
         })
-        .collect()
+        .collect();
+    begin_with_thinking(ledger, &mut safe);
+    safe
+}
+
+/// A turn that thinks has to begin with that: no cut inside it may leave something else in front of its thinking.
+fn begin_with_thinking(ledger: &Ledger, safe: &mut [bool]) {
+    if !ledger.marks.iter().any(|marks| marks & MessageFlag::Thinks as u16 != 0) {
+        return;
+    }
+    let speaks = |message: usize| ledger.role[message] == Role::Assistant;
+    let mut thinks = false; // from the cut on, in the turn
+    for cut in (1..ledger.messages()).rev() {
+        thinks = speaks(cut) && (thinks || ledger.marked(cut, MessageFlag::Thinks));
+        let begins = || ledger.rows_of(cut).next().is_some_and(|row| ledger.kind[row] == Kind::Thinking);
+        if thinks && speaks(cut - 1) && !begins() {
+            safe[cut] = false;
+        }
+    }
 }

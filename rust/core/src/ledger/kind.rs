@@ -106,4 +106,6 @@ pub enum MessageFlag {
     NoCalls = 8,
     /// Its content is a bare string.
     Plain = 16,
+    /// It thinks, and a turn that thinks has to begin with that.
+    Thinks = 32,
 }

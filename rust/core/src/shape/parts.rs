@@ -44,7 +44,7 @@ pub fn blocks<N: Node>(
     builder: &mut Builder<N::Text>,
     read: impl Fn(&N, &mut Builder<N::Text>) -> Result<Kind, Error>,
 ) -> Result<(), Error> {
-    let (mut index, mut last) = (0, Kind::Text);
+    let (mut index, mut last, mut thinks) = (0, Kind::Text, false);
     content.items(&mut |block| {
         builder.at(index);
         index += 1;
@@ -52,10 +52,14 @@ pub fn blocks<N: Node>(
             return Err(builder.bad("", &format!("is {}, expected a block", block.shape().name()), hint));
         }
         last = read(&block, builder)?;
+        thinks |= last == Kind::Thinking;
         Ok(())
     })?;
     if index == 0 {
         builder.mark(MessageFlag::Empty);
+    }
+    if thinks {
+        builder.mark(MessageFlag::Thinks);
     }
     if last == Kind::Thinking {
         builder.mark(MessageFlag::Glued); // what was thought belongs to what was said or called next

@@ -40,7 +40,7 @@ pub struct Message {
 pub const KINDS: [char; 10] = ['u', 'r', 'a', 'c', 'p', 't', 's', 'y', 'm', 'e'];
 
 /// User text, the results that are owed, assistant text, one call, two, thinking and a call, a server's pair, system
-/// text, a summary, nothing.
+/// text, a summary, nothing; and `h`, thinking by itself.
 pub fn spell(kinds: &[char]) -> Vec<Message> {
     let (mut ids, mut owed) = (0u8, vec![99u8]); // where nothing was called, a result answers a call that is not there
     let mut next = || {
@@ -61,6 +61,7 @@ pub fn spell(kinds: &[char]) -> Vec<Message> {
                     let id = next();
                     (Who::Assistant, vec![Block::Search(id), Block::Found(id), Block::Text("found")])
                 }
+                'h' => (Who::Assistant, vec![Block::Thinking]),
                 'y' => (Who::System, vec![Block::Text("rules")]),
                 'm' => (Who::User, vec![Block::Text("<trimtab-summary>")]),
                 _ => (Who::User, vec![]),
