@@ -14,8 +14,8 @@ use std::arch::x86_64::{
 use bytemuck::cast;
 
 #[cfg(feature = "claude-vocab")]
-use super::cache::Asked;
-use super::cache::{Batch, Pieces, SHORTS, find_all_with, look_up_with};
+use super::cache::{Asked, find_all_with};
+use super::cache::{Batch, Pieces, SHORTS, look_up_with};
 use super::lines::Line;
 use super::merge;
 use super::starts::WIDE;
