@@ -274,7 +274,7 @@ def parts_thinking(cut, roles, kinds, thinks):
     """Whether a cut inside a turn leaves something else in front of the turn's thinking."""
     stop = next((at for at in range(cut, len(roles)) if roles[at] != ASSISTANT), len(roles))
     inside = 0 < cut < stop and roles[cut - 1] == ASSISTANT
-    return inside and any(thinks[cut:stop]) and list(kinds[cut])[:1] != [THINKING]
+    return inside and any(thinks[cut:stop]) and kinds[cut][:1] != [THINKING]
 
 
 def split(costs, cuts, keep):
