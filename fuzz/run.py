@@ -26,6 +26,11 @@ FLAGS = " ".join(
 )
 
 PLANTED = {
+    "claude": (
+        "text/claude/exact/wide.rs",
+        "sure - usize::from(sure > 0 && quotes >> (sure - 1) & 1 != 0)",
+        "sure",
+    ),
     "engine": ("text/starts.rs", "true) as u32;", "true) as u32 * 0;"),
     "jsonl": ("jsonl.rs", "self.walk.place.pass(bytes);", ""),
     "media": ("media.rs", "if long <= edge && fits(long, short)", "if long <= edge"),

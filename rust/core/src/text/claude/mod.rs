@@ -10,6 +10,8 @@ mod exact;
 mod features;
 mod rates;
 
+#[cfg(all(fuzzing, feature = "claude-vocab"))]
+pub use exact::fuzzing;
 pub use features::{KINDS, features};
 
 /// Whether the vocabularies are there.

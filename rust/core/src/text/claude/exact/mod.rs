@@ -3,6 +3,8 @@
 mod case;
 mod cells;
 mod chars;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod known;
 mod normalize;
 mod table;

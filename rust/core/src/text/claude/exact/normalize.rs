@@ -104,7 +104,7 @@ fn composed(text: &str) -> String {
 
 /// Adds `text` in normalization form C of Unicode 15.1: what came later stands as it is, and between the two sides of it
 /// nothing is ordered or joined.
-fn compose(text: &str, out: &mut String) {
+pub fn compose(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some(at) = rest.find(came_later) {
         let width = rest[at..].chars().next().map_or(0, char::len_utf8);
@@ -187,6 +187,6 @@ fn replaced(text: &str) -> String {
 }
 
 /// Whether a character is a control that leaves nothing.
-fn is_control(c: char) -> bool {
+pub fn is_control(c: char) -> bool {
     c.is_control() && !matches!(c, '\0' | '\t' | '\n')
 }
