@@ -170,6 +170,11 @@ pub trait Node: Clone {
     /// A null, bool or number as JSON writes it; empty for any other shape.
     fn literal(&self) -> String;
 
+    /// The string between its quotes as [`write_json`] writes it, where it stands there like that already.
+    fn quoted(&self) -> Option<&str> {
+        None
+    }
+
     /// What [`write_json`] makes of a map, where the view can leave that to whoever asks for the text.
     fn json(&self) -> Option<Self::Text> {
         None
@@ -251,7 +256,10 @@ fn write_at<N: Node>(node: &N, out: &mut String, apart: &mut Apart<'_, N::Text>,
     match node.shape() {
         Shape::Text => {
             if !apart.take {
-                node.look(|text| quote(text, out))?;
+                match node.quoted() {
+                    Some(inside) => out.extend(["\"", inside, "\""]),
+                    None => drop(node.look(|text| quote(text, out))?),
+                }
             } else if let Some(text) = node.text()? {
                 if encoded(&text.said()).is_some() {
                     apart.files.push(text);

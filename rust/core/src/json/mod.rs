@@ -128,13 +128,15 @@ impl<'t, 'a> Json<'t, 'a> {
         self.name() == other.name()
     }
 
+    /// Whether a map has few values, and no name twice.
+    fn is_unique(&self) -> bool {
+        let is_twice = |(n, value): (usize, Self)| self.inner().take(n).any(|known| known.is_twin(&value));
+        self.inner().nth(MANY - 1).is_none() && !self.inner().enumerate().any(is_twice)
+    }
+
     /// The values of a map without repetitions of a name: the first place, the last value.
     fn unique(&self) -> Vec<Self> {
         let all: Vec<Self> = self.inner().collect();
-        let is_twice = |n: usize, value: &Self| all[..n].iter().any(|known| known.is_twin(value));
-        if all.len() < MANY && !all.iter().enumerate().any(|(n, value)| is_twice(n, value)) {
-            return all;
-        }
         let mut out: Vec<Self> = Vec::with_capacity(all.len());
         if all.len() < MANY {
             for value in all {
@@ -203,6 +205,14 @@ impl<'a> Node for Json<'_, 'a> {
         })
     }
 
+    fn quoted(&self) -> Option<&str> {
+        match self.entry().kind {
+            Kind::Plain => Some(self.raw()),
+            Kind::Escaped => Some(self.raw()).filter(|raw| unescape::is_as_written(raw)),
+            _ => None,
+        }
+    }
+
     fn json(&self) -> Option<Self::Text> {
         // What is nested too deeply is refused now, not when it is counted.
         (self.is_map() && self.tape.depth <= MAX_DEPTH).then(|| Said::written(self.raw()))
@@ -216,7 +226,8 @@ impl<'a> Node for Json<'_, 'a> {
         if !self.is_map() {
             return Ok(());
         }
-        self.unique().into_iter().try_for_each(|value| visit(&value.called(), value))
+        let visit = |value: Self| visit(&value.called(), value);
+        if self.is_unique() { self.inner().try_for_each(visit) } else { self.unique().into_iter().try_for_each(visit) }
     }
 
     fn literal(&self) -> String {

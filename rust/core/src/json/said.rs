@@ -1,6 +1,7 @@
 //! Text of a value, made when it is asked for.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use super::{Json, Tape, unescape};
 use crate::node::{Text, write_json};
@@ -78,10 +79,22 @@ impl Text for Said<'_> {
     }
 }
 
+thread_local! {
+    /// What the last value was parsed to: there is one for every call.
+    static TAPE: Cell<Tape> = Cell::default();
+}
+
+/// Entries that a thread keeps room for.
+const KEPT: usize = 4_096;
+
 fn written(raw: &str, out: &mut String) {
-    let mut tape = Tape::default();
+    let mut tape = TAPE.take();
+    out.reserve(raw.len());
     // It was parsed before, and its depth was looked at: neither can fail.
     if tape.parse(raw, 0).is_ok() {
         let _ = write_json(&Json::new(&tape, raw), out, None);
+    }
+    if tape.entries.capacity() <= KEPT {
+        TAPE.set(tape);
     }
 }

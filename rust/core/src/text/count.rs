@@ -45,7 +45,8 @@ impl Size {
         if text.is_ascii() {
             return Self { tokens: 0, bytes, chars: bytes, utf16: bytes };
         }
-        Self { tokens: 0, bytes, chars: estimate::chars(text), utf16: estimate::utf16(text) }
+        let (chars, utf16) = estimate::chars_and_utf16(text);
+        Self { tokens: 0, bytes, chars, utf16 }
     }
 }
 

@@ -119,5 +119,20 @@ pub fn chars(text: &str) -> usize {
 /// UTF-16 units in `text`: one a scalar value, two beyond the basic plane.
 #[must_use]
 pub fn utf16(text: &str) -> usize {
-    chars(text) + text.bytes().filter(|&b| b >= 0xF0).count()
+    chars_and_utf16(text).1
+}
+
+/// Both, in one pass.
+#[must_use]
+pub fn chars_and_utf16(text: &str) -> (usize, usize) {
+    // As many as a byte can add up: the compiler makes that sixteen at once.
+    text.as_bytes().chunks(usize::from(u8::MAX)).fold((0, 0), |(chars, utf16), chunk| {
+        let firsts = count(chunk, |byte| byte & 0xC0 != 0x80);
+        (chars + firsts, utf16 + firsts + count(chunk, |byte| byte >= 0xF0))
+    })
+}
+
+/// Bytes of at most 255 that are so.
+fn count(chunk: &[u8], is: impl Fn(u8) -> bool) -> usize {
+    usize::from(chunk.iter().map(|byte| u8::from(is(*byte))).sum::<u8>())
 }
