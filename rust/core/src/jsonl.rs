@@ -14,7 +14,7 @@ use crate::shape::{self, Provider};
 use crate::stop;
 use crate::text::pass::{Pass, Passing};
 use crate::text::{Counter, pool, simd};
-use walk::{Place, Walk, is_blank};
+use walk::{Place, Walk, is_blank, lines};
 
 /// Bytes that are read at once: many pieces for each thread, little beside what a process needs anyway.
 const CHUNK: usize = if cfg!(fuzzing) { 16 } else { 8 << 20 };
@@ -250,7 +250,6 @@ impl Reader {
         }
         let provider = self.provider.unwrap_or(Provider::OpenAiChat);
         if self.walk.list.is_none() && lines > from && self.parallel(bytes, provider)? {
-            self.walk.place.pass(bytes);
             self.walk.is_behind = false;
             return Ok(lines);
         }
@@ -263,12 +262,14 @@ impl Reader {
         let is_alone = pieces.len() > 1;
         let read = |piece: &&[u8]| {
             let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, Builder::new(counter.prompt, 0));
-            read_lines(text, provider, &mut builder).then(|| builder.part(&counter, is_alone))
+            // Lines are counted while they are in the core's cache: of all that was read it is a walk through memory.
+            read_lines(text, provider, &mut builder).then(|| (lines(piece), builder.part(&counter, is_alone)))
         };
         let found: Option<Vec<_>> =
             if is_alone { pool::map(&pieces, 1, read) } else { pieces.iter().map(read).collect() };
         let Some(found) = found else { return Ok(false) };
-        found.into_iter().try_for_each(|ledger| self.add(ledger?))?;
+        self.walk.place.pass_lines(bytes, found.iter().map(|(lines, _)| lines).sum());
+        found.into_iter().try_for_each(|(_, ledger)| self.add(ledger?))?;
         Ok(true)
     }
 

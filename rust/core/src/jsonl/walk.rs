@@ -22,14 +22,24 @@ impl Default for Place {
 impl Place {
     /// Goes behind these bytes.
     pub fn pass(&mut self, bytes: &[u8]) {
+        self.pass_lines(bytes, lines(bytes));
+    }
+
+    /// The same where their lines are counted already.
+    pub fn pass_lines(&mut self, bytes: &[u8], lines: u64) {
         let Some(last) = memchr::memrchr(b'\n', bytes) else {
             self.column += bytes.len() as u64;
             return;
         };
-        self.line += memchr::memchr_iter(b'\n', bytes).count() as u64;
+        self.line += lines;
         self.offset += self.column + last as u64 + 1;
         self.column = (bytes.len() - last - 1) as u64;
     }
+}
+
+/// How many lines end in these bytes.
+pub fn lines(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
 /// Where a text was left off.
