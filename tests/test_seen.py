@@ -1,6 +1,7 @@
 """A counter remembers the list that it read last: whatever has changed since then is read, and nothing else matters."""
 
 import copy
+import signal
 import threading
 import types
 
@@ -100,3 +101,52 @@ def test_threads_may_share_a_counter():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_thread_may_change_a_list_that_is_read():
+    counter, provider = Counter("o200k_base"), "anthropic"
+    messages = transcript("u:9 c1 r1:9 a:9 " * 500, provider)
+    whole_list, done = copy.deepcopy(messages), threading.Event()
+
+    def change():
+        n = 0
+        while not done.is_set():
+            n += 1
+            at = n * 7_919 % len(whole_list)
+            messages[at:] = copy.deepcopy(whole_list[at:])
+            messages[at]["content"] = f"changed {n}"
+            messages[at // 2]["content"] = [{"type": "text", "text": f"changed {n}"}]
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    for _ in range(60):
+        assert len(counter.per_message(messages, provider=provider)) > 0
+    done.set()
+    thread.join()
+    assert whole(scan(messages, counter, provider)) == fresh(messages, provider)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers that send signals")
+def test_a_signal_may_change_a_list_that_is_compared():
+    counter, taken = Counter("o200k_base"), []
+    given_ = [{"role": "user", "content": [{"type": "text", "text": f"text {n}"}]} for n in range(10_000)]
+
+    def change(*_):
+        taken.append(len(messages))
+        for message in messages[::2]:
+            message["content"] = "another"
+        del messages[len(messages) // 2 :]
+
+    before = signal.signal(signal.SIGALRM, change)
+    try:
+        for n in range(8):
+            messages = copy.deepcopy(given_)
+            counter.per_message(messages, provider="anthropic")
+            signal.setitimer(signal.ITIMER_REAL, 1e-4 * (n + 1))
+            counter.per_message(messages, provider="anthropic")
+            while len(taken) <= n:
+                signal.sigtimedwait([], 1e-3)
+            assert whole(scan(messages, counter, "anthropic")) == fresh(messages, "anthropic")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -4,7 +4,9 @@
 use std::array;
 use std::cell::Cell;
 use std::mem;
+use std::ops::Range;
 
+use pyo3::Borrowed;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -93,6 +95,75 @@ impl<'py> Fields<'py> {
         self.keys[..MOST].iter().position(|key| *key == number)
     }
 }
+
+/// Shows `visit` some items of a list or tuple, in order, until it says false; whether it never did. Nothing of any other
+/// object, and nothing behind the end.
+///
+/// They are borrowed: a container holds what is in it for as long as no Python code runs that could take it out, and so
+/// `visit` must run none. It may look at types, lengths and addresses and take references; a reference is not let go of
+/// where it could be the last one. To take none of each matters: a count is written where the object lies, and what is
+/// written has to go back to memory.
+pub fn items<'py>(
+    sequence: &Bound<'py, PyAny>,
+    which: Range<usize>,
+    visit: &mut impl FnMut(&Bound<'py, PyAny>) -> bool,
+) -> bool {
+    let (py, pointer) = (sequence.py(), sequence.as_ptr());
+    // SAFETY: an item is asked for inside of the length, of a list or tuple, which holds it while no Python code runs.
+    unsafe {
+        if ffi::PyList_Check(pointer) != 0 {
+            let stop = which.end.min(ffi::PyList_Size(pointer).unsigned_abs());
+            let item = |at: usize| Borrowed::from_ptr(py, ffi::PyList_GetItem(pointer, at.cast_signed()));
+            (which.start..stop).all(|at| visit(&item(at)))
+        } else if ffi::PyTuple_Check(pointer) != 0 {
+            let stop = which.end.min(ffi::PyTuple_Size(pointer).unsigned_abs());
+            let item = |at: usize| Borrowed::from_ptr(py, ffi::PyTuple_GetItem(pointer, at.cast_signed()));
+            (which.start..stop).all(|at| visit(&item(at)))
+        } else {
+            true
+        }
+    }
+}
+
+/// Shows `visit` each key of a dict and the value behind it, as [`items`] does.
+pub fn entries<'py>(dict: &Bound<'py, PyDict>, visit: &mut impl FnMut(&Bound<'py, PyAny>) -> bool) -> bool {
+    let (py, mut position) = (dict.py(), 0);
+    let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: `dict` is a dict, which holds its keys and values, never NULL, while no Python code runs.
+    unsafe {
+        while ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value) != 0 {
+            if !visit(&Borrowed::from_ptr(py, key)) || !visit(&Borrowed::from_ptr(py, value)) {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Where the lines of memory begin that are read of a dict, list or tuple: its own, and those of what it points to.
+///
+/// Good for asking for them and for nothing else: the word of a dict or list that points there is no part of the stable
+/// interface, only the same in all versions so far. A wrong one costs a line that is not needed.
+pub fn lines(object: &Bound<'_, PyAny>) -> impl Iterator<Item = usize> + use<> {
+    let (dict, list) = (object.is_exact_instance_of::<PyDict>(), object.is_exact_instance_of::<PyList>());
+    let (place, word) = (object.as_ptr().addr(), if dict { 4 } else { 3 });
+    // SAFETY: in CPython an object of these types is six and five words long, and every word of it has been written.
+    let inner = if (dict || list) && is_cpython(object.py()) {
+        unsafe { object.as_ptr().cast::<usize>().add(word).read() }
+    } else {
+        place
+    };
+    [place, inner, inner + LINE].into_iter().take(if dict { 3 } else { 2 })
+}
+
+fn is_cpython(py: Python<'_>) -> bool {
+    static IS_CPYTHON: PyOnceLock<bool> = PyOnceLock::new();
+    let asked = || py.import("sys")?.getattr("implementation")?.getattr("name")?.eq("cpython");
+    *IS_CPYTHON.get_or_init(py, || asked().unwrap_or(false))
+}
+
+/// Bytes that come from memory at once.
+const LINE: usize = 64;
 
 /// Messages between the one that is read and the one whose memory is asked for.
 const AHEAD: usize = 12;

@@ -45,12 +45,15 @@ impl Last {
 /// Reads `messages`; those in front that are what they were the last time are not read again.
 pub fn scan(messages: &Bound<'_, PyAny>, provider: Provider, counter: &Counter, last: &Last) -> PyResult<Arc<Ledger>> {
     let (before, mut seen) = last.take(provider).map_or_else(Default::default, |read| (Some(read.ledger), read.seen));
-    let known = seen.same(each(messages)?)?;
+    let known = seen.same(messages)?;
     seen.truncate(known);
     let mut new =
         read(each(messages)?.skip(known), provider, Builder::new(counter.prompt, known), &mut |m| seen.push(m))?;
     let ledger = released(messages.py(), || match before {
         Some(ledger) if known == ledger.messages() && new.messages() == 0 => Ok(ledger),
+        Some(ledger) if known == ledger.messages() => {
+            Arc::unwrap_or_clone(ledger).extend(new.finish(counter)?).map(Arc::new)
+        }
         Some(ledger) if known > 0 => ledger.head(known).extend(new.finish(counter)?).map(Arc::new),
         _ => new.finish(counter).map(Arc::new),
     })?;

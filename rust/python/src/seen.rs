@@ -10,6 +10,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use trimtab_core::node::MAX_DEPTH;
 use trimtab_core::text::prefetch_at;
 
+use crate::raw;
 use crate::scan::ASKING;
 
 /// Messages as they were, by identity.
@@ -17,94 +18,95 @@ use crate::scan::ASKING;
 pub struct Seen {
     /// In the order of reading: the address of a leaf, or a container's kind and length (odd: no object stands there).
     marks: Vec<usize>,
-    /// Where each message stood.
-    places: Vec<usize>,
-    /// Where the marks of each message end; its own end where it cannot be known again.
-    ends: Vec<usize>,
+    /// Lines of memory that a look at a message needs, as they were then.
+    lines: Vec<usize>,
     /// Keeps what `marks` names alive.
     leaves: Vec<Py<PyAny>>,
-    /// Where the leaves of each message end.
-    kept: Vec<usize>,
+    /// Where the marks, lines and leaves of each message end. Marks that are of no object where it cannot be known again.
+    ends: Vec<Ends>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Ends {
+    marks: usize,
+    lines: usize,
+    leaves: usize,
 }
 
 impl Seen {
     /// Remembers one message more.
     pub fn push(&mut self, message: &Bound<'_, PyAny>) {
-        let (marks, leaves) = (self.marks.len(), self.leaves.len());
-        let known = walk(message, 0, &mut |mark, leaf| {
+        let before = self.end();
+        let known = walk(message, 0, &mut |mark, object| {
             self.marks.push(mark);
-            if let Some(leaf) = leaf {
-                self.leaves.push(leaf.clone().unbind());
+            if mark == address(object) {
+                self.leaves.push(object.clone().unbind());
+            } else {
+                self.lines.extend(raw::lines(object));
             }
         });
         if !known {
-            self.marks.truncate(marks);
-            self.leaves.truncate(leaves);
+            self.cut(before);
             self.marks.push(UNKNOWN);
         }
-        self.places.push(address(message));
-        self.ends.push(self.marks.len());
-        self.kept.push(self.leaves.len());
+        self.ends.push(self.end());
     }
 
     /// Forgets all but the first `messages`.
     pub fn truncate(&mut self, messages: usize) {
-        self.places.truncate(messages);
         self.ends.truncate(messages);
-        self.kept.truncate(messages);
-        self.marks.truncate(self.ends.last().copied().unwrap_or(0));
-        self.leaves.truncate(self.kept.last().copied().unwrap_or(0));
+        self.cut(self.ends.last().copied().unwrap_or_default());
     }
 
-    /// How many of `messages` in front are what they were.
+    fn end(&self) -> Ends {
+        Ends { marks: self.marks.len(), lines: self.lines.len(), leaves: self.leaves.len() }
+    }
+
+    fn cut(&mut self, ends: Ends) {
+        self.marks.truncate(ends.marks);
+        self.lines.truncate(ends.lines);
+        self.leaves.truncate(ends.leaves);
+    }
+
+    /// How many messages in front are what they were.
     ///
     /// # Errors
     ///
     /// What a signal's handler raised meanwhile.
-    pub fn same<'py>(&self, messages: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<usize> {
+    pub fn same(&self, messages: &Bound<'_, PyAny>) -> PyResult<usize> {
         let (mut at, mut known) = (0, 0);
-        for (message, end) in messages.zip(&self.ends) {
-            if known % ASKING == 0 {
-                message.py().check_signals()?;
+        while known < self.ends.len() {
+            messages.py().check_signals()?;
+            let chunk = known..self.ends.len().min(known + ASKING);
+            let all = raw::items(messages, chunk.clone(), &mut |message| {
+                self.prefetch(known + AHEAD);
+                let same = self.matches(message, &mut at, 0) && at == self.ends[known].marks;
+                known += usize::from(same);
+                same
+            });
+            if !all || known < chunk.end {
+                break; // there is another one, or none
             }
-            self.prefetch(known + AHEAD);
-            if !self.matches(&message, &mut at, 0) || at != *end {
-                break;
-            }
-            known += 1;
         }
         Ok(known)
     }
 
-    /// Asks for a message and its leaves, where they stood last time, before they are come to.
+    /// Asks for the memory that a message had last time, before it is come to.
     fn prefetch(&self, index: usize) {
-        if let (Some(&place), Some(&[start, end])) =
-            (self.places.get(index), self.ends.get(index - 1..).and_then(|ends| ends.first_chunk()))
-        {
-            prefetch_at(place);
-            self.marks[start..end].iter().filter(|&mark| mark % 2 == 0).for_each(|&mark| prefetch_at(mark));
+        if let Some([before, ends]) = self.ends.get(index - 1..).and_then(|ends| ends.first_chunk()) {
+            self.lines[before.lines..ends.lines].iter().for_each(|&line| prefetch_at(line));
         }
     }
 
-    /// Whether `object` is what the marks from `at` on say; moves behind them.
+    /// Whether `object` is what the marks from `at` on say; moves behind them. Runs no Python code.
     fn matches(&self, object: &Bound<'_, PyAny>, at: &mut usize, depth: usize) -> bool {
         let Some(&mark) = self.marks.get(*at) else { return false };
         *at += 1;
-        if mark == address(object) {
-            return true; // a leaf, which is kept alive, so it need not even be looked at
-        }
-        let mut inside = |value: &Bound<'_, PyAny>| self.matches(value, at, depth + 1);
-        if depth > MAX_DEPTH {
-            false
-        } else if let Ok(dict) = object.cast_exact::<PyDict>() {
-            mark == container(dict.len(), DICT) && dict.iter().all(|(key, value)| inside(&key) && inside(&value))
-        } else if let Ok(list) = object.cast_exact::<PyList>() {
-            mark == container(list.len(), LIST) && list.iter().all(|item| inside(&item))
-        } else if let Ok(tuple) = object.cast_exact::<PyTuple>() {
-            mark == container(tuple.len(), TUPLE) && tuple.iter().all(|item| inside(&item))
-        } else {
-            false
-        }
+        // A leaf is kept alive, so it need not even be looked at.
+        mark == address(object)
+            || (depth <= MAX_DEPTH
+                && container(object) == Some(mark)
+                && inside(object, &mut |value| self.matches(value, at, depth + 1)))
     }
 }
 
@@ -119,47 +121,50 @@ const TUPLE: usize = 0b111;
 /// Stands for a message that holds what cannot be known again. Odd, and no container's mark.
 const UNKNOWN: usize = 1;
 
-/// Shows `visit` all that `object` is made of; false where something in it may change unseen.
-fn walk<'py>(
-    object: &Bound<'py, PyAny>,
-    depth: usize,
-    visit: &mut impl FnMut(usize, Option<&Bound<'py, PyAny>>),
-) -> bool {
+/// Shows `visit` all that `object` is made of, with its mark; false where something in it may change unseen. Runs no
+/// Python code.
+fn walk<'py>(object: &Bound<'py, PyAny>, depth: usize, visit: &mut impl FnMut(usize, &Bound<'py, PyAny>)) -> bool {
     if depth > MAX_DEPTH {
         return false;
     }
-    if object.is_exact_instance_of::<PyString>() {
-        visit(address(object), Some(object)); // nearly all are strings, keys among them
-        return true;
+    if let Some(mark) = container(object) {
+        visit(mark, object);
+        return inside(object, &mut |value| walk(value, depth + 1, visit));
     }
-    if let Ok(dict) = object.cast_exact::<PyDict>() {
-        visit(container(dict.len(), DICT), None);
-        return dict.iter().all(|(key, value)| walk(&key, depth + 1, visit) && walk(&value, depth + 1, visit));
-    }
-    if let Ok(list) = object.cast_exact::<PyList>() {
-        visit(container(list.len(), LIST), None);
-        return list.iter().all(|item| walk(&item, depth + 1, visit));
-    }
-    if let Ok(tuple) = object.cast_exact::<PyTuple>() {
-        visit(container(tuple.len(), TUPLE), None);
-        return tuple.iter().all(|item| walk(&item, depth + 1, visit));
-    }
-    let fixed = object.is_none()
-        || object.is_instance_of::<PyString>()
+    let fixed = object.is_instance_of::<PyString>()
+        || object.is_none()
         || object.is_exact_instance_of::<PyBool>()
         || object.is_exact_instance_of::<PyInt>()
         || object.is_exact_instance_of::<PyFloat>();
     if fixed {
-        visit(address(object), Some(object));
+        visit(address(object), object);
     }
     fixed
+}
+
+/// The mark of a container: its kind and length.
+fn container(object: &Bound<'_, PyAny>) -> Option<usize> {
+    let (length, kind) = if let Ok(dict) = object.cast_exact::<PyDict>() {
+        (dict.len(), DICT)
+    } else if let Ok(list) = object.cast_exact::<PyList>() {
+        (list.len(), LIST)
+    } else if let Ok(tuple) = object.cast_exact::<PyTuple>() {
+        (tuple.len(), TUPLE)
+    } else {
+        return None;
+    };
+    Some(length << 3 | kind)
+}
+
+/// Shows `visit` what stands in a container, as [`raw::items`] does.
+fn inside<'py>(object: &Bound<'py, PyAny>, visit: &mut impl FnMut(&Bound<'py, PyAny>) -> bool) -> bool {
+    match object.cast_exact::<PyDict>() {
+        Ok(dict) => raw::entries(dict, visit),
+        Err(_) => raw::items(object, 0..usize::MAX, visit),
+    }
 }
 
 fn address(object: &Bound<'_, PyAny>) -> usize {
     let pointer: *mut ffi::PyObject = object.as_ptr();
     pointer as usize
-}
-
-fn container(length: usize, kind: usize) -> usize {
-    length << 3 | kind
 }
