@@ -430,7 +430,9 @@ impl<T: Text> Builder<T> {
             let last = texts.rfind(|piece| matches!(piece, Piece::Given(_) | Piece::Made(_)))?;
             reads::read(u32::try_from(row).ok()?, ledger.names.get(row), &last.said(), &mut tape)
         };
-        let calls = (0..ledger.rows()).filter(|row| ledger.kind[*row] == Kind::Call);
+        // The arguments of the others are not even made.
+        let may_read = |row: &usize| ledger.kind[*row] == Kind::Call && reads::may_read(ledger.names.get(*row));
+        let calls = (0..ledger.rows()).filter(may_read);
         calls.filter_map(&mut read).collect()
     }
 

@@ -42,14 +42,24 @@ pub struct Read {
     pub whole: bool,
 }
 
+/// Whether a call of `name` may read a file: its arguments tell.
+#[must_use]
+pub fn may_read(name: &str) -> bool {
+    is_one(own(name), EDITORS) || is_one(own(name), READS)
+}
+
+/// What a tool is called without its server.
+fn own(name: &str) -> &str {
+    name.rsplit("__").next().unwrap_or_default()
+}
+
 /// The file that a call of `name` with these arguments, a JSON object, reads; `None` where it reads none that can be told.
 #[must_use]
 pub fn read(row: u32, name: &str, arguments: &str, tape: &mut Tape) -> Option<Read> {
-    let own = name.rsplit("__").next()?;
-    let edits = is_one(own, EDITORS);
-    if !edits && !is_one(own, READS) {
+    if !may_read(name) {
         return None;
     }
+    let edits = is_one(own(name), EDITORS);
     tape.parse(arguments, 0).ok()?;
     let (mut file, mut views, mut rest) = (None, !edits, String::new());
     let seen =
