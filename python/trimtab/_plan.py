@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 VERSION = 1
+"""Of the JSON form."""
 
 AT_TARGET = "already at or under the target"
 NOTHING = "nothing can leave"
 """How the reason of a plan without edits begins."""
-"""Of the JSON form."""
-
 
 Reason: TypeAlias = Literal["images", "superseded"]
 """Why something is pruned before what is older."""
