@@ -2,12 +2,12 @@
 //!
 //! | table | holds | bytes |
 //! |---|---|---|
-//! | short | any piece of at most 15 bytes, four to a line: what was seen last | 4 MB, soon on large pages |
-//! | long | pieces of 16 to 60 bytes, two to a place | 8 MB, soon on large pages |
+//! | short | any piece of at most 15 bytes, four to a line: what was seen last | 4 MB |
+//! | long | pieces of 16 to 60 bytes, two to a place | 8 MB |
 //! | longer | pieces of 61 to 124 bytes, two to a place | 512 KB |
 //! | longest | pieces of 125 to 1,020 bytes, two to a place | 512 KB |
 //!
-//! A table is taken from the system as it fills, and goes when its thread ends. Each entry holds its piece, so that a
+//! A table is taken from the system as it fills, soon in large pages, and goes when its thread ends. Each entry holds its piece, so that a
 //! wrong count cannot be found whatever the hash. A new piece takes the place of an old one: nothing grows.
 
 #![allow(clippy::cast_possible_truncation)] // hashes are cut to the size of a table
@@ -28,8 +28,11 @@ const LONG: usize = 1 << 16;
 const LONGER: usize = 1 << 11;
 const LONGEST: usize = 1 << 8;
 
-/// Pieces that a thread remembers in a table before it moves to large pages, which a few texts are not worth.
-const FEW: usize = 256;
+/// Pieces that a thread remembers in a table before it moves to large pages: a large one takes as long as a hundred others.
+const FEW: usize = 96;
+
+/// Bytes of text that surely hold more pieces than that, long ones too.
+const MUCH: usize = 64 * 1024;
 
 /// Longest piece that is remembered.
 pub const MEDIUM: usize = 1024 - TAIL;
@@ -157,7 +160,7 @@ pub fn line_of(hash: u64) -> usize {
 
 /// The count of a piece, if `line` has it.
 #[inline]
-fn find(line: &Line, key: Key) -> Option<usize> {
+pub fn find(line: &Line, key: Key) -> Option<usize> {
     let (lows, highs) = line.split_at(4);
     let found = lows.iter().zip(highs).find(|&(&low, &high)| low == key.low && high & WITHOUT_COUNT == key.high);
     found.map(|(_, &high)| count_of(high))
@@ -170,24 +173,52 @@ pub struct Cache {
     pub short: Lines<SHORTS>,
     /// Short pieces that were put there.
     kept: usize,
-    long: Lines<{ 2 * LONG }>,
+    /// The long table, the longer and the longest one.
+    long: Lines<{ 2 * LONG + 4 * LONGER + 32 * LONGEST }>,
     /// Pieces that were put there.
     kept_long: usize,
-    longer: Lines<{ 4 * LONGER }>,
-    longest: Lines<{ 32 * LONGEST }>,
 }
 
 impl Cache {
+    /// Makes ready for so many bytes of text: many are worth large pages from the start.
+    pub fn expect(&mut self, bytes: usize) {
+        if bytes < MUCH {
+            return;
+        }
+        if self.kept < FEW {
+            self.kept = FEW;
+            self.short = Lines::on_large_pages();
+        }
+        if self.kept_long < FEW {
+            self.kept_long = FEW;
+            self.long = Lines::on_large_pages();
+        }
+    }
+
     /// The count of a short piece that was seen lately.
     #[inline]
     pub fn short(&self, key: Key, hash: u64) -> Option<usize> {
-        find(&self.short.get()[line_of(hash)], key)
+        find(self.line(hash), key)
+    }
+
+    /// The line of a short piece.
+    #[inline]
+    pub fn line(&self, hash: u64) -> &Line {
+        &self.short.get()[line_of(hash)]
     }
 
     /// Asks for the line of a short piece before it is looked up.
     #[inline]
     pub fn prefetch_short(&self, hash: u64) {
-        simd::prefetch(&self.short.get()[line_of(hash)]);
+        simd::prefetch(self.line(hash));
+    }
+
+    /// Remembers a short piece unless it is there.
+    #[inline]
+    pub fn learn_short(&mut self, key: Key, hash: u64, count: usize) {
+        if self.short(key, hash).is_none() {
+            self.keep_short(key, hash, count);
+        }
     }
 
     /// Remembers a short piece: it comes first in its line, and the last one there goes.
@@ -224,12 +255,7 @@ impl Cache {
     /// The lines where a piece of that length is kept.
     #[inline]
     fn place(&self, length: usize, hash: u64) -> &[Line] {
-        let hash = hash as usize;
-        match length + TAIL {
-            ..=64 => &self.long.get().as_chunks::<2>().0[hash % LONG],
-            65..=128 => &self.longer.get().as_chunks::<4>().0[hash % LONGER],
-            _ => &self.longest.get().as_chunks::<32>().0[hash % LONGEST],
-        }
+        &self.long.get()[place(length, hash as usize)]
     }
 
     /// Remembers a piece that no key holds: it comes first in its place.
@@ -238,12 +264,8 @@ impl Cache {
         if self.kept_long == FEW {
             self.long = Lines::on_large_pages();
         }
-        let (length, hash) = (piece.len(), hash as usize);
-        let place: &mut [Line] = match length + TAIL {
-            ..=64 => &mut self.long.get_mut().as_chunks_mut::<2>().0[hash % LONG],
-            65..=128 => &mut self.longer.get_mut().as_chunks_mut::<4>().0[hash % LONGER],
-            _ => &mut self.longest.get_mut().as_chunks_mut::<32>().0[hash % LONGEST],
-        };
+        let length = piece.len();
+        let place = &mut self.long.get_mut()[place(length, hash as usize)];
         let half = place.len() / 2;
         place.copy_within(..half, half);
         let entry: &mut [u8] = cast_slice_mut(&mut place[..half]);
@@ -252,6 +274,19 @@ impl Cache {
         tail[..2].copy_from_slice(&(count as u16).to_le_bytes());
         tail[2..].copy_from_slice(&(length as u16).to_le_bytes());
     }
+}
+
+/// The lines of a piece that no key holds, by its length.
+#[inline]
+fn place(length: usize, hash: usize) -> Range<usize> {
+    const BEHIND_LONG: usize = 2 * LONG;
+    const BEHIND_LONGER: usize = BEHIND_LONG + 4 * LONGER;
+    let (start, lines) = match length + TAIL {
+        ..=64 => (2 * (hash % LONG), 2),
+        65..=128 => (BEHIND_LONG + 4 * (hash % LONGER), 4),
+        _ => (BEHIND_LONGER + 32 * (hash % LONGEST), 32),
+    };
+    start..start + lines
 }
 
 /// A hash of a long piece, fifteen bytes at a time.

@@ -92,6 +92,7 @@ impl Encoding {
         let vocabulary = self.inside();
         let work = |job: &Job| {
             with_worker(vocabulary, |worker| {
+                worker.expect(job.iter().map(|(_, range)| range.len()).sum());
                 let mut counts = vec![0; job.len()];
                 for (n, (index, range)) in job.iter().enumerate() {
                     worker.add(&texts[*index][range.clone()], n, &mut counts);

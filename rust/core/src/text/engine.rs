@@ -4,46 +4,25 @@
 //! their places in the large tables to be asked for together.
 
 use std::cell::RefCell;
-use std::ops::Range;
 
-use super::cache::{Asked, BATCH, Batch, Cache, MEDIUM, Pieces, hash_of, look_up};
-use super::class::char_at;
+use super::cache::{BATCH, Batch, Cache, MEDIUM, Pieces, hash_of, look_up};
 use super::split::solid;
-use super::tables::{Key, SHORT, Tables};
+use super::tables::Tables;
+#[cfg(feature = "limits")]
+use super::tables::{Key, SHORT};
+use super::unknown::Unknown;
 use super::vocabulary::Vocabulary;
 use super::{merge, simd};
 use crate::stop;
 
-/// Pieces that wait to be looked up together.
-const WAITING: usize = 64;
-
 /// Vocabularies that a thread keeps a cache for: the last ones that it counted in.
 const KEPT: usize = 4;
-
-/// A piece that was not seen lately, and the text that it is of.
-struct Waiting {
-    asked: Asked,
-    text: usize,
-}
-
-/// Pieces of which no more are merged side by side: room for more than that would not stay in the nearest cache.
-const SIDE_BY_SIDE: usize = 32;
-
-/// Parts of long pieces that were not seen lately, each with the number of its piece.
-#[derive(Default)]
-struct Parts {
-    short: Vec<(Asked, usize)>,
-    long: Vec<(Range<usize>, usize)>,
-    /// Tokens of each piece so far.
-    tokens: Vec<usize>,
-}
 
 /// Counts in one vocabulary, on one thread.
 pub struct Worker {
     vocabulary: &'static Vocabulary,
     cache: Cache,
-    waiting: Vec<Waiting>,
-    parts: Parts,
+    unknown: Unknown,
     /// Room for the ends of pieces, and for looking them up.
     ends: Vec<usize>,
     batch: Batch,
@@ -95,15 +74,20 @@ impl Worker {
         Self {
             vocabulary,
             cache: Cache::default(),
-            waiting: Vec::with_capacity(WAITING + BATCH),
-            parts: Parts::default(),
+            unknown: Unknown::default(),
             ends: vec![0; BATCH],
             batch: Batch::default(),
         }
     }
 
+    /// Makes ready for so many bytes of text.
+    pub fn expect(&mut self, bytes: usize) {
+        self.cache.expect(bytes);
+    }
+
     /// Tokens of `text`.
     pub fn count(&mut self, text: &[u8]) -> usize {
+        self.expect(text.len());
         let mut counts = [0];
         self.add(text, 0, &mut counts);
         self.settle(&mut counts);
@@ -117,7 +101,7 @@ impl Worker {
             let (end, tokens) = self.next(text, limit, at, BATCH, index);
             counts[index] += tokens;
             at = end;
-            if self.waiting.len() >= WAITING {
+            if self.unknown.are_enough() {
                 self.settle(counts);
             }
         }
@@ -128,17 +112,17 @@ impl Worker {
         let (mut counts, mut at, solid) = ([0], 0, solid(text));
         while at < text.len() {
             // What is left cannot reach the limit.
-            if text.len() - at + counts[0] + self.waiting.len() * SHORT <= limit {
+            if text.len() - at + counts[0] + self.unknown.tokens().1 <= limit {
                 break;
             }
             let most = limit.saturating_sub(counts[0]).clamp(simd::ROOM, BATCH);
             let (end, tokens) = self.next(text, solid, at, most, 0);
             (at, counts[0]) = (end, counts[0] + tokens);
-            if counts[0] + self.waiting.len() > limit {
-                self.waiting.clear();
+            if counts[0] + self.unknown.tokens().0 > limit {
+                self.unknown.clear();
                 return true;
             }
-            if self.waiting.len() >= WAITING {
+            if self.unknown.are_enough() {
                 self.settle(&mut counts);
             }
         }
@@ -174,8 +158,10 @@ impl Worker {
     /// Tokens of the long pieces that a look-up left; what was not seen lately waits.
     #[inline]
     fn left(&mut self, text: &[u8], index: usize) -> usize {
-        self.waiting.extend(self.batch.missed.drain(..).map(|asked| Waiting { asked, text: index }));
-        if self.batch.longer.is_empty() { 0 } else { self.longer(text) }
+        for asked in self.batch.missed.drain(..) {
+            self.unknown.wait(&self.vocabulary.tables, asked, index);
+        }
+        if self.batch.longer.is_empty() { 0 } else { self.longer(text, index) }
     }
 
     /// Tokens of pieces that are split already: the first begins at `at`.
@@ -248,166 +234,35 @@ impl Worker {
 
     /// Counts the pieces that wait.
     pub fn settle(&mut self, counts: &mut [usize]) {
-        let mut waiting = std::mem::take(&mut self.waiting);
-        for Waiting { asked, .. } in &waiting {
-            simd::prefetch(self.tables().line(asked.hash));
-        }
-        waiting.retain(|Waiting { asked: Asked { key, hash }, text }| {
-            // An equal piece may have waited before it.
-            let known = self.cache.short(*key, *hash).or_else(|| {
-                let count = self.tables().seed(*key, *hash);
-                count.inspect(|&count| self.cache.keep_short(*key, *hash, count))
-            });
-            counts[*text] += known.unwrap_or(0);
-            known.is_none()
-        });
-        self.merge(&mut waiting, counts);
-        self.waiting = waiting;
-    }
-
-    /// Counts pieces that are nowhere yet.
-    fn merge(&mut self, waiting: &mut Vec<Waiting>, counts: &mut [usize]) {
-        // ASCII does not fall apart: nothing of it is looked up again.
-        let whole: Vec<Waiting> = waiting.extract_if(.., |waiting| waiting.asked.key.is_ascii()).collect();
-        let pieces = whole.iter().map(|waiting| waiting.asked.key.bytes());
-        simd::together::<16>(self.tables(), pieces, |n, count| {
-            let Waiting { asked: Asked { key, hash }, text } = whole[n];
-            if self.cache.short(key, hash).is_none() {
-                self.cache.keep_short(key, hash, count);
-            }
-            counts[text] += count;
-        });
-        let mut parts = std::mem::take(&mut self.parts);
-        for (number, Waiting { asked: Asked { key, .. }, .. }) in waiting.iter().enumerate() {
-            let bytes = key.bytes();
-            parts.tokens.push(0);
-            self.fall_apart(bytes.as_ref(), 0..bytes.as_ref().len(), number, &mut parts);
-        }
-        self.resolve(&[], &mut parts);
-        for (Waiting { asked: Asked { key, hash }, text }, count) in waiting.drain(..).zip(parts.tokens.drain(..)) {
-            // One that did not fall apart is there already, as is one that waited twice.
-            if self.cache.short(key, hash).is_none() {
-                self.cache.keep_short(key, hash, count);
-            }
-            counts[text] += count;
-        }
-        self.parts = parts;
+        self.unknown.settle(&self.vocabulary.tables, &mut self.cache, counts);
     }
 
     fn tables(&self) -> &'static Tables {
         &self.vocabulary.tables
     }
 
-    /// Tokens of the pieces that no key holds: their places are asked for before the first is looked up.
+    /// Tokens of the pieces that no key holds, but for those that were not seen lately: they wait. Their places are asked for
+    /// before the first is looked up.
     #[cold]
-    fn longer(&mut self, text: &[u8]) -> usize {
-        let mut longer = std::mem::take(&mut self.batch.longer);
-        for (piece, hash) in &mut longer {
-            if piece.len() <= MEDIUM {
-                *hash = hash_of(&text[piece.clone()]);
-                self.cache.prefetch_long(&text[piece.clone()], *hash);
-            }
-        }
+    fn longer(&mut self, text: &[u8], index: usize) -> usize {
         let mut total = 0;
-        longer.retain(|(piece, hash)| {
-            let known = if piece.len() > MEDIUM { None } else { self.cache.long(&text[piece.clone()], *hash) };
-            total += known.unwrap_or(0);
-            known.is_none()
-        });
-        total += self.unknown(text, &longer);
-        longer.clear();
-        self.batch.longer = longer;
-        total
-    }
-
-    /// Tokens of long pieces that were not seen lately.
-    fn unknown(&mut self, text: &[u8], pieces: &[(Range<usize>, u64)]) -> usize {
-        let mut parts = std::mem::take(&mut self.parts);
-        for (number, (piece, _)) in pieces.iter().enumerate() {
-            parts.tokens.push(0);
-            self.fall_apart(text, piece.clone(), number, &mut parts);
-        }
-        self.resolve(text, &mut parts);
-        for ((piece, hash), &count) in pieces.iter().zip(&parts.tokens) {
+        for (piece, hash) in &mut self.batch.longer {
+            let piece = &text[piece.clone()];
             if piece.len() <= MEDIUM {
-                self.cache.keep_long(&text[piece.clone()], *hash, count);
+                *hash = hash_of(piece);
+                self.cache.prefetch_long(piece, *hash);
             }
         }
-        let total = parts.tokens.drain(..).sum();
-        self.parts = parts;
+        for (piece, hash) in self.batch.longer.drain(..) {
+            let piece = &text[piece];
+            if piece.len() > MEDIUM {
+                total += self.unknown.count(&self.vocabulary.tables, &mut self.cache, piece);
+            } else if let Some(count) = self.cache.long(piece, hash) {
+                total += count;
+            } else {
+                self.unknown.wait_long(piece, hash, index);
+            }
+        }
         total
-    }
-
-    /// The parts of a piece: it falls apart where no token may span two characters.
-    fn fall_apart(&mut self, text: &[u8], piece: Range<usize>, number: usize, parts: &mut Parts) {
-        if text[piece.clone()].is_ascii() {
-            return self.part(text, piece, None, number, parts);
-        }
-        let cross = &self.vocabulary.tables.cross;
-        let (mut start, mut at) = (piece.start, piece.start);
-        let (mut last, mut alone) = (0, true); // the character before `at`, and whether it is all there is since `start`
-        while let Some(char) = char_at(&text[..piece.end], at) {
-            stop::check();
-            if at > start {
-                if (last | char.point) >= 0x80 && !cross.may(last, char.point, text[at - 1], text[at]) {
-                    self.part(text, start..at, alone.then_some(last), number, parts);
-                    (start, alone) = (at, true);
-                } else {
-                    alone = false;
-                }
-            }
-            last = char.point;
-            at += char.length;
-        }
-        self.part(text, start..at, alone.then_some(last), number, parts);
-    }
-
-    /// Adds a part to the others; `alone`: the character that it is, if it is but one.
-    #[inline]
-    fn part(&mut self, text: &[u8], part: Range<usize>, alone: Option<u32>, number: usize, parts: &mut Parts) {
-        if let Some(count) = alone.and_then(|char| self.tables().char(char)) {
-            parts.tokens[number] += count;
-        } else if part.len() <= SHORT {
-            let key = Key::of(text, part.start, part.end);
-            let hash = key.hash();
-            self.cache.prefetch_short(hash);
-            parts.short.push((Asked { key, hash }, number));
-        } else if part.len() <= merge::DIRECT {
-            parts.long.push((part, number));
-        } else {
-            parts.tokens[number] += merge::count(self.tables(), &text[part]);
-        }
-        if parts.short.len() == BATCH || parts.long.len() == SIDE_BY_SIDE {
-            self.resolve(text, parts);
-        }
-    }
-
-    /// Counts parts: those that were not seen lately are looked up in the vocabulary, those that are not there merged.
-    fn resolve(&mut self, text: &[u8], Parts { short, long, tokens }: &mut Parts) {
-        let tables = self.tables();
-        short.retain(|&(Asked { key, hash }, number)| {
-            let known = self.cache.short(key, hash);
-            tokens[number] += known.unwrap_or(0);
-            if known.is_none() {
-                simd::prefetch(tables.line(hash));
-            }
-            known.is_none()
-        });
-        let mut found = |cache: &mut Cache, (Asked { key, hash }, number): (Asked, usize), count: usize| {
-            if cache.short(key, hash).is_none() {
-                cache.keep_short(key, hash, count);
-            }
-            tokens[number] += count;
-        };
-        short.retain(|&part| {
-            let known = tables.seed(part.0.key, part.0.hash);
-            known.inspect(|&count| found(&mut self.cache, part, count)).is_none()
-        });
-        let pieces = short.iter().map(|(asked, _)| asked.key.bytes());
-        simd::together::<16>(tables, pieces, |n, count| found(&mut self.cache, short[n], count));
-        short.clear();
-        let pieces = long.iter().map(|(part, _)| &text[part.clone()]);
-        simd::together::<{ merge::DIRECT }>(tables, pieces, |n, count| tokens[long[n].1] += count);
-        long.clear();
     }
 }

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::Encoding;
-use super::cache::{Asked, BATCH, Batch, Cache, Pieces, SHORTS, find_all, line_of, look_up};
+use super::cache::{Asked, BATCH, Batch, Cache, Pieces, SHORTS, find, find_all, line_of, look_up};
 use super::engine::Worker;
 use super::lines::Line;
 use super::simd;
@@ -46,7 +46,7 @@ pub fn study(encoding: Encoding, texts: &[String]) -> Study {
     for Asked { key, hash } in &asked {
         if cache.short(*key, *hash).is_none() {
             missed += 1;
-            merged += usize::from(vocabulary.tables.seed(*key, *hash).is_none());
+            merged += usize::from(vocabulary.tables.seed(*key, *hash, find).is_none());
             cache.keep_short(*key, *hash, 1);
         }
     }

@@ -20,19 +20,22 @@ pub struct Lines<const N: usize> {
 
 impl<const N: usize> Default for Lines<N> {
     fn default() -> Self {
-        let memory = MmapMut::map_anon(N * size_of::<Line>() + PAGE).expect("the system has memory for a table");
+        let memory = MmapMut::map_anon(Self::PAGES + PAGE).expect("the system has memory for a table");
         let start = memory.as_ptr().align_offset(PAGE).min(PAGE);
         Self { memory, start }
     }
 }
 
 impl<const N: usize> Lines<N> {
+    /// Bytes of all large pages that it may lie on.
+    const PAGES: usize = (N * size_of::<Line>()).next_multiple_of(PAGE);
+
     /// The same on large pages, where the system has them.
     pub fn on_large_pages() -> Self {
         let lines = Self::default();
         // A system that does not take the advice is none the worse.
         #[cfg(target_os = "linux")]
-        let _ = lines.memory.advise_range(memmap2::Advice::HugePage, lines.start, N * size_of::<Line>());
+        let _ = lines.memory.advise_range(memmap2::Advice::HugePage, lines.start, Self::PAGES);
         lines
     }
 

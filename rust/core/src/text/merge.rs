@@ -4,18 +4,16 @@
 //! exact: a row of tokens is what merging gives if and only if that is true of each two neighbours alone. So the tokens
 //! of two windows stand side by side where the last of the one and the first of the other do.
 
-#![allow(clippy::cast_possible_truncation)] // two numbers in a word, and places below 64 in a byte
+#![allow(clippy::cast_possible_truncation)] // two numbers in a word
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::class::{char_at, decode};
+use super::class::decode;
+use super::merging::{DIRECT, Merging};
 use super::simd;
-use super::tables::{NONE, Pair, Tables};
+use super::tables::{NONE, Tables};
 use crate::stop;
-
-/// Longest piece that is merged by looking for the lowest rank again and again.
-pub const DIRECT: usize = 64;
 
 /// Bytes of a window; three quarters of it are kept. The longest token of any known vocabulary has 128 bytes.
 const WINDOW: usize = 512;
@@ -27,7 +25,7 @@ const PLACE: u32 = 40;
 pub fn count(tables: &Tables, piece: &[u8]) -> usize {
     match piece.len() {
         0 | 1 => piece.len(),
-        2..=DIRECT => simd::direct(tables, piece).count_ones() as usize,
+        2..=DIRECT => simd::direct(tables, piece),
         _ => {
             let (bytes, tokens) = repeated(tables, piece);
             tokens + windows::<Number>(tables, &piece[bytes..]).0
@@ -40,170 +38,11 @@ pub fn ends(tables: &Tables, piece: &[u8]) -> Vec<usize> {
     windows(tables, piece)
 }
 
-/// A piece of at most `N` bytes, 64 at most, on its way to being merged.
-///
-/// A token lives at its first byte. A pair is its rank and its place in one number, so that the first one of the lowest
-/// rank is found by a loop without a branch.
-struct Merging<const N: usize> {
-    tokens: [u32; N],
-    pairs: [i32; N],
-    /// A bit for each place where a token begins.
-    live: u64,
-    /// Pairs that have been asked for.
-    asked: [Option<(usize, Pair)>; 2],
-}
-
-impl<const N: usize> Merging<N> {
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
-    fn of(tables: &Tables, piece: &[u8]) -> Self {
-        let (mut tokens, mut pairs) = ([0; N], [i32::MAX; N]);
-        for (token, &byte) in tokens.iter_mut().zip(piece) {
-            *token = tables.byte(byte);
-        }
-        for ((pair, bytes), at) in pairs.iter_mut().zip(piece.windows(2)).zip(0..) {
-            *pair = ranked_at(tables.merged_bytes(bytes[0], bytes[1]), at);
-        }
-        Self { tokens, pairs, live: u64::MAX >> (64 - piece.len()), asked: [None; 2] }
-    }
-
-    /// The same for whole characters. One that is a token, and that no token takes a part of together with a neighbour,
-    /// begins as that token: its bytes merge among themselves, and before it can go into any larger one.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
-    fn of_chars(tables: &Tables, piece: &[u8]) -> Self {
-        if piece.is_ascii() {
-            return Self::of(tables, piece);
-        }
-        let (mut tokens, mut pairs, mut live) = ([0; N], [i32::MAX; N], 0_u64);
-        let (mut at, mut apart, mut next) = (0, true, char_at(piece, 0));
-        while let Some(char) = next {
-            let stop = at + char.length;
-            next = char_at(piece, stop);
-            let alone = apart;
-            apart = next.is_none_or(|next| !tables.cross.breaks(char.point, next.point, piece[stop - 1], piece[stop]));
-            if let Some(token) = tables.token(char.point).filter(|_| alone && apart) {
-                tokens[at % N] = token;
-                live |= 1 << at;
-            } else {
-                for (place, &byte) in tokens[at..stop].iter_mut().zip(&piece[at..stop]) {
-                    *place = tables.byte(byte);
-                }
-                live |= ((1 << char.length) - 1) << at;
-            }
-            at = stop;
-        }
-        let mut left = live;
-        while left & (left - 1) != 0 {
-            let at = left.trailing_zeros() as usize;
-            left &= left - 1;
-            let right = left.trailing_zeros() as usize;
-            pairs[at % N] = ranked_at(tables.merged(tokens[at % N], tokens[right % N]), at);
-        }
-        Self { tokens, pairs, live, asked: [None; 2] }
-    }
-
-    /// Where the tokens begin when nothing is left to merge.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
-    fn merged(mut self, tables: &Tables) -> u64 {
-        while self.step(tables) {}
-        self.live
-    }
-
-    /// Merges pairs until one must be asked for; false where none is left to merge.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
-    fn step(&mut self, tables: &Tables) -> bool {
-        for (at, pair) in self.asked.iter_mut().filter_map(Option::take) {
-            self.pairs[at % N] = ranked_at(tables.answer(pair), at);
-        }
-        loop {
-            let least = self.pairs.iter().fold(i32::MAX, |least, &pair| least.min(pair));
-            if least == i32::MAX {
-                return false;
-            }
-            let at = least.cast_unsigned() as usize % 64 % N;
-            let right = self.behind(at);
-            self.tokens[at] = least.cast_unsigned() >> 6;
-            self.pairs[right % N] = i32::MAX;
-            self.live &= !(1 << right);
-            let ahead = self.live & ((1 << at) - 1);
-            let before = 63_usize.wrapping_sub(ahead.leading_zeros() as usize);
-            self.asked[0] = self.ask(tables, at, self.behind(at));
-            self.asked[1] = if ahead == 0 { None } else { self.ask(tables, before % N, at) };
-            if self.asked[0].is_some() || self.asked[1].is_some() {
-                return true;
-            }
-        }
-    }
-
-    /// Asks for the pair of the tokens at two places; there is none where the second is behind the piece.
-    #[inline]
-    fn ask(&mut self, tables: &Tables, at: usize, right: usize) -> Option<(usize, Pair)> {
-        self.pairs[at] = i32::MAX;
-        if right == 64 {
-            return None;
-        }
-        let pair = tables.ask(self.tokens[at], self.tokens[right % N])?;
-        simd::prefetch(tables.place(pair));
-        Some((at, pair))
-    }
-
-    /// The place of the token behind the one at `at`; 64 for none.
-    #[inline]
-    fn behind(&self, at: usize) -> usize {
-        (self.live & (u64::MAX << at) << 1).trailing_zeros() as usize
-    }
-}
-
-/// A rank and its place in one number, the largest for no rank.
-#[inline]
-fn ranked_at(rank: u32, at: usize) -> i32 {
-    if rank == NONE { i32::MAX } else { (rank << 6 | at as u32).cast_signed() }
-}
-
-/// A bit for each byte of `piece`, whole characters of two to [`DIRECT`] bytes, where a token begins.
-#[inline(always)]
-#[allow(clippy::inline_always)] // compiled for the instructions of its caller
-pub fn direct(tables: &Tables, piece: &[u8]) -> u64 {
-    match piece.len() {
-        ..=32 => Merging::<32>::of_chars(tables, piece).merged(tables),
-        _ => Merging::<DIRECT>::of_chars(tables, piece).merged(tables),
-    }
-}
-
-/// Tells `found` the tokens of pieces of two to `N` bytes, whole characters, each with its number. While one waits for
-/// the line of a pair, the others are merged.
-#[inline(always)]
-#[allow(clippy::inline_always)] // compiled for the instructions of its caller
-pub fn together<const N: usize>(
-    tables: &Tables,
-    pieces: impl Iterator<Item = impl AsRef<[u8]>>,
-    mut found: impl FnMut(usize, usize),
-) {
-    let mut all: Vec<Merging<N>> = pieces.map(|piece| Merging::of_chars(tables, piece.as_ref())).collect();
-    let mut left: Vec<usize> = (0..all.len()).collect();
-    while !left.is_empty() {
-        let mut stay = 0;
-        for at in 0..left.len() {
-            let number = left[at];
-            if all[number].step(tables) {
-                left[stay] = number;
-                stay += 1;
-            } else {
-                found(number, all[number].live.count_ones() as usize);
-            }
-        }
-        left.truncate(stay);
-    }
-}
-
 /// Where the tokens of `piece` end, by a heap of the pairs: time grows a little faster than the piece.
 fn heaped(tables: &Tables, piece: &[u8]) -> Vec<usize> {
     let length = piece.len();
     if length <= DIRECT {
-        let live = Merging::<DIRECT>::of(tables, piece).merged(tables);
+        let live = Merging::<DIRECT>::of_bytes(tables, piece, 0).merged(tables);
         return (1..length).filter(|&at| live >> at & 1 == 1).chain([length]).collect();
     }
     let mut tokens: Vec<u32> = piece.iter().map(|&byte| tables.byte(byte)).collect();

@@ -25,6 +25,7 @@ pub mod limits;
 mod lines;
 mod load;
 mod merge;
+mod merging;
 pub(crate) mod pass;
 pub(crate) mod pool;
 pub mod prompt;
@@ -33,6 +34,7 @@ mod split;
 mod starts;
 mod tables;
 mod tally;
+mod unknown;
 pub mod vocabulary;
 
 pub use claude::Claude;

@@ -13,13 +13,14 @@ use super::ascii::Ascii;
 use super::avx2;
 #[cfg(feature = "claude-vocab")]
 use super::cache::Asked;
-use super::cache::{Batch, Pieces, SHORTS};
+use super::cache::{Batch, Cache, Pieces, SHORTS};
 use super::lines::Line;
-use super::merge;
+use super::merging::{self, Room};
 use super::pass::{Passing, Words};
 use super::split::Scheme;
 use super::starts::WIDE;
 use super::tables::Tables;
+use super::unknown::{self, Waiting};
 
 /// Pieces that must fit into what is left of a buffer for the wide scanner to go on.
 pub const ROOM: usize = WIDE;
@@ -93,30 +94,42 @@ pub fn find_all(lines: &[Line; SHORTS], asked: &[Asked], missed: &mut Vec<Asked>
     None
 }
 
-/// [`merge::direct`], compiled for what the processor can.
+/// [`unknown::known`], compiled for what the processor can.
 #[inline]
-pub fn direct(tables: &Tables, piece: &[u8]) -> u64 {
+pub fn known(tables: &Tables, cache: &mut Cache, waiting: &mut Vec<Waiting>, counts: &mut [usize]) {
+    #[cfg(target_arch = "x86_64")]
+    if available() {
+        // SAFETY: the features that the function is compiled for were found on this processor.
+        return unsafe { avx2::known(tables, cache, waiting, counts) };
+    }
+    unknown::known(tables, cache, waiting, counts);
+}
+
+/// [`merging::direct`], compiled for what the processor can.
+#[inline]
+pub fn direct(tables: &Tables, piece: &[u8]) -> usize {
     #[cfg(target_arch = "x86_64")]
     if available() {
         // SAFETY: the features that the function is compiled for were found on this processor.
         return unsafe { avx2::direct(tables, piece) };
     }
-    merge::direct(tables, piece)
+    merging::direct(tables, piece)
 }
 
-/// [`merge::together`], compiled for what the processor can.
+/// [`merging::together`], compiled for what the processor can.
 #[inline]
-pub fn together<const N: usize>(
+pub fn together(
     tables: &Tables,
+    room: &mut Room,
     pieces: impl Iterator<Item = impl AsRef<[u8]>>,
     found: impl FnMut(usize, usize),
 ) {
     #[cfg(target_arch = "x86_64")]
     if available() {
         // SAFETY: the features that the function is compiled for were found on this processor.
-        return unsafe { avx2::together::<N>(tables, pieces, found) };
+        return unsafe { avx2::together(tables, room, pieces, found) };
     }
-    merge::together::<N>(tables, pieces, found);
+    merging::together(tables, room, pieces, found);
 }
 
 /// Splits `text` from `at`, the start of a piece, up to `limit`: the ends of the pieces that were found, and how many.

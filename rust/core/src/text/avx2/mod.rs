@@ -15,11 +15,12 @@ use bytemuck::cast;
 
 #[cfg(feature = "claude-vocab")]
 use super::cache::{Asked, find_all_with};
-use super::cache::{Batch, Pieces, SHORTS, look_up_with};
+use super::cache::{Batch, Cache, Pieces, SHORTS, look_up_with};
 use super::lines::Line;
-use super::merge;
+use super::merging::{self, Room};
 use super::starts::WIDE;
 use super::tables::{Key, Tables, WITHOUT_COUNT, count_of};
+use super::unknown::{Waiting, known_with};
 
 /// The count of a piece, if `line` has it: its four entries compared at once.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
@@ -45,17 +46,23 @@ pub fn find_all(lines: &[Line; SHORTS], asked: &[Asked], missed: &mut Vec<Asked>
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub fn direct(tables: &Tables, piece: &[u8]) -> u64 {
-    merge::direct(tables, piece)
+pub fn known(tables: &Tables, cache: &mut Cache, waiting: &mut Vec<Waiting>, counts: &mut [usize]) {
+    known_with(tables, cache, waiting, counts, |line, key| find(line, key));
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub fn together<const N: usize>(
+pub fn direct(tables: &Tables, piece: &[u8]) -> usize {
+    merging::direct(tables, piece)
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub fn together(
     tables: &Tables,
+    room: &mut Room,
     pieces: impl Iterator<Item = impl AsRef<[u8]>>,
     found: impl FnMut(usize, usize),
 ) {
-    merge::together::<N>(tables, pieces, found);
+    merging::together(tables, room, pieces, found);
 }
 
 #[target_feature(enable = "avx2")]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Key, MANY, NONE, SECTIONS, SHORT, TOKEN, cross, hash_pair, line_of};
+use super::{Key, MANY, NONE, PAIRS, SECTIONS, SHORT, TOKEN, cross, hash_pair, line_of};
 
 /// A byte-pair vocabulary: tokens by rank, and for each the two that it is merged from.
 pub struct Merges {
@@ -134,18 +134,21 @@ fn seeds(tokens: &[Vec<u8>], count: impl Fn(&[u8]) -> usize) -> Vec<u64> {
     for token in short {
         let key = Key::of(token, 0, token.len());
         let mut at = line_of(key.hash(), lines) * 4;
-        while words[at * 2 + 1] != 0 {
+        // Low words are in the first half of a line, high ones in the other.
+        let low = |at: usize| at / 4 * 8 + at % 4;
+        while words[low(at) + 4] != 0 {
             at = (at + 1) % (lines * 4);
         }
-        words[at * 2] = key.low;
-        words[at * 2 + 1] = key.with_count(count(token));
+        words[low(at)] = key.low;
+        words[low(at) + 4] = key.with_count(count(token));
     }
     words
 }
 
-/// The pairs, three places in five taken, and the filter before them: ten bits a pair.
+/// The pairs, three places in five taken, lines of which the first ones are taken first, and the filter before them: ten bits a pair.
 fn pairs(table: &HashMap<(u32, u32), u32>) -> (Vec<u64>, Vec<u64>) {
-    let mut places = vec![u64::MAX; table.len() * 5 / 3 + 2];
+    let lines = table.len() * 5 / 3 / PAIRS + 1;
+    let mut places = vec![u64::MAX; lines * PAIRS];
     let mut filter = vec![0_u64; (table.len() * 10 / 64).next_power_of_two().max(1)];
     let mut sorted: Vec<(u32, (u32, u32))> = table.iter().map(|(&parts, &token)| (token, parts)).collect();
     sorted.sort_unstable(); // the same tables on every machine
@@ -154,7 +157,7 @@ fn pairs(table: &HashMap<(u32, u32), u32>) -> (Vec<u64>, Vec<u64>) {
         let hash = hash_pair(pair);
         let bit = usize::try_from(hash & (filter.len() as u64 * 64 - 1)).unwrap_or_default();
         filter[bit >> 6] |= 1 << (bit & 63);
-        let mut at = line_of(hash, places.len());
+        let mut at = line_of(hash, lines) * PAIRS;
         while places[at] != u64::MAX {
             at = (at + 1) % places.len();
         }

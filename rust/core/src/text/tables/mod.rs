@@ -23,6 +23,9 @@ const MANY: u32 = 1 << 31;
 /// Bits of a token in an entry of the pairs.
 const TOKEN: u32 = 21;
 
+/// Pairs in a line.
+const PAIRS: usize = 8;
+
 /// Sections of the tables, in order.
 const SECTIONS: usize = 7;
 
@@ -138,20 +141,29 @@ pub const TAGS: [u128; 16] = {
     tags
 };
 
-/// Two tokens that may merge, and where what they merge into is looked for first.
-#[derive(Clone, Copy, Debug)]
+/// Two tokens, and the line where what they merge into is looked for first, once it is known that they may.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Pair {
-    pair: u64,
-    at: usize,
+    tokens: u64,
+    line: usize,
+}
+
+impl Pair {
+    /// Two tokens of which nothing is known.
+    #[inline]
+    pub fn of(left: u32, right: u32) -> Self {
+        Self { tokens: u64::from(left) << TOKEN | u64::from(right), line: 0 }
+    }
 }
 
 /// The tables of one vocabulary.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
-    /// Pieces of at most [`SHORT`] bytes that are in the vocabulary, with their counts: lines of four entries.
+    /// Pieces of at most [`SHORT`] bytes that are in the vocabulary, with their counts: lines of four entries, their low words
+    /// first; a full one goes on in the next.
     seeds: &'static [[u64; 8]],
-    /// Two tokens and the token that they merge into: open addressing.
-    pairs: &'static [u64],
+    /// Two tokens and the token that they merge into: lines of eight, a full one goes on in the next.
+    pairs: &'static [[u64; PAIRS]],
     /// A bit for each pair by its hash: most look-ups end here.
     filter: &'static [u64],
     /// What two ASCII bytes merge into.
@@ -181,7 +193,7 @@ impl Tables {
         };
         Self {
             seeds: cast_slice(next(0)),
-            pairs: next(1),
+            pairs: cast_slice(next(1)),
             filter: next(2),
             ascii: cast_slice(next(3)),
             bytes: cast_slice(next(4)),
@@ -197,25 +209,26 @@ impl Tables {
         &self.seeds[line_of(hash, self.seeds.len())]
     }
 
-    /// Tokens of a piece that is in the vocabulary.
-    #[inline]
-    pub fn seed(&self, key: Key, hash: u64) -> Option<usize> {
+    /// Tokens of a piece that is in the vocabulary, as `find` finds them in a line.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
+    pub fn seed(&self, key: Key, hash: u64, find: impl Fn(&[u64; 8], Key) -> Option<usize>) -> Option<usize> {
         let mut at = line_of(hash, self.seeds.len());
         loop {
-            for entry in self.seeds[at].chunks_exact(2) {
-                if entry[0] == key.low && entry[1] & WITHOUT_COUNT == key.high {
-                    return Some(count_of(entry[1]));
-                }
-                if entry[1] == 0 {
-                    return None;
-                }
+            let line = &self.seeds[at];
+            if let Some(count) = find(line, key) {
+                return Some(count);
+            }
+            if line[7] == 0 {
+                return None;
             }
             at = if at + 1 == self.seeds.len() { 0 } else { at + 1 };
         }
     }
 
     /// What two bytes merge into, or [`NONE`].
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
     pub fn merged_bytes(&self, left: u8, right: u8) -> u32 {
         if (left | right) < 0x80 {
             return self.ascii[usize::from(left) << 7 | usize::from(right)];
@@ -226,40 +239,42 @@ impl Tables {
     /// What two tokens merge into, or [`NONE`]. A token's number is its rank: lower ones merge first.
     #[inline]
     pub fn merged(&self, left: u32, right: u32) -> u32 {
-        self.ask(left, right).map_or(NONE, |pair| self.answer(pair))
+        let mut pair = Pair::of(left, right);
+        if self.may_merge(&mut pair) { self.answer(pair) } else { NONE }
     }
 
-    /// Two tokens that may merge into one; None where they do not.
-    #[inline]
-    pub fn ask(&self, left: u32, right: u32) -> Option<Pair> {
-        let pair = u64::from(left) << TOKEN | u64::from(right);
-        let hash = hash_pair(pair);
+    /// Whether two tokens may merge into one: most that do not end here. If they may, [`Tables::answer`] knows more.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
+    pub fn may_merge(&self, pair: &mut Pair) -> bool {
+        let hash = hash_pair(pair.tokens);
+        pair.line = line_of(hash, self.pairs.len());
         let bit = hash as usize & (self.filter.len() * 64 - 1);
-        if self.filter[bit >> 6] >> (bit & 63) & 1 == 0 {
-            return None;
-        }
-        let at = line_of(hash, self.pairs.len());
-        Some(Pair { pair, at })
+        self.filter[bit >> 6] >> (bit & 63) & 1 == 1
     }
 
     /// Where [`Tables::answer`] begins to look.
     #[inline]
-    pub fn place(&self, pair: Pair) -> &'static u64 {
-        &self.pairs[pair.at]
+    pub fn place(&self, pair: Pair) -> &'static [u64; PAIRS] {
+        &self.pairs[pair.line]
     }
 
     /// What such a pair merges into, or [`NONE`].
-    #[inline]
-    pub fn answer(&self, Pair { pair, mut at }: Pair) -> u32 {
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
+    pub fn answer(&self, Pair { tokens, mut line }: Pair) -> u32 {
         loop {
-            let entry = self.pairs[at];
-            if entry >> TOKEN == pair {
-                return entry as u32 & ((1 << TOKEN) - 1);
+            // All are compared, so that no branch depends on where it lies; 0 is a byte.
+            let entries = &self.pairs[line];
+            let of = |entry: u64| if entry >> TOKEN == tokens { entry & ((1 << TOKEN) - 1) } else { 0 };
+            let found = entries.iter().fold(0, |found, &entry| found | of(entry));
+            if found != 0 {
+                return found as u32;
             }
-            if entry == u64::MAX {
+            if entries[PAIRS - 1] == u64::MAX {
                 return NONE;
             }
-            at = if at + 1 == self.pairs.len() { 0 } else { at + 1 };
+            line = if line + 1 == self.pairs.len() { 0 } else { line + 1 };
         }
     }
 
@@ -286,6 +301,7 @@ impl Tables {
         let mask = (1 << TOKEN) - 1;
         let mut made: Vec<(u64, u64, u64)> = self
             .pairs
+            .as_flattened()
             .iter()
             .filter(|&&entry| entry != u64::MAX)
             .map(|&entry| (entry & mask, entry >> (2 * TOKEN), entry >> TOKEN & mask))

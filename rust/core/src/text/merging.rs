@@ -1,0 +1,272 @@
+//! Merging of pieces of at most [`DIRECT`] bytes, one alone or many side by side.
+
+#![allow(clippy::cast_possible_truncation)] // two numbers in a word, and places below 64 in a byte
+
+use super::class::char_at;
+use super::simd;
+use super::tables::{NONE, Pair, Tables};
+
+/// Longest piece that is merged by looking for the lowest rank again and again.
+pub const DIRECT: usize = 64;
+
+/// A piece of at most `N` units, 64 at most, on its way to being merged: bytes, or characters that are tokens.
+///
+/// A token lives at its first unit. A pair is its rank and its place in one number, so that the first one of the lowest
+/// rank is found by a loop without a branch.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub struct Merging<const N: usize> {
+    pairs: [i32; N],
+    tokens: [u32; N],
+    /// A bit for each unit where a token begins.
+    live: u64,
+    /// Whether the pairs of its units are still to be asked for.
+    new: bool,
+    /// Which piece it is.
+    number: usize,
+}
+
+/// Two neighbouring tokens: whether they are there, and where the first of them is.
+struct Neighbours {
+    there: bool,
+    tokens: [u32; 2],
+    place: usize,
+}
+
+impl Neighbours {
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
+    fn ask(&self, row: u32) -> Ask {
+        Ask { pair: Pair::of(self.tokens[0], self.tokens[1]), row, place: self.place as u32 }
+    }
+}
+
+impl<const N: usize> Merging<N> {
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
+    fn of(units: &[u32], number: usize) -> Self {
+        let mut tokens = [0; N];
+        tokens[..units.len()].copy_from_slice(units);
+        Self { pairs: [i32::MAX; N], tokens, live: u64::MAX >> (64 - units.len()), new: true, number }
+    }
+
+    /// The same of bytes, with their pairs.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
+    pub fn of_bytes(tables: &Tables, piece: &[u8], number: usize) -> Self {
+        let (mut tokens, mut pairs) = ([0; N], [i32::MAX; N]);
+        for (token, &byte) in tokens.iter_mut().zip(piece) {
+            *token = tables.byte(byte);
+        }
+        for ((pair, bytes), at) in pairs.iter_mut().zip(piece.windows(2)).zip(0..) {
+            *pair = ranked_at(tables.merged_bytes(bytes[0], bytes[1]), at);
+        }
+        Self { pairs, tokens, live: u64::MAX >> (64 - piece.len()), new: false, number }
+    }
+
+    /// Merges the first pair of the lowest rank: the pairs that it makes with its neighbours, which have no rank yet.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
+    fn step(&mut self) -> Option<[Neighbours; 2]> {
+        let least = self.pairs.iter().fold(i32::MAX, |least, &pair| least.min(pair));
+        if least == i32::MAX {
+            return None;
+        }
+        let (at, token) = (least.cast_unsigned() as usize % 64 % N, least.cast_unsigned() >> 6);
+        let right = self.behind(at);
+        self.live &= !(1 << right);
+        let (next, ahead) = (self.behind(at), self.live & ((1 << at) - 1));
+        let before = if ahead == 0 { at } else { 63 - ahead.leading_zeros() as usize };
+        self.tokens[at] = token;
+        for place in [at, right, before] {
+            self.pairs[place % N] = i32::MAX;
+        }
+        let behind = Neighbours { there: next < 64, tokens: [token, self.tokens[next % N]], place: at };
+        let before = Neighbours { there: ahead != 0, tokens: [self.tokens[before % N], token], place: before };
+        Some([behind, before])
+    }
+
+    /// All neighbours there are.
+    #[inline]
+    fn neighbours(&self) -> impl Iterator<Item = Neighbours> {
+        let mut left = self.live;
+        std::iter::from_fn(move || {
+            let place = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            let right = left.trailing_zeros() as usize;
+            (left != 0).then(|| Neighbours {
+                there: true,
+                tokens: [self.tokens[place % N], self.tokens[right % N]],
+                place,
+            })
+        })
+    }
+
+    /// Where the tokens begin when nothing is left to merge.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the instructions of its caller
+    pub fn merged(mut self, tables: &Tables) -> u64 {
+        while let Some(neighbours) = self.step() {
+            for Neighbours { tokens: [left, right], place, .. } in neighbours.into_iter().filter(|pair| pair.there) {
+                self.pairs[place % N] = ranked_at(tables.merged(left, right), place);
+            }
+        }
+        self.live
+    }
+
+    /// The place of the token behind the one at `at`; 64 for none.
+    #[inline]
+    fn behind(&self, at: usize) -> usize {
+        (self.live & (u64::MAX << at) << 1).trailing_zeros() as usize
+    }
+}
+
+/// A rank and its place in one number, the largest for no rank.
+#[inline]
+fn ranked_at(rank: u32, at: usize) -> i32 {
+    if rank == NONE { i32::MAX } else { (rank << 6 | at as u32).cast_signed() }
+}
+
+/// What merging of a piece of at most [`DIRECT`] bytes begins with, and how many there are. A character that is a token,
+/// and that no token takes a part of together with a neighbour, begins as that token: its bytes merge among themselves,
+/// and before it can go into any larger one.
+fn units(tables: &Tables, piece: &[u8]) -> ([u32; DIRECT], usize) {
+    let (mut units, mut count) = ([0; DIRECT], 0);
+    let (mut at, mut apart, mut next) = (0, true, char_at(piece, 0));
+    while let Some(char) = next {
+        let stop = at + char.length;
+        next = char_at(piece, stop);
+        let alone = apart;
+        apart = next.is_none_or(|next| !tables.cross.breaks(char.point, next.point, piece[stop - 1], piece[stop]));
+        if let Some(token) = tables.token(char.point).filter(|_| alone && apart) {
+            units[count] = token;
+            count += 1;
+        } else {
+            for (unit, &byte) in units[count..].iter_mut().zip(&piece[at..stop]) {
+                *unit = tables.byte(byte);
+            }
+            count += char.length;
+        }
+        at = stop;
+    }
+    (units, count)
+}
+
+/// Tokens of `piece`, whole characters of two to [`DIRECT`] bytes.
+#[inline(always)]
+#[allow(clippy::inline_always)] // compiled for the instructions of its caller
+pub fn direct(tables: &Tables, piece: &[u8]) -> usize {
+    let (units, count) = units(tables, piece);
+    let mut merging = Merging::<DIRECT>::of(&units[..count], 0);
+    for Neighbours { tokens: [left, right], place, .. } in Merging::<DIRECT>::of(&units[..count], 0).neighbours() {
+        merging.pairs[place] = ranked_at(tables.merged(left, right), place);
+    }
+    merging.merged(tables).count_ones() as usize
+}
+
+/// A pair of neighbours, and where its rank goes.
+#[derive(Clone, Copy, Default)]
+struct Ask {
+    pair: Pair,
+    row: u32,
+    place: u32,
+}
+
+/// Room for merging pieces side by side: those of at most 16 units, of 32 and of 64.
+#[derive(Default)]
+pub struct Room {
+    few: Vec<Merging<16>>,
+    some: Vec<Merging<32>>,
+    many: Vec<Merging<DIRECT>>,
+    asks: Vec<Ask>,
+    left: Vec<u32>,
+}
+
+/// Tells `found` the tokens of pieces of two to [`DIRECT`] bytes, whole characters, each with its number. All of them take
+/// each step together, so that the lines of their pairs are on their way at once and no branch waits for one.
+#[inline(always)]
+#[allow(clippy::inline_always)] // compiled for the instructions of its caller
+pub fn together(
+    tables: &Tables,
+    room: &mut Room,
+    pieces: impl Iterator<Item = impl AsRef<[u8]>>,
+    mut found: impl FnMut(usize, usize),
+) {
+    let Room { few, some, many, asks, left } = room;
+    for (number, piece) in pieces.enumerate() {
+        let piece = piece.as_ref();
+        if piece.len() <= 16 && piece.is_ascii() {
+            few.push(Merging::of_bytes(tables, piece, number));
+            continue;
+        }
+        match units(tables, piece) {
+            (units, count @ ..=16) => few.push(Merging::of(&units[..count], number)),
+            (units, count @ ..=32) => some.push(Merging::of(&units[..count], number)),
+            (units, count) => many.push(Merging::of(&units[..count], number)),
+        }
+    }
+    rounds(tables, few, asks, left, &mut found);
+    rounds(tables, some, asks, left, &mut found);
+    rounds(tables, many, asks, left, &mut found);
+}
+
+/// Merges all rows, a pair of each in a round.
+#[inline(always)]
+#[allow(clippy::inline_always)] // compiled for the instructions of its caller
+fn rounds<const N: usize>(
+    tables: &Tables,
+    rows: &mut Vec<Merging<N>>,
+    asks: &mut Vec<Ask>,
+    left: &mut Vec<u32>,
+    found: &mut impl FnMut(usize, usize),
+) {
+    if rows.is_empty() {
+        return;
+    }
+    left.clear();
+    left.extend(0..rows.len() as u32);
+    asks.clear();
+    for (row, merging) in rows.iter().enumerate().filter(|(_, merging)| merging.new) {
+        asks.extend(merging.neighbours().map(|neighbours| neighbours.ask(row as u32)));
+    }
+    let mut asked = asks.len();
+    asks.resize(asked.max(2 * rows.len()), Ask::default());
+    let (all, asks, mut left) = (&mut rows[..], &mut asks[..], &mut left[..]);
+    loop {
+        // Each of these loops has no branch to foresee: what it reads of memory is on its way many times over.
+        let mut may = 0;
+        for at in 0..asked {
+            let mut ask = asks[at];
+            let passes = tables.may_merge(&mut ask.pair);
+            asks[may] = ask;
+            may += usize::from(passes);
+        }
+        for ask in &asks[..may] {
+            simd::prefetch(tables.place(ask.pair));
+        }
+        for &Ask { pair, row, place } in &asks[..may] {
+            all[row as usize].pairs[place as usize % N] = ranked_at(tables.answer(pair), place as usize);
+        }
+        if left.is_empty() {
+            break;
+        }
+        let mut stay = 0;
+        asked = 0;
+        for at in 0..left.len() {
+            let row = left[at];
+            let merging = &mut all[row as usize];
+            let Some(neighbours) = merging.step() else {
+                found(merging.number, merging.live.count_ones() as usize);
+                continue;
+            };
+            for neighbours in neighbours {
+                asks[asked] = neighbours.ask(row);
+                asked += usize::from(neighbours.there);
+            }
+            left[stay] = row;
+            stay += 1;
+        }
+        left = &mut left[..stay];
+    }
+    rows.clear();
+}
