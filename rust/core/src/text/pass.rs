@@ -1,4 +1,10 @@
-//! Going over the strings of JSON: what stands between their quotes is seldom looked at.
+//! Ways to go over bytes, as wide as the processor is: the strings of JSON, where what stands between their quotes is seldom
+//! looked at, and texts.
+
+#[cfg(feature = "claude-vocab")]
+use super::ascii::{Ascii, pairs};
+#[cfg(feature = "claude-vocab")]
+use super::starts::WIDE;
 
 /// Bytes that are looked at first: most names and words are over within them.
 pub const NEAR: usize = 32;
@@ -12,7 +18,7 @@ pub struct Passed {
     pub escapes: bool,
 }
 
-/// A way to go over strings, as wide as the processor is.
+/// A way to go over strings and texts, as wide as the processor is.
 pub trait Pass: Copy {
     /// The place of the first quote, backslash or control character; [`NEAR`] where there is none.
     fn first(self, window: &[u8; NEAR]) -> usize;
@@ -20,9 +26,17 @@ pub trait Pass: Copy {
     /// Goes over a string from `at`, between two of its characters: up to its quote, a control character or the end, and
     /// over escapes as far as it can tell that they are.
     fn over(self, bytes: &[u8], at: usize) -> Passed;
+
+    /// The classes of the bytes of `window`.
+    #[cfg(feature = "claude-vocab")]
+    fn ascii(self, window: &[u8; WIDE]) -> Ascii;
+
+    /// What [`pairs`] says.
+    #[cfg(feature = "claude-vocab")]
+    fn pairs(self, window: &[u8; WIDE + 1], known: &[u8; 16]) -> u64;
 }
 
-/// Work that goes over strings; [`super::simd::widest`] finds the way for it.
+/// Work that goes over strings or texts; [`super::simd::widest`] finds the way for it.
 pub trait Passing {
     /// What it comes to.
     type Found;
@@ -44,6 +58,18 @@ impl Pass for Words {
     #[inline]
     fn over(self, bytes: &[u8], at: usize) -> Passed {
         Passed { at: special(bytes, at), escapes: false }
+    }
+
+    #[cfg(feature = "claude-vocab")]
+    #[inline]
+    fn ascii(self, window: &[u8; WIDE]) -> Ascii {
+        Ascii::of(window)
+    }
+
+    #[cfg(feature = "claude-vocab")]
+    #[inline]
+    fn pairs(self, window: &[u8; WIDE + 1], known: &[u8; 16]) -> u64 {
+        pairs(window, known)
     }
 }
 

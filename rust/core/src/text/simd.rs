@@ -7,8 +7,6 @@
 #![allow(unsafe_code)]
 #![allow(clippy::cast_possible_truncation)] // places in a window are below 64
 
-#[cfg(feature = "claude-vocab")]
-use super::ascii::Ascii;
 #[cfg(target_arch = "x86_64")]
 use super::avx2;
 #[cfg(feature = "claude-vocab")]
@@ -182,45 +180,7 @@ pub fn count(
     None
 }
 
-/// What [`Ascii::one_by_one`] means; None where the processor cannot.
-#[cfg(feature = "claude-vocab")]
-#[inline]
-pub fn ascii(window: &[u8; WIDE]) -> Option<Ascii> {
-    #[cfg(target_arch = "x86_64")]
-    if available() {
-        // SAFETY: the features that the function is compiled for were found on this processor.
-        return Some(unsafe { avx2::pieces::ascii(window) });
-    }
-    let _ = window;
-    None
-}
-
-/// First bytes of characters of two bytes that `known` has a bit for: by the low half of the first byte, those behind C0 to
-/// CF in bits 0 to 3, those behind D0 to DF in bits 4 to 7, a bit for sixteen characters. One byte is read behind the 64.
-#[cfg(feature = "claude-vocab")]
-#[inline]
-pub fn pairs(window: &[u8; WIDE + 1], known: &[u8; 16]) -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    if available() {
-        // SAFETY: the features that it is compiled for were found on this processor.
-        return unsafe { avx2::pieces::pairs(window, known) };
-    }
-    pairs_one_by_one(window, known)
-}
-
-/// The same without the processor's help: what it means.
-#[cfg(feature = "claude-vocab")]
-fn pairs_one_by_one(window: &[u8; WIDE + 1], known: &[u8; 16]) -> u64 {
-    let is_known = |pair: &[u8]| {
-        let sixteen = usize::from(pair[0] & 0x10) >> 2 | usize::from(pair[1] >> 4 & 3);
-        (0xC0..0xE0).contains(&pair[0])
-            && pair[1] & 0xC0 == 0x80
-            && known[usize::from(pair[0] & 15)] >> sixteen & 1 != 0
-    };
-    window.windows(2).enumerate().map(|(place, pair)| u64::from(is_known(pair)) << place).sum()
-}
-
-/// `work` with the widest way to go over strings that this processor has, compiled for it.
+/// `work` with the widest way to go over bytes that this processor has, compiled for it.
 #[inline]
 pub fn widest<W: Passing>(work: W) -> W::Found {
     #[cfg(target_arch = "x86_64")]
@@ -233,11 +193,15 @@ pub fn widest<W: Passing>(work: W) -> W::Found {
 
 #[cfg(target_arch = "x86_64")]
 mod wide {
+    #[cfg(feature = "claude-vocab")]
+    use super::super::ascii::Ascii;
+    #[cfg(feature = "claude-vocab")]
+    use super::super::avx2::pieces;
     use super::super::avx2::strings;
     use super::super::pass::{NEAR, Pass, Passed, special};
     use super::{Passing, WIDE};
 
-    /// A way to go over strings that is named where it is known that the processor has it, in [`widest`] alone.
+    /// A way to go over bytes that is named where it is known that the processor has it, in [`widest`] alone.
     #[derive(Clone, Copy)]
     struct Wide(());
 
@@ -256,24 +220,26 @@ mod wide {
             let passed = unsafe { strings::pass(bytes, at) };
             if passed.at + WIDE <= bytes.len() { passed } else { Passed { at: special(bytes, passed.at), ..passed } }
         }
+
+        #[cfg(feature = "claude-vocab")]
+        #[inline(always)]
+        #[allow(clippy::inline_always)] // as above
+        fn ascii(self, window: &[u8; WIDE]) -> Ascii {
+            // SAFETY: as above.
+            unsafe { pieces::ascii(window) }
+        }
+
+        #[cfg(feature = "claude-vocab")]
+        #[inline(always)]
+        #[allow(clippy::inline_always)] // as above
+        fn pairs(self, window: &[u8; WIDE + 1], known: &[u8; 16]) -> u64 {
+            // SAFETY: as above.
+            unsafe { pieces::pairs(window, known) }
+        }
     }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub fn widest<W: Passing>(work: W) -> W::Found {
         work.with(Wide(()))
-    }
-}
-
-#[cfg(all(test, feature = "claude-vocab"))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pairs_are_found_alike_with_and_without_the_processors_help() {
-        for first in 0..=u8::MAX {
-            let window = std::array::from_fn(|place| first.wrapping_add(place as u8).wrapping_mul(37));
-            let known = std::array::from_fn(|n| first.wrapping_mul(29).wrapping_add((n as u8).wrapping_mul(73)));
-            assert_eq!(pairs(&window, &known), pairs_one_by_one(&window, &known));
-        }
     }
 }

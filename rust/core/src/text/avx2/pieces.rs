@@ -111,6 +111,7 @@ fn all_masks<const CASED: bool>(mut of: Masks, window: &[u8; WIDE], beyond: u64)
 
 #[cfg(feature = "claude-vocab")]
 #[target_feature(enable = "avx2")]
+#[inline]
 pub fn ascii(window: &[u8; WIDE]) -> Ascii {
     let halves = halves(window);
     let is = |byte| are(halves, byte);
@@ -133,6 +134,7 @@ pub fn ascii(window: &[u8; WIDE]) -> Ascii {
 
 #[cfg(feature = "claude-vocab")]
 #[target_feature(enable = "avx2")]
+#[inline]
 pub fn pairs(window: &[u8; WIDE + 1], known: &[u8; 16]) -> u64 {
     let [first, second] = [window.first_chunk(), window.last_chunk()].map(|bytes| halves(bytes.unwrap_or(&[0; WIDE])));
     let twice = |table: &[u8; 16]| _mm256_broadcastsi128_si256(cast(*table));

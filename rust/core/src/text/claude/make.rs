@@ -46,6 +46,22 @@ fn is_plain_alone(bits: u16) -> bool {
     bits & 0xF05F == 0
 }
 
+/// Whether a character is a word's that normalization may join with the one before it, and does nothing else to.
+fn is_joining(bits: u16) -> bool {
+    bits & 0xF01F == 0x8001
+}
+
+/// Whether a character is a symbol that normalization never changes.
+fn is_symbol(bits: u16) -> bool {
+    bits & 0xF05F == 8
+}
+
+/// Whether a character is a mark and a symbol that stays as it is behind a plain letter of these scripts, from Devanagari
+/// to Lao: text/claude/exact/normalize.rs has the test.
+fn is_settled(code: usize, bits: u16) -> bool {
+    (0x900..0xF00).contains(&code) && bits & 0xF05F == 0x1008
+}
+
 /// Writes which characters of two bytes are plain letters, sixteen at a time: by the low half of the first byte a bit for
 /// each sixteen, in the low half those behind C0 to CF, in the high half those behind D0 to DF.
 fn pairs(bits: &[u16], out: &mut String) {
@@ -98,14 +114,22 @@ fn vocabulary(mut bytes: &[u8], name: &str, bits: &[u16], out: &mut String) {
     let mut alone: Vec<u8> = alone
         .into_iter()
         .zip(bits)
-        .map(|(tokens, bits)| match (is_plain_letter(*bits), is_plain_alone(*bits)) {
-            (true, _) => tokens | 1 << 3,
-            (_, true) => tokens | 1 << 3 | tokens << 4,
+        .enumerate()
+        .map(|(code, (tokens, bits))| match *bits {
+            bits if is_plain_letter(bits) => tokens | 1 << 3,
+            bits if is_plain_alone(bits) => tokens | 1 << 3 | tokens << 4,
+            bits if is_joining(bits) => tokens | 1 << 4,
+            bits if is_symbol(bits) => tokens | 1 << 5,
+            bits if is_settled(code, bits) => tokens | 1 << 6,
             _ => tokens,
         })
         .collect();
     alone[0xE4D] &= 7; // the first half of Thai SARA AM: text/claude/exact/normalize.rs
-    stages(&format!("{name}_ALONE"), "u8", &alone, out);
+    for ends_in_mark in [0xC48, 0xDDA, 0xDDD] {
+        alone[ends_in_mark] &= 7; // a mark may belong in front of theirs
+    }
+    array(&format!("{name}_NEAR"), "u8", &alone[..0x1_0000], out);
+    stages(&format!("{name}_FAR"), "u8", &alone[0x1_0000..], out);
     let longest = pieces.iter().map(Vec::len).max().unwrap_or(0);
     assert!(longest < 256, "the tiling keeps 256 places"); // text/claude/tile.rs: RING
 }

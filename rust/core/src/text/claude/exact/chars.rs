@@ -45,13 +45,7 @@ impl Bits {
     /// The bits of a code point.
     #[inline]
     pub fn at(code: usize) -> Self {
-        Self::in_block(code >> 6, code & 63)
-    }
-
-    /// The bits of a code point: its upper bits, and its lowest six.
-    #[inline]
-    pub fn in_block(block: usize, last: usize) -> Self {
-        Self(CLASS_BLOCKS[usize::from(CLASS_INDEX[block]) * 64 + last])
+        Self(CLASS_BLOCKS[usize::from(CLASS_INDEX[code / 64]) * 64 + code % 64])
     }
 
     #[inline]
@@ -134,6 +128,11 @@ impl Bits {
     /// Whether normalization form C has to do with the character: it is never so in most texts.
     pub fn is_composed(self) -> bool {
         self.0 & (Self::ORDERED | Self::DECOMPOSED | Self::JOINS) != 0
+    }
+
+    /// Whether the character is a mark that has its place among marks.
+    pub fn is_ordered(self) -> bool {
+        self.0 & Self::ORDERED != 0
     }
 
     /// Whether normalization form C changes the character wherever it stands.

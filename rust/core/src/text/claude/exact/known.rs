@@ -6,7 +6,9 @@ use super::Vocabulary;
 use super::case;
 use super::chars::{Bits, Class, decode};
 use super::tile::{BOW, EOW};
-use crate::text::cache::{Asked, BATCH, Cache, MEDIUM, find_all, hash_of};
+use crate::text::cache::{Asked, BATCH, Cache, MEDIUM, find_all, hash_of, line_of};
+use crate::text::lines::Line;
+use crate::text::prefetch_at;
 use crate::text::tables::{Key, SHORT};
 
 /// Most tokens that an entry of a short cell can hold.
@@ -19,9 +21,12 @@ const LONGER: usize = BATCH / 2;
 pub struct Known {
     vocabulary: &'static Vocabulary,
     cache: Cache,
-    /// Cells whose lines are on their way, and those that were not found there.
-    waiting: Vec<Asked>,
+    /// Cells whose lines are on their way, how many they are, and those that were not found there.
+    waiting: Box<[Asked; BATCH]>,
+    count: usize,
     missed: Vec<Asked>,
+    /// Where the lines are.
+    lines: usize,
     /// Words of more bytes than a key holds, that wait likewise, with their hashes.
     longer: Vec<(Range<usize>, u64)>,
     scratch: Vec<u8>,
@@ -29,13 +34,15 @@ pub struct Known {
 
 impl Known {
     pub fn new(vocabulary: &'static Vocabulary) -> Self {
-        let [waiting, missed] = [Vec::with_capacity(BATCH), Vec::with_capacity(BATCH)];
-        let longer = Vec::with_capacity(LONGER);
-        Self { vocabulary, cache: Cache::default(), waiting, missed, longer, scratch: Vec::new() }
+        let (waiting, cache) = (Box::new([Asked::default(); BATCH]), Cache::default());
+        let (missed, longer) = (Vec::with_capacity(BATCH), Vec::with_capacity(LONGER));
+        let lines = cache.short.get().as_ptr().addr();
+        Self { vocabulary, cache, waiting, count: 0, missed, lines, longer, scratch: Vec::new() }
     }
 
     /// Adds the tokens of the cell `text[at..end]` to `total`, now or later, with markers at its ends: a word has none.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the processor, as its callers
     pub fn add(&mut self, text: &[u8], at: usize, end: usize, opened: bool, closed: bool, total: &mut usize) {
         let length = end - at;
         let marked = length + usize::from(opened) + usize::from(closed);
@@ -51,9 +58,10 @@ impl Known {
             key = Key::masked(wide, marked);
         }
         let hash = key.hash();
-        self.cache.prefetch_short(hash);
-        self.waiting.push(Asked { key, hash });
-        if self.waiting.len() == BATCH {
+        prefetch_at(self.lines + line_of(hash) * size_of::<Line>());
+        self.waiting[self.count % BATCH] = Asked { key, hash };
+        self.count += 1;
+        if self.count == BATCH {
             *total += self.settle_short();
         }
     }
@@ -73,7 +81,7 @@ impl Known {
 
     /// Drops the cells that wait: those of a text whose count was broken off.
     pub fn forget_waiting(&mut self) {
-        self.waiting.clear();
+        self.count = 0;
         self.missed.clear();
         self.longer.clear();
     }
@@ -93,8 +101,8 @@ impl Known {
 
     #[inline(never)]
     fn settle_short(&mut self) -> usize {
-        let mut total = find_all(self.cache.short.get(), &self.waiting, &mut self.missed);
-        self.waiting.clear();
+        let waiting = &self.waiting[..std::mem::take(&mut self.count)];
+        let mut total = find_all(self.cache.short.get(), waiting, &mut self.missed);
         let mut missed = std::mem::take(&mut self.missed);
         for Asked { key, hash } in missed.drain(..) {
             // An equal cell may have been missed before it.
@@ -102,6 +110,7 @@ impl Known {
             total += known.unwrap_or_else(|| self.first_seen(key, hash));
         }
         self.missed = missed;
+        self.lines = self.cache.short.get().as_ptr().addr();
         total
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization as _;
-use unicode_normalization::char::{self, canonical_combining_class, decompose_canonical};
+use unicode_normalization::char::{canonical_combining_class, compose as join, decompose_canonical};
 
 use super::chars::{Bits, decode};
 use crate::stop;
@@ -135,13 +135,25 @@ fn changes(bits: Bits, before: char, c: char) -> bool {
     if bits.is_decomposed() {
         return true;
     }
-    let (behind, class) = (canonical_combining_class(before), canonical_combining_class(c));
+    let ordered = Bits::of(before).is_ordered();
+    if !bits.is_ordered() {
+        return !ordered && bits.joins() && join(before, c).is_some();
+    }
+    let class = canonical_combining_class(c);
+    let behind = if ordered { canonical_combining_class(before) } else { 0 };
     if behind == 0 {
         // A mark may belong in front of one that is in the letter already: Y with acute, and a dot below.
-        return (bits.joins() && char::compose(before, c).is_some()) || (class != 0 && last_mark(before) > class);
+        return (bits.joins() && join(before, c).is_some()) || (class != 0 && last_mark(before) > class);
     }
     // A mark behind marks: out of order, or it may join what stands before them.
     class != 0 && (behind > class || (behind < class && bits.joins()))
+}
+
+/// Whether two characters become one.
+#[inline(never)]
+pub fn joins(before: usize, code: usize) -> bool {
+    let of = |code: usize| u32::try_from(code).ok().and_then(char::from_u32).unwrap_or_default();
+    join(of(before), of(code)).is_some()
 }
 
 /// The combining class of the last character that `c` decomposes to.
@@ -166,6 +178,13 @@ fn replaced(text: &str) -> String {
             at += 1;
             continue;
         }
+        if !bytes[at].is_ascii() {
+            let (code, width) = decode(bytes, at);
+            if code != 0xE32 && !Bits::at(code).is_replaced() {
+                at += width;
+                continue;
+            }
+        }
         let c = char_at(text, at);
         let end = at + c.len_utf8();
         // Controls are gone before the pair is looked at.
@@ -189,4 +208,27 @@ fn replaced(text: &str) -> String {
 /// Whether a character is a control that leaves nothing.
 pub fn is_control(c: char) -> bool {
     c.is_control() && !matches!(c, '\0' | '\t' | '\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::OLD;
+    use super::*;
+
+    #[test]
+    fn a_settled_mark_stays_as_it_is_behind_a_plain_letter_of_its_scripts() {
+        let known = |c: &char| OLD.pieces.character(*c as usize);
+        let all = '\0'..=char::MAX;
+        let marks: Vec<char> = all.clone().filter(|c| known(c).is_settled()).collect();
+        let letters: Vec<char> = ('\u{900}'..'\u{F00}').filter(|c| known(c).is_plain()).collect();
+        assert!(marks.len() > 10 && letters.len() > 800, "{} marks, {} letters", marks.len(), letters.len());
+        for pair in letters.iter().flat_map(|letter| marks.iter().map(move |mark| String::from_iter([letter, mark]))) {
+            let mut composed = String::new();
+            compose(&pair, &mut composed);
+            assert_eq!(composed, pair);
+        }
+        for c in all.filter(|c| known(c).is_joining()) {
+            assert_eq!(canonical_combining_class(c), 0, "{c:?}");
+        }
+    }
 }

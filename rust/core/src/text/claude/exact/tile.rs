@@ -18,26 +18,30 @@ const RING: usize = 256;
 pub struct Pieces {
     units: &'static [u32],
     root: u32,
-    index: &'static [u16; 0x11_0000 / 64],
+    /// What is known of each character of the basic plane, and in two stages of the others.
+    near: &'static [u8; 0x1_0000],
+    index: &'static [u16; 0x10_0000 / 64],
     blocks: &'static [u8],
 }
 
 pub static OLD: Pieces = Pieces {
     units: &table::OLD_TRIE,
     root: table::OLD_ROOT,
-    index: &table::OLD_ALONE_INDEX,
-    blocks: &table::OLD_ALONE_BLOCKS,
+    near: &table::OLD_NEAR,
+    index: &table::OLD_FAR_INDEX,
+    blocks: &table::OLD_FAR_BLOCKS,
 };
 
 pub static NEW: Pieces = Pieces {
     units: &table::NEW_TRIE,
     root: table::NEW_ROOT,
-    index: &table::NEW_ALONE_INDEX,
-    blocks: &table::NEW_ALONE_BLOCKS,
+    near: &table::NEW_NEAR,
+    index: &table::NEW_FAR_INDEX,
+    blocks: &table::NEW_FAR_BLOCKS,
 };
 
 /// A character that is not of ASCII: its tokens by itself in bits 0 to 2; bit 3 if nothing beside it matters to it, and
-/// then the tokens once more in bits 4 to 6 if it is no letter of a word.
+/// then the tokens once more in bits 4 to 6 if it is no letter of a word. Without bit 3 one of those says what it is.
 #[derive(Clone, Copy)]
 pub struct Known(u8);
 
@@ -54,7 +58,26 @@ impl Known {
         self.0 & 1 << 3 != 0
     }
 
-    /// Tokens of such a letter that stands alone; none of a word's.
+    /// Whether the character is a word's that normalization may join with the one before it, and does nothing else to.
+    #[inline]
+    pub fn is_joining(self) -> bool {
+        self.0 & 3 << 3 == 1 << 4
+    }
+
+    /// Whether the character is a symbol that normalization never changes.
+    #[inline]
+    pub fn is_symbol(self) -> bool {
+        self.0 & 5 << 3 == 1 << 5
+    }
+
+    /// Whether the character is a mark and a symbol that stays as it is behind a plain letter of the scripts from
+    /// Devanagari to Lao.
+    #[inline]
+    pub fn is_settled(self) -> bool {
+        self.0 & 9 << 3 == 1 << 6
+    }
+
+    /// Tokens of a plain letter that stands alone; none of a word's.
     #[inline]
     pub fn apart(self) -> u32 {
         u32::from(self.0 >> 4)
@@ -65,13 +88,16 @@ impl Pieces {
     /// Tokens of one character by itself: one if it is a piece, else those of its bytes.
     #[inline]
     pub fn alone(&self, code: usize) -> u32 {
-        self.character(code >> 6, code & 63).tokens()
+        self.character(code).tokens()
     }
 
-    /// What is known of a code point: its upper bits, and its lowest six.
+    /// What is known of a code point.
     #[inline]
-    pub fn character(&self, block: usize, last: usize) -> Known {
-        Known(self.blocks[usize::from(self.index[block]) * 64 + last])
+    pub fn character(&self, code: usize) -> Known {
+        match self.near.get(code) {
+            Some(known) => Known(*known),
+            None => Known(self.blocks[usize::from(self.index[code / 64 - 0x400]) * 64 + code % 64]),
+        }
     }
 
     /// The unit of the child of a node by `byte`.

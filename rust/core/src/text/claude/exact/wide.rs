@@ -3,17 +3,20 @@
 //! A window begins where a cell does. Its bytes become masks of their classes; where cells begin and end, which spaces
 //! their neighbours' markers write, and what costs one token whatever it says is arithmetic on masks. What is left, words
 //! and punctuation, is looked up. The last cell of a window waits for the next one, as more of it may come. Beyond ASCII a
-//! window has letters of words, letters that stand alone, and symbols with nothing of their cell beside them; it ends
+//! window has letters of words, letters that stand alone, and symbols, whose cells are like those of punctuation; it ends
 //! before any other character.
 //!
 //! [`Reader`]'s other functions, which take a character at a time, are what this means.
 
 use super::cells::{Before, CONTRACTIONS, Reader};
 use super::chars::{Bits, Class};
-use super::normalize::{may_change, stays};
+use super::normalize::{joins, may_change, stays};
+use super::tile::{Known, Pieces};
 use super::window::{READ, WIDE, Window, low};
 use crate::stop;
 use crate::text::ascii::Ascii;
+use crate::text::pass::{Pass, Passing};
+use crate::text::simd;
 
 /// The last bit of `mask`, which is not 0.
 #[inline]
@@ -28,7 +31,8 @@ fn runs(mask: u64) -> (u64, u64) {
 }
 
 /// The runs of two masks of first and last places, as ranges.
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always)] // compiled for the processor, as its callers
 fn each((mut first, mut last): (u64, u64), mut run: impl FnMut(usize, usize)) {
     while first != 0 {
         run(first.trailing_zeros() as usize, last.trailing_zeros() as usize + 1);
@@ -37,19 +41,44 @@ fn each((mut first, mut last): (u64, u64), mut run: impl FnMut(usize, usize)) {
     }
 }
 
+/// Cells of a text to be read from `at` on.
+struct Windows<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    at: usize,
+    before: &'r mut Before,
+}
+
+impl Passing for Windows<'_, '_> {
+    type Found = usize;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // to be compiled for the processor that it was asked for, as all that it calls
+    fn with(self, pass: impl Pass) -> usize {
+        self.reader.windows_with(pass, self.at, self.before)
+    }
+}
+
 impl Reader<'_> {
     /// Reads cells from `at` on, as far as they end in sight and windows may have them: where they end.
-    pub fn windows(&mut self, mut at: usize, before: &mut Before) -> usize {
+    pub fn windows(&mut self, at: usize, before: &mut Before) -> usize {
+        simd::widest(Windows { reader: self, at, before })
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // as above
+    fn windows_with(&mut self, pass: impl Pass, mut at: usize, before: &mut Before) -> usize {
         let mut padded = [0; READ];
         loop {
             stop::check();
-            let window = Window::new(&self.text.as_bytes()[at..], &mut padded);
-            let beyond = self.beyond(at, &window);
+            let window = Window::new(pass, &self.text.as_bytes()[at..], &mut padded);
+            let beyond = self.beyond(pass, at, &window);
             if self.is_odd {
                 return at;
             }
             let mut of = window.of;
+            let symbols = window.filled(beyond.symbol);
             of.letter |= window.filled(beyond.letter);
+            of.mark |= symbols;
             let quotes = of.apostrophe & !(of.mark << 1) & of.letter >> 1;
             let sure = if at + beyond.seen == self.text.len() { beyond.seen } else { whole(&of, quotes, &beyond) };
             if sure == 0 || (before.guards && quotes & 1 != 0) {
@@ -57,7 +86,7 @@ impl Reader<'_> {
             }
             self.total += beyond.tokens as usize;
             self.take_back(&window, beyond.alone & !low(sure));
-            self.window(at, &of, quotes, sure, *before);
+            self.window(at, &of, symbols, quotes, sure, *before);
             let (closes, guards) = ((of.letter | of.mark) >> (sure - 1) & 1, of.mark >> (sure - 1) & 1);
             *before = Before { closes: closes != 0, guards: guards != 0 };
             at += sure;
@@ -68,43 +97,51 @@ impl Reader<'_> {
     }
 
     /// What a window has beyond ASCII, and up to where it is read.
-    #[inline]
-    fn beyond(&mut self, at: usize, window: &Window) -> Beyond {
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // as above
+    fn beyond(&mut self, pass: impl Pass, at: usize, window: &Window) -> Beyond {
         let mut beyond = Beyond { seen: window.whole, ..Beyond::default() };
         self.is_odd = window.controls() != 0;
         let leads = window.leads();
         if leads == 0 || self.is_odd {
             return beyond;
         }
-        let (mut left, pieces) = (leads & !window.plain_pairs(), self.vocabulary.pieces);
+        let (mut left, pieces) = (leads & !window.plain_pairs(pass), self.vocabulary.pieces);
         while left != 0 {
             let place = left.trailing_zeros() as usize;
-            let (block, last) = window.character(place);
-            let known = pieces.character(block, last);
-            let alone = known.apart();
-            beyond.alone |= u64::from(alone != 0) << place;
-            beyond.tokens += alone;
-            if !known.is_plain() && !self.special(at, place, window, &mut beyond) {
-                break;
-            }
+            let known = pieces.character(window.character(place));
             left &= left - 1;
+            if known.is_plain() {
+                let alone = known.apart();
+                beyond.alone |= u64::from(alone != 0) << place;
+                beyond.tokens += alone;
+            } else if known.is_symbol() || (known.is_settled() && is_settled(pieces, place, window)) {
+                beyond.symbol |= 1 << place;
+            } else {
+                let is_letter = known.is_joining() && is_letter(pieces, place, window);
+                if !is_letter && !self.special(at, place, window, &mut beyond) {
+                    break;
+                }
+            }
         }
-        beyond.letter = leads & low(beyond.seen) & !beyond.alone;
+        beyond.letter = leads & low(beyond.seen) & !(beyond.alone | beyond.symbol);
         beyond
     }
 
     /// What the character at `place` is, to which something beside it matters: whether the window is read on behind it.
     #[inline(never)]
     fn special(&mut self, at: usize, place: usize, window: &Window, beyond: &mut Beyond) -> bool {
-        let (block, last) = window.character(place);
-        let bits = Bits::in_block(block, last);
-        if self.is_raw && may_change(block << 6 | last, bits) && !stays(self.text, at + place, bits) {
+        let code = window.character(place);
+        let bits = Bits::at(code);
+        if self.is_raw && may_change(code, bits) && !stays(self.text, at + place, bits) {
             self.is_odd = true;
             return false;
         }
-        if bits.is_plain_alone() || (bits.is_plain_symbol() && self.is_apart(at, place, window)) {
+        if bits.is_plain_alone() {
             beyond.alone |= 1 << place;
-            beyond.tokens += self.vocabulary.pieces.character(block, last).tokens();
+            beyond.tokens += self.vocabulary.pieces.alone(code);
+        } else if bits.is_plain_symbol() {
+            beyond.symbol |= 1 << place;
         } else if !bits.is_plain_wordy() {
             (beyond.seen, beyond.word_ends) = (place, bits.class() != Class::Wordy);
             return false;
@@ -112,37 +149,21 @@ impl Reader<'_> {
         true
     }
 
-    /// Whether the symbol at `place` is a cell of its own without markers: neither a space nor more of the cell is beside
-    /// it, and what is behind it is known.
-    #[inline]
-    fn is_apart(&self, at: usize, place: usize, window: &Window) -> bool {
-        let (of, behind) = (&window.of, window.behind(place));
-        let plain = of.letter | of.digit | of.newline | of.tab;
-        let known = if behind >= window.whole {
-            false
-        } else if of.lead >> behind & 1 != 0 {
-            let (block, last) = window.character(behind);
-            let bits = Bits::in_block(block, last);
-            bits.is_plain_wordy() || bits.is_plain_alone()
-        } else {
-            plain >> behind & 1 != 0
-        };
-        known && !self.behind_space(at + place)
-    }
-
     /// Takes back the tokens of letters that stand alone: they are read once more.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // as above
     fn take_back(&mut self, window: &Window, mut alone: u64) {
         while alone != 0 {
-            let (block, last) = window.character(alone.trailing_zeros() as usize);
-            self.total -= self.vocabulary.pieces.character(block, last).tokens() as usize;
+            let code = window.character(alone.trailing_zeros() as usize);
+            self.total -= self.vocabulary.pieces.alone(code) as usize;
             alone &= alone - 1;
         }
     }
 
     /// Adds the tokens of the first `sure` bytes of a window.
-    #[inline]
-    fn window(&mut self, at: usize, of: &Ascii, quotes: u64, sure: usize, before: Before) {
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // as above
+    fn window(&mut self, at: usize, of: &Ascii, symbols: u64, quotes: u64, sure: usize, before: Before) {
         let here = low(sure);
         let opening = (of.letter | of.mark & !quotes) >> 1;
         let closing = (of.letter | of.mark) << 1 | u64::from(before.closes);
@@ -181,7 +202,10 @@ impl Reader<'_> {
             let markers = usize::from(opened >> place & 1 != 0) | usize::from(closed >> place & 1 != 0) << 1;
             self.total += usize::from(self.vocabulary.single[usize::from(text[at + place])][markers]);
         }
-        each(runs(marks & !alone), |first, end| {
+        // Symbols go with the marks behind them, but for an apostrophe that belongs to a word, and not with those before.
+        let apart = symbols & marks << 1 & !(symbols << 1) | symbols << 1 & of.apostrophe & of.letter >> 1;
+        let (first, last) = runs(marks & !alone);
+        each((first | apart & here, last | apart >> 1 & marks), |first, end| {
             let (opened, closed) = (opened >> first & 1 != 0, closed >> (end - 1) & 1 != 0);
             self.known.add(text, at + first, at + end, opened, closed, &mut self.total);
         });
@@ -214,10 +238,31 @@ struct Beyond {
     alone: u64,
     /// Tokens of those.
     tokens: u32,
+    /// First bytes of symbols.
+    symbol: u64,
     /// Bytes that were read.
     seen: usize,
     /// Whether no word goes on behind them.
     word_ends: bool,
+}
+
+/// The character before `place` that is beyond ASCII, and what is known of it.
+#[inline]
+fn before(pieces: Pieces, place: usize, window: &Window) -> Option<(usize, Known)> {
+    let is_beyond = window.of.tail & 1 << place >> 1 != 0;
+    is_beyond.then(|| window.character(last(window.of.lead & low(place)))).map(|code| (code, pieces.character(code)))
+}
+
+/// Whether the mark at `place` stays as it is.
+#[inline]
+fn is_settled(pieces: Pieces, place: usize, window: &Window) -> bool {
+    before(pieces, place, window).is_some_and(|(code, known)| (0x900..0xF00).contains(&code) && known.is_plain())
+}
+
+/// Whether the letter at `place` is one: it is not joined with the letter before it.
+#[inline]
+fn is_letter(pieces: Pieces, place: usize, window: &Window) -> bool {
+    before(pieces, place, window).is_some_and(|(code, known)| known.is_plain() && !joins(code, window.character(place)))
 }
 
 /// Up to where the cells of a window are whole, and what they cost is known.
@@ -259,7 +304,6 @@ mod tests {
     use super::super::normalize::normalize;
     use super::super::{NEW, OLD, Vocabulary, count};
     use super::*;
-    use crate::text::claude::exact::known::Known;
     use crate::text::claude::{Claude, Family, Frame};
 
     const CHARACTERS: [char; 64] = [
@@ -286,7 +330,7 @@ mod tests {
 
     /// What a text costs by one cell after another.
     fn by_cells(text: &str, vocabulary: &'static Vocabulary) -> usize {
-        let mut known = Known::new(vocabulary);
+        let mut known = super::super::known::Known::new(vocabulary);
         let mut reader = Reader::new(text, vocabulary, &mut known);
         let (mut at, mut before) = (0, Before::default());
         while at < text.len() {

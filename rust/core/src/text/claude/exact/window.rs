@@ -2,7 +2,7 @@
 
 use super::table::PAIRS;
 use crate::text::ascii::Ascii;
-use crate::text::simd;
+use crate::text::pass::Pass;
 
 /// Bytes of a window.
 pub const WIDE: usize = 64;
@@ -26,10 +26,11 @@ pub struct Window<'a> {
 
 impl<'a> Window<'a> {
     /// The first bytes of `rest`; where they are not enough they are put into `padded`, with 0 behind them.
-    #[inline]
-    pub fn new(rest: &'a [u8], padded: &'a mut [u8; READ]) -> Self {
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the processor, as what reads the window
+    pub fn new(pass: impl Pass, rest: &'a [u8], padded: &'a mut [u8; READ]) -> Self {
         let bytes = rest.first_chunk().unwrap_or_else(|| pad(rest, padded));
-        let of = Ascii::of(bytes.first_chunk().unwrap_or(&[0; WIDE]));
+        let of = pass.ascii(bytes.first_chunk().unwrap_or(&[0; WIDE]));
         let cut = (bytes[WIDE] & 0xC0 == 0x80).then(|| WIDE - 1 - of.lead.leading_zeros() as usize);
         Self { whole: cut.unwrap_or(WIDE).min(rest.len()), of, bytes }
     }
@@ -49,28 +50,21 @@ impl<'a> Window<'a> {
     }
 
     /// First bytes of characters of two bytes that are plain letters, and not all of those.
-    #[inline]
-    pub fn plain_pairs(&self) -> u64 {
-        self.bytes.first_chunk().map_or(0, |bytes| simd::pairs(bytes, &PAIRS))
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // as above
+    pub fn plain_pairs(&self, pass: impl Pass) -> u64 {
+        self.bytes.first_chunk().map_or(0, |bytes| pass.pairs(bytes, &PAIRS))
     }
 
-    /// The code point that begins at `place`: its upper bits, and its lowest six.
+    /// The code point that begins at `place`.
     #[inline]
-    pub fn character(&self, place: usize) -> (usize, usize) {
-        let at = |n: usize| usize::from(self.bytes[(place & (WIDE - 1)) + n]);
-        let tail = |n: usize| at(n) & 0x3F;
-        let first = at(0);
-        match first {
-            0..0xE0 => (first & 0x1F, tail(1)),
-            0xE0..0xF0 => ((first & 0x0F) << 6 | tail(1), tail(2)),
-            _ => ((first & 0x07) << 12 | tail(1) << 6 | tail(2), tail(3)),
+    pub fn character(&self, place: usize) -> usize {
+        let four = self.bytes[place & (WIDE - 1)..].first_chunk().map_or(0, |four| u32::from_be_bytes(*four)) as usize;
+        match four >> 28 {
+            0xE => four >> 12 & 0xF000 | four >> 10 & 0xFC0 | four >> 8 & 0x3F,
+            0xF => four >> 6 & 0x1C_0000 | four >> 4 & 0x3_F000 | four >> 2 & 0xFC0 | four & 0x3F,
+            _ => four >> 18 & 0x7C0 | four >> 16 & 0x3F,
         }
-    }
-
-    /// Where the character that begins at `place` ends.
-    #[inline]
-    pub fn behind(&self, place: usize) -> usize {
-        place + 1 + (!(self.of.tail >> 1 >> place)).trailing_zeros() as usize
     }
 
     /// All bytes of the characters with these first ones.
