@@ -117,6 +117,16 @@ def test_exceeds_means_more_tokens_than(text, n):
         assert counter.exceeds(text, n) == (counter.count(text) > n)
 
 
+@pytest.mark.parametrize(
+    "unit", ["Zwei W\u00f6rter, ", "\u4e2d\u6587\u3002", "a \U0001f600\U0001f600 ", "\u00e9 \ud83d ", "..\u00e9\u00e9"]
+)
+def test_a_long_text_exceeds_what_it_has_more_tokens_than(unit):
+    text = unit * 2_000
+    count = O200K.count(text)
+    for n in [0, 1, 63, 64, 500, count // 12, count // 6, count // 3, count - 1, count, count + 1]:
+        assert O200K.exceeds(text, n) == (count > n)
+
+
 @pytest.mark.parametrize("wrong", [None, 7, 1.5, ["a"], {"a": 1}, bytearray(b"a"), memoryview(b"a"), object()])
 def test_what_is_no_text_is_a_type_error(wrong):
     for call in (O200K.count, lambda w: O200K.count_many(["a", w]), lambda w: O200K.exceeds(w, 1)):

@@ -158,6 +158,12 @@ impl Counter {
 
     /// Whether a text has more than n tokens, found without counting the rest.
     fn exceeds(&self, py: Python<'_>, text: &Bound<'_, PyAny>, n: usize) -> PyResult<bool> {
+        let start = self.0.telling(n).map(|most| Text::start(text, most)).transpose()?.flatten();
+        if let Some(start) = start.as_ref().map(Text::as_ref)
+            && held_or_released(py, self.0.effort(start.len(), n), || Ok(self.0.exceeds_from(start, n)))?
+        {
+            return Ok(true);
+        }
         let text = Text::of_either(text)?;
         held_or_released(py, self.0.effort(text.as_ref().len(), n), || Ok(self.0.exceeds(text.as_ref(), n)))
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PySequence, PyString};
 
 use crate::raw::is_ascii;
 
@@ -76,6 +76,17 @@ impl Text {
     /// What `see` makes of the text of `string`: ASCII is shown where it stands.
     pub fn shown<R>(string: &Bound<'_, PyString>, see: impl FnOnce(&str) -> R) -> PyResult<R> {
         if is_ascii(string)? { string.to_str().map(see) } else { Self::of(string).map(|text| see(text.as_ref())) }
+    }
+
+    /// The first `most` characters of a `str` of which it is much to transcode all; None of what is no such `str`.
+    pub fn start(value: &Bound<'_, PyAny>, most: usize) -> PyResult<Option<Self>> {
+        match value.cast_exact::<PyString>() {
+            Ok(string) if string.len()? / 2 > most && !is_ascii(string)? => {
+                let start = string.cast::<PySequence>()?.get_slice(0, most)?;
+                Self::of(start.cast()?).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The text of a `str`, or of `bytes` with what is not UTF-8 replaced.

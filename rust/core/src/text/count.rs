@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::engine::{Worker, with_worker};
+use super::engine::{Worker, parted, with_worker};
 use super::foreign::Foreign;
 use super::tally::SoFar;
 use super::vocabulary::Vocabulary;
@@ -14,6 +14,9 @@ const PARALLEL: usize = 64 * 1024;
 
 /// How much longer than our own engine the crate `tokenizers` takes: prose at 1.1 to 2.4 MB/s where that had 48.
 const SLOWER: usize = 40;
+
+/// Characters of which there are surely enough for a token of most texts: four or five are one.
+const CHARS: usize = 6;
 
 /// How a text becomes a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,6 +208,21 @@ impl Counter {
         }
     }
 
+    /// Characters of a text whose start may tell [`Counter::exceeds_from`]; None where no start can.
+    #[must_use]
+    pub fn telling(&self, limit: usize) -> Option<usize> {
+        matches!(self.engine, Engine::Exact(_)).then(|| limit.saturating_mul(CHARS).saturating_add(64))
+    }
+
+    /// Whether any text that begins with `start` has more than `limit` tokens; false as well where its start cannot tell.
+    #[must_use]
+    pub fn exceeds_from(&self, start: &str, limit: usize) -> bool {
+        let Engine::Exact(_) = self.engine else { return false };
+        // What stands before such a place counts alone.
+        let end = (1..start.len()).rev().find(|&at| parted(start.as_bytes(), at));
+        end.is_some_and(|end| self.exceeds(&start[..end], limit))
+    }
+
     /// A count of a text that is to grow.
     #[must_use]
     pub fn tally(&self) -> Tally {
@@ -311,6 +329,23 @@ mod tests {
         let counter = Counter::exact(Encoding::O200k);
         let alone: Vec<u32> = texts.iter().map(|t| u32::try_from(counter.count(t)).unwrap()).collect();
         assert_eq!(counter.count_many(&texts).unwrap(), alone);
+    }
+
+    #[test]
+    fn a_start_exceeds_only_what_all_of_the_text_exceeds() {
+        let text = "Zwei W\u{f6}rter (x) don't stop... \u{201c}here\u{201d}\u{3000}then  go on, 中文 e\u{301}nd \n x "
+            .repeat(9);
+        for encoding in [Encoding::O200k, Encoding::Cl100k] {
+            let counter = Counter::exact(encoding);
+            let all = counter.count(&text);
+            let mut told = 0;
+            for (end, _) in text.char_indices() {
+                let known = (0..=all + 1).rev().find(|&limit| counter.exceeds_from(&text[..end], limit));
+                assert!(known.is_none_or(|limit| limit < all));
+                told = told.max(known.unwrap_or_default());
+            }
+            assert!(told + 10 > all);
+        }
     }
 
     #[test]

@@ -30,7 +30,8 @@ pub struct Worker {
 
 thread_local! {
     /// The workers of this thread: a child of a fork has its own copy of them, and no lock to wait for.
-    static WORKERS: RefCell<Vec<Worker>> = const { RefCell::new(Vec::new()) };
+    #[allow(clippy::vec_box)] // one is taken out and put back with each text: a pointer, not half a kilobyte
+    static WORKERS: RefCell<Vec<Box<Worker>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Calls `work` with this thread's worker for `vocabulary`.
@@ -41,7 +42,7 @@ pub fn with_worker<R>(vocabulary: &'static Vocabulary, work: impl FnOnce(&mut Wo
         let at = workers.iter().rposition(|worker| std::ptr::eq(worker.vocabulary, vocabulary))?;
         Some(workers.swap_remove(at))
     });
-    let mut worker = taken.ok().flatten().unwrap_or_else(|| Worker::new(vocabulary));
+    let mut worker = taken.ok().flatten().unwrap_or_else(|| Box::new(Worker::new(vocabulary)));
     let result = work(&mut worker);
     let _ = WORKERS.try_with(|workers| {
         let mut workers = workers.borrow_mut();

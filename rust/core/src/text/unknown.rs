@@ -100,6 +100,9 @@ impl Unknown {
     /// Counts what waits, and remembers it.
     pub fn settle(&mut self, tables: &Tables, cache: &mut Cache, counts: &mut [usize]) {
         let Self { short, long, bytes, parts, room } = self;
+        if short.is_empty() && long.is_empty() {
+            return;
+        }
         simd::known(tables, cache, short, counts);
         // ASCII does not fall apart.
         parts.whole.extend(short.extract_if(.., |waiting| waiting.asked.key.is_ascii()));
