@@ -107,46 +107,60 @@ impl Reader<'_> {
             return beyond;
         }
         let (mut left, pieces) = (leads & !window.plain_pairs(pass), self.vocabulary.pieces);
+        // Not in `beyond` yet: what is handed on is kept in memory, and each character would wait for the one before.
+        let (mut alone, mut tokens, mut symbol) = (0, 0, 0);
         while left != 0 {
             let place = left.trailing_zeros() as usize;
             let known = pieces.character(window.character(place));
             left &= left - 1;
             if known.is_plain() {
-                let alone = known.apart();
-                beyond.alone |= u64::from(alone != 0) << place;
-                beyond.tokens += alone;
-            } else if known.is_symbol() || (known.is_settled() && is_settled(pieces, place, window)) {
-                beyond.symbol |= 1 << place;
-            } else {
-                let is_letter = known.is_joining() && is_letter(pieces, place, window);
-                if !is_letter && !self.special(at, place, window, &mut beyond) {
+                alone |= u64::from(known.apart() != 0) << place;
+                tokens += known.apart();
+                continue;
+            }
+            if known.is_symbol() || (known.is_settled() && is_settled(pieces, place, window)) {
+                symbol |= 1 << place;
+                continue;
+            }
+            if known.is_joining() && is_letter(pieces, place, window) {
+                continue;
+            }
+            match self.special(at, place, window) {
+                Special::Letter => {}
+                Special::Alone => {
+                    alone |= 1 << place;
+                    tokens += known.tokens();
+                }
+                Special::Symbol => symbol |= 1 << place,
+                other => {
+                    self.is_odd = other == Special::Odd;
+                    (beyond.seen, beyond.word_ends) = (place, other == Special::NoWord);
                     break;
                 }
             }
         }
-        beyond.letter = leads & low(beyond.seen) & !(beyond.alone | beyond.symbol);
-        beyond
+        let letter = leads & low(beyond.seen) & !(alone | symbol);
+        Beyond { letter, alone, tokens, symbol, ..beyond }
     }
 
-    /// What the character at `place` is, to which something beside it matters: whether the window is read on behind it.
+    /// What the character at `place` is, to which something beside it matters.
     #[inline(never)]
-    fn special(&mut self, at: usize, place: usize, window: &Window, beyond: &mut Beyond) -> bool {
+    fn special(&self, at: usize, place: usize, window: &Window) -> Special {
         let code = window.character(place);
         let bits = Bits::at(code);
         if self.is_raw && may_change(code, bits) && !stays(self.text, at + place, bits) {
-            self.is_odd = true;
-            return false;
-        }
-        if bits.is_plain_alone() {
-            beyond.alone |= 1 << place;
-            beyond.tokens += self.vocabulary.pieces.alone(code);
+            Special::Odd
+        } else if bits.is_plain_alone() {
+            Special::Alone
         } else if bits.is_plain_symbol() {
-            beyond.symbol |= 1 << place;
-        } else if !bits.is_plain_wordy() {
-            (beyond.seen, beyond.word_ends) = (place, bits.class() != Class::Wordy);
-            return false;
+            Special::Symbol
+        } else if bits.is_plain_wordy() {
+            Special::Letter
+        } else if bits.class() == Class::Wordy {
+            Special::Word
+        } else {
+            Special::NoWord
         }
-        true
     }
 
     /// Takes back the tokens of letters that stand alone: they are read once more.
@@ -227,6 +241,23 @@ impl Reader<'_> {
         let n = CONTRACTIONS.iter().position(|known| known.as_bytes() == suffix)?;
         Some(self.vocabulary.contractions[n] as usize)
     }
+}
+
+/// What a character is to which something beside it matters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Special {
+    /// A word's letter.
+    Letter,
+    /// A letter that stands alone.
+    Alone,
+    /// A symbol whose cell is like those of punctuation.
+    Symbol,
+    /// A word's that a window does not have.
+    Word,
+    /// No word's that a window has.
+    NoWord,
+    /// One that normalization may change.
+    Odd,
 }
 
 /// What a window has beyond ASCII.
