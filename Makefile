@@ -62,7 +62,7 @@ bench-count: .venv/rivals ## counting beside tiktoken and four others: MB/s, rat
 	@$(BIN)/python benches/calls.py
 
 .PHONY: bench-limits
-bench-limits: .venv/dev ## what splitting, keys, look-ups and memory alone cost: ns a piece
+bench-limits: .venv/dev ## what splitting, look-ups, merging and memory alone cost, and what other designs do
 	@$(BIN)/python benches/limits.py $(ARGS)
 
 bench-bill: .venv/dev ## counts beside what providers charged, in every shared session

@@ -107,7 +107,7 @@ pub fn look_up_with(
         } else {
             let key = Key::of(pieces.text, at, end);
             let hash = key.hash();
-            simd::prefetch(&lines[line_of(hash)]);
+            simd::prefetch(&lines[line_of::<SHORTS>(hash)]);
             batch.asked[found % BATCH] = Asked { key, hash };
             found += 1;
         }
@@ -129,15 +129,15 @@ pub fn find_all(lines: &[Line; SHORTS], asked: &[Asked], missed: &mut Vec<Asked>
 /// The same with another way to [`find`].
 #[inline(always)]
 #[allow(clippy::inline_always)] // compiled for the instructions of its caller
-pub fn find_all_with(
-    lines: &[Line; SHORTS],
+pub fn find_all_with<const N: usize>(
+    lines: &[Line; N],
     asked: &[Asked],
     missed: &mut Vec<Asked>,
     find: impl Fn(&Line, Key) -> Option<usize>,
 ) -> usize {
     let mut total = 0;
     for asked in asked {
-        match find(&lines[line_of(asked.hash)], asked.key) {
+        match find(&lines[line_of::<N>(asked.hash)], asked.key) {
             Some(count) => total += count,
             None => miss(missed, asked),
         }
@@ -152,10 +152,10 @@ fn miss(missed: &mut Vec<Asked>, asked: &Asked) {
     missed.push(*asked);
 }
 
-/// The line of a piece in the table of short pieces; what is shifted out is where it lies in bytes.
+/// The line of a piece in a table of `N`; what is shifted out is where it lies in bytes.
 #[inline]
-pub fn line_of(hash: u64) -> usize {
-    (hash >> 6) as usize & (SHORTS - 1)
+pub fn line_of<const N: usize>(hash: u64) -> usize {
+    (hash >> 6) as usize & (N - 1)
 }
 
 /// The count of a piece, if `line` has it.
@@ -204,7 +204,7 @@ impl Cache {
     /// The line of a short piece.
     #[inline]
     pub fn line(&self, hash: u64) -> &Line {
-        &self.short.get()[line_of(hash)]
+        &self.short.get()[line_of::<SHORTS>(hash)]
     }
 
     /// Asks for the line of a short piece before it is looked up.
@@ -229,7 +229,7 @@ impl Cache {
             // Those few are found again where they were found before.
             self.short = Lines::on_large_pages();
         }
-        let line = &mut self.short.get_mut()[line_of(hash)];
+        let line = &mut self.short.get_mut()[line_of::<SHORTS>(hash)];
         line.copy_within(0..3, 1);
         line.copy_within(4..7, 5);
         (line[0], line[4]) = (key.low, key.with_count(count));

@@ -21,11 +21,11 @@ const KEPT: usize = 4;
 /// Counts in one vocabulary, on one thread.
 pub struct Worker {
     vocabulary: &'static Vocabulary,
-    cache: Cache,
-    unknown: Unknown,
+    pub(super) cache: Cache,
+    pub(super) unknown: Unknown,
     /// Room for the ends of pieces, and for looking them up.
     ends: Vec<usize>,
-    batch: Batch,
+    pub(super) batch: Batch,
 }
 
 thread_local! {
@@ -158,7 +158,7 @@ impl Worker {
 
     /// Tokens of the long pieces that a look-up left; what was not seen lately waits.
     #[inline]
-    fn left(&mut self, text: &[u8], index: usize) -> usize {
+    pub(super) fn left(&mut self, text: &[u8], index: usize) -> usize {
         for asked in self.batch.missed.drain(..) {
             self.unknown.wait(&self.vocabulary.tables, asked, index);
         }

@@ -156,10 +156,10 @@ pub fn fill(scheme: Scheme, text: &[u8], limit: usize, at: usize, ends: &mut [us
 ///
 /// `limit` is as above; `whole_numbers`: whether all numbers of three digits and fewer are tokens.
 #[inline]
-pub fn count(
+pub fn count<const N: usize>(
     scheme: Scheme,
     whole_numbers: bool,
-    lines: &[Line; SHORTS],
+    lines: &[Line; N],
     text: &[u8],
     limit: usize,
     at: usize,
@@ -168,9 +168,9 @@ pub fn count(
     #[cfg(target_arch = "x86_64")]
     if available() {
         let count = match scheme {
-            Scheme::O200k => avx2::pieces::count::<true, 3>,
-            Scheme::Cl100k | Scheme::Llama3 => avx2::pieces::count::<false, 3>,
-            Scheme::Qwen2 => avx2::pieces::count::<false, 1>,
+            Scheme::O200k => avx2::pieces::count::<true, 3, N>,
+            Scheme::Cl100k | Scheme::Llama3 => avx2::pieces::count::<false, 3, N>,
+            Scheme::Qwen2 => avx2::pieces::count::<false, 1, N>,
             Scheme::Gpt2 | Scheme::DeepSeek3 => return None,
         };
         // SAFETY: the features that all three are compiled for were found on this processor.

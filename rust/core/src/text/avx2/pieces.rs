@@ -21,7 +21,7 @@ use super::{are, bits, find, halves, within};
 use crate::stop;
 #[cfg(feature = "claude-vocab")]
 use crate::text::ascii::Ascii;
-use crate::text::cache::{Asked, BATCH, Batch, SHORTS, find_all_with, line_of, put_off};
+use crate::text::cache::{Asked, BATCH, Batch, find_all_with, line_of, put_off};
 use crate::text::class;
 use crate::text::lines::Line;
 use crate::text::simd::{ROOM, prefetch};
@@ -237,10 +237,10 @@ pub fn fill<const CASED: bool, const DIGITS: usize>(
 
 /// Looks up pieces from `at` on, but for those that are known to be one token: [`crate::text::simd::count`].
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub fn count<const CASED: bool, const DIGITS: usize>(
+pub fn count<const CASED: bool, const DIGITS: usize, const N: usize>(
     scheme: Scheme,
     whole_numbers: bool,
-    lines: &[Line; SHORTS],
+    lines: &[Line; N],
     text: &[u8],
     limit: usize,
     at: usize,
@@ -271,14 +271,14 @@ pub fn count<const CASED: bool, const DIGITS: usize>(
 /// Asks for a piece that may begin before the window.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline]
-fn one(lines: &[Line; SHORTS], text: &[u8], at: usize, end: usize, batch: &mut Batch, asked: &mut usize) {
+fn one<const N: usize>(lines: &[Line; N], text: &[u8], at: usize, end: usize, batch: &mut Batch, asked: &mut usize) {
     if end - at > SHORT {
         put_off(&mut batch.longer, at, end - at);
         return;
     }
     let key = Key::of(text, at, end);
     let hash = key.hash();
-    prefetch(&lines[line_of(hash)]);
+    prefetch(&lines[line_of::<N>(hash)]);
     batch.asked[*asked % BATCH] = Asked { key, hash };
     *asked += 1;
 }
@@ -286,8 +286,8 @@ fn one(lines: &[Line; SHORTS], text: &[u8], at: usize, end: usize, batch: &mut B
 /// Asks for the pieces that begin and end at the bits of two masks; how many of them a key holds.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline]
-fn several(
-    lines: &[Line; SHORTS],
+fn several<const N: usize>(
+    lines: &[Line; N],
     window: &[u8; READ],
     from: usize,
     [mut begins, mut ends]: [u64; 2],
@@ -307,7 +307,7 @@ fn several(
             let bytes = window[CONTEXT + place % WIDE..].first_chunk().expect("a window is read that far");
             let asked = &mut room[count % ROOM];
             *asked = key_of(bytes, length);
-            prefetch(&lines[line_of(asked.hash)]);
+            prefetch(&lines[line_of::<N>(asked.hash)]);
             count += 1;
         }
     }

@@ -6,7 +6,7 @@ use super::Vocabulary;
 use super::case;
 use super::chars::{Bits, Class, decode};
 use super::tile::{BOW, EOW};
-use crate::text::cache::{Asked, BATCH, Cache, MEDIUM, find_all, hash_of, line_of};
+use crate::text::cache::{Asked, BATCH, Cache, MEDIUM, SHORTS, find_all, hash_of, line_of};
 use crate::text::lines::Line;
 use crate::text::prefetch_at;
 use crate::text::tables::{Key, SHORT};
@@ -58,7 +58,7 @@ impl Known {
             key = Key::masked(wide, marked);
         }
         let hash = key.hash();
-        prefetch_at(self.lines + line_of(hash) * size_of::<Line>());
+        prefetch_at(self.lines + line_of::<SHORTS>(hash) * size_of::<Line>());
         self.waiting[self.count % BATCH] = Asked { key, hash };
         self.count += 1;
         if self.count == BATCH {
