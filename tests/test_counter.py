@@ -60,6 +60,16 @@ def tiktoken_counts(tiktoken_encoding):
     return {name: lambda text, e=e: len(e.encode_ordinary(text)) for name, e in encodings.items()}
 
 
+@pytest.mark.parametrize("longest", ["", "\xff", "я中 \uffff", "\U0001f600"])
+@pytest.mark.parametrize("length", [1, 3, 1_000, 2**17, 2**17 + 1])
+def test_a_string_of_any_width_and_length_counts_as_its_bytes(longest, length):
+    text = ("The naïve " if longest else "The plain ") + (longest or "a") * length
+    assert O200K.count(text) == O200K.count(text.encode())
+    assert (
+        O200K.count_many([text, "é", text]).tolist() == O200K.count_many([text.encode(), b"\xc3\xa9"] * 2).tolist()[:3]
+    )
+
+
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_special_tokens_surrogates_and_nothing_count_as_in_tiktoken(name, tiktoken_counts):
     texts = ["", *SPECIAL, *SURROGATES]

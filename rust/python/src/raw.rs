@@ -44,6 +44,30 @@ pub fn is_ascii(string: &Bound<'_, PyString>) -> PyResult<bool> {
     Ok(answer.is(PyBool::new(py, true)))
 }
 
+/// The code points of a string, put at the beginning of `units`, and how many; None of one that has more than `most`, or
+/// where the interpreter would not give them as they are.
+#[cfg(not(windows))]
+pub fn units(string: &Bound<'_, PyString>, units: &mut Vec<u32>, most: usize) -> Option<usize> {
+    // SAFETY: `string` is a str, and the interpreter is held.
+    let length = unsafe { ffi::PyUnicode_GetLength(string.as_ptr()) };
+    let length = usize::try_from(length).ok().filter(|length| *length <= most)?;
+    if units.len() < length {
+        units.resize(length, 0);
+    }
+    // SAFETY: as above; at most `length` values of `wchar_t` are written, which has four bytes but on Windows.
+    let copied = unsafe { ffi::PyUnicode_AsWideChar(string.as_ptr(), units.as_mut_ptr().cast(), length.cast_signed()) };
+    if copied < 0 {
+        drop(PyErr::take(string.py()));
+    }
+    (copied == length.cast_signed()).then_some(length)
+}
+
+/// The same: there `wchar_t` has two bytes.
+#[cfg(windows)]
+pub fn units(_: &Bound<'_, PyString>, _: &mut Vec<u32>, _: usize) -> Option<usize> {
+    None
+}
+
 /// Entries that a dict may have to be read in one pass: messages and blocks have from two to six.
 const MOST: usize = 6;
 

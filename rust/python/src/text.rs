@@ -1,12 +1,15 @@
 //! Python strings as UTF-8.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PySequence, PyString};
 
-use crate::raw::is_ascii;
+use trimtab_core::text::transcode::{room, transcode};
+
+use crate::raw::{is_ascii, units as units_of};
 
 /// A Python string's text.
 ///
@@ -64,6 +67,9 @@ impl Text {
         if is_ascii(string)? {
             return Ok(Self::Borrowed(PyBackedStr::try_from(string.clone())?));
         }
+        if let Some(text) = transcoded(string) {
+            return Ok(Self::Copied(text));
+        }
         if let Ok(bytes) = string.encode_utf8() {
             return Ok(Self::Copied(replaced(bytes.as_bytes())));
         }
@@ -100,6 +106,28 @@ impl Text {
         let kind = value.get_type().name()?;
         Err(pyo3::exceptions::PyTypeError::new_err(format!("expected str or bytes, got {kind}")))
     }
+}
+
+/// Code points of a string that is transcoded here: room for them and their UTF-8 takes a megabyte of a thread at most.
+const MOST: usize = 1 << 17;
+
+thread_local! {
+    /// Room for a string's code points and their UTF-8.
+    static ROOM: RefCell<(Vec<u32>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+}
+
+/// The text of a string that is not too long and has no surrogates, in half of the time that the interpreter takes.
+fn transcoded(string: &Bound<'_, PyString>) -> Option<String> {
+    let found = ROOM.try_with(|kept| {
+        let (units, bytes) = &mut *kept.try_borrow_mut().ok()?;
+        let length = units_of(string, units, MOST)?;
+        if bytes.len() < room(length) {
+            bytes.resize(room(length), 0);
+        }
+        let end = transcode(&units[..length], bytes)?;
+        simdutf8::basic::from_utf8(&bytes[..end]).ok().map(str::to_owned)
+    });
+    found.ok().flatten()
 }
 
 /// The text of bytes, with what is not UTF-8 replaced: nearly always nothing is.

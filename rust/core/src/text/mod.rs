@@ -34,6 +34,7 @@ mod split;
 mod starts;
 mod tables;
 mod tally;
+pub mod transcode;
 mod unknown;
 pub mod vocabulary;
 

@@ -180,6 +180,18 @@ pub fn count<const N: usize>(
     None
 }
 
+/// [`super::transcode::transcode`] where the processor can.
+#[inline]
+pub fn transcode(units: &[u32], out: &mut [u8]) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if available() {
+        // SAFETY: the features that the function is compiled for were found on this processor.
+        return Some(unsafe { avx2::transcode::transcode(units, out) });
+    }
+    let _ = (units, out);
+    None
+}
+
 /// `work` with the widest way to go over bytes that this processor has, compiled for it.
 #[inline]
 pub fn widest<W: Passing>(work: W) -> W::Found {

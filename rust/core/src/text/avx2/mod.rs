@@ -5,6 +5,7 @@
 
 pub mod pieces;
 pub mod strings;
+pub mod transcode;
 
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpeq_epi64, _mm256_min_epu8,
