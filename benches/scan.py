@@ -4,11 +4,14 @@
 beside what plain Python takes for it on the same list in the same process, in turn; CPU time, so that a second thread
 is no gain. The places where no pair is cut, from the end, of a ledger that is there; and of the messages themselves the
 one that keeps all but a few: plain Python walks back over the messages for both. Exits with 1 where the answers differ,
-or take too long.
+or take too long. Below stands what bounds them: the same work on messages that lie in a cache, and loops in C that only
+reach the objects.
 """
 
 from __future__ import annotations
 
+import collections
+import operator
 import random
 import statistics
 import sys
@@ -28,6 +31,8 @@ LIMITS = {"validate": 400, "cuts, from the end": 250, "split": 250}
 """Nanoseconds a message that a row may take."""
 
 WORDS = ["the", "parser", "keeps", "its", "offset", "so", "that", "an", "error", "names", "the", "place"]
+
+IDS = ("id", "tool_use_id")
 
 Message = dict[str, Any]
 
@@ -110,6 +115,36 @@ def pairs(messages: list[Message]) -> list[int]:
     return cuts
 
 
+def spent(work: Callable[[], object]) -> float:
+    """Seconds of CPU time."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def bounds(messages: list[Message]) -> dict[str, Callable[[], object]]:
+    """Work of which each question takes more: in a cache, and loops in C over objects that it cannot do without."""
+    tied: list[object] = []
+    texts: list[object] = []
+    for message in messages:
+        content = message["content"]
+        blocks = content if isinstance(content, list) else []
+        tied += [message, content, *blocks, *(block[key] for block in blocks for key in IDS if key in block)]
+        texts += [value for block in blocks for key, value in block.items() if key not in ("type", *IDS)]
+
+    def each(question: Callable[[Any], object], of: list[Any]) -> Callable[[], object]:
+        return lambda: collections.deque(map(question, of), maxlen=0)
+
+    few = messages[:1_000]
+    return {
+        "validate, in cache": lambda: [trimtab.validate(few, provider="anthropic") for _ in messages[::1_000]],
+        "split, in cache": lambda: [trimtab.split(few, keep_last=992) for _ in messages[::1_000]],
+        "role of each message": each(operator.itemgetter("role"), messages),
+        "type of what ties": each(type, tied),
+        "type of all of it": each(type, tied + texts),
+    }
+
+
 def main() -> int:
     """Prints the table; 1 where a row takes longer than it may."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
@@ -139,9 +174,7 @@ def main() -> int:
     for _ in range(ROUNDS):
         for name, both in works.items():
             for work, times in zip(both, took[name], strict=True):
-                start = time.process_time()
-                work()
-                times.append((time.process_time() - start) / len(messages) * 1e9)
+                times.append(spent(work) / len(messages) * 1e9)
     print(f"{len(messages):,} messages, {ROUNDS} rounds, interleaved, CPU time; trimtab {trimtab.__version__}")
     late = []
     for name, (ours, plain) in took.items():
@@ -149,6 +182,10 @@ def main() -> int:
         spread = f"({min(ours):.0f} to {max(ours):.0f})"
         print(f"{name:20} {here:6.0f} ns {spread:16} plain Python {there:6.0f} ns   {there / here:.1f} x")
         late += [name] if here > LIMITS.get(name, here) else []
+    print("what bounds them; loops in C:")
+    for name, work in bounds(messages).items():
+        times = [spent(work) / len(messages) * 1e9 for _ in range(ROUNDS)]
+        print(f"{name:20} {statistics.median(times):6.0f} ns ({min(times):.0f} to {max(times):.0f})")
     if late:
         print(f"over what they may take: {', '.join(late)}")
     return bool(late)

@@ -63,7 +63,7 @@ def split(
         start = max(0, len(messages) - size)
         try:
             cut, known, tokens = asked(
-                messages[start:],
+                messages[start:] if start else messages,
                 lambda tail: _core.split_tail(
                     tail,
                     whole=len(tail) == len(messages),

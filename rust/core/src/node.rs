@@ -128,6 +128,20 @@ pub trait Node: Clone {
     /// Whatever the view meets while looking.
     fn get(&self, key: Key) -> Result<Option<Self>, Error>;
 
+    /// The entries of a map under several keys, as [`Node::get`] gives them: a view may find them all in one pass.
+    ///
+    /// # Errors
+    ///
+    /// As [`Node::get`].
+    #[inline]
+    fn fields<const N: usize>(&self, keys: [Key; N]) -> Result<[Option<Self>; N], Error> {
+        let mut found = [const { None }; N];
+        for (value, key) in found.iter_mut().zip(keys) {
+            *value = self.get(key)?;
+        }
+        Ok(found)
+    }
+
     /// The string's text; `None` for any other shape.
     ///
     /// # Errors

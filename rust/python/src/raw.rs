@@ -1,9 +1,7 @@
 //! What the stable interface offers at the price of a method call alone. The only file of this crate with `unsafe` code.
 #![allow(unsafe_code)]
 
-use std::array;
 use std::cell::Cell;
-use std::mem;
 use std::ops::Range;
 
 use pyo3::Borrowed;
@@ -68,56 +66,82 @@ pub fn units(_: &Bound<'_, PyString>, _: &mut Vec<u32>, _: usize) -> Option<usiz
     None
 }
 
-/// Entries that a dict may have to be read in one pass: messages and blocks have from two to six.
-const MOST: usize = 6;
+/// Where the keys of a small dict stand, known by their addresses and read in one pass: a look-up by hash costs as much
+/// as that.
+///
+/// A byte a place: the number of the key, or none. The last says what is known: 0 before anything is. No value is held:
+/// one is asked for by its place, and taken where its key stands there still.
+#[derive(Clone, Default)]
+pub struct Keys(Cell<u64>);
 
-/// The entries of a small dict by the addresses of their keys, read in one pass: a look-up by hash costs as much as that.
-pub struct Fields<'py> {
-    /// Of those that are not used none; as many bytes as are moved at once.
-    keys: [u8; 8],
-    values: [Cell<Option<Bound<'py, PyAny>>>; MOST],
-    /// Whether every key was known.
-    all: bool,
+/// Entries that a dict may have to be known whole: messages and blocks have from two to six.
+const PLACES: usize = 7;
+
+/// All keys are known.
+const ALL: u64 = 0xFD;
+
+/// Some are.
+const SOME: u64 = 0xFE;
+
+/// What the places of keys say of one.
+pub enum Found<'py> {
+    Value(Bound<'py, PyAny>),
+    /// There is no such key.
+    Nothing,
+    /// It is to be looked up.
+    Unknown,
 }
 
-impl<'py> Fields<'py> {
-    /// What can be said of `dict` by addresses alone.
-    pub fn of(dict: &Bound<'py, PyDict>, known: &Known) -> Self {
-        let (py, count) = (dict.py(), dict.len());
-        let mut fields =
-            Self { keys: [Known::NONE; 8], values: array::from_fn(|_| Cell::new(None)), all: count <= MOST };
-        let mut position = 0;
-        let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
-        for place in 0..count.min(MOST) {
-            // SAFETY: `dict` is a dict, the interpreter is held, and nothing here runs Python code that could change it:
-            // of a key only the address is taken.
-            let more = unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value) };
-            let number = if more == 0 { Known::NONE } else { known.number(key.addr()) };
-            if number == Known::NONE {
-                fields.all = false;
-                break; // the rest would be looked up all the same
+impl Keys {
+    /// What is under the key with this number in `dict`, which is always the same.
+    #[inline]
+    pub fn find<'py>(&self, dict: &Bound<'py, PyDict>, number: u8, known: &Known) -> Found<'py> {
+        let keys = match self.0.get() {
+            0 => self.read(dict, known),
+            keys => keys,
+        };
+        let Some(place) = place(keys, number) else {
+            return if keys >> (8 * PLACES) == ALL { Found::Nothing } else { Found::Unknown };
+        };
+        let (mut key, mut value, mut position) = (std::ptr::null_mut(), std::ptr::null_mut(), place);
+        // SAFETY: `dict` is a dict, and the position one that it gave; where it has changed since, another key stands
+        // there or none. The dict holds the value, of which this takes a reference.
+        unsafe {
+            let more = ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value);
+            if more == 0 || known.number(key.addr()) != number {
+                return Found::Unknown;
             }
-            fields.keys[place] = number;
-            // SAFETY: the dict holds the value, which is not NULL; this takes a reference of its own.
-            let value = unsafe { Bound::from_borrowed_ptr(py, value) };
-            mem::forget(fields.values[place].replace(Some(value))); // nothing was there
+            Found::Value(Bound::from_borrowed_ptr(dict.py(), value))
         }
-        fields
     }
 
-    /// The value of the key with this number, handed out once: who asks again looks it up.
-    pub fn take(&self, number: u8) -> Option<Bound<'py, PyAny>> {
-        self.place(number).and_then(|place| self.values[place].take())
+    #[inline(never)]
+    fn read(&self, dict: &Bound<'_, PyDict>, known: &Known) -> u64 {
+        let length = dict.len();
+        let (mut key, mut value, mut position) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
+        let (mut keys, mut count) = (u64::MAX >> 8, 0);
+        for place in 0..length.min(PLACES) {
+            // SAFETY: `dict` is a dict, and of a key only the address is taken.
+            let more = unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value) };
+            if more == 0 || position.cast_unsigned() != place + 1 {
+                break; // something was deleted from it
+            }
+            let number = known.number(key.addr());
+            count += usize::from(number != Known::NONE);
+            keys ^= u64::from(!number) << (8 * place);
+        }
+        keys |= if count == length { ALL } else { SOME } << (8 * PLACES);
+        self.0.set(keys);
+        keys
     }
+}
 
-    /// Whether the dict has no such key, for sure.
-    pub fn lacks(&self, number: u8) -> bool {
-        self.all && self.place(number).is_none()
-    }
-
-    fn place(&self, number: u8) -> Option<usize> {
-        self.keys[..MOST].iter().position(|key| *key == number)
-    }
+/// The first byte of `keys` that is this number.
+fn place(keys: u64, number: u8) -> Option<isize> {
+    const ONES: u64 = u64::MAX / 0xFF;
+    let other = keys ^ (ONES * u64::from(number));
+    let zero = other.wrapping_sub(ONES) & !other & (ONES << 7);
+    (zero != 0).then(|| (zero.trailing_zeros() / 8).cast_signed() as isize)
 }
 
 /// Shows `visit` some items of a list or tuple, in order, until it says false; whether it never did. Nothing of any other
@@ -150,13 +174,17 @@ pub fn items<'py>(
 }
 
 /// Shows `visit` each key of a dict and the value behind it, as [`items`] does.
-pub fn entries<'py>(dict: &Bound<'py, PyDict>, visit: &mut impl FnMut(&Bound<'py, PyAny>) -> bool) -> bool {
+pub fn entries<'py>(
+    dict: &Bound<'py, PyDict>,
+    visit: &mut impl FnMut(&Bound<'py, PyAny>, &Bound<'py, PyAny>) -> bool,
+) -> bool {
     let (py, mut position) = (dict.py(), 0);
     let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
     // SAFETY: `dict` is a dict, which holds its keys and values, never NULL, while no Python code runs.
     unsafe {
-        while ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value) != 0 {
-            if !visit(&Borrowed::from_ptr(py, key)) || !visit(&Borrowed::from_ptr(py, value)) {
+        for _ in 0..dict.len() {
+            let more = ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value);
+            if more == 0 || !visit(&Borrowed::from_ptr(py, key), &Borrowed::from_ptr(py, value)) {
                 return false;
             }
         }
@@ -171,11 +199,11 @@ pub fn entries<'py>(dict: &Bound<'py, PyDict>, visit: &mut impl FnMut(&Bound<'py
 pub fn lines(object: &Bound<'_, PyAny>) -> impl Iterator<Item = usize> + use<> {
     let (dict, list) = (object.is_exact_instance_of::<PyDict>(), object.is_exact_instance_of::<PyList>());
     let (place, word) = (object.as_ptr().addr(), if dict { 4 } else { 3 });
-    // SAFETY: in CPython an object of these types is six and five words long, and every word of it has been written.
     let inner = if (dict || list) && is_cpython(object.py()) {
+        // SAFETY: in CPython an object of these types is six and five words long, and every word of it has been written.
         unsafe { object.as_ptr().cast::<usize>().add(word).read() }
     } else {
-        place
+        place + LINE
     };
     [place, inner, inner + LINE].into_iter().take(if dict { 3 } else { 2 })
 }
@@ -188,22 +216,3 @@ fn is_cpython(py: Python<'_>) -> bool {
 
 /// Bytes that come from memory at once.
 const LINE: usize = 64;
-
-/// Messages between the one that is read and the one whose memory is asked for.
-const AHEAD: usize = 12;
-
-/// Asks for the memory of a message that will be read soon.
-pub fn ahead(list: &Bound<'_, PyList>, index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if index + AHEAD < list.len() {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the index is inside of the list, whose item is borrowed for its address; a prefetch reads nothing.
-        unsafe {
-            let item: *const i8 = ffi::PyList_GetItem(list.as_ptr(), (index + AHEAD).cast_signed()).cast_const().cast();
-            _mm_prefetch(item, _MM_HINT_T0);
-            _mm_prefetch(item.wrapping_add(40), _MM_HINT_T0); // a dict may lie across two lines
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (list, index, AHEAD);
-}

@@ -9,16 +9,20 @@ use trimtab_core::error::Error;
 use trimtab_core::ledger::{Builder, Ledger};
 use trimtab_core::shape::{self, Provider};
 use trimtab_core::stop;
-use trimtab_core::text::Counter;
+use trimtab_core::text::{Counter, prefetch_at};
 
 use crate::convert::{caught, panicked, released, to_py};
-use crate::raw::ahead;
+use crate::raw::items;
 use crate::seen::Seen;
 use crate::text::Text;
 use crate::view::{self, View};
 
 /// Messages between two looks for signals: a millisecond's, at most.
 pub const ASKING: usize = 1_024;
+
+/// Messages between the one that is read and the one whose memory is asked for. To ask for what is in that, layer by layer,
+/// costs as much as it gains.
+const AHEAD: usize = 12;
 
 /// The list that was read last, so that what did not change is not read again. One thread has it at a time; another that
 /// comes meanwhile reads all.
@@ -47,8 +51,9 @@ pub fn scan(messages: &Bound<'_, PyAny>, provider: Provider, counter: &Counter, 
     let (before, mut seen) = last.take(provider).map_or_else(Default::default, |read| (Some(read.ledger), read.seen));
     let known = seen.same(messages)?;
     seen.truncate(known);
-    let mut new =
-        read(each(messages)?.skip(known), provider, Builder::new(counter.prompt, known), &mut |m| seen.push(m))?;
+    let mut new = read(each(messages, known)?, provider, Builder::new(counter.prompt, known), &mut |m| {
+        seen.push(m);
+    })?;
     let ledger = released(messages.py(), || match before {
         Some(ledger) if known == ledger.messages() && new.messages() == 0 => Ok(ledger),
         Some(ledger) if known == ledger.messages() => {
@@ -63,13 +68,13 @@ pub fn scan(messages: &Bound<'_, PyAny>, provider: Provider, counter: &Counter, 
 
 /// What rules look at in `messages`, read for them alone: no text is kept, counted or remembered.
 pub fn glanced(messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Ledger> {
-    let builder = read(each(messages)?, provider, Builder::glancing(messages.len()?), &mut |_| ())?;
+    let builder = read(each(messages, 0)?, provider, Builder::glancing(messages.len()?), &mut |_| ())?;
     released(messages.py(), || builder.glanced())
 }
 
 /// What ties `messages` together, read for it alone.
 pub fn tied(messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Ledger> {
-    let builder = read(each(messages)?, provider, Builder::tying(messages.len()?), &mut |_| ())?;
+    let builder = read(each(messages, 0)?, provider, Builder::tying(messages.len()?), &mut |_| ())?;
     released(messages.py(), || builder.glanced())
 }
 
@@ -81,7 +86,7 @@ pub fn extended(
     counter: &Counter,
 ) -> PyResult<Ledger> {
     let builder = Builder::new(counter.prompt, ledger.messages());
-    let mut new = read(each(messages)?, provider, builder, &mut |_| ())?;
+    let mut new = read(each(messages, 0)?, provider, builder, &mut |_| ())?;
     released(messages.py(), || ledger.clone().extend(new.finish(counter)?))
 }
 
@@ -151,19 +156,27 @@ impl From<Problem> for PyErr {
     }
 }
 
-/// The messages of a list or tuple, in order.
-fn each<'a, 'py>(messages: &'a Bound<'py, PyAny>) -> PyResult<Box<dyn Iterator<Item = Bound<'py, PyAny>> + 'a>> {
+/// The messages of a list or tuple from `start` on, in order; the memory of a list's is asked for early.
+fn each<'a, 'py>(
+    messages: &'a Bound<'py, PyAny>,
+    start: usize,
+) -> PyResult<Box<dyn Iterator<Item = Bound<'py, PyAny>> + 'a>> {
     if messages.is_instance_of::<PyString>() || messages.is_instance_of::<PyDict>() {
         return Err(PyTypeError::new_err("messages must be a list of messages, got a single one"));
     }
     if let Ok(list) = messages.cast::<PyList>() {
-        return Ok(Box::new(list.iter().enumerate().map(|(index, message)| {
-            ahead(list, index);
-            message
+        let (mut index, stop) = (start, list.len());
+        return Ok(Box::new(std::iter::from_fn(move || {
+            items(list, index + AHEAD..index + AHEAD + 1, &mut |message| {
+                prefetch_at(message.as_ptr().addr());
+                true
+            });
+            index += 1;
+            if index <= stop { list.get_item(index - 1).ok() } else { None }
         })));
     }
     if let Ok(tuple) = messages.cast::<PyTuple>() {
-        return Ok(Box::new(tuple.iter()));
+        return Ok(Box::new(tuple.iter().skip(start)));
     }
     let kind = messages.get_type().name()?;
     Err(PyTypeError::new_err(format!("messages must be a list or a tuple, got {kind}")))
@@ -179,7 +192,7 @@ pub fn provider_of(messages: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<
 
 fn found(messages: &Bound<'_, PyAny>) -> PyResult<Option<Provider>> {
     let (mut found, mut system) = (None, false);
-    for (index, message) in each(messages)?.enumerate() {
+    for (index, message) in each(messages, 0)?.enumerate() {
         if index % ASKING == 0 {
             message.py().check_signals()?;
         }

@@ -159,7 +159,7 @@ fn container(object: &Bound<'_, PyAny>) -> Option<usize> {
 /// Shows `visit` what stands in a container, as [`raw::items`] does.
 fn inside<'py>(object: &Bound<'py, PyAny>, visit: &mut impl FnMut(&Bound<'py, PyAny>) -> bool) -> bool {
     match object.cast_exact::<PyDict>() {
-        Ok(dict) => raw::entries(dict, visit),
+        Ok(dict) => raw::entries(dict, &mut |key, value| visit(key) && visit(value)),
         Err(_) => raw::items(object, 0..usize::MAX, visit),
     }
 }

@@ -1,6 +1,6 @@
 //! Python objects as nodes.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -9,19 +9,38 @@ use trimtab_core::error::Error;
 use trimtab_core::node::{Key, Node, Shape};
 
 use crate::known::Known;
-use crate::raw::Fields;
+use crate::raw::{Found, Keys, entries};
 use crate::text::Text;
 
 /// A Python object, looked into.
 pub struct View<'py> {
     pub object: Bound<'py, PyAny>,
-    /// What a small dict holds, once something was looked up in it.
-    fields: OnceCell<Fields<'py>>,
+    /// Where the keys of a small dict stand, once something was looked up in it.
+    keys: Keys,
 }
 
+/// Entries that a dict may have to be read in one pass: messages and blocks have from two to six.
+const SMALL: usize = 8;
+
 impl<'py> View<'py> {
+    #[inline]
     pub fn of(object: Bound<'py, PyAny>) -> Self {
-        Self { object, fields: OnceCell::new() }
+        Self { object, keys: Keys::default() }
+    }
+
+    /// The entry of a map, by the hash of its key.
+    #[inline(never)]
+    fn looked_up(&self, key: Key) -> Result<Option<Self>, Error> {
+        let name = Known::strings(self.object.py()).key(self.object.py(), key);
+        if let Ok(dict) = self.object.cast::<PyDict>() {
+            return dict.get_item(name).map(|value| value.map(Self::of)).map_err(foreign);
+        }
+        match self.object.cast::<PyMapping>() {
+            Ok(mapping) if mapping.contains(name).map_err(foreign)? => {
+                mapping.get_item(name).map(|value| Some(Self::of(value))).map_err(foreign)
+            }
+            _ => Ok(None),
+        }
     }
 }
 
@@ -105,28 +124,41 @@ impl<'py> Node for View<'py> {
         }
     }
 
+    #[inline]
     fn get(&self, key: Key) -> Result<Option<Self>, Error> {
-        let py = self.object.py();
-        let known = Known::strings(py);
         if let Ok(dict) = self.object.cast_exact::<PyDict>() {
-            let fields = self.fields.get_or_init(|| Fields::of(dict, known));
-            if let Some(value) = fields.take(key as u8) {
-                return Ok(Some(Self::of(value)));
-            }
-            if fields.lacks(key as u8) {
-                return Ok(None);
+            match self.keys.find(dict, key as u8, Known::strings(dict.py())) {
+                Found::Value(value) => return Ok(Some(Self::of(value))),
+                Found::Nothing => return Ok(None),
+                Found::Unknown => {}
             }
         }
-        let name = known.key(py, key);
-        if let Ok(dict) = self.object.cast::<PyDict>() {
-            return dict.get_item(name).map(|value| value.map(Self::of)).map_err(foreign);
+        self.looked_up(key)
+    }
+
+    #[inline]
+    fn fields<const N: usize>(&self, keys: [Key; N]) -> Result<[Option<Self>; N], Error> {
+        let (mut found, mut all) = ([const { None }; N], false);
+        if let Ok(dict) = self.object.cast_exact::<PyDict>()
+            && dict.len() <= SMALL
+        {
+            let known = Known::strings(dict.py());
+            all = true;
+            entries(dict, &mut |key, value| {
+                let number = known.number(key.as_ptr().addr());
+                all &= number != Known::NONE;
+                if let Some(place) = keys.iter().position(|key| *key as u8 == number) {
+                    found[place] = Some(Self::of(value.clone()));
+                }
+                true
+            });
         }
-        match self.object.cast::<PyMapping>() {
-            Ok(mapping) if mapping.contains(name).map_err(foreign)? => {
-                mapping.get_item(name).map(|value| Some(Self::of(value))).map_err(foreign)
+        if !all {
+            for (value, key) in found.iter_mut().zip(keys).filter(|(value, _)| value.is_none()) {
+                *value = self.looked_up(key)?; // by another string of the same text
             }
-            _ => Ok(None),
         }
+        Ok(found)
     }
 
     fn text(&self) -> Result<Option<Text>, Error> {

@@ -187,6 +187,12 @@ impl<'a> Node for Json<'_, 'a> {
         })
     }
 
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // the keys are known where they are asked for
+    fn fields<const N: usize>(&self, keys: [Key; N]) -> Result<[Option<Self>; N], Error> {
+        Ok(keys.map(|key| self.get(key).ok().flatten())) // to look never fails
+    }
+
     #[inline]
     fn text(&self) -> Result<Option<Self::Text>, Error> {
         Ok(match self.entry().kind {

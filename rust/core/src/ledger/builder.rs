@@ -112,6 +112,12 @@ impl<T: Text> Builder<T> {
         self.block = Some(block);
     }
 
+    /// Whether what ties messages together is all that is asked for: what a row says need not be looked at.
+    #[must_use]
+    pub fn ties(&self) -> bool {
+        self.texts == Texts::Passed
+    }
+
     /// Marks the message.
     pub fn mark(&mut self, mark: MessageFlag) {
         if let Some(marks) = self.ledger.marks.last_mut() {
@@ -123,9 +129,12 @@ impl<T: Text> Builder<T> {
     pub fn row(&mut self, kind: Kind, name: &str) {
         self.ledger.owner.push(u32::try_from(self.ledger.role.len() - 1).unwrap_or(u32::MAX));
         self.ledger.kind.push(kind);
+        self.ledger.ids.push("");
+        if self.ties() {
+            return;
+        }
         self.ledger.flags.push(RowFlag::Empty as u16 | RowFlag::Blank as u16);
         self.ledger.markers.push(0);
-        self.ledger.ids.push("");
         self.ledger.names.push(name);
         self.is_new = true;
         if self.texts == Texts::Kept {

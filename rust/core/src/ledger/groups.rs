@@ -14,10 +14,13 @@ pub fn twins(ledger: &Ledger) -> Vec<u32> {
     let mut twins: Vec<u32> = Vec::with_capacity(ledger.rows());
     for row in 0..ledger.rows() {
         let id = ledger.ids.get(row);
+        if id.is_empty() {
+            twins.push(none);
+            continue;
+        }
         // Nearly every result stands right behind its call: to hash all that came before costs ten such comparisons.
         let near = if ledger.kind[row].is_result() { row.saturating_sub(NEAR) } else { row };
         let twin = match (near..row).rev().find(|before| ledger.ids.get(*before) == id) {
-            _ if id.is_empty() => none,
             Some(before) => twins[before],
             None => *first.entry(id).or_insert(u32::try_from(row).unwrap_or(none)),
         };
@@ -40,13 +43,14 @@ pub fn pairs(ledger: &Ledger) -> Vec<i32> {
     let mut open = [vec![UNPAIRED; rows + 1], vec![UNPAIRED; rows + 1]];
     let mut before = vec![UNPAIRED; rows];
     for (row, kind) in ledger.kind.iter().enumerate() {
+        if !kind.is_call() && !kind.is_result() {
+            continue;
+        }
         let server = matches!(kind, super::Kind::ServerCall | super::Kind::ServerResult);
         let latest = &mut open[usize::from(server)][ledger.twins[row] as usize];
         if kind.is_call() {
             before[row] = std::mem::replace(latest, number(row));
-        } else if kind.is_result()
-            && let Ok(call) = usize::try_from(*latest)
-        {
+        } else if let Ok(call) = usize::try_from(*latest) {
             *latest = before[call];
             pair[call] = number(row);
             pair[row] = number(call);

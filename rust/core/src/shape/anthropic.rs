@@ -1,16 +1,15 @@
 //! Anthropic Messages.
 
-use super::parts::{
-    blocks, cached, call, document, identify, opaque, picture, returned, say, speaker, stamp, text_of, word,
-};
+use super::parts::{blocks, call, document, identified, marked, opaque, picture, returned, say, speaker, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, RowFlag};
 use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one message.
 pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    speaker(message, builder)?;
-    let Some(content) = message.get(Key::Content)? else {
+    let [role, content] = message.fields([Key::Role, Key::Content])?;
+    speaker(role, builder)?;
+    let Some(content) = content else {
         builder.mark(MessageFlag::Null);
         return Ok(());
     };
@@ -38,21 +37,29 @@ pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), 
 }
 
 fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Error> {
-    let kind = word(block, Key::Type, |name| {
+    let keys = [Key::Type, Key::Id, Key::ToolUseId, Key::ServerName, Key::CacheControl];
+    let [name, id, answered, server, marker] = block.fields(keys)?;
+    let take = |name: &str| {
         let kind = kind(name);
         if kind == Kind::Opaque {
-            opaque(block, name, builder)?;
-        } else {
-            builder.row(kind, name);
-            fields(kind, name, block, builder)?;
+            return opaque(block, name, builder).map(|()| kind);
+        }
+        builder.row(kind, name);
+        match kind {
+            Kind::Call | Kind::ServerCall => identified(id, builder)?,
+            Kind::Result | Kind::ServerResult => identified(answered, builder)?,
+            _ => {}
+        }
+        if !builder.ties() {
+            fields(kind, name, block, server, builder)?;
         }
         Ok(kind)
-    })?;
-    let Some(kind) = kind else {
+    };
+    let Some(kind) = name.map_or(Ok(None), |name| name.word(take))? else {
         return Err(builder.bad("type", "is missing or no string", "each block names its type, such as \"text\""));
     };
     let kind = kind?;
-    cached(block, builder)?;
+    marked(marker.as_ref(), builder);
     Ok(kind)
 }
 
@@ -71,29 +78,33 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-fn fields<N: Node>(kind: Kind, name: &str, block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn fields<N: Node>(
+    kind: Kind,
+    name: &str,
+    block: &N,
+    server: Option<N>,
+    builder: &mut Builder<N::Text>,
+) -> Result<(), Error> {
     match kind {
         Kind::Text => say(block, Key::Text, builder),
         Kind::Call | Kind::ServerCall => {
-            identify(block, Key::Id, builder)?;
-            stamp(block, Key::ServerName, builder)?;
+            if let Some(server) = server.map_or(Ok(None), |server| server.text())? {
+                builder.data(server);
+            }
             call(block, Key::Input, Shape::Map, builder)
         }
         Kind::Result => {
-            identify(block, Key::ToolUseId, builder)?;
-            if block.get(Key::IsError)?.is_some_and(|e| e.is_true()) {
+            let [error, content] = block.fields([Key::IsError, Key::Content])?;
+            if error.is_some_and(|error| error.is_true()) {
                 builder.flag(RowFlag::Error);
             }
-            block.get(Key::Content)?.map_or(Ok(()), |content| returned(&content, builder))
+            content.map_or(Ok(()), |content| returned(&content, builder))
         }
-        Kind::ServerResult => {
-            identify(block, Key::ToolUseId, builder)?;
-            match block.get(Key::Content)? {
-                Some(content) if content.shape() == Shape::List => returned(&content, builder),
-                Some(content) => builder.json_with_files(&content), // an error, or what code execution gave
-                None => Ok(()),
-            }
-        }
+        Kind::ServerResult => match block.get(Key::Content)? {
+            Some(content) if content.shape() == Shape::List => returned(&content, builder),
+            Some(content) => builder.json_with_files(&content), // an error, or what code execution gave
+            None => Ok(()),
+        },
         Kind::Thinking => thinking(name, block, builder),
         Kind::Image => picture(block, builder),
         Kind::Document => document(block, builder),

@@ -8,7 +8,7 @@ use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one message.
 pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    speaker(message, builder)?;
+    speaker(message.get(Key::Role)?, builder)?;
     let content = message.get(Key::Content)?;
     match content.as_ref().map_or(Shape::Null, Node::shape) {
         Shape::List => {

@@ -1,13 +1,15 @@
 //! `OpenAI` Chat Completions.
 
-use super::parts::{cached, call, identify, opaque, picture_url, returned, say, text_of};
+use super::parts::{cached, call, identified, identify, opaque, picture_url, returned, say, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
 use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one message.
 pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let role = text_of(message, Key::Role)?;
+    let [role, content, reasoning, refusal] =
+        message.fields([Key::Role, Key::Content, Key::ReasoningContent, Key::Refusal])?;
+    let role = role.map_or(Ok(None), |role| role.text())?;
     builder.message(match role.as_ref().map(Text::said).as_deref() {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
@@ -19,28 +21,29 @@ pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), 
         let hint = "give each message a role: \"system\", \"user\", \"assistant\" or \"tool\"";
         return Err(builder.bad("role", "is missing or no string", hint));
     };
+    let is_text = |value: &N| value.shape() == Shape::Text;
     match &*role.said() {
-        "tool" => result(message, Key::ToolCallId, builder),
-        "function" => legacy_result(message, builder),
-        _ => {
-            if text_of(message, Key::ReasoningContent)?.is_some() {
+        "tool" => result(message, Key::ToolCallId, content, builder),
+        "function" => legacy_result(message, content, builder),
+        role => {
+            if let Some(reasoning) = reasoning.filter(is_text) {
                 builder.row(Kind::Thinking, "reasoning_content");
-                say(message, Key::ReasoningContent, builder)?;
+                builder.say(&reasoning)?;
             }
-            content(message, builder)?;
-            if text_of(message, Key::Refusal)?.is_some() {
+            said(content, builder)?;
+            if let Some(refusal) = refusal.filter(is_text) {
                 builder.row(Kind::Text, "refusal");
-                say(message, Key::Refusal, builder)?;
+                builder.say(&refusal)?;
             }
-            if role.said() == "assistant" { calls(message, builder) } else { beside(message, builder) }
+            if role == "assistant" { calls(message, builder) } else { beside(message, builder) }
         }
     }
 }
 
-fn result<N: Node>(message: &N, id: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn result<N: Node>(message: &N, id: Key, content: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     builder.row(Kind::Result, "tool");
     identify(message, id, builder)?;
-    match message.get(Key::Content)? {
+    match content {
         Some(content) if matches!(content.shape(), Shape::Text | Shape::List) => {
             if content.shape() == Shape::List && content.is_empty()? {
                 builder.mark(MessageFlag::Empty);
@@ -60,8 +63,8 @@ fn result<N: Node>(message: &N, id: Key, builder: &mut Builder<N::Text>) -> Resu
 }
 
 /// The form before `tool_calls`: pairs by the function's name.
-fn legacy_result<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    result(message, Key::Name, builder)?;
+fn legacy_result<N: Node>(message: &N, content: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    result(message, Key::Name, content, builder)?;
     if let Some(name) = text_of(message, Key::Name)? {
         builder.id(&legacy_id(&name.said()));
     }
@@ -72,8 +75,8 @@ fn legacy_id(name: &str) -> String {
     format!("function_call:{name}")
 }
 
-fn content<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    match message.get(Key::Content)? {
+fn said<N: Node>(content: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    match content {
         None => {
             builder.mark(MessageFlag::Null);
             Ok(())
@@ -86,7 +89,7 @@ fn content<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), E
             Shape::Text => {
                 builder.mark(MessageFlag::Plain);
                 builder.row(Kind::Text, "text");
-                say(message, Key::Content, builder)
+                builder.say(&content).map(|_| ())
             }
             Shape::List => {
                 let mut index = 0;
@@ -142,12 +145,13 @@ fn part<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> 
 
 /// What others say beside their content: a name; and calls, which are the assistant's to make: carried, not paired.
 fn beside<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    if let Some(calls) = message.get(Key::ToolCalls)?
+    let [calls, name] = message.fields([Key::ToolCalls, Key::Name])?;
+    if let Some(calls) = calls
         && calls.shape() != Shape::Null
     {
         opaque(&calls, "tool_calls", builder)?;
     }
-    if let Some(name) = text_of(message, Key::Name)? {
+    if let Some(name) = name.map_or(Ok(None), |name| name.text())? {
         builder.row(Kind::Text, "name");
         builder.text(name);
     }
@@ -155,7 +159,8 @@ fn beside<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
 }
 
 fn calls<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    if let Some(calls) = message.get(Key::ToolCalls)?
+    let [calls, function] = message.fields([Key::ToolCalls, Key::FunctionCall])?;
+    if let Some(calls) = calls
         && calls.shape() != Shape::Null
     {
         if calls.shape() != Shape::List {
@@ -166,11 +171,12 @@ fn calls<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
         calls.items(&mut |item| {
             any = true;
             builder.row(Kind::Call, "function");
-            identify(&item, Key::Id, builder)?;
-            if text_of(&item, Key::Type)?.is_none() {
+            let [id, kind, function, custom] = item.fields([Key::Id, Key::Type, Key::Function, Key::Custom])?;
+            identified(id, builder)?;
+            if kind.is_none_or(|kind| kind.shape() != Shape::Text) {
                 builder.flag(RowFlag::Incomplete);
             }
-            match (item.get(Key::Function)?, item.get(Key::Custom)?) {
+            match (function, custom) {
                 (Some(function), _) => call(&function, Key::Arguments, Shape::Text, builder),
                 (None, Some(custom)) => call(&custom, Key::Input, Shape::Text, builder),
                 (None, None) => builder.json(&item),
@@ -180,7 +186,7 @@ fn calls<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
             builder.mark(MessageFlag::NoCalls);
         }
     }
-    if let Some(function) = message.get(Key::FunctionCall)?
+    if let Some(function) = function
         && function.shape() == Shape::Map
     {
         builder.row(Kind::Call, "function_call");

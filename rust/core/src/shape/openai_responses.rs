@@ -7,9 +7,10 @@ use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one item.
 pub fn read<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let name = text_of(item, Key::Type)?;
+    let [name, role, content] = item.fields([Key::Type, Key::Role, Key::Content])?;
+    let name = name.map_or(Ok(None), |name| name.text())?;
     match name.as_ref().map(Text::said).as_deref() {
-        None | Some("message") => message(item, builder),
+        None | Some("message") => message(role, content, builder),
         Some("reasoning") => reasoning(item, builder),
         Some("compaction" | "compaction_summary") => {
             builder.message(Role::Assistant);
@@ -20,8 +21,8 @@ pub fn read<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
     }
 }
 
-fn message<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let role = text_of(item, Key::Role)?;
+fn message<N: Node>(role: Option<N>, content: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let role = role.map_or(Ok(None), |role| role.text())?;
     builder.message(match role.as_ref().map(Text::said).as_deref() {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
@@ -33,11 +34,11 @@ fn message<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Erro
             "an item has a \"type\" such as \"function_call\", or a role: \"user\", \"assistant\", \"developer\"";
         return Err(builder.bad("role", "is missing or no string", hint));
     }
-    match item.get(Key::Content)? {
+    match content {
         Some(content) if content.shape() == Shape::Text => {
             builder.mark(MessageFlag::Plain);
             builder.row(Kind::Text, "text");
-            say(item, Key::Content, builder)
+            builder.say(&content).map(|_| ())
         }
         Some(content) if content.shape() == Shape::List => parts(&content, builder),
         None => {

@@ -13,22 +13,17 @@ pub fn text_of<N: Node>(node: &N, key: Key) -> Result<Option<N::Text>, Error> {
     }
 }
 
-/// What `see` makes of the word under `key`, `None` where there is none or it is no string.
-pub fn word<N: Node, R>(node: &N, key: Key, see: impl FnOnce(&str) -> R) -> Result<Option<R>, Error> {
-    match node.get(key)? {
-        Some(value) => value.word(see),
-        None => Ok(None),
-    }
-}
-
-/// Begins a message of one of the shapes that know a user and an assistant.
-pub fn speaker<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let role = word(message, Key::Role, |role| match role {
-        "user" => Role::User,
-        "assistant" => Role::Assistant,
-        "system" => Role::System,
-        _ => Role::Other,
-    })?;
+/// Begins a message of one of the shapes that know a user and an assistant, with what is under `role`.
+pub fn speaker<N: Node>(role: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let named = |role: N| {
+        role.word(|role| match role {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            "system" => Role::System,
+            _ => Role::Other,
+        })
+    };
+    let role = role.map_or(Ok(None), named)?;
     builder.message(role.unwrap_or(Role::Other));
     if role.is_none() {
         let hint = "give each message a role: \"user\" or \"assistant\"";
@@ -81,10 +76,17 @@ pub fn first_key<N: Node>(block: &N) -> Result<String, Error> {
 
 /// Gives the row the id under `key`; a row without one is incomplete.
 pub fn identify<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let given = word(node, key, |id| {
+    let [id] = node.fields([key])?;
+    identified(id, builder)
+}
+
+/// The same with an id that was found.
+pub fn identified<N: Node>(id: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    let take = |id: &str| {
         builder.id(id);
         !id.is_empty()
-    })?;
+    };
+    let given = id.map_or(Ok(None), |id| id.word(take))?;
     if given != Some(true) {
         builder.flag(RowFlag::Incomplete);
     }
@@ -93,8 +95,9 @@ pub fn identify<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> 
 
 /// Adds the text under `key` to the row; a row without one is incomplete.
 pub fn say<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let said = match node.get(key)? {
-        Some(value) => builder.say(&value)?,
+    let [text] = node.fields([key])?;
+    let said = match text {
+        Some(text) => builder.say(&text)?,
         None => false,
     };
     if !said {
@@ -113,15 +116,20 @@ pub fn stamp<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Res
 
 /// Marks the row as cached, where the block says so.
 pub fn cached<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    if block.get(Key::CacheControl)?.is_some_and(|c| c.shape() != Shape::Null) {
+    marked(block.get(Key::CacheControl)?.as_ref(), builder);
+    Ok(())
+}
+
+/// The same with a marker that was found.
+pub fn marked<N: Node>(marker: Option<&N>, builder: &mut Builder<N::Text>) {
+    if marker.is_some_and(|marker| marker.shape() != Shape::Null) {
         builder.cached();
     }
-    Ok(())
 }
 
 /// Adds a call's tool name and its arguments, which must have the shape `wanted`, to the row.
 pub fn call<N: Node>(node: &N, arguments: Key, wanted: Shape, builder: &mut Builder<N::Text>) -> Result<(), Error> {
-    let name = node.get(Key::Name)?;
+    let [name, value] = node.fields([Key::Name, arguments])?;
     let named = match &name {
         Some(name) => name.word(|name| builder.name(name))?.is_some() && builder.say(name)?,
         None => false,
@@ -129,7 +137,6 @@ pub fn call<N: Node>(node: &N, arguments: Key, wanted: Shape, builder: &mut Buil
     if !named {
         builder.flag(RowFlag::Incomplete);
     }
-    let value = node.get(arguments)?;
     if value.as_ref().map(Node::shape) != Some(wanted) {
         builder.flag(RowFlag::Incomplete);
     }

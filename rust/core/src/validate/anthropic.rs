@@ -93,6 +93,9 @@ fn contents(found: &mut Findings<'_>) {
     for index in 0..=last {
         let optional = index == last && ledger.role[index] == Role::Assistant;
         let mut rows = ledger.rows_of(index);
+        if !rows.is_empty() && rows.clone().all(|row| is_plain(ledger, row)) {
+            continue; // nearly every message is that
+        }
         if ledger.marked(index, MessageFlag::Null) {
             let words = "messages: content: Input should be a valid string or list";
             found.message(index, "null_content", words, "give content a string or at least one block");
@@ -110,6 +113,12 @@ fn contents(found: &mut Findings<'_>) {
             block(found, row);
         }
     }
+}
+
+/// Whether there is nothing to say of a row by itself.
+fn is_plain(ledger: &Ledger, row: usize) -> bool {
+    const ODD: u16 = RowFlag::Incomplete as u16 | RowFlag::Empty as u16 | RowFlag::Blank as u16;
+    matches!(ledger.kind[row], Kind::Text | Kind::Result) && ledger.flags[row] & ODD == 0
 }
 
 fn block(found: &mut Findings<'_>, row: usize) {
