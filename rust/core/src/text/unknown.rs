@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::cache::{Asked, BATCH, Cache, find};
+use super::cache::{Asked, BATCH, Cache, find, line_of};
 use super::class::char_at;
 use super::lines::Line;
 use super::merge;
@@ -15,9 +15,8 @@ use crate::stop;
 /// Pieces that wait to be looked up together.
 pub const WAITING: usize = 64;
 
-/// Pieces of more than [`SHORT`] bytes of which no more are merged side by side: room for more than that would not stay in
-/// the nearest cache.
-const SIDE_BY_SIDE: usize = 32;
+/// Pieces of more than [`SHORT`] bytes of which no more are merged side by side: most take 320 bytes of the nearest cache.
+const SIDE_BY_SIDE: usize = 64;
 
 /// A piece of at most [`SHORT`] bytes that was not seen lately, and which count it adds to.
 #[derive(Clone, Copy)]
@@ -41,7 +40,7 @@ pub struct Unknown {
     /// The bytes of the long ones: their text may be gone when they are counted.
     bytes: Vec<u8>,
     parts: Parts,
-    room: Room,
+    once: Once,
 }
 
 /// Parts of pieces, each with the number of its piece.
@@ -91,7 +90,7 @@ impl Unknown {
 
     /// Tokens of a piece that is too long to be remembered.
     pub fn count(&mut self, tables: &Tables, cache: &mut Cache, piece: &[u8]) -> usize {
-        let mut apart = Apart { tables, cache, room: &mut self.room, parts: &mut self.parts, bytes: piece };
+        let mut apart = Apart { tables, cache, once: &mut self.once, parts: &mut self.parts, bytes: piece };
         apart.fall_apart(piece, 0..piece.len(), 0);
         apart.resolve();
         self.parts.tokens.drain(..).sum()
@@ -99,18 +98,18 @@ impl Unknown {
 
     /// Counts what waits, and remembers it.
     pub fn settle(&mut self, tables: &Tables, cache: &mut Cache, counts: &mut [usize]) {
-        let Self { short, long, bytes, parts, room } = self;
+        let Self { short, long, bytes, parts, once } = self;
         if short.is_empty() && long.is_empty() {
             return;
         }
         simd::known(tables, cache, short, counts);
         // ASCII does not fall apart.
         parts.whole.extend(short.extract_if(.., |waiting| waiting.asked.key.is_ascii()));
-        merge_short(tables, cache, room, &mut parts.whole, counts);
+        once.merge(tables, cache, &mut parts.whole, counts);
         if short.is_empty() && long.is_empty() {
             return;
         }
-        let mut apart = Apart { tables, cache, room, parts, bytes };
+        let mut apart = Apart { tables, cache, once, parts, bytes };
         for (number, waiting) in short.iter().enumerate() {
             let piece = waiting.asked.key.bytes();
             apart.fall_apart(piece.as_ref(), 0..piece.as_ref().len(), number);
@@ -165,22 +164,53 @@ pub fn known_with(
     waiting.truncate(stay);
 }
 
-/// Counts and remembers pieces that are known to be nowhere yet.
-fn merge_short(tables: &Tables, cache: &mut Cache, room: &mut Room, pieces: &mut Vec<Waiting>, counts: &mut [usize]) {
-    let bytes = pieces.iter().map(|waiting| waiting.asked.key.bytes());
-    simd::together(tables, room, bytes, |number, count| {
-        let Waiting { asked: Asked { key, hash }, to } = pieces[number];
-        cache.learn_short(key, hash, count);
-        counts[to] += count;
-    });
-    pieces.clear();
+/// Merges pieces, each of them once: where a name is new, it often comes again at once.
+#[derive(Default)]
+struct Once {
+    room: Room,
+    /// Pieces that are all different but for a few.
+    pieces: Vec<Waiting>,
+    /// Tokens of each.
+    tokens: Vec<usize>,
+    /// Which of them came again, and which count it adds to.
+    again: Vec<(usize, usize)>,
+}
+
+impl Once {
+    /// Counts and remembers pieces that are known to be nowhere yet.
+    fn merge(&mut self, tables: &Tables, cache: &mut Cache, pieces: &mut Vec<Waiting>, counts: &mut [usize]) {
+        let mut places = [0_usize; 256];
+        for waiting in pieces.drain(..) {
+            let place = &mut places[line_of::<256>(waiting.asked.hash)];
+            match self.pieces.get(*place) {
+                Some(known) if known.asked.key == waiting.asked.key => self.again.push((*place, waiting.to)),
+                _ => {
+                    *place = self.pieces.len();
+                    self.pieces.push(waiting);
+                }
+            }
+        }
+        let (once, tokens) = (&self.pieces, &mut self.tokens);
+        tokens.resize(once.len(), 0);
+        let bytes = once.iter().map(|waiting| waiting.asked.key.bytes());
+        simd::together(tables, &mut self.room, bytes, |number, count| {
+            let Waiting { asked: Asked { key, hash }, to } = once[number];
+            cache.learn_short(key, hash, count);
+            counts[to] += count;
+            tokens[number] = count;
+        });
+        for (number, to) in self.again.drain(..) {
+            counts[to] += self.tokens[number];
+        }
+        self.pieces.clear();
+    }
 }
 
 /// Pieces that fall apart.
 struct Apart<'w> {
     tables: &'w Tables,
     cache: &'w mut Cache,
-    room: &'w mut Room,
+    once: &'w mut Once,
     parts: &'w mut Parts,
     /// The text of the long parts.
     bytes: &'w [u8],
@@ -243,9 +273,9 @@ impl Apart<'_> {
         let Parts { short, whole, long, tokens } = &mut *self.parts;
         simd::known(self.tables, self.cache, short, tokens);
         whole.append(short);
-        merge_short(self.tables, self.cache, self.room, whole, tokens);
+        self.once.merge(self.tables, self.cache, whole, tokens);
         let pieces = long.iter().map(|(part, _)| &self.bytes[part.clone()]);
-        simd::together(self.tables, self.room, pieces, |number, count| tokens[long[number].1] += count);
+        simd::together(self.tables, &mut self.once.room, pieces, |number, count| tokens[long[number].1] += count);
         long.clear();
     }
 }
