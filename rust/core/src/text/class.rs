@@ -94,14 +94,26 @@ pub fn char_at(text: &[u8], at: usize) -> Option<Char> {
 /// The character that begins at `at` with a byte beyond ASCII. Of what is no UTF-8 it makes some character, in bounds.
 #[inline]
 pub fn decode(text: &[u8], at: usize, first: u8) -> Char {
+    let (point, length) = beyond(text, at, first);
+    Char { point, class: of(point), length }
+}
+
+/// The code point of the character that begins at `at`, and its bytes, where its class is not asked for.
+#[inline]
+pub fn point_at(text: &[u8], at: usize) -> Option<(u32, usize)> {
+    let &byte = text.get(at)?;
+    Some(if byte < 0x80 { (u32::from(byte), 1) } else { beyond(text, at, byte) })
+}
+
+#[inline]
+fn beyond(text: &[u8], at: usize, first: u8) -> (u32, usize) {
     let rest = |n: usize| u32::from(text.get(at + n).copied().unwrap_or_default() & 0x3F);
     let (point, length) = match first {
         0..0xE0 => (u32::from(first & 0x1F) << 6 | rest(1), 2),
         0xE0..0xF0 => (u32::from(first & 0x0F) << 12 | rest(1) << 6 | rest(2), 3),
         _ => (u32::from(first & 0x07) << 18 | rest(1) << 12 | rest(2) << 6 | rest(3), 4),
     };
-    let point = point.min(0x10_FFFF);
-    Char { point, class: of(point), length: length.min(text.len() - at) }
+    (point.min(0x10_FFFF), length.min(text.len() - at))
 }
 
 /// Writes into `classes` the class of each character of `window` that begins at a bit of `leads`, for all its bytes.

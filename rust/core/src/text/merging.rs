@@ -2,7 +2,7 @@
 
 #![allow(clippy::cast_possible_truncation)] // two numbers in a word, and places below 64 in a byte
 
-use super::class::char_at;
+use super::class::point_at;
 use super::simd;
 use super::tables::{NONE, Pair, Tables};
 
@@ -132,20 +132,20 @@ fn ranked_at(rank: u32, at: usize) -> i32 {
 /// and before it can go into any larger one.
 fn units(tables: &Tables, piece: &[u8]) -> ([u32; DIRECT], usize) {
     let (mut units, mut count) = ([0; DIRECT], 0);
-    let (mut at, mut apart, mut next) = (0, true, char_at(piece, 0));
-    while let Some(char) = next {
-        let stop = at + char.length;
-        next = char_at(piece, stop);
+    let (mut at, mut apart, mut next) = (0, true, point_at(piece, 0));
+    while let Some((point, length)) = next {
+        let stop = at + length;
+        next = point_at(piece, stop);
         let alone = apart;
-        apart = next.is_none_or(|next| !tables.cross.breaks(char.point, next.point, piece[stop - 1], piece[stop]));
-        if let Some(token) = tables.token(char.point).filter(|_| alone && apart) {
+        apart = next.is_none_or(|(next, _)| !tables.cross.breaks(point, next, piece[stop - 1], piece[stop]));
+        if let Some(token) = tables.token(point).filter(|_| alone && apart) {
             units[count] = token;
             count += 1;
         } else {
             for (unit, &byte) in units[count..].iter_mut().zip(&piece[at..stop]) {
                 *unit = tables.byte(byte);
             }
-            count += char.length;
+            count += length;
         }
         at = stop;
     }

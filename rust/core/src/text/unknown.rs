@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::cache::{Asked, BATCH, Cache, find, line_of};
-use super::class::char_at;
+use super::class::point_at;
 use super::lines::Line;
 use super::merge;
 use super::merging::{DIRECT, Room};
@@ -226,18 +226,18 @@ impl Apart<'_> {
         let cross = &self.tables.cross;
         let (mut start, mut at) = (piece.start, piece.start);
         let (mut last, mut alone) = (0, true); // the character before `at`, and whether it is all there is since `start`
-        while let Some(char) = char_at(&text[..piece.end], at) {
-            stop::check();
+        while let Some((point, length)) = point_at(&text[..piece.end], at) {
+            stop::along(at);
             if at > start {
-                if (last | char.point) >= 0x80 && !cross.may(last, char.point, text[at - 1], text[at]) {
+                if (last | point) >= 0x80 && !cross.may(last, point, text[at - 1], text[at]) {
                     self.part(text, piece.clone(), start..at, alone.then_some(last), number);
                     (start, alone) = (at, true);
                 } else {
                     alone = false;
                 }
             }
-            last = char.point;
-            at += char.length;
+            last = point;
+            at += length;
         }
         self.part(text, piece, start..at, alone.then_some(last), number);
     }
