@@ -653,10 +653,10 @@ def test_what_cannot_be_read_is_named_at_once_and_left_alone(message, path, prov
     O200K.count("the encoding is loaded once")
     times = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.thread_time()  # of work: what else runs on the machine is none of it
         with pytest.raises(MessageError) as caught:
             scan(transcript, O200K, provider)
-        times.append(time.perf_counter() - start)
+        times.append(time.thread_time() - start)
     error = caught.value
     assert (error.path.removeprefix("messages[1]"), error.index) == (path, 1)
     assert error.args[0]
