@@ -65,6 +65,10 @@ bench-count: .venv/rivals ## counting beside tiktoken and four others: MB/s, rat
 bench-limits: .venv/dev ## what splitting, look-ups, merging and memory alone cost, and what other designs do
 	@$(BIN)/python benches/limits.py $(ARGS)
 
+.PHONY: bench-threads
+bench-threads: .venv/dev ## what two threads gain over one, beside what two processes do
+	@$(BIN)/python benches/threads.py
+
 .PHONY: bench-parts
 bench-parts:     ## the core's parts one by one, by Criterion; ARGS=count for some
 	cargo bench --quiet --package trimtab-core --features limits --bench parts -- $(ARGS)
