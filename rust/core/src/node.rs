@@ -83,20 +83,30 @@ keys! {
     FileData "fileData", SnakeFileData "file_data", MimeType "mimeType", SnakeMimeType "mime_type",
 }
 
+/// Where texts are made, one after the other.
+#[derive(Debug, Default)]
+pub struct Room {
+    pub(crate) text: String,
+    /// As long as the longest text that was made of bytes, and longer.
+    pub(crate) bytes: Vec<u8>,
+}
+
 /// Text as a view hands it out: borrowed where it can be, or yet to be made.
 pub trait Text: Send + Sync {
     /// The text.
     fn said(&self) -> Cow<'_, str>;
 
-    /// The text, in `room` where it has to be made: who goes over many texts makes them all in one place.
-    fn said_in<'s>(&'s self, room: &'s mut String) -> &'s str {
-        match self.said() {
+    /// The text, in `room` where it has to be made, and whether it is known to be ASCII: who goes over many texts makes
+    /// them all in one place.
+    fn said_in<'s>(&'s self, room: &'s mut Room) -> (&'s str, bool) {
+        let text = match self.said() {
             Cow::Borrowed(text) => text,
             Cow::Owned(text) => {
-                *room = text;
-                room
+                room.text = text;
+                &room.text
             }
-        }
+        };
+        (text, false)
     }
 
     /// About the bytes of the text, without making it.

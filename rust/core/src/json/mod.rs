@@ -190,7 +190,11 @@ impl<'a> Node for Json<'_, 'a> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // the keys are known where they are asked for
     fn fields<const N: usize>(&self, keys: [Key; N]) -> Result<[Option<Self>; N], Error> {
-        Ok(keys.map(|key| self.get(key).ok().flatten())) // to look never fails
+        let mut found = [None; N];
+        for (value, key) in found.iter_mut().zip(keys) {
+            *value = self.get(key)?;
+        }
+        Ok(found)
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 
 use super::{Json, Tape, unescape};
-use crate::node::{Text, write_json};
+use crate::node::{Room, Text, write_json};
 
 /// What a value says. Reading a message costs a look at its bytes; only who counts needs the text.
 ///
@@ -55,23 +55,27 @@ impl<'a> Said<'a> {
 
 impl Text for Said<'_> {
     fn said(&self) -> Cow<'_, str> {
-        let mut room = String::new();
         match self.form {
-            Form::Plain => return Cow::Borrowed(self.raw),
-            Form::Escaped => unescape::text_into(self.raw, &mut room),
-            Form::Value => written(self.raw, &mut room),
+            Form::Plain => Cow::Borrowed(self.raw),
+            Form::Escaped => Cow::Owned(unescape::text(self.raw)),
+            Form::Value => {
+                let mut out = String::new();
+                written(self.raw, &mut out);
+                Cow::Owned(out)
+            }
         }
-        Cow::Owned(room)
     }
 
-    fn said_in<'s>(&'s self, room: &'s mut String) -> &'s str {
-        room.clear();
+    fn said_in<'s>(&'s self, room: &'s mut Room) -> (&'s str, bool) {
         match self.form {
-            Form::Plain => return self.raw,
-            Form::Escaped => unescape::text_into(self.raw, room),
-            Form::Value => written(self.raw, room),
+            Form::Plain => (self.raw, false),
+            Form::Escaped => unescape::text_in(self.raw, &mut room.bytes),
+            Form::Value => {
+                room.text.clear();
+                written(self.raw, &mut room.text);
+                (&room.text, false)
+            }
         }
-        room
     }
 
     fn length(&self) -> usize {

@@ -1,19 +1,24 @@
 //! The text that a JSON string stands for.
 
-use crate::text::pass::{NEAR, Pass, Passing};
+use crate::text::pass::{Pass, Passing, WIDE};
 use crate::text::simd;
 
 /// What a validated string says, between its quotes: pairs of surrogates are one character, lone ones U+FFFD.
 pub fn text(raw: &str) -> String {
-    let mut out = String::new();
-    text_into(raw, &mut out);
-    out
+    let mut room = Vec::new();
+    let made = text_in(raw, &mut room).0.len();
+    room.truncate(made);
+    String::from_utf8(room).unwrap_or_default()
 }
 
-/// The same behind what is there.
-pub fn text_into(raw: &str, out: &mut String) {
-    out.reserve(raw.len());
-    simd::widest(Unescape { raw, out });
+/// The same in `room`, which grows to the longest text and a window, and whether it is known to be ASCII.
+pub fn text_in<'r>(raw: &str, room: &'r mut Vec<u8>) -> (&'r str, bool) {
+    let most = raw.len() + WIDE; // no escape is shorter than what it stands for
+    if room.len() < most {
+        room.resize(most, 0);
+    }
+    let (made, is_ascii) = simd::widest(Unescape { raw, out: room });
+    (simdutf8::basic::from_utf8(&room[..made]).unwrap_or_default(), is_ascii)
 }
 
 /// Whether the text of a validated string is written as it stands here: no escape has a shorter or another form.
@@ -39,64 +44,80 @@ const MEANT: [u8; 256] = {
     meant
 };
 
-/// Bytes that are made at a time: they stay in the nearest cache.
-const ROOM: usize = 1_024;
-
-/// What [`text_into`] does, whatever the processor.
+/// What [`text_in`] does, whatever the processor.
 struct Unescape<'a, 'o> {
     raw: &'a str,
-    out: &'o mut String,
+    out: &'o mut [u8],
 }
 
 impl Passing for Unescape<'_, '_> {
-    type Found = ();
+    type Found = (usize, bool);
 
     #[inline(always)]
     #[allow(clippy::inline_always)] // to be compiled for the processor
-    fn with(self, pass: impl Pass) {
-        let (mut rest, mut room) = (self.raw, [0; ROOM]);
-        while !rest.is_empty() {
-            let (read, made, is_full) = fill(pass, rest.as_bytes(), &mut room);
-            // The last window may end inside a character, which is left for the next time.
-            let cut = (0..4).find(|back| rest.is_char_boundary(read - back)).unwrap_or_default();
-            self.out.push_str(simdutf8::basic::from_utf8(&room[..made - cut]).unwrap_or_default());
-            rest = &rest[read - cut..];
-            if !is_full && !rest.is_empty() {
-                let (c, behind) = long(rest);
-                self.out.push(c);
-                rest = &rest[behind..];
+    fn with(self, pass: impl Pass) -> (usize, bool) {
+        let (raw, mut read, mut made, mut is_ascii) = (self.raw.as_bytes(), 0, 0, true);
+        while read < raw.len() {
+            let (rest, padded) = (&raw[read..], &mut [0; 2 * WIDE]);
+            let bytes = rest.first_chunk().unwrap_or_else(|| {
+                padded[..rest.len()].copy_from_slice(rest);
+                padded
+            });
+            let step = window(pass, bytes, rest.len().min(WIDE), &mut self.out[made..]);
+            (read, made, is_ascii) = (read + step.read, made + step.made, is_ascii && step.is_ascii);
+            if step.is_long {
+                let (c, behind) = long(&self.raw[read..]);
+                (read, made) = (read + behind, made + c.encode_utf8(&mut self.out[made..]).len());
+                is_ascii &= c.is_ascii();
             }
         }
+        (made, is_ascii)
     }
 }
 
-/// How many bytes were read and made, up to an escape of more than two or the end; or until the room is full, and whether
-/// it is.
+/// How far a window went.
+struct Step {
+    read: usize,
+    made: usize,
+    /// Whether an escape of more than two bytes stands there.
+    is_long: bool,
+    /// Whether the window is ASCII.
+    is_ascii: bool,
+}
+
+/// Makes the first `length` bytes of a window, up to an escape of more than two. Where its escapes are is known before the
+/// first is read: what one stands for is not waited for, nor where the next window begins.
 #[inline(always)]
 #[allow(clippy::inline_always)] // as above
-fn fill(pass: impl Pass, raw: &[u8], room: &mut [u8; ROOM]) -> (usize, usize, bool) {
+fn window(pass: impl Pass, bytes: &[u8; 2 * WIDE], length: usize, out: &mut [u8]) -> Step {
+    let (mut slashes, is_ascii) = pass.slashes(bytes.first_chunk().expect("two windows"));
     let (mut read, mut made) = (0, 0);
-    while let Some(place) = room[made..].first_chunk_mut::<NEAR>() {
-        let plain = if let Some(window) = raw[read..].first_chunk::<NEAR>() {
-            *place = *window;
-            pass.first(window)
-        } else {
-            let tail = &raw[read..];
-            place[..tail.len()].copy_from_slice(tail);
-            tail.iter().position(|byte| *byte == b'\\').unwrap_or(tail.len())
-        };
-        (read, made) = (read + plain, made + plain);
-        if plain == NEAR {
-            continue;
-        }
-        let meant = raw.get(read + 1).map_or(0, |byte| MEANT[usize::from(*byte)]);
+    while slashes != 0 {
+        let place = slashes.trailing_zeros() as usize;
+        let meant = MEANT[usize::from(bytes[place + 1])];
+        copy(&bytes[read..], &mut out[made..]);
+        made += place - read;
         if meant == 0 {
-            return (read, made, false);
+            return Step { read: place, made, is_long: true, is_ascii };
         }
-        room[made] = meant;
-        (read, made) = (read + 2, made + 1);
+        out[made] = meant;
+        (read, made) = (place + 2, made + 1);
+        slashes &= !(3 << place); // one that is escaped begins nothing
     }
-    (read, made, true)
+    if read < length {
+        copy(&bytes[read..], &mut out[made..]);
+        (read, made) = (length, made + length - read);
+    }
+    Step { read, made, is_long: false, is_ascii }
+}
+
+/// Copies a window, of which what is too much is written over: how long a part is is hard to foresee.
+#[inline(always)]
+#[allow(clippy::inline_always)] // as above
+fn copy(from: &[u8], to: &mut [u8]) {
+    if let (Some(to), Some(from)) = (to.first_chunk_mut::<WIDE>(), from.first_chunk()) {
+        *to = *from;
+    }
 }
 
 /// The same as UTF-16, in which lone surrogates differ.
@@ -163,7 +184,7 @@ mod tests {
     fn text_is_the_same_wherever_windows_end() {
         let ends =
             [r"\n", r"\\", r#"\""#, r"\/\u00e9", "\u{e9}\u{20ac}\u{1f600}", r"\ud83d\ude00", r"\ud83d", r"\ude00x", ""];
-        for before in (0..70).chain(ROOM - 70..ROOM + 70) {
+        for before in 0..300 {
             for end in ends {
                 for filler in ["a", "\u{1f600}", r"\t"] {
                     let raw = format!("{}{end}{}{end}", &filler.repeat(before)[..before / 4 * 4], "b".repeat(40));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Kind, Ledger, RowFlag, digest};
-use crate::node::Text;
+use crate::node::{Room, Text};
 use crate::text::prompt;
 use crate::text::{Counter, Counting, Form, Size, envelope};
 
@@ -37,10 +37,10 @@ impl<T: Text> Text for Piece<T> {
         }
     }
 
-    fn said_in<'s>(&'s self, room: &'s mut String) -> &'s str {
+    fn said_in<'s>(&'s self, room: &'s mut Room) -> (&'s str, bool) {
         match self {
             Self::Given(text) | Self::Data(text) => text.said_in(room),
-            Self::Made(text) | Self::Sent(text) => text,
+            Self::Made(text) | Self::Sent(text) => (text, false),
         }
     }
 
@@ -71,7 +71,7 @@ pub fn measured<'p, T: Text + 'p>(
     said: impl Fn(usize) -> &'p [Piece<T>],
     counter: &Counter,
 ) -> Vec<Measured> {
-    let (mut all, first, mut room) = (Vec::with_capacity(rows.len()), rows.start, Room::default());
+    let (mut all, first, mut room) = (Vec::with_capacity(rows.len()), rows.start, (Room::default(), Vec::new()));
     let tokens = counter.together(rows.len(), |counting| {
         for row in rows {
             counting.of(row - first);
@@ -84,35 +84,38 @@ pub fn measured<'p, T: Text + 'p>(
     all
 }
 
-/// Where texts are made, and the digests of a row's.
-#[derive(Default)]
-struct Room {
-    text: String,
-    digests: Vec<[u8; 16]>,
-}
-
 /// The same of one row, whose tokens are still being counted.
-fn one<T: Text>(around: &Around, pieces: &[Piece<T>], counting: &mut Counting<'_>, room: &mut Room) -> Measured {
+fn one<T: Text>(
+    around: &Around,
+    pieces: &[Piece<T>],
+    counting: &mut Counting<'_>,
+    (room, digests): &mut (Room, Vec<[u8; 16]>),
+) -> Measured {
     let (mut size, mut length) = (Size::default(), 0);
-    room.digests.clear();
+    digests.clear();
     let mut flags = RowFlag::Empty as u16 | RowFlag::Blank as u16;
     for (n, piece) in pieces.iter().enumerate() {
-        let text = piece.said_in(&mut room.text);
+        let (text, is_ascii) = piece.said_in(room);
         length += text.len() as u64;
         match piece {
             Piece::Sent(_) => counting.add(text),
             Piece::Data(_) => {}
             _ => {
-                size += Size::of(text);
+                size += if is_ascii { ascii(text.len()) } else { Size::of(text) };
                 around.count(n, text, counting);
             }
         }
         if let Some(next) = piece.traits(text) {
             flags = joined(flags, next, n == 0);
-            room.digests.push(digest(text.as_bytes()));
+            digests.push(digest(text.as_bytes()));
         }
     }
-    Measured { size, said: digest(room.digests.as_flattened()), traits: flags, length }
+    Measured { size, said: digest(digests.as_flattened()), traits: flags, length }
+}
+
+/// The lengths of so many characters of ASCII.
+fn ascii(bytes: usize) -> Size {
+    Size { tokens: 0, bytes, chars: bytes, utf16: bytes }
 }
 
 /// What stands before and behind the pieces of a row in the prompt, with the place of the piece.

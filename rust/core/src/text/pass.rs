@@ -3,8 +3,7 @@
 
 #[cfg(feature = "claude-vocab")]
 use super::ascii::{Ascii, pairs};
-#[cfg(feature = "claude-vocab")]
-use super::starts::WIDE;
+pub use super::starts::WIDE;
 
 /// Bytes that are looked at first: most names and words are over within them.
 pub const NEAR: usize = 32;
@@ -26,6 +25,9 @@ pub trait Pass: Copy {
     /// Goes over a string from `at`, between two of its characters: up to its quote, a control character or the end, and
     /// over escapes as far as it can tell that they are.
     fn over(self, bytes: &[u8], at: usize) -> Passed;
+
+    /// The backslashes of `window`, a bit a byte, and whether all of it is ASCII.
+    fn slashes(self, window: &[u8; WIDE]) -> (u64, bool);
 
     /// The classes of the bytes of `window`.
     #[cfg(feature = "claude-vocab")]
@@ -58,6 +60,11 @@ impl Pass for Words {
     #[inline]
     fn over(self, bytes: &[u8], at: usize) -> Passed {
         Passed { at: special(bytes, at), escapes: false }
+    }
+
+    #[inline]
+    fn slashes(self, window: &[u8; WIDE]) -> (u64, bool) {
+        (window.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(*byte == b'\\')), window.is_ascii())
     }
 
     #[cfg(feature = "claude-vocab")]

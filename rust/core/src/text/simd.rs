@@ -233,6 +233,13 @@ mod wide {
             if passed.at + WIDE <= bytes.len() { passed } else { Passed { at: special(bytes, passed.at), ..passed } }
         }
 
+        #[inline(always)]
+        #[allow(clippy::inline_always)] // as above
+        fn slashes(self, window: &[u8; WIDE]) -> (u64, bool) {
+            // SAFETY: as above.
+            unsafe { strings::slashes(window) }
+        }
+
         #[cfg(feature = "claude-vocab")]
         #[inline(always)]
         #[allow(clippy::inline_always)] // as above

@@ -23,6 +23,13 @@ pub fn first(window: &[u8; NEAR]) -> usize {
     _mm256_movemask_epi8(stops).trailing_zeros() as usize
 }
 
+#[target_feature(enable = "avx2")]
+#[inline]
+pub fn slashes(window: &[u8; WIDE]) -> (u64, bool) {
+    let window = halves(window);
+    (are(window, b'\\'), bits(window, |half| half) == 0)
+}
+
 /// Up to where a string wants another look, or less than a window is left.
 ///
 /// Escapes are told from what they escape by arithmetic on runs of backslashes, as all parsers of this kind do. From
