@@ -399,6 +399,7 @@ impl<T: Text> Builder<T> {
         } else {
             pool::map::<_, _, Vec<_>>(&shares, 1, measure).into_iter().flatten().collect()
         };
+        ledger.said.reserve_exact(all.len());
         for (row, found) in all.iter().enumerate() {
             ledger.payload[ledger.owner[row] as usize] += found.length;
             ledger.flags[row] = (ledger.flags[row] & !TRAITS) | (found.traits & allowed(ledger.kind[row]));
@@ -453,8 +454,8 @@ impl<T: Text> Builder<T> {
         let mut said = Vec::new();
         let mut digest = |index: usize| {
             said.clear();
-            said.push(ledger.role[index] as u8);
-            said.extend_from_slice(&ledger.marks[index].to_le_bytes());
+            let [low, high] = ledger.marks[index].to_le_bytes();
+            said.extend_from_slice(&[ledger.role[index] as u8, low, high]);
             for row in ledger.rows_of(index) {
                 said.push(ledger.kind[row] as u8);
                 for text in [ledger.ids.get(row), ledger.names.get(row)] {

@@ -291,6 +291,10 @@ impl Ledger {
         let (prompt, flat) = (counter.prompt, counter.flat);
         let joined = counter.chars().filter(|_| flat.joined);
         self.terms = Terms::of(counter);
+        let rows = self.rows();
+        for column in [&mut self.texts, &mut self.labels, &mut self.bytes, &mut self.chars, &mut self.utf16] {
+            column.reserve_exact(rows);
+        }
         let mut said = 0; // what the rows of the same message before this one are long
         for (row, (text, media)) in sizes.zip(media).enumerate() {
             let (kind, tagged) = (self.kind[row], prompt.form == Form::Tagged);
