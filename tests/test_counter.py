@@ -216,7 +216,8 @@ def test_a_models_counter_counts_a_bare_text_as_a_user_would_send_it():
         assert all(counter.exceeds(text, n) == (counter.count(text) > n) for text in texts[:2] for n in range(5))
 
 
-def test_one_thread_counts_the_same_and_starts_no_other():
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_so_many_threads_count_the_same_and_no_other_is_started(threads: int):
     code = (
         "import test_counter as t\n"
         "print([t.O200K.count_many(x).tolist() for x in t.BATCHES], len(t.os.listdir('/proc/self/task')))"
@@ -224,12 +225,29 @@ def test_one_thread_counts_the_same_and_starts_no_other():
     script = [sys.executable, "-c", code]
     there = {
         **os.environ,
-        "TRIMTAB_THREADS": "1",
+        "TRIMTAB_THREADS": str(threads),
         "PYTHONPATH": str(Path(__file__).parent),
         "OPENBLAS_NUM_THREADS": "1",
     }
     printed = subprocess.run(script, env=there, capture_output=True, text=True, check=True).stdout
-    assert printed.strip() == f"{[[O200K.count(text) for text in batch] for batch in BATCHES]} 1"
+    assert printed.strip() == f"{[[O200K.count(text) for text in batch] for batch in BATCHES]} {threads}"
+
+
+def test_a_list_that_another_thread_changes_is_counted_as_it_was_at_one_time():
+    lists = [["some words " * 3_000, "中文 und Wörter " * 2_000] * n for n in (40, 60)]
+    expected, texts, ended = [O200K.count_many(some).tolist() for some in lists], list(lists[0]), threading.Event()
+
+    def change() -> None:
+        while not ended.is_set():
+            texts[:] = lists[len(texts) == len(lists[0])]
+
+    other = threading.Thread(target=change)
+    other.start()
+    try:
+        assert all(O200K.count_many(texts).tolist() in expected for _ in range(50))
+    finally:
+        ended.set()
+        other.join()
 
 
 def test_eight_threads_count_the_same():

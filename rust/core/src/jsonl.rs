@@ -271,9 +271,7 @@ impl Reader {
             // Lines are counted while they are in the core's cache: of all that was read it is a walk through memory.
             read_lines(text, provider, &mut builder).then(|| (lines(piece), builder.part(&counter, is_alone)))
         };
-        let found: Option<Vec<_>> =
-            if is_alone { pool::map(&pieces, 1, read) } else { pieces.iter().map(read).collect() };
-        let Some(found) = found else { return Ok(false) };
+        let Some(found) = pool::map_all(&pieces, read) else { return Ok(false) };
         self.walk.place.pass_lines(bytes, found.iter().map(|(lines, _)| lines).sum());
         found.into_iter().try_for_each(|(_, ledger)| self.add(ledger?))?;
         Ok(true)

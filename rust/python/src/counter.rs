@@ -5,20 +5,17 @@ use std::sync::{Arc, Mutex};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 use trimtab_core::ledger::Ledger;
 use trimtab_core::media::Vision;
 use trimtab_core::shape::Provider;
-use trimtab_core::text::{self, Chars, Claude, Encoding, Flat, Form, Round, Unit};
+use trimtab_core::stop;
+use trimtab_core::text::{self, Chars, Claude, Encoding, Flat, Form, Round, Texts, Unit};
 
 use crate::convert::{array, held_or_released, released, to_py};
-use crate::scan::{ASKING, Last, provider_of, scan};
+use crate::scan::{ASKING, Last, ahead, provider_of, scan};
 use crate::tally::Tally;
 use crate::text::{Given, Text};
-
-/// Bytes of texts that one thread holds before it counts them: memory of the next ones is then that of these. Several
-/// threads are given all at once.
-const HELD: usize = 64 * 1024;
 
 /// Text to tokens, for an encoding.
 #[pyclass(frozen, subclass, module = "trimtab._core")]
@@ -98,27 +95,15 @@ impl Counter {
         if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
             return Err(PyTypeError::new_err("texts must be a sequence of texts, got a single one"));
         }
-        // First: another thread may change the sequence. What is ASCII is borrowed while its header is at hand.
-        let texts = texts.try_iter()?.map(|text| Given::of(text?)).collect::<PyResult<Vec<_>>>()?;
-        let (mut counts, mut held, mut bytes, mut most) = (Vec::with_capacity(texts.len()), Vec::new(), 0, HELD);
-        for (index, text) in texts.into_iter().enumerate() {
-            if index % ASKING == 0 {
-                py.check_signals()?;
-            }
-            let text = text.text()?;
-            bytes += text.as_ref().len();
-            held.push(text);
-            if bytes >= most && !text::single_threaded() {
-                most = usize::MAX;
-            } else if bytes >= most {
-                py.check_signals()?;
-                counts.extend(released(py, || self.0.count_many(&held))?);
-                held.clear();
-                bytes = 0;
-            }
-        }
-        counts.extend(released(py, || self.0.count_many(&held))?);
-        array(py, &counts)
+        // What runs code of the caller's to make texts has done so before the first is counted.
+        let texts = match texts.cast_exact::<PyList>() {
+            Ok(list) => list.clone(),
+            Err(_) => PyList::new(py, texts.try_iter()?.collect::<PyResult<Vec<_>>>()?)?,
+        };
+        let texts = texts.unbind();
+        let counted =
+            released(py, || Ok(self.0.count_given(|given| Python::attach(|py| give(texts.bind(py), given)))))??;
+        array(py, &counted.tokens().map_err(to_py)?)
     }
 
     /// A count of a text that is to grow.
@@ -202,6 +187,32 @@ impl Counter {
         };
         Ok(tokens.iter().map(|token| PyBytes::new(py, token)).collect())
     }
+}
+
+/// Gives the texts of a list to be counted: first those of ASCII, which are borrowed; then the others, of which only so
+/// many are copied as can be counted soon.
+fn give(texts: &Bound<'_, PyList>, given: &mut Texts<'_, '_, '_, Text>) -> PyResult<()> {
+    let (py, mut others) = (texts.py(), Vec::new());
+    // The interpreter is held until the end is reached: another thread may change the list.
+    for (number, text) in ahead(texts, 0).enumerate() {
+        if number % ASKING == 0 {
+            stop::between();
+        }
+        match Given::of(text)? {
+            Given::Ready(text) => given.add(number, Text::Borrowed(text)),
+            Given::Other(text) => others.push((number, text)),
+        }
+    }
+    for (n, (number, text)) in others.into_iter().enumerate() {
+        if n % (ASKING / 16) == 0 {
+            stop::between();
+        }
+        given.add(number, Text::of_either(text.bind(py))?);
+        if given.are_ahead() {
+            py.detach(|| given.catch_up());
+        }
+    }
+    Ok(())
 }
 
 /// A prompt's grammar, from an object with an attribute for each term.

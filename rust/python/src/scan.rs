@@ -20,7 +20,7 @@ use crate::view::{self, View};
 /// Messages between two looks for signals: a millisecond's, at most.
 pub const ASKING: usize = 1_024;
 
-/// Messages between the one that is read and the one whose memory is asked for. To ask for what is in that, layer by layer,
+/// Items between the one that is read and the one whose memory is asked for. To ask for what is in that, layer by layer,
 /// costs as much as it gains.
 const AHEAD: usize = 12;
 
@@ -165,21 +165,27 @@ fn each<'a, 'py>(
         return Err(PyTypeError::new_err("messages must be a list of messages, got a single one"));
     }
     if let Ok(list) = messages.cast::<PyList>() {
-        let (mut index, stop) = (start, list.len());
-        return Ok(Box::new(std::iter::from_fn(move || {
-            items(list, index + AHEAD..index + AHEAD + 1, &mut |message| {
-                prefetch_at(message.as_ptr().addr());
-                true
-            });
-            index += 1;
-            if index <= stop { list.get_item(index - 1).ok() } else { None }
-        })));
+        return Ok(Box::new(ahead(list, start)));
     }
     if let Ok(tuple) = messages.cast::<PyTuple>() {
         return Ok(Box::new(tuple.iter().skip(start)));
     }
     let kind = messages.get_type().name()?;
     Err(PyTypeError::new_err(format!("messages must be a list or a tuple, got {kind}")))
+}
+
+/// The items of a list from `start` up to where it ends now. Their memory is asked for some items ahead: one behind the
+/// other they would wait for it.
+pub fn ahead<'py>(list: &Bound<'py, PyList>, start: usize) -> impl Iterator<Item = Bound<'py, PyAny>> {
+    let (mut index, stop) = (start, list.len());
+    std::iter::from_fn(move || {
+        items(list, index + AHEAD..index + AHEAD + 1, &mut |item| {
+            prefetch_at(item.as_ptr().addr());
+            true
+        });
+        index += 1;
+        if index <= stop { list.get_item(index - 1).ok() } else { None }
+    })
 }
 
 /// The provider named, or else the one whose shape the messages have.

@@ -39,23 +39,19 @@ impl trimtab_core::node::Text for Text {
     }
 }
 
-/// A text of many: borrowed, or to be transcoded when its turn comes.
-pub enum Given<'py> {
+/// A text of many: one of ASCII, which is borrowed, or one to be transcoded when its turn comes.
+pub enum Given {
     Ready(PyBackedStr),
-    Other(Bound<'py, PyAny>),
+    Other(Py<PyAny>),
 }
 
-impl<'py> Given<'py> {
-    pub fn of(value: Bound<'py, PyAny>) -> PyResult<Self> {
+impl Given {
+    pub fn of(value: Bound<'_, PyAny>) -> PyResult<Self> {
         let ascii = value.cast::<PyString>().is_ok_and(|string| is_ascii(string).unwrap_or(false));
-        if ascii { Ok(Self::Ready(PyBackedStr::try_from(value.cast_into()?)?)) } else { Ok(Self::Other(value)) }
-    }
-
-    /// The text, as of [`Text::of_either`].
-    pub fn text(self) -> PyResult<Text> {
-        match self {
-            Self::Ready(text) => Ok(Text::Borrowed(text)),
-            Self::Other(value) => Text::of_either(&value),
+        if ascii {
+            Ok(Self::Ready(PyBackedStr::try_from(value.cast_into()?)?))
+        } else {
+            Ok(Self::Other(value.unbind()))
         }
     }
 }

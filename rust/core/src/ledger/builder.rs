@@ -397,7 +397,7 @@ impl<T: Text> Builder<T> {
         let all: Vec<_> = if let [rows] = &shares[..] {
             measure(rows)
         } else {
-            pool::map::<_, _, Vec<_>>(&shares, 1, measure).into_iter().flatten().collect()
+            pool::map::<_, _, Vec<_>>(&shares, measure).into_iter().flatten().collect()
         };
         ledger.said.reserve_exact(all.len());
         for (row, found) in all.iter().enumerate() {

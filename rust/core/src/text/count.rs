@@ -1,4 +1,4 @@
-//! Counting: one text, many texts, the pieces of a transcript.
+//! Counting: one text, the pieces of a transcript.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::engine::{Worker, parted, with_worker};
 use super::foreign::Foreign;
 use super::tally::SoFar;
 use super::vocabulary::Vocabulary;
-use super::{Chars, Claude, Encoding, Flat, Prompt, Tally, estimate, load, pool};
+use super::{Chars, Claude, Encoding, Flat, Prompt, Tally, estimate, load};
 use crate::error::Error;
 
 /// Bytes from which a batch is worth a second thread: 64 KB of prose in short texts took 2.4 ms on one, 1.4 ms on two.
@@ -195,6 +195,11 @@ impl Counter {
         })
     }
 
+    /// Whether the parts of a text, parted as [`parted`] says, add up to it.
+    pub(super) fn counts_parts(&self) -> bool {
+        matches!(self.engine, Engine::Exact(_))
+    }
+
     /// Whether `text` has more than `limit` tokens, found without counting the rest.
     #[must_use]
     pub fn exceeds(&self, text: &str, limit: usize) -> bool {
@@ -258,22 +263,6 @@ impl Counter {
         };
         Size { tokens, ..size }
     }
-
-    /// Tokens of each text, in parallel where the batch is large enough to gain by it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Overflow`] for a text of more than 4,294,967,295 tokens.
-    pub fn count_many<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vec<u32>, Error> {
-        let plain = match self.engine {
-            Engine::Exact(encoding) => encoding.count_many(texts),
-            Engine::Claude(_) | Engine::Foreign(_) | Engine::Length(_) => {
-                map_many(texts, |text| self.plain(text.as_ref()))
-            }
-        };
-        let scaled = plain.into_iter().map(|tokens| Prompt::scale(tokens, self.prompt.given));
-        scaled.map(|tokens| u32::try_from(tokens).map_err(|_| Error::Overflow("tokens"))).collect()
-    }
 }
 
 /// Counts that are not all in: what a thread was not asked for lately is looked up with what comes later.
@@ -290,6 +279,13 @@ impl Counting<'_> {
         self.text = text;
     }
 
+    /// Makes ready for so many bytes.
+    pub(crate) fn expect(&mut self, bytes: usize) {
+        if let Some((_, worker)) = &mut self.worker {
+            worker.expect(bytes);
+        }
+    }
+
     /// Adds the tokens of a part, which is counted by itself.
     pub(crate) fn add(&mut self, part: &str) {
         match &mut self.worker {
@@ -297,16 +293,6 @@ impl Counting<'_> {
             None => self.counts[self.text] += self.counter.plain(part),
         }
     }
-}
-
-/// `measure` of each text, in parallel where the batch is large enough to gain by it.
-fn map_many<T: AsRef<str> + Sync, R: Send>(texts: &[T], measure: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
-    let shares = shares(texts.len(), texts.iter().map(|t| t.as_ref().len()).sum());
-    if let [all] = &shares[..] {
-        return texts[all.clone()].iter().map(measure).collect();
-    }
-    let some = |share: &Range<usize>| texts[share.clone()].iter().map(&measure).collect::<Vec<_>>();
-    pool::map::<_, _, Vec<_>>(&shares, 1, some).into_iter().flatten().collect()
 }
 
 /// So many items in shares for threads, or in one where so many bytes of text are too few to gain by it.
@@ -322,14 +308,6 @@ pub(crate) fn shares(items: usize, bytes: usize) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn many_texts_count_as_each_alone() {
-        let texts: Vec<String> = (0..5_000).map(|i| format!("line {i}: {}", "word ".repeat(i % 17))).collect();
-        let counter = Counter::exact(Encoding::O200k);
-        let alone: Vec<u32> = texts.iter().map(|t| u32::try_from(counter.count(t)).unwrap()).collect();
-        assert_eq!(counter.count_many(&texts).unwrap(), alone);
-    }
 
     #[test]
     fn a_start_exceeds_only_what_all_of_the_text_exceeds() {

@@ -1,12 +1,11 @@
 //! Exact encodings, with their vocabularies inside.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
-use super::engine::{parted, with_worker};
+use super::engine::with_worker;
+use super::load;
 use super::tally::{Growing, SoFar};
 use super::vocabulary::{CL100K, O200K, Vocabulary};
-use super::{load, pool};
 use crate::error::Error;
 
 /// A byte-pair encoding whose counts equal tiktoken's `encode_ordinary`: text that looks like a special token is text.
@@ -83,32 +82,6 @@ impl Encoding {
         with_worker(self.inside(), |worker| worker.count(text.as_bytes()))
     }
 
-    /// Tokens of each text; on several threads where there is enough to count.
-    #[must_use]
-    pub fn count_many<T: AsRef<str> + Sync>(self, texts: &[T]) -> Vec<usize> {
-        let texts: Vec<Cow<'_, str>> = texts.iter().map(|text| self.inside().normal(text.as_ref())).collect();
-        let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-        let mut jobs = jobs(&texts);
-        let vocabulary = self.inside();
-        let work = |job: &Job| {
-            with_worker(vocabulary, |worker| {
-                worker.expect(job.iter().map(|(_, range)| range.len()).sum());
-                let mut counts = vec![0; job.len()];
-                for (n, (index, range)) in job.iter().enumerate() {
-                    worker.add(&texts[*index][range.clone()], n, &mut counts);
-                }
-                worker.settle(&mut counts);
-                counts
-            })
-        };
-        let found = if jobs.len() == 1 { vec![work(&jobs[0])] } else { pool::map::<_, _, Vec<_>>(&jobs, 1, work) };
-        let mut counts = vec![0; texts.len()];
-        for ((index, _), count) in jobs.iter_mut().flat_map(|job| job.drain(..)).zip(found.into_iter().flatten()) {
-            counts[index] += count;
-        }
-        counts
-    }
-
     /// Whether `text` has more than `limit` tokens; stops counting there.
     #[must_use]
     pub fn exceeds(self, text: &str, limit: usize) -> bool {
@@ -148,37 +121,6 @@ impl Encoding {
     pub fn vocabulary(self) -> Vec<Vec<u8>> {
         self.inside().tables.vocabulary()
     }
-}
-
-/// Texts, and parts of texts, that one thread counts together.
-type Job = Vec<(usize, Range<usize>)>;
-
-/// Bytes of a job: at 400 MB/s it takes 160 us, beside which handing it to a thread is noise.
-const JOB: usize = 64 * 1024;
-
-/// The texts as jobs: short ones together, long ones in parts.
-fn jobs(texts: &[&[u8]]) -> Vec<Job> {
-    let (mut jobs, mut job, mut bytes) = (Vec::new(), Job::new(), 0);
-    for (index, text) in texts.iter().enumerate() {
-        let mut start = 0;
-        while bytes + text.len() - start > 2 * JOB {
-            let wanted = start + JOB.saturating_sub(bytes);
-            let Some(stop) = (wanted.max(start + 1)..text.len()).take(JOB).find(|&at| parted(text, at)) else { break };
-            job.push((index, start..stop));
-            jobs.push(std::mem::take(&mut job));
-            (start, bytes) = (stop, 0);
-        }
-        job.push((index, start..text.len()));
-        bytes += text.len() - start;
-        if bytes >= JOB {
-            jobs.push(std::mem::take(&mut job));
-            bytes = 0;
-        }
-    }
-    if !job.is_empty() || jobs.is_empty() {
-        jobs.push(job);
-    }
-    jobs
 }
 
 #[cfg(test)]
