@@ -32,7 +32,7 @@ PLANTED = {
         "sure",
     ),
     "engine": ("text/starts.rs", "true) as u32;", "true) as u32 * 0;"),
-    "jsonl": ("jsonl.rs", "self.walk.place.pass(bytes);", ""),
+    "jsonl": ("jsonl.rs", "self.walk.place.pass_lines(bytes, found.iter().map(|(lines, _)| lines).sum());", ""),
     "media": ("media.rs", "if long <= edge && fits(long, short)", "if long <= edge"),
     "rules": (
         "validate/anthropic.rs",

@@ -25,8 +25,8 @@ const PIECE: usize = 256 << 10;
 /// Bytes that are looked at first for whose messages they are: to go through a chunk for it is another walk through memory.
 const FIRST: usize = if cfg!(fuzzing) { 4 } else { 16 << 10 };
 
-/// Bytes of a message for which room is made before it is read: many are longer, few much shorter.
-const COMMON: usize = 512;
+/// Bytes of a row for which room is made before it is read: most are longer, few much shorter.
+const COMMON: usize = 256;
 
 /// Bytes of a value beyond which it is left out: no provider takes such a message.
 const LONGEST: usize = 64 << 20;
@@ -269,10 +269,14 @@ impl Reader {
         let read = |piece: &&[u8]| {
             let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, Builder::new(counter.prompt, 0));
             // Lines are counted while they are in the core's cache: of all that was read it is a walk through memory.
-            read_lines(text, provider, &mut builder).then(|| (lines(piece), builder.part(&counter, is_alone)))
+            read_lines(text, provider, &mut builder).map(|lines| (lines, builder.part(&counter, is_alone)))
         };
         let Some(found) = pool::map_all(&pieces, read) else { return Ok(false) };
         self.walk.place.pass_lines(bytes, found.iter().map(|(lines, _)| lines).sum());
+        let sizes =
+            found.iter().filter_map(|(_, ledger)| ledger.as_ref().ok()).map(|part| (part.messages(), part.rows()));
+        let (messages, rows) = sizes.fold((0, 0), |all, part| (all.0 + part.0, all.1 + part.1));
+        self.ledger.make_room(messages, rows);
         found.into_iter().try_for_each(|(_, ledger)| self.add(ledger?))?;
         Ok(true)
     }
@@ -333,12 +337,14 @@ impl Reader {
 pub fn survey(bytes: &[u8], provider: Provider) -> Option<(usize, usize)> {
     pieces(bytes).into_iter().try_fold((0, 0), |(messages, rows), piece| {
         let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, Builder::default());
-        read_lines(text, provider, &mut builder).then(|| (messages + builder.messages(), rows + builder.rows()))
+        read_lines(text, provider, &mut builder)?;
+        Some((messages + builder.messages(), rows + builder.rows()))
     })
 }
 
-/// Reads each line as one message; false at the first that is none. A value may go on in the next line.
-fn read_lines<'a>(text: &'a str, provider: Provider, builder: &mut Builder<Said<'a>>) -> bool {
+/// Reads each line as one message: how many lines end in the text; `None` at the first that is no message. A value may go
+/// on in the next line.
+fn read_lines<'a>(text: &'a str, provider: Provider, builder: &mut Builder<Said<'a>>) -> Option<u64> {
     builder.reserve(text.len() / COMMON);
     simd::widest(Lines { text, provider, builder })
 }
@@ -351,22 +357,28 @@ struct Lines<'b, 'a> {
 }
 
 impl Passing for Lines<'_, '_> {
-    type Found = bool;
+    type Found = Option<u64>;
 
     #[inline(always)]
     #[allow(clippy::inline_always)] // to be compiled for the processor that it was asked for
-    fn with(self, pass: impl Pass) -> bool {
-        let (mut tape, bytes, mut at) = (Tape::default(), self.text.as_bytes(), 0);
+    fn with(self, pass: impl Pass) -> Option<u64> {
+        let (mut tape, bytes, mut at, mut ended) = (Tape::default(), self.text.as_bytes(), 0, 0);
         loop {
-            at += bytes[at..].iter().take_while(|&&b| is_blank(b) || b == b'\n').count();
-            if at == bytes.len() {
-                return true;
+            while let Some(&byte) = bytes.get(at).filter(|&&byte| is_blank(byte) || byte == b'\n') {
+                ended += u64::from(byte == b'\n');
+                at += 1;
             }
-            let Ok(end) = tape.parse_with(pass, self.text, at) else { return false };
+            if at == bytes.len() {
+                return Some(ended);
+            }
+            let end = tape.parse_with(pass, self.text, at).ok()?;
+            if tape.is_spaced {
+                ended += lines(&bytes[at..end]);
+            }
             let rest = bytes[end..].iter().take_while(|&&b| is_blank(b)).count();
             let is_one = tape.is_map() && matches!(bytes.get(end + rest), None | Some(b'\n'));
             if !is_one || self.provider.read(&Json::new(&tape, self.text), self.builder).is_err() {
-                return false;
+                return None;
             }
             at = end + rest;
         }

@@ -28,6 +28,18 @@ pub(super) struct Parser<'a, P> {
     /// Lists and maps that are open, and the most that were.
     depth: usize,
     deepest: usize,
+    /// Whether there was more white space than single blanks.
+    is_spaced: bool,
+}
+
+/// What is known of a value that was gone over.
+pub(super) struct Parsed {
+    /// Where it ends.
+    pub end: usize,
+    /// How deep its lists and maps are nested.
+    pub depth: usize,
+    /// Whether it has more white space than single blanks.
+    pub is_spaced: bool,
 }
 
 #[allow(clippy::cast_possible_truncation)] // who calls has seen that every position fits
@@ -37,14 +49,15 @@ impl<'a, P: Pass> Parser<'a, P> {
     #[inline(always)]
     pub fn new(pass: P, bytes: &'a [u8], at: usize, mut entries: Vec<Entry>) -> Self {
         entries.clear();
-        Self { pass, bytes, at, entries, name: (names::NONE, 0, 0), depth: 0, deepest: 0 }
+        Self { pass, bytes, at, entries, name: (names::NONE, 0, 0), depth: 0, deepest: 0, is_spaced: false }
     }
 
-    /// Where the value ends, and how deep its lists and maps are nested; its entries, or the room for some.
+    /// What there is to know of the value; its entries, or the room for some.
     #[inline(always)]
-    pub fn parse(mut self) -> (Result<(usize, usize), Why>, Vec<Entry>) {
+    pub fn parse(mut self) -> (Result<Parsed, Why>, Vec<Entry>) {
         let done = self.value();
-        (done.map(|()| (self.at, self.deepest)), self.entries)
+        let parsed = Parsed { end: self.at, depth: self.deepest, is_spaced: self.is_spaced };
+        (done.map(|()| parsed), self.entries)
     }
 
     /// Goes to the next byte that is no white space, which is seldom more than one blank. Whether it is one is foreseen:
@@ -62,6 +75,7 @@ impl<'a, P: Pass> Parser<'a, P> {
             _ => {}
         }
         self.at = spaced(self.bytes, self.at);
+        self.is_spaced = true;
         self.bytes.get(self.at).copied().ok_or(&Fault::Cut)
     }
 

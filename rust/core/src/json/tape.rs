@@ -55,6 +55,8 @@ pub struct Tape {
     pub(super) entries: Vec<Entry>,
     /// How deep its lists and maps are nested.
     pub(super) depth: usize,
+    /// Whether it has more white space than single blanks: where it has not, it has no ends of lines.
+    pub(crate) is_spaced: bool,
 }
 
 impl Tape {
@@ -84,9 +86,9 @@ impl Tape {
         let room = std::mem::take(&mut self.entries);
         let (done, entries) = Parser::new(pass, text.as_bytes(), at, room).parse();
         self.entries = entries;
-        let (end, depth) = done.map_err(|why| *why)?;
-        self.depth = depth;
-        Ok(end)
+        let parsed = done.map_err(|why| *why)?;
+        (self.depth, self.is_spaced) = (parsed.depth, parsed.is_spaced);
+        Ok(parsed.end)
     }
 
     /// Whether the value is a map.

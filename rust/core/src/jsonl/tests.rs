@@ -68,6 +68,23 @@ fn what_cannot_be_read_is_named_and_all_else_is_kept() {
 }
 
 #[test]
+fn a_line_behind_values_of_several_lines_is_named_by_its_number() {
+    let mut reader = Reader::new(Counter::exact(Encoding::O200k), None);
+    let text = format!("\n{}\n{USE}\r\n \n\n{GAVE}\n", HI.replace(", ", ",\n \n "));
+    reader.take_line(&text);
+    reader.take_line("nonsense\n");
+    let found = reader.finish().unwrap();
+    let place = (lines(text.as_bytes()) + 1, text.len() as u64, "not JSON (expected a value)");
+    assert_eq!((found.ledger.messages(), places(&found)), (3, vec![place]));
+}
+
+#[test]
+fn whose_messages_they_are_is_found_behind_many_that_do_not_tell() {
+    let text = format!("{}{USE}\n{GAVE}\n", format!("{HI}\n").repeat(FIRST / HI.len()));
+    assert_eq!(read(&[text.as_bytes()]).provider, Provider::Anthropic);
+}
+
+#[test]
 fn a_list_that_is_cut_keeps_the_messages_that_are_whole() {
     let list = format!("[{HI}, {USE}, {GAVE}]");
     let found = read(&[&list.as_bytes()[..list.len() - 9]]);

@@ -286,6 +286,23 @@ impl Ledger {
         self.first.reserve(messages + 1);
     }
 
+    /// Makes room for what is to be appended: else each column is moved several times.
+    pub(crate) fn make_room(&mut self, messages: usize, rows: usize) {
+        self.kind.reserve(rows);
+        self.flags.reserve(rows);
+        self.markers.reserve(rows);
+        self.said.reserve(rows);
+        let Self { owner, texts, labels, bytes, chars, utf16, .. } = self;
+        for column in [owner, texts, labels, bytes, chars, utf16] {
+            column.reserve(rows);
+        }
+        self.payload.reserve(messages);
+        self.role.reserve(messages);
+        self.marks.reserve(messages);
+        self.first.reserve(messages);
+        self.digests.reserve(messages);
+    }
+
     /// Writes tokens and lengths of each row's texts, as `counter` sees them.
     fn measure(&mut self, sizes: impl Iterator<Item = Size>, media: &[Media], counter: &Counter) -> Result<(), Error> {
         let (prompt, flat) = (counter.prompt, counter.flat);

@@ -45,7 +45,12 @@ pub struct Read {
 /// Whether a call of `name` may read a file: its arguments tell.
 #[must_use]
 pub fn may_read(name: &str) -> bool {
-    is_one(own(name), EDITORS) || is_one(own(name), READS)
+    let name = own(name);
+    // Most tools begin like none of these.
+    let begins = |known: &&str| {
+        name.bytes().next().is_some_and(|b| !b.is_ascii_alphanumeric() || known.as_bytes()[0] == b.to_ascii_lowercase())
+    };
+    EDITORS.iter().chain(READS).any(begins) && (is_one(name, EDITORS) || is_one(name, READS))
 }
 
 /// What a tool is called without its server.
