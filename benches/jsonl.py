@@ -9,6 +9,9 @@ text. The ratio is of these times; ``most`` is what it would be if nothing but r
 column is of rates, the file's bytes a second beside the text's: what stands around texts is read as well. Generated
 text is of thirteen words, which no counter can take long for.
 
+What limits that: milliseconds of the same file with its memory read once, copied once, its lines parsed and their
+messages read, the same with a ledger of lengths in place of tokens, its texts counted alone, and all of it.
+
 Generated messages, and the shared sessions' where they are there.
 """
 
@@ -102,27 +105,38 @@ def is_plain(message: dict) -> bool:
     return all(b["type"] in known for b in blocks) and all(part["type"] == "text" for part in given)
 
 
-def end_to_end(name: str, messages: list[dict]) -> None:
-    """Prints what reading costs beside the counting that it is for."""
+def end_to_end(name: str, messages: list[dict]) -> list[str]:
+    """Prints what reading costs beside the counting that it is for; gives lines of what limits it."""
     raw = "".join(f"{json.dumps(m, ensure_ascii=False)}\n" for m in messages).encode()
+    said, room, limits = texts(messages), bytearray(raw), []
+    length, place = trimtab.Counter.chars(), memoryview(room)
+    total = sum(len(text.encode()) for text in said)
     for encoding in ("o200k_base", "cl100k_base"):
-        counter, said, pairs = trimtab.Counter(encoding), texts(messages), []
+        counter = trimtab.Counter(encoding)
         ledger = scan(raw, counter=counter).ledger
-        total = sum(len(text.encode()) for text in said)
         if (total, int(counter.count_many(said).sum())) != (int(ledger.bytes.sum()), int(ledger.tokens.sum())):
             raise AssertionError("not the same texts")
-        for _ in range(ROUNDS):
-            whole = seconds(lambda counter=counter: scan(raw, counter=counter))
-            alone = seconds(lambda counter=counter, said=said: counter.count_many(said))
-            pairs.append((whole, alone, seconds(lambda: _core.survey(raw, provider="anthropic"))))
-        ratios = sorted(alone / whole for whole, alone, _ in pairs)
-        most = statistics.median(alone / (alone + read) for _, alone, read in pairs)
-        whole, alone, _ = (statistics.median(times) for times in zip(*pairs, strict=True))
+        works = {
+            "reading": lambda: raw.find(b"\0"),
+            "copying": lambda: place.__setitem__(slice(None), raw),
+            "parsing": lambda: _core.survey(raw, provider="anthropic"),
+            "lengths": lambda: scan(raw, counter=length),
+            "counting": lambda counter=counter: counter.count_many(said),
+            "all": lambda counter=counter: scan(raw, counter=counter),
+        }
+        rounds = [{work: seconds(does) for work, does in works.items()} for _ in range(ROUNDS)]
+        ratios = sorted(took["counting"] / took["all"] for took in rounds)
+        most = statistics.median(took["counting"] / (took["counting"] + took["parsing"]) for took in rounds)
+        times = {work: statistics.median(took[work] for took in rounds) for work in works}
+        rates = (len(raw) / times["all"], total / times["all"], total / times["counting"])
         print(
-            f"{name:10} {encoding:12} {len(raw) / 1e6:5.1f} {total / 1e6:5.1f} {len(raw) / 1e6 / whole:8,.0f} "
-            f"{total / 1e6 / whole:8,.0f} {total / 1e6 / alone:8,.0f} {statistics.median(ratios):6.2f} "
-            f"{ratios[0]:5.2f}-{ratios[-1]:4.2f} {most:5.2f} {statistics.median(ratios) * len(raw) / total:6.2f}"
+            f"{name:10} {encoding:12} {len(raw) / 1e6:5.1f} {total / 1e6:5.1f} "
+            + "".join(f"{rate / 1e6:8,.0f} " for rate in rates)
+            + f"{statistics.median(ratios):6.2f} {ratios[0]:5.2f}-{ratios[-1]:4.2f} {most:5.2f} "
+            f"{statistics.median(ratios) * len(raw) / total:6.2f}"
         )
+        limits.append(f"{name:10} {encoding:12}" + "".join(f" {1e3 * took:8.2f}" for took in times.values()))
+    return limits
 
 
 def main() -> int:
@@ -147,10 +161,11 @@ def main() -> int:
             f"{statistics.median(ratios):6.2f} {ratios[0]:5.2f}-{ratios[-1]:4.2f}  {digest}"
         )
     print("\nend to end; MB/s    file  text    file  of text counting  ratio      spread  most   file")
-    end_to_end("generated", made(40_000))
+    limits = end_to_end("generated", made(40_000))
     for (name, provider), raw in inputs().items():
         if (name, provider) == ("shared", "anthropic"):
-            end_to_end(name, [message for message in map(json.loads, raw.splitlines()) if is_plain(message)])
+            limits += end_to_end(name, [message for message in map(json.loads, raw.splitlines()) if is_plain(message)])
+    print("\nlimits; ms               reading  copying  parsing  lengths counting      all", *limits, sep="\n")
     return 0
 
 
