@@ -7,8 +7,9 @@
 //! | longer | pieces of 61 to 124 bytes, two to a place | 512 KB |
 //! | longest | pieces of 125 to 1,020 bytes, two to a place | 512 KB |
 //!
-//! A table is taken from the system as it fills, soon in large pages, and goes when its thread ends. Each entry holds its piece, so that a
-//! wrong count cannot be found whatever the hash. A new piece takes the place of an old one: nothing grows.
+//! A table is taken from the system as it fills, soon in large pages, and goes when its thread ends; of the last three only
+//! the beginning is used while there are few pieces in them. Each entry holds its piece, so that a wrong count cannot be
+//! found whatever the hash. A new piece takes the place of an old one, and nothing grows beyond these bounds.
 
 #![allow(clippy::cast_possible_truncation)] // hashes are cut to the size of a table
 
@@ -16,7 +17,8 @@ use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::lines::{Line, Lines};
+use super::lines::{Line, Lines, PAGE};
+use super::news::News;
 use super::simd;
 use super::tables::{Key, SHORT, WITHOUT_COUNT, count_of};
 
@@ -28,10 +30,23 @@ const LONG: usize = 1 << 16;
 const LONGER: usize = 1 << 11;
 const LONGEST: usize = 1 << 8;
 
+/// The three: lines of a place, and how many of these.
+const LONG_TABLES: [(usize, usize); 3] = [(2, LONG), (4, LONGER), (32, LONGEST)];
+
+/// Lines of all three.
+const LONGS: usize = 2 * LONG + 4 * LONGER + 32 * LONGEST;
+
+/// By how much they are smaller while no more pieces are in them than that: what is touched of them has to be zeros first.
+/// Prose, code and logs have some thousands of such pieces in 8 MB, texts beyond ASCII as many in 200 KB.
+const STAGES: [(usize, usize); 3] = [(1 << 6, 1 << 10), (1 << 3, 1 << 13), (1, usize::MAX)];
+
 /// Pieces that a thread remembers in a table before it moves to large pages: a large one takes as long as a hundred others.
 const FEW: usize = 96;
 
-/// Bytes of text that surely hold more pieces than that, long ones too.
+/// Bytes of a page that is not large, on most processors.
+const SMALL_PAGE: usize = 4 << 10;
+
+/// Bytes of text that surely hold more short pieces than are few.
 const MUCH: usize = 64 * 1024;
 
 /// Longest piece that is remembered.
@@ -174,9 +189,13 @@ pub struct Cache {
     /// Short pieces that were put there.
     kept: usize,
     /// The long table, the longer and the longest one.
-    long: Lines<{ 2 * LONG + 4 * LONGER + 32 * LONGEST }>,
+    long: Lines<LONGS>,
     /// Pieces that were put there.
     kept_long: usize,
+    /// By how much these tables are smaller; before the first piece there are none.
+    smaller: Option<usize>,
+    /// What it learns, where other threads are to be told.
+    pub news: Option<News>,
 }
 
 impl Cache {
@@ -188,10 +207,6 @@ impl Cache {
         if self.kept < FEW {
             self.kept = FEW;
             self.short = Lines::on_large_pages();
-        }
-        if self.kept_long < FEW {
-            self.kept_long = FEW;
-            self.long = Lines::on_large_pages();
         }
     }
 
@@ -233,12 +248,15 @@ impl Cache {
         line.copy_within(0..3, 1);
         line.copy_within(4..7, 5);
         (line[0], line[4]) = (key.low, key.with_count(count));
+        if let Some(news) = &mut self.news {
+            news.short(key, count);
+        }
     }
 
     /// The count of a piece that no key holds, with its [`hash_of`].
     #[inline]
     pub fn long(&self, piece: &[u8], hash: u64) -> Option<usize> {
-        let place: &[u8] = cast_slice(self.place(piece.len(), hash));
+        let place: &[u8] = cast_slice(self.place(piece.len(), hash)?);
         place.chunks_exact(place.len() / 2).find_map(|entry| {
             let (bytes, tail) = entry.split_at(entry.len() - TAIL);
             let [count, length] = [&tail[..2], &tail[2..]].map(|two| usize::from(u16::from_le_bytes([two[0], two[1]])));
@@ -249,23 +267,62 @@ impl Cache {
     /// Asks for the place of such a piece before it is looked up.
     #[inline]
     pub fn prefetch_long(&self, piece: &[u8], hash: u64) {
-        self.place(piece.len(), hash).iter().for_each(simd::prefetch);
+        self.place(piece.len(), hash).into_iter().flatten().for_each(simd::prefetch);
     }
 
-    /// The lines where a piece of that length is kept.
+    /// The lines where a piece of that length is kept, if any is.
     #[inline]
-    fn place(&self, length: usize, hash: u64) -> &[Line] {
-        &self.long.get()[place(length, hash as usize)]
+    fn place(&self, length: usize, hash: u64) -> Option<&[Line]> {
+        self.smaller.map(|smaller| &self.long.get()[place(length, hash as usize, smaller)])
+    }
+
+    /// Remembers a piece that no key holds unless it is there.
+    pub fn learn_long(&mut self, piece: &[u8], hash: u64, count: usize) {
+        if self.long(piece, hash).is_none() {
+            self.keep_long(piece, hash, count);
+        }
+    }
+
+    /// By how much the tables of long pieces are smaller when another one has come. When they grow, those in the long one
+    /// are put where they will be looked for.
+    fn room_for_long(&mut self) -> usize {
+        self.kept_long += 1;
+        if let Some(smaller) = self.smaller
+            && STAGES.iter().any(|&(stage, most)| stage == smaller && self.kept_long <= most)
+        {
+            return smaller;
+        }
+        let smaller = STAGES.iter().find(|&&(_, most)| self.kept_long <= most).map_or(1, |&(stage, _)| stage);
+        let before = self.smaller.replace(smaller);
+        if smaller == 1 {
+            self.long.advise_large_pages();
+        }
+        let mut start = 0;
+        for (lines, places) in LONG_TABLES {
+            let [used, new] = [before.map_or(0, |before| places / before), places / smaller].map(|n| start + lines * n);
+            // What is read first is taken twice: as zeros that all share, and anew when it is written to.
+            let page = if smaller == 1 { PAGE } else { SMALL_PAGE } / size_of::<Line>();
+            self.long.get_mut()[used..new].iter_mut().step_by(page).for_each(|line| *line = [0; 8]);
+            start += lines * places;
+        }
+        let lines = self.long.get_mut();
+        for old in before.map_or(0..0, |before| 0..2 * LONG / before).rev() {
+            let entry = lines[old];
+            let bytes: &[u8] = cast_slice(&entry);
+            let length = usize::from(u16::from_le_bytes([bytes[62], bytes[63]]));
+            let place = place(length, hash_of(&bytes[..length]) as usize, smaller).start;
+            if length > 0 && place != old & !1 {
+                (lines[place + 1], lines[place]) = (lines[place], entry);
+            }
+        }
+        smaller
     }
 
     /// Remembers a piece that no key holds: it comes first in its place.
     pub fn keep_long(&mut self, piece: &[u8], hash: u64, count: usize) {
-        self.kept_long += 1;
-        if self.kept_long == FEW {
-            self.long = Lines::on_large_pages();
-        }
+        let smaller = self.room_for_long();
         let length = piece.len();
-        let place = &mut self.long.get_mut()[place(length, hash as usize)];
+        let place = &mut self.long.get_mut()[place(length, hash as usize, smaller)];
         let half = place.len() / 2;
         place.copy_within(..half, half);
         let entry: &mut [u8] = cast_slice_mut(&mut place[..half]);
@@ -273,18 +330,22 @@ impl Cache {
         bytes[..length].copy_from_slice(piece);
         tail[..2].copy_from_slice(&(count as u16).to_le_bytes());
         tail[2..].copy_from_slice(&(length as u16).to_le_bytes());
+        if let Some(news) = &mut self.news {
+            news.long(piece, hash, count);
+        }
     }
 }
 
-/// The lines of a piece that no key holds, by its length.
+/// The lines of a piece that no key holds, by its length. A table that is smaller is the beginning of the larger one, so
+/// that what lies there is a piece in both.
 #[inline]
-fn place(length: usize, hash: usize) -> Range<usize> {
+fn place(length: usize, hash: usize, smaller: usize) -> Range<usize> {
     const BEHIND_LONG: usize = 2 * LONG;
     const BEHIND_LONGER: usize = BEHIND_LONG + 4 * LONGER;
     let (start, lines) = match length + TAIL {
-        ..=64 => (2 * (hash % LONG), 2),
-        65..=128 => (BEHIND_LONG + 4 * (hash % LONGER), 4),
-        _ => (BEHIND_LONGER + 32 * (hash % LONGEST), 32),
+        ..=64 => (2 * (hash & (LONG / smaller - 1)), 2),
+        65..=128 => (BEHIND_LONG + 4 * (hash & (LONGER / smaller - 1)), 4),
+        _ => (BEHIND_LONGER + 32 * (hash & (LONGEST / smaller - 1)), 32),
     };
     start..start + lines
 }
@@ -309,6 +370,24 @@ pub fn hash_of(piece: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_pieces_are_found_when_their_tables_have_grown() {
+        let piece = |n: usize| format!("{n} {}", "x".repeat([20, 20, 20, 80, 500][n % 5])).into_bytes();
+        let (mut cache, mut found) = (Cache::default(), [0; 3]);
+        assert_eq!(cache.long(&piece(0), hash_of(&piece(0))), None);
+        for n in 0..20_000 {
+            cache.keep_long(&piece(n), hash_of(&piece(n)), n % 1_000);
+            let Some(stage) = [1_024, 1_025, 8_193].iter().position(|&kept| kept == n + 1) else { continue };
+            for n in 0..=n {
+                let count = cache.long(&piece(n), hash_of(&piece(n)));
+                assert!(count.is_none_or(|count| count == n % 1_000));
+                found[stage] += usize::from(count.is_some() && n % 5 < 3);
+            }
+        }
+        // Of 614, 615 and 4,915 of up to 60 bytes; some places have had more than two.
+        assert!(found[0] > 570 && found[1] >= found[0] && found[2] > 4_500, "{found:?}");
+    }
 
     #[test]
     fn pieces_are_looked_up_alike_with_and_without_the_processors_help() {

@@ -180,16 +180,20 @@ impl Counter {
     pub(crate) fn together(&self, texts: usize, give: impl FnOnce(&mut Counting<'_>)) -> Vec<usize> {
         let (counts, text) = (vec![0; texts], 0);
         let Engine::Exact(encoding) = self.engine else {
-            let mut counting = Counting { counter: self, worker: None, counts, text };
+            let mut counting = Counting { counter: self, worker: None, counts, text, is_shared: false };
             give(&mut counting);
             return counting.counts;
         };
         with_worker(encoding.inside(), |worker| {
-            let mut counting = Counting { counter: self, worker: Some((encoding.inside(), worker)), counts, text };
+            let mut counting =
+                Counting { counter: self, worker: Some((encoding.inside(), worker)), counts, text, is_shared: false };
             give(&mut counting);
-            let Counting { worker, mut counts, .. } = counting;
+            let Counting { worker, mut counts, is_shared, .. } = counting;
             if let Some((_, worker)) = worker {
                 worker.settle(&mut counts);
+                if is_shared {
+                    worker.tell();
+                }
             }
             counts
         })
@@ -271,6 +275,7 @@ pub struct Counting<'w> {
     worker: Option<(&'static Vocabulary, &'w mut Worker)>,
     counts: Vec<usize>,
     text: usize,
+    is_shared: bool,
 }
 
 impl Counting<'_> {
@@ -279,11 +284,16 @@ impl Counting<'_> {
         self.text = text;
     }
 
-    /// Makes ready for so many bytes.
-    pub(crate) fn expect(&mut self, bytes: usize) {
+    /// Makes ready for so many bytes, and to exchange with other threads what is learned where these are part of work that
+    /// `is_shared`.
+    pub(crate) fn expect(&mut self, bytes: usize, is_shared: bool) {
         if let Some((_, worker)) = &mut self.worker {
             worker.expect(bytes);
+            if is_shared {
+                worker.hear();
+            }
         }
+        self.is_shared = is_shared;
     }
 
     /// Adds the tokens of a part, which is counted by itself.

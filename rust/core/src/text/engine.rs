@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 
 use super::cache::{BATCH, Batch, Cache, MEDIUM, Pieces, hash_of, look_up};
+use super::news::Place;
 use super::split::solid;
 use super::tables::Tables;
 #[cfg(feature = "limits")]
@@ -26,6 +27,7 @@ pub struct Worker {
     /// Room for the ends of pieces, and for looking them up.
     ends: Vec<usize>,
     pub(super) batch: Batch,
+    place: Place,
 }
 
 thread_local! {
@@ -78,12 +80,23 @@ impl Worker {
             unknown: Unknown::default(),
             ends: vec![0; BATCH],
             batch: Batch::default(),
+            place: Place::default(),
         }
     }
 
     /// Makes ready for so many bytes of text.
     pub fn expect(&mut self, bytes: usize) {
         self.cache.expect(bytes);
+    }
+
+    /// Learns what other threads have told, and keeps what it learns by itself to be told.
+    pub fn hear(&mut self) {
+        self.vocabulary.board.hear(&mut self.place, &mut self.cache);
+    }
+
+    /// Tells other threads what it has learned since it heard.
+    pub fn tell(&mut self) {
+        self.vocabulary.board.tell(&mut self.place, &mut self.cache);
     }
 
     /// Tokens of `text`.

@@ -9,7 +9,7 @@ use memmap2::MmapMut;
 pub type Line = [u64; 8];
 
 /// Bytes of a large page: with small ones the processor looks for the page of nearly each entry first.
-const PAGE: usize = 2 << 20;
+pub const PAGE: usize = 2 << 20;
 
 /// A table of `N` lines, zero at first.
 pub struct Lines<const N: usize> {
@@ -32,11 +32,18 @@ impl<const N: usize> Lines<N> {
 
     /// The same on large pages, where the system has them.
     pub fn on_large_pages() -> Self {
-        let lines = Self::default();
-        // A system that does not take the advice is none the worse.
-        #[cfg(target_os = "linux")]
-        let _ = lines.memory.advise_range(memmap2::Advice::HugePage, lines.start, Self::PAGES);
+        let mut lines = Self::default();
+        lines.advise_large_pages();
+        // What is read first is taken twice: as a page of zeros that all share, and anew when it is written to, for which
+        // the other processors are interrupted.
+        lines.get_mut().iter_mut().step_by(PAGE / size_of::<Line>()).for_each(|line| *line = [0; 8]);
         lines
+    }
+
+    /// Asks for large pages where nothing is yet. A system that does not take the advice is none the worse.
+    pub fn advise_large_pages(&self) {
+        #[cfg(target_os = "linux")]
+        let _ = self.memory.advise_range(memmap2::Advice::HugePage, self.start, Self::PAGES);
     }
 
     /// The lines.

@@ -41,6 +41,8 @@ impl<T> Counted<T> {
 struct Job<T> {
     texts: Arc<Vec<(usize, T)>>,
     parts: Vec<(usize, Range<usize>)>,
+    /// Whether other threads count others.
+    is_shared: bool,
 }
 
 /// What was made of a job.
@@ -83,8 +85,9 @@ impl<T: AsRef<str> + Send + Sync> Texts<'_, '_, '_, T> {
     fn give(&mut self) {
         let texts = Arc::new(std::mem::take(&mut self.next));
         self.effort = 0;
+        let is_shared = self.sharing.is_shared();
         for parts in jobs(&texts, self.counter.counts_parts()) {
-            self.sharing.give(Job { texts: Arc::clone(&texts), parts });
+            self.sharing.give(Job { texts: Arc::clone(&texts), parts, is_shared });
         }
     }
 }
@@ -126,7 +129,7 @@ impl Counter {
     ) -> Result<Counted<T>, E> {
         let work = |job: Job<T>| {
             let counts = self.together(job.parts.len(), |counting| {
-                counting.expect(job.parts.iter().map(|(_, range)| range.len()).sum());
+                counting.expect(job.parts.iter().map(|(_, range)| range.len()).sum(), job.is_shared);
                 let part = |(index, range): &(usize, Range<usize>)| &job.texts[*index].1.as_ref()[range.clone()];
                 for (n, some) in job.parts.iter().enumerate() {
                     if let Some(next) = job.parts.get(n + AHEAD).map(part) {

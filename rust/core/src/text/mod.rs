@@ -27,6 +27,7 @@ mod load;
 pub mod many;
 mod merge;
 mod merging;
+mod news;
 pub(crate) mod pass;
 pub(crate) mod pool;
 pub mod prompt;

@@ -112,6 +112,11 @@ impl<J: Send, R: Send> Sharing<'_, '_, J, R> {
         });
     }
 
+    /// Whether other threads may take jobs.
+    pub fn is_shared(&self) -> bool {
+        self.helped.is_some()
+    }
+
     /// Whether enough jobs wait for this thread to work on some of them.
     pub fn is_ahead(&self) -> bool {
         self.jobs.lock().waiting.len() > AHEAD * self.helpers()

@@ -125,9 +125,7 @@ impl Unknown {
             counts[to] += count;
         }
         for (Long { bytes: piece, hash, to }, count) in long.drain(..).zip(tokens) {
-            if cache.long(&bytes[piece.clone()], hash).is_none() {
-                cache.keep_long(&bytes[piece], hash, count);
-            }
+            cache.learn_long(&bytes[piece], hash, count);
             counts[to] += count;
         }
         bytes.clear();

@@ -1,0 +1,175 @@
+//! What threads tell each other of the pieces that they have learned: to be told of one takes 30 to 100 ns, to look it up or
+//! merge it 250 and more.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use super::cache::Cache;
+use super::tables::Key;
+
+/// News that are kept. Each thread hears as many at most between two jobs, however many threads there are: a job has some
+/// hundreds of pieces that are new.
+const KEPT: usize = 8;
+
+/// Pieces of one thread's news: what it learns beyond that it keeps for itself.
+const MOST: usize = 4_096;
+
+/// Bytes of those that no key holds.
+const MOST_BYTES: usize = 64 * 1024;
+
+/// Pieces between the one that is learned and the one whose line is asked for.
+const AHEAD: usize = 16;
+
+/// Pieces that a thread has learned, with their counts.
+#[derive(Debug, Default)]
+pub struct News {
+    short: Vec<(Key, usize)>,
+    /// Those that no key holds: where they are in `bytes`, with their hashes.
+    long: Vec<(Range<usize>, u64, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl News {
+    /// Adds a piece of at most 15 bytes.
+    #[inline]
+    pub fn short(&mut self, key: Key, count: usize) {
+        if self.short.len() < MOST {
+            self.short.push((key, count));
+        }
+    }
+
+    /// Adds a longer one.
+    pub fn long(&mut self, piece: &[u8], hash: u64, count: usize) {
+        let start = self.bytes.len();
+        if self.long.len() < MOST && start + piece.len() <= MOST_BYTES {
+            self.bytes.extend_from_slice(piece);
+            self.long.push((start..self.bytes.len(), hash, count));
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.short.is_empty() && self.long.is_empty()
+    }
+
+    fn teach(&self, cache: &mut Cache) {
+        for (n, &(key, count)) in self.short.iter().enumerate() {
+            if let Some((next, _)) = self.short.get(n + AHEAD) {
+                cache.prefetch_short(next.hash());
+            }
+            cache.learn_short(key, key.hash(), count);
+        }
+        for (n, (piece, hash, count)) in self.long.iter().enumerate() {
+            if let Some((next, hash, _)) = self.long.get(n + AHEAD) {
+                cache.prefetch_long(&self.bytes[next.clone()], *hash);
+            }
+            cache.learn_long(&self.bytes[piece.clone()], *hash, *count);
+        }
+    }
+}
+
+/// The last news of all threads. A lock of a moment, for which nobody waits: one that was held while another thread forked
+/// stays locked in the child for ever.
+#[derive(Debug, Default)]
+pub struct Board(Mutex<Told>);
+
+#[derive(Debug, Default)]
+struct Told {
+    /// How many there have been.
+    told: usize,
+    news: VecDeque<Arc<News>>,
+}
+
+/// What a thread has to do with a board.
+#[derive(Debug, Default)]
+pub struct Place {
+    /// News that there were when it last heard.
+    heard: usize,
+    /// The number of its own last ones.
+    own: Option<usize>,
+}
+
+impl Board {
+    /// Teaches `cache` what others have told since it heard last; from now on it keeps what there is to tell.
+    pub fn hear(&self, place: &mut Place, cache: &mut Cache) {
+        let Ok(told) = self.0.try_lock() else { return };
+        let (first, heard) = (told.told - told.news.len(), std::mem::replace(&mut place.heard, told.told));
+        let new = (first..).zip(&told.news).filter(|&(number, _)| number >= heard && Some(number) != place.own);
+        let new: Vec<_> = new.map(|(_, news)| Arc::clone(news)).collect();
+        drop(told);
+        cache.news = None; // what is told is no news
+        for news in new {
+            news.teach(cache);
+        }
+        cache.news = Some(News::default());
+    }
+
+    /// Tells what `cache` has learned since it heard.
+    pub fn tell(&self, place: &mut Place, cache: &mut Cache) {
+        let Some(news) = cache.news.take().filter(|news| !news.is_empty()) else { return };
+        let Ok(mut told) = self.0.try_lock() else { return };
+        place.own = Some(told.told);
+        told.told += 1;
+        told.news.push_back(Arc::new(news));
+        let old = if told.news.len() > KEPT { told.news.pop_front() } else { None };
+        drop(told);
+        drop(old);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::cache::hash_of;
+
+    fn learned(cache: &Cache, piece: &[u8]) -> Option<usize> {
+        match piece.len() {
+            ..16 => {
+                let key = Key::of(piece, 0, piece.len());
+                cache.short(key, key.hash())
+            }
+            _ => cache.long(piece, hash_of(piece)),
+        }
+    }
+
+    fn learn(cache: &mut Cache, piece: &[u8], count: usize) {
+        match piece.len() {
+            ..16 => {
+                let key = Key::of(piece, 0, piece.len());
+                cache.keep_short(key, key.hash(), count);
+            }
+            _ => cache.keep_long(piece, hash_of(piece), count),
+        }
+    }
+
+    #[test]
+    fn what_one_thread_learns_another_is_told_once() {
+        let (board, mut caches) = (Board::default(), [Cache::default(), Cache::default()]);
+        let mut places = [Place::default(), Place::default()];
+        let pieces: [&[u8]; 3] = [b" word", b" a piece of more than fifteen", &[b'x'; 400]];
+        board.hear(&mut places[0], &mut caches[0]);
+        (0..).zip(pieces).for_each(|(n, piece)| learn(&mut caches[0], piece, n + 2));
+        board.tell(&mut places[0], &mut caches[0]);
+        assert_eq!(pieces.map(|piece| learned(&caches[1], piece)), [None; 3]);
+        board.hear(&mut places[1], &mut caches[1]);
+        assert_eq!(pieces.map(|piece| learned(&caches[1], piece)), [Some(2), Some(3), Some(4)]);
+        board.tell(&mut places[1], &mut caches[1]); // it has learned nothing by itself
+        assert_eq!(board.0.lock().unwrap().told, 1);
+    }
+
+    #[test]
+    fn no_more_is_kept_than_there_is_room_for() {
+        let (board, mut cache, mut place) = (Board::default(), Cache::default(), Place::default());
+        for round in 0..20_u8 {
+            board.hear(&mut place, &mut cache);
+            for n in 0..10_000_u32 {
+                learn(&mut cache, &[&[round; 4], &n.to_le_bytes()[..]].concat(), 1);
+                learn(&mut cache, &[&[round; 40], &n.to_le_bytes()[..]].concat(), 1);
+            }
+            board.tell(&mut place, &mut cache);
+        }
+        let told = board.0.lock().unwrap();
+        assert_eq!((told.told, told.news.len()), (20, KEPT));
+        assert!(told.news.iter().all(|news| news.short.len() <= MOST && news.bytes.len() <= MOST_BYTES));
+    }
+}
