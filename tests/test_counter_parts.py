@@ -17,7 +17,8 @@ O200K = Counter("o200k_base")
 
 @given(st.lists(TEXTS, max_size=8))
 def test_a_growing_text_counts_as_the_whole_so_far(parts):
-    for counter in (*map(Counter, ENCODINGS), Counter.chars("utf16", "half_up"), Counter.for_model("gpt-5.5")):
+    models = map(Counter.for_model, ("gpt-5.5", "claude-opus-4-6"))
+    for counter in (*map(Counter, ENCODINGS), Counter.chars("utf16", "half_up"), *models):
         tally, whole = counter.tally(), ""
         for part in parts:
             tally.append(part.encode(errors="replace").decode())

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::engine::{Worker, parted, with_worker};
 use super::foreign::Foreign;
-use super::tally::SoFar;
+use super::tally::{Lines, SoFar};
 use super::vocabulary::Vocabulary;
 use super::{Chars, Claude, Encoding, Flat, Prompt, Tally, estimate, load};
 use crate::error::Error;
@@ -238,6 +238,7 @@ impl Counter {
         let so_far = match self.engine {
             Engine::Exact(encoding) => encoding.so_far(),
             Engine::Length(chars) => SoFar::Length(chars, 0),
+            Engine::Claude(claude) if claude.settled("").is_some() => SoFar::Lines(Lines::new(claude)),
             Engine::Claude(_) | Engine::Foreign(_) => SoFar::Whole(String::new()),
         };
         Tally::new(*self, so_far)

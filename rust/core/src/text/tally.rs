@@ -2,7 +2,7 @@
 
 use super::engine::with_worker;
 use super::vocabulary::Vocabulary;
-use super::{Chars, Counter, Prompt};
+use super::{Chars, Claude, Counter, Prompt};
 
 /// Pieces at the end of a text that more text may change. Where a piece ends is decided by it and by what stands up to
 /// the end of the one behind it, or by blanks, which make at most three pieces: what stands before four is settled.
@@ -34,6 +34,7 @@ pub struct Tally {
 #[derive(Clone, Debug)]
 pub(super) enum SoFar {
     Tokens(Growing),
+    Lines(Lines),
     Length(Chars, usize),
     /// Where any part may change the count of all.
     Whole(String),
@@ -82,6 +83,7 @@ impl Tally {
     fn add(&mut self, text: &str) {
         match &mut self.so_far {
             SoFar::Tokens(growing) => growing.append(text),
+            SoFar::Lines(lines) => lines.append(text),
             SoFar::Length(chars, length) => *length += chars.length_of(text),
             SoFar::Whole(whole) => whole.push_str(text),
         }
@@ -96,6 +98,7 @@ impl Tally {
         }
         let plain = match &mut self.so_far {
             SoFar::Tokens(growing) => growing.tokens(),
+            SoFar::Lines(lines) => lines.tokens(),
             SoFar::Length(chars, length) => chars.tokens(*length),
             SoFar::Whole(whole) => return self.counter.count(whole),
         };
@@ -140,10 +143,84 @@ impl Growing {
     }
 }
 
+/// Text of Claude's whose settled lines are counted and let go.
+#[derive(Clone, Debug)]
+pub(super) struct Lines {
+    claude: Claude,
+    settled: usize,
+    open: String,
+    /// As in [`Growing`].
+    next: usize,
+}
+
+impl Lines {
+    pub fn new(claude: Claude) -> Self {
+        Self { claude, settled: 0, open: String::new(), next: WAITING }
+    }
+
+    pub fn append(&mut self, text: &str) {
+        self.open.push_str(text);
+        if self.open.len() >= self.next {
+            self.settle();
+            self.next = WAITING.max(2 * self.open.len());
+        }
+    }
+
+    fn settle(&mut self) {
+        let end = self.claude.settled(&self.open).unwrap_or_default();
+        self.settled += self.claude.count(&self.open[..end]);
+        self.open.drain(..end);
+    }
+
+    /// Tokens of the text so far.
+    pub fn tokens(&mut self) -> usize {
+        self.settle();
+        self.settled + self.claude.count(&self.open)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::vocabulary::{CL100K, O200K};
     use super::*;
+
+    #[test]
+    fn a_growing_text_of_claudes_counts_as_the_whole_and_keeps_no_more_than_its_last_lines() {
+        let parts = [
+            "word ",
+            "AND \u{301}",
+            "\n",
+            "\n\n  ",
+            "中文",
+            "\u{301}e",
+            "line of some words\n",
+            "'s",
+            "\u{2019}",
+            "x = 1\n",
+        ];
+        let mut seed = 5_u64;
+        let mut next = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % below
+        };
+        for (name, claude) in Claude::NAMES {
+            let (mut tally, mut whole) = (Counter::claude(claude).tally(), String::new());
+            for _ in 0..300 {
+                let part = parts[next(parts.len())].repeat(1 + next(20));
+                tally.append(&part);
+                whole.push_str(&part);
+                if next(3) == 0 {
+                    assert_eq!(tally.tokens(), claude.count(&whole), "{name}");
+                    let (tokens, limit) = (claude.count(&whole), next(4_000));
+                    assert_eq!(claude.exceeds(&whole, limit), tokens > limit, "{name}");
+                }
+            }
+            tally.tokens();
+            if let SoFar::Lines(lines) = &tally.so_far {
+                assert!(whole.len() > 10_000 && lines.open.len() < 8_000, "{}", lines.open.len());
+            }
+        }
+    }
 
     #[test]
     fn a_growing_text_counts_as_the_whole_at_each_step() {

@@ -103,10 +103,26 @@ impl Claude {
         usize::try_from((thousandths + 500) / 1000).unwrap_or(usize::MAX)
     }
 
-    /// Whether `text` has more than `limit` tokens.
+    /// Whether `text` has more than `limit` tokens; inside a frame, stops counting some lines behind there.
     #[must_use]
     pub fn exceeds(self, text: &str, limit: usize) -> bool {
+        #[cfg(feature = "claude-vocab")]
+        if !self.by_rates {
+            return exact::count_up_to(self, text, limit) > limit;
+        }
         self.count(text) > limit
+    }
+
+    /// Bytes at the start of `text` whose tokens more text does not change, and which count by themselves: up to the start of
+    /// one of the last lines. None where any text may change all: in a message, by rates.
+    #[must_use]
+    pub fn settled(self, text: &str) -> Option<usize> {
+        #[cfg(feature = "claude-vocab")]
+        if !self.by_rates && self.frame == Frame::Inside {
+            return Some(exact::settled(text));
+        }
+        let _ = text;
+        None
     }
 }
 

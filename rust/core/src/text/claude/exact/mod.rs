@@ -24,10 +24,17 @@ use tile::{BOW, EOW, Pieces};
 
 /// Tokens of `text`.
 pub fn count(claude: Claude, text: &str) -> usize {
+    count_up_to(claude, text, usize::MAX)
+}
+
+/// Tokens of `text`; inside a frame, of its start alone where that has more than `limit`.
+pub fn count_up_to(claude: Claude, text: &str, limit: usize) -> usize {
     let vocabulary = vocabulary(claude.family);
     KNOWN.with(|known| match known[claude.family as usize].try_borrow_mut() {
-        Ok(mut known) => count_with(claude, known.get_or_insert_with(|| Known::new(vocabulary)), vocabulary, text),
-        Err(_) => count_with(claude, &mut Known::new(vocabulary), vocabulary, text),
+        Ok(mut known) => {
+            count_with(claude, known.get_or_insert_with(|| Known::new(vocabulary)), vocabulary, text, limit)
+        }
+        Err(_) => count_with(claude, &mut Known::new(vocabulary), vocabulary, text, limit),
     })
 }
 
@@ -43,12 +50,23 @@ fn vocabulary(family: Family) -> &'static Vocabulary {
     }
 }
 
-fn count_with(claude: Claude, known: &mut Known, vocabulary: &'static Vocabulary, text: &str) -> usize {
+/// Bytes at the start of a text inside a frame whose tokens more text does not change.
+pub fn settled(text: &str) -> usize {
+    let mut at = 0;
+    loop {
+        match section(&text[at..]) {
+            bytes if at + bytes == text.len() => return at,
+            bytes => at += bytes,
+        }
+    }
+}
+
+fn count_with(claude: Claude, known: &mut Known, vocabulary: &'static Vocabulary, text: &str, limit: usize) -> usize {
     if claude.frame != Frame::Inside {
         return framed(claude.frame == Frame::Opened, known, vocabulary, text);
     }
     let (mut total, mut rest) = (0, text);
-    while !rest.is_empty() {
+    while !rest.is_empty() && total <= limit {
         let (section, behind) = rest.split_at(section(rest));
         let section = vocabulary.straightened(section);
         let raw = Reader::new(&section, vocabulary, known).read_raw();
