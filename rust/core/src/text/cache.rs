@@ -210,6 +210,11 @@ impl Cache {
         }
     }
 
+    /// Whether what it is told may take the place of what it needs more.
+    pub fn is_full(&self) -> bool {
+        self.kept > 3 * SHORTS || self.kept_long > 3 * LONG / 2
+    }
+
     /// The count of a short piece that was seen lately.
     #[inline]
     pub fn short(&self, key: Key, hash: u64) -> Option<usize> {

@@ -90,8 +90,12 @@ pub struct Place {
 }
 
 impl Board {
-    /// Teaches `cache` what others have told since it heard last; from now on it keeps what there is to tell.
+    /// Teaches `cache` what others have told since it heard last; from now on it keeps what there is to tell. Neither where it
+    /// is full.
     pub fn hear(&self, place: &mut Place, cache: &mut Cache) {
+        if cache.is_full() {
+            return;
+        }
         let Ok(told) = self.0.try_lock() else { return };
         let (first, heard) = (told.told - told.news.len(), std::mem::replace(&mut place.heard, told.told));
         let new = (first..).zip(&told.news).filter(|&(number, _)| number >= heard && Some(number) != place.own);
@@ -162,12 +166,18 @@ mod tests {
         let (board, mut cache, mut place) = (Board::default(), Cache::default(), Place::default());
         for round in 0..20_u8 {
             board.hear(&mut place, &mut cache);
-            for n in 0..10_000_u32 {
+            for n in 0..4_500_u32 {
                 learn(&mut cache, &[&[round; 4], &n.to_le_bytes()[..]].concat(), 1);
                 learn(&mut cache, &[&[round; 40], &n.to_le_bytes()[..]].concat(), 1);
             }
             board.tell(&mut place, &mut cache);
         }
+        let mut full = Cache::default();
+        (0..200_000_u32).for_each(|n| learn(&mut full, &n.to_le_bytes(), 1));
+        board.hear(&mut Place::default(), &mut full);
+        assert_eq!(learned(&full, &[&[19; 4], &0_u32.to_le_bytes()[..]].concat()), None);
+        learn(&mut full, b"new", 1);
+        board.tell(&mut Place::default(), &mut full);
         let told = board.0.lock().unwrap();
         assert_eq!((told.told, told.news.len()), (20, KEPT));
         assert!(told.news.iter().all(|news| news.short.len() <= MOST && news.bytes.len() <= MOST_BYTES));
