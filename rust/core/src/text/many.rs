@@ -71,13 +71,13 @@ impl<T: AsRef<str> + Send + Sync> Texts<'_, '_, '_, T> {
         }
     }
 
-    /// Whether more of them wait than other threads will count next.
+    /// Whether so many of them wait that this thread should count some.
     #[must_use]
     pub fn are_ahead(&self) -> bool {
         self.sharing.is_ahead()
     }
 
-    /// Counts in this thread, until no more wait than that.
+    /// Counts in this thread, until no more wait than other threads will count next.
     pub fn catch_up(&mut self) {
         self.sharing.catch_up();
     }
