@@ -8,9 +8,12 @@ use std::sync::{Arc, Mutex};
 use super::cache::Cache;
 use super::tables::Key;
 
-/// News that are kept. Each thread hears as many at most between two jobs, however many threads there are: a job has some
-/// hundreds of pieces that are new.
-const KEPT: usize = 8;
+/// News that a thread hears between two jobs at most, however many threads there are: a job has some hundreds of pieces that
+/// are new.
+const HEARD: usize = 8;
+
+/// Bytes of news that are kept for those who are behind: a thread's first job is the one that waits for its tables.
+const KEPT: usize = 4 << 20;
 
 /// Pieces of one thread's news: what it learns beyond that it keeps for itself.
 const MOST: usize = 4_096;
@@ -48,6 +51,10 @@ impl News {
         }
     }
 
+    fn size(&self) -> usize {
+        size_of_val(&self.short[..]) + size_of_val(&self.long[..]) + self.bytes.len()
+    }
+
     fn is_empty(&self) -> bool {
         self.short.is_empty() && self.long.is_empty()
     }
@@ -76,17 +83,19 @@ pub struct Board(Mutex<Told>);
 #[derive(Debug, Default)]
 struct Told {
     /// How many there have been.
-    told: usize,
+    number: usize,
     news: VecDeque<Arc<News>>,
+    /// Bytes of these.
+    size: usize,
 }
 
 /// What a thread has to do with a board.
 #[derive(Debug, Default)]
 pub struct Place {
-    /// News that there were when it last heard.
+    /// News that it has heard, or missed.
     heard: usize,
-    /// The number of its own last ones.
-    own: Option<usize>,
+    /// The numbers of its own that are still to come.
+    own: VecDeque<usize>,
 }
 
 impl Board {
@@ -97,9 +106,13 @@ impl Board {
             return;
         }
         let Ok(told) = self.0.try_lock() else { return };
-        let (first, heard) = (told.told - told.news.len(), std::mem::replace(&mut place.heard, told.told));
-        let new = (first..).zip(&told.news).filter(|&(number, _)| number >= heard && Some(number) != place.own);
+        let first = told.number - told.news.len();
+        let heard = place.heard.max(first);
+        let new = (heard..).zip(told.news.iter().skip(heard - first)).take(HEARD);
+        let new = new.filter(|&(number, _)| !place.own.contains(&number));
         let new: Vec<_> = new.map(|(_, news)| Arc::clone(news)).collect();
+        place.heard = told.number.min(heard + HEARD);
+        place.own.retain(|&number| number >= place.heard);
         drop(told);
         cache.news = None; // what is told is no news
         for news in new {
@@ -112,12 +125,15 @@ impl Board {
     pub fn tell(&self, place: &mut Place, cache: &mut Cache) {
         let Some(news) = cache.news.take().filter(|news| !news.is_empty()) else { return };
         let Ok(mut told) = self.0.try_lock() else { return };
-        place.own = Some(told.told);
-        told.told += 1;
+        place.own.push_back(told.number);
+        told.number += 1;
+        told.size += news.size();
         told.news.push_back(Arc::new(news));
-        let old = if told.news.len() > KEPT { told.news.pop_front() } else { None };
-        drop(told);
-        drop(old);
+        while told.size > KEPT
+            && let Some(old) = told.news.pop_front()
+        {
+            told.size -= old.size();
+        }
     }
 }
 
@@ -158,7 +174,23 @@ mod tests {
         board.hear(&mut places[1], &mut caches[1]);
         assert_eq!(pieces.map(|piece| learned(&caches[1], piece)), [Some(2), Some(3), Some(4)]);
         board.tell(&mut places[1], &mut caches[1]); // it has learned nothing by itself
-        assert_eq!(board.0.lock().unwrap().told, 1);
+        assert_eq!(board.0.lock().unwrap().number, 1);
+    }
+
+    #[test]
+    fn who_is_behind_hears_some_at_a_time() {
+        let (board, mut teller, mut behind) = (Board::default(), Cache::default(), Cache::default());
+        let (mut place, mut other) = (Place::default(), Place::default());
+        for n in 0..3 * HEARD {
+            board.hear(&mut place, &mut teller);
+            learn(&mut teller, &n.to_le_bytes(), 1);
+            board.tell(&mut place, &mut teller);
+        }
+        for heard in [1, 2, 3, 3] {
+            board.hear(&mut other, &mut behind);
+            let known = (0..3 * HEARD).filter(|n| learned(&behind, &n.to_le_bytes()).is_some());
+            assert_eq!(known.count(), heard * HEARD);
+        }
     }
 
     #[test]
@@ -179,7 +211,7 @@ mod tests {
         learn(&mut full, b"new", 1);
         board.tell(&mut Place::default(), &mut full);
         let told = board.0.lock().unwrap();
-        assert_eq!((told.told, told.news.len()), (20, KEPT));
+        assert!(told.number == 20 && told.news.len() < 20 && told.size <= KEPT);
         assert!(told.news.iter().all(|news| news.short.len() <= MOST && news.bytes.len() <= MOST_BYTES));
     }
 }
