@@ -101,7 +101,7 @@ fn one<T: Text>(
             Piece::Sent(_) => counting.add(text),
             Piece::Data(_) => {}
             _ => {
-                size += if is_ascii { ascii(text.len()) } else { Size::of(text) };
+                size += if is_ascii { Size::ascii(text.len()) } else { Size::of(text) };
                 around.count(n, text, counting);
             }
         }
@@ -111,11 +111,6 @@ fn one<T: Text>(
         }
     }
     Measured { size, said: digest(digests.as_flattened()), traits: flags, length }
-}
-
-/// The lengths of so many characters of ASCII.
-fn ascii(bytes: usize) -> Size {
-    Size { tokens: 0, bytes, chars: bytes, utf16: bytes }
 }
 
 /// What stands before and behind the pieces of a row in the prompt, with the place of the piece.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::engine::{Worker, parted, with_worker};
 use super::foreign::Foreign;
-use super::tally::{Lines, SoFar};
+use super::tally::{Sections, SoFar};
 use super::vocabulary::Vocabulary;
 use super::{Chars, Claude, Encoding, Flat, Prompt, Tally, estimate, load};
 use crate::error::Error;
@@ -41,12 +41,17 @@ pub struct Size {
 }
 
 impl Size {
+    /// The lengths of so many characters of ASCII, but their tokens.
+    pub(crate) fn ascii(bytes: usize) -> Self {
+        Self { tokens: 0, bytes, chars: bytes, utf16: bytes }
+    }
+
     /// The lengths of `text` but its tokens.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let bytes = text.len();
         if text.is_ascii() {
-            return Self { tokens: 0, bytes, chars: bytes, utf16: bytes };
+            return Self::ascii(bytes);
         }
         let (chars, utf16) = estimate::chars_and_utf16(text);
         Self { tokens: 0, bytes, chars, utf16 }
@@ -238,7 +243,7 @@ impl Counter {
         let so_far = match self.engine {
             Engine::Exact(encoding) => encoding.so_far(),
             Engine::Length(chars) => SoFar::Length(chars, 0),
-            Engine::Claude(claude) if claude.settled("").is_some() => SoFar::Lines(Lines::new(claude)),
+            Engine::Claude(claude) if claude.settled("").is_some() => SoFar::Sections(Sections::new(claude)),
             Engine::Claude(_) | Engine::Foreign(_) => SoFar::Whole(String::new()),
         };
         Tally::new(*self, so_far)

@@ -34,7 +34,7 @@ pub struct Tally {
 #[derive(Clone, Debug)]
 pub(super) enum SoFar {
     Tokens(Growing),
-    Lines(Lines),
+    Sections(Sections),
     Length(Chars, usize),
     /// Where any part may change the count of all.
     Whole(String),
@@ -83,7 +83,7 @@ impl Tally {
     fn add(&mut self, text: &str) {
         match &mut self.so_far {
             SoFar::Tokens(growing) => growing.append(text),
-            SoFar::Lines(lines) => lines.append(text),
+            SoFar::Sections(sections) => sections.append(text),
             SoFar::Length(chars, length) => *length += chars.length_of(text),
             SoFar::Whole(whole) => whole.push_str(text),
         }
@@ -98,7 +98,7 @@ impl Tally {
         }
         let plain = match &mut self.so_far {
             SoFar::Tokens(growing) => growing.tokens(),
-            SoFar::Lines(lines) => lines.tokens(),
+            SoFar::Sections(sections) => sections.tokens(),
             SoFar::Length(chars, length) => chars.tokens(*length),
             SoFar::Whole(whole) => return self.counter.count(whole),
         };
@@ -145,7 +145,7 @@ impl Growing {
 
 /// Text of Claude's whose settled lines are counted and let go.
 #[derive(Clone, Debug)]
-pub(super) struct Lines {
+pub(super) struct Sections {
     claude: Claude,
     settled: usize,
     open: String,
@@ -153,7 +153,7 @@ pub(super) struct Lines {
     next: usize,
 }
 
-impl Lines {
+impl Sections {
     pub fn new(claude: Claude) -> Self {
         Self { claude, settled: 0, open: String::new(), next: WAITING }
     }
@@ -216,8 +216,8 @@ mod tests {
                 }
             }
             tally.tokens();
-            if let SoFar::Lines(lines) = &tally.so_far {
-                assert!(whole.len() > 10_000 && lines.open.len() < 8_000, "{}", lines.open.len());
+            if let SoFar::Sections(sections) = &tally.so_far {
+                assert!(whole.len() > 10_000 && sections.open.len() < 8_000, "{}", sections.open.len());
             }
         }
     }
