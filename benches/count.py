@@ -2,8 +2,9 @@
 
 A process of its own for each library, corpus, encoding, number of threads and round: it loads the library, counts the
 corpus for the first time (cold), then equal strings made afresh (warm), so that nothing is remembered by identity.
-Libraries take turns, round by round. One thread is CPU time on one core, two threads are wall time on two. No memo of
-texts is on. ``tokenizers`` gets the first part of each corpus, because it would take the hours of all the others.
+Libraries take turns, round by round, with one thread and then with two. One thread is CPU time on one core, two are
+wall time on two. No memo of texts is on. ``tokenizers`` gets the first part of each corpus, because it would take the
+hours of all the others.
 
 Writes ``target/bench-count.json``: a row a library, encoding, corpus and number of threads.
 """
@@ -31,6 +32,10 @@ import _rivals
 OUT = Path(__file__).resolve().parent.parent / "target" / "bench-count.json"
 SLOW = {"tokenizers": 0.1}  # the share of each corpus that it gets
 WARM = 2  # passes; the median of all rounds' passes is the row's
+
+# The thread that numpy's OpenBLAS makes when it is loaded spins for tens of milliseconds: of one of two cores it would
+# take much for the first passes.
+ALONE = {"OPENBLAS_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True)
@@ -88,25 +93,27 @@ def work(library: str, encoding: str, corpus: str, threads: int) -> dict:
 
 def measured(*job: str) -> dict:
     """``work`` in a process of its own."""
-    run = subprocess.run([sys.executable, __file__, "--work", *job], capture_output=True, text=True, check=False)
+    command = [sys.executable, __file__, "--work", *job]
+    run = subprocess.run(command, env=os.environ | ALONE, capture_output=True, text=True, check=False)
     if run.returncode:
         return {"failed": (run.stderr.strip().splitlines() or ["no message"])[-1]}
     return json.loads(run.stdout)
 
 
-def compared(libraries: dict[str, str], encoding: str, corpus: str, threads: int, rounds: int) -> list[Row]:
-    """A row for each library that answers; the first round of tiktoken says what is right."""
-    found: dict[str, list[dict]] = {library: [] for library in libraries}
+def compared(libraries: dict[str, str], encoding: str, corpus: str, threads: list[int], rounds: int) -> list[Row]:
+    """A row for each library that answers and number of threads; the first round of tiktoken says what is right."""
+    found: dict[tuple[int, str], list[dict]] = {(n, library): [] for n in threads for library in libraries}
     for _ in range(rounds):
         for library in libraries:
-            answer = measured(library, encoding, corpus, str(threads))
-            if "failed" in answer:
-                print(f"  {library}: {answer['failed']}")
-                continue
-            found[library].append(answer)
-    right = found["tiktoken"][0]["counts"] if found.get("tiktoken") else None
+            for n in threads:
+                answer = measured(library, encoding, corpus, str(n))
+                if "failed" in answer:
+                    print(f"  {library}: {answer['failed']}")
+                    continue
+                found[n, library].append(answer)
+    right = next((answers[0]["counts"] for (_, name), answers in found.items() if name == "tiktoken" and answers), None)
     rows = []
-    for library, answers in found.items():
+    for (n, library), answers in found.items():
         if not answers:
             continue
         colds = [answer["cold"] for answer in answers]
@@ -120,7 +127,7 @@ def compared(libraries: dict[str, str], encoding: str, corpus: str, threads: int
                 version=libraries[library],
                 encoding=encoding,
                 corpus=corpus,
-                threads=threads,
+                threads=n,
                 cold_mb_s=round(statistics.median(colds), 1),
                 warm_mb_s=round(statistics.median(warms), 1),
                 mismatches=wrong,
@@ -156,6 +163,17 @@ def table(rows: list[Row]) -> None:
         print("  unproven: fewer than two exact rivals are installed")
 
 
+def gains(rows: list[Row]) -> None:
+    """What two threads of ours gain over one: of medians, and of the fastest rounds."""
+    ours = {row.threads: row for row in rows if row.library == "trimtab"}
+    if len(ours) == 2:
+        one, two = ours[1], ours[2]
+        print(
+            f"  two threads: {two.cold_mb_s / one.cold_mb_s:.2f} x cold, {two.warm_mb_s / one.warm_mb_s:.2f} x warm; "
+            f"fastest {two.cold_spread[1] / one.cold_spread[1]:.2f}, {two.warm_spread[1] / one.warm_spread[1]:.2f}"
+        )
+
+
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--rounds", type=int, default=7)
@@ -182,16 +200,17 @@ def main() -> int:
         texts = _corpora.corpus(corpus)
         _rivals.write(corpus)
         size = _corpora.size(texts)
-        for threads in options.threads or (1, 2):
-            for encoding in options.encoding or _rivals.ENCODINGS:
-                print(
-                    f"\n{corpus}, {encoding}, {threads} thread{'s' * (threads > 1)}: {len(texts):,} texts, "
-                    f"{size / 1e6:.1f} MB, input {_corpora.digest(texts)}",
-                    flush=True,
-                )
-                new = compared(libraries, encoding, corpus, threads, options.rounds)
-                table(new)
-                rows += new
+        of = f"{len(texts):,} texts, {size / 1e6:.1f} MB, input {_corpora.digest(texts)}"
+        for encoding in options.encoding or _rivals.ENCODINGS:
+            new = compared(libraries, encoding, corpus, options.threads or [1, 2], options.rounds)
+            for threads in (1, 2):
+                some = [row for row in new if row.threads == threads]
+                if some:
+                    print(f"\n{corpus}, {encoding}, {threads} thread{'s' * (threads > 1)}: {of}")
+                    table(some)
+            gains(new)
+            sys.stdout.flush()
+            rows += new
     OUT.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     print(f"\n{len(rows)} rows in {OUT.relative_to(OUT.parent.parent)}")
     return int(any(row.mismatches for row in rows if row.library == "trimtab"))
