@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::lines::{Line, Lines, PAGE};
+use super::lines::{Line, Lines};
 use super::news::News;
 use super::simd;
 use super::tables::{Key, SHORT, WITHOUT_COUNT, count_of};
@@ -305,8 +305,9 @@ impl Cache {
         let mut start = 0;
         for (lines, places) in LONG_TABLES {
             let [used, new] = [before.map_or(0, |before| places / before), places / smaller].map(|n| start + lines * n);
-            // What is read first is taken twice: as zeros that all share, and anew when it is written to.
-            let page = if smaller == 1 { PAGE } else { SMALL_PAGE } / size_of::<Line>();
+            // What is read first is taken twice: as zeros that all share, and anew when it is written to, for which the other
+            // processors are interrupted. Where small pages are already there are no large ones.
+            let page = SMALL_PAGE / size_of::<Line>();
             self.long.get_mut()[used..new].iter_mut().step_by(page).for_each(|line| *line = [0; 8]);
             start += lines * places;
         }
