@@ -253,8 +253,9 @@ impl Cache {
         line.copy_within(0..3, 1);
         line.copy_within(4..7, 5);
         (line[0], line[4]) = (key.low, key.with_count(count));
+        let entry = (line[0], line[4]);
         if let Some(news) = &mut self.news {
-            news.short(key, count);
+            news.short(entry);
         }
     }
 

@@ -5,14 +5,14 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::cache::Cache;
-use super::tables::Key;
+use super::tables::{Key, WITHOUT_COUNT, count_of};
 
 /// News that a thread hears between two jobs at most, however many threads there are: a job has some hundreds of pieces that
 /// are new.
 const HEARD: usize = 8;
 
 /// Bytes of news that are kept for those who are behind: a thread's first job is the one that waits for its tables.
-const KEPT: usize = 4 << 20;
+const KEPT: usize = 1 << 19;
 
 /// Pieces of one thread's news: what it learns beyond that it keeps for itself.
 const MOST: usize = 4_096;
@@ -26,18 +26,19 @@ const AHEAD: usize = 16;
 /// Pieces that a thread has learned, with their counts.
 #[derive(Debug, Default)]
 pub struct News {
-    short: Vec<(Key, usize)>,
+    /// The words of a key, with its count, as a table holds them.
+    short: Vec<(u64, u64)>,
     /// Those that no key holds: where they are in `bytes`, with their hashes.
     long: Vec<(Range<usize>, u64, usize)>,
     bytes: Vec<u8>,
 }
 
 impl News {
-    /// Adds a piece of at most 15 bytes.
+    /// Adds a piece of at most 15 bytes: the words of its key, with its count.
     #[inline]
-    pub fn short(&mut self, key: Key, count: usize) {
+    pub fn short(&mut self, entry: (u64, u64)) {
         if self.short.len() < MOST {
-            self.short.push((key, count));
+            self.short.push(entry);
         }
     }
 
@@ -59,11 +60,12 @@ impl News {
     }
 
     fn teach(&self, cache: &mut Cache) {
-        for (n, &(key, count)) in self.short.iter().enumerate() {
-            if let Some((next, _)) = self.short.get(n + AHEAD) {
+        let key = |&(low, high): &(u64, u64)| Key { low, high: high & WITHOUT_COUNT };
+        for (n, entry) in self.short.iter().enumerate() {
+            if let Some(next) = self.short.get(n + AHEAD).map(key) {
                 cache.prefetch_short(next.hash());
             }
-            cache.learn_short(key, key.hash(), count);
+            cache.learn_short(key(entry), key(entry).hash(), count_of(entry.1));
         }
         for (n, (piece, hash, count)) in self.long.iter().enumerate() {
             if let Some((next, hash, _)) = self.long.get(n + AHEAD) {
