@@ -3,14 +3,15 @@
 Reading: both on one thread, interleaved, CPU time. Ours checks the whole of each line and fills the columns of a ledger
 that reading can fill; texts stay where they are until they are counted. orjson makes objects, and no ledger.
 
-End to end: CPU time, on as many threads, of the bytes of a file to its messages' tokens, beside that of counting the
-very same texts, which are Python strings already. The content's memo is of no use to either: a counter has none for
-text. The ratio is of these times; ``most`` is what it would be if nothing but reading were done besides. The last
-column is of rates, the file's bytes a second beside the text's: what stands around texts is read as well. Generated
-text is of thirteen words, which no counter can take long for.
+End to end: CPU time, on as many threads, of the bytes of a file to the tokens of each message, and to a ledger, beside
+that of counting the very same texts, which are Python strings already. The content's memo is of no use to either: a
+counter has none for text. The ratio is of these times; ``most`` is what it would be if nothing but reading were done
+besides. The last column is of rates, the file's bytes a second beside the text's: what stands around texts is read as
+well. Generated text is of thirteen words, which no counter can take long for.
 
 What limits that: milliseconds of the same file with its memory read once, copied once, its lines parsed and their
-messages read, the same with a ledger of lengths in place of tokens, its texts counted alone, and all of it.
+messages read, the same with a ledger of lengths in place of tokens, its texts counted alone, and all of it, to counts
+and to a ledger.
 
 Generated messages, and the shared sessions' where they are there.
 """
@@ -32,14 +33,14 @@ import orjson
 
 import trimtab
 from trimtab import _core
-from trimtab.formats import scan
+from trimtab.formats import counts, scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
 SESSIONS = ROOT.parent / "shared" / "data" / "transcripts"
-ROUNDS = 9
+ROUNDS = 15
 WORDS = ("error", "file", "not", "found", "line", "def", "return", "self", "import", "path", "==", "value", "items")
 
 
@@ -116,25 +117,29 @@ def end_to_end(name: str, messages: list[dict]) -> list[str]:
         ledger = scan(raw, counter=counter).ledger
         if (total, int(counter.count_many(said).sum())) != (int(ledger.bytes.sum()), int(ledger.tokens.sum())):
             raise AssertionError("not the same texts")
+        if (ledger.per_message != counts(raw, counter=counter).per_message).any():
+            raise AssertionError("not the same counts")
         works = {
             "reading": lambda: raw.find(b"\0"),
             "copying": lambda: place.__setitem__(slice(None), raw),
             "parsing": lambda: _core.survey(raw, provider="anthropic"),
             "lengths": lambda: scan(raw, counter=length),
             "counting": lambda counter=counter: counter.count_many(said),
-            "all": lambda counter=counter: scan(raw, counter=counter),
+            "counts": lambda counter=counter: counts(raw, counter=counter),
+            "ledger": lambda counter=counter: scan(raw, counter=counter),
         }
         rounds = [{work: seconds(does) for work, does in works.items()} for _ in range(ROUNDS)]
-        ratios = sorted(took["counting"] / took["all"] for took in rounds)
         most = statistics.median(took["counting"] / (took["counting"] + took["parsing"]) for took in rounds)
         times = {work: statistics.median(took[work] for took in rounds) for work in works}
-        rates = (len(raw) / times["all"], total / times["all"], total / times["counting"])
-        print(
-            f"{name:10} {encoding:12} {len(raw) / 1e6:5.1f} {total / 1e6:5.1f} "
-            + "".join(f"{rate / 1e6:8,.0f} " for rate in rates)
-            + f"{statistics.median(ratios):6.2f} {ratios[0]:5.2f}-{ratios[-1]:4.2f} {most:5.2f} "
-            f"{statistics.median(ratios) * len(raw) / total:6.2f}"
-        )
+        for all_ in ("counts", "ledger"):
+            ratios = sorted(took["counting"] / took[all_] for took in rounds)
+            rates = (len(raw) / times[all_], total / times[all_], total / times["counting"])
+            print(
+                f"{name:10} {encoding:12} {all_:7} {len(raw) / 1e6:5.1f} {total / 1e6:5.1f} "
+                + "".join(f"{rate / 1e6:8,.0f} " for rate in rates)
+                + f"{statistics.median(ratios):6.2f} {ratios[0]:5.2f}-{ratios[-1]:4.2f} {most:5.2f} "
+                f"{statistics.median(ratios) * len(raw) / total:6.2f}"
+            )
         limits.append(f"{name:10} {encoding:12}" + "".join(f" {1e3 * took:8.2f}" for took in times.values()))
     return limits
 
@@ -160,12 +165,12 @@ def main() -> int:
             f"{name:10} {provider:17} {len(raw) / 1e6:5.1f} {len(raw) / len(lines):7,.0f} {ours:8,.0f} {theirs:7,.0f} "
             f"{statistics.median(ratios):6.2f} {ratios[0]:5.2f}-{ratios[-1]:4.2f}  {digest}"
         )
-    print("\nend to end; MB/s    file  text    file  of text counting  ratio      spread  most   file")
+    print("\nend to end; MB/s       to       file  text    file  of text counting  ratio      spread  most   file")
     limits = end_to_end("generated", made(40_000))
     for (name, provider), raw in inputs().items():
         if (name, provider) == ("shared", "anthropic"):
             limits += end_to_end(name, [message for message in map(json.loads, raw.splitlines()) if is_plain(message)])
-    print("\nlimits; ms               reading  copying  parsing  lengths counting      all", *limits, sep="\n")
+    print("\nlimits; ms               reading  copying  parsing  lengths counting   counts   ledger", *limits, sep="\n")
     return 0
 
 

@@ -15,10 +15,10 @@ import trimtab
 from checker import check
 from format_cases import LINES
 from transcripts import transcript
-from trimtab import Counter
+from trimtab import Counter, MessageError, _core
 from trimtab._ledger import Kind, Role
 from trimtab.cli._files import to_text
-from trimtab.formats import _chain, claude_code, read, scan, sums
+from trimtab.formats import _chain, claude_code, counts, read, scan, sums
 
 O200K = Counter("o200k_base")
 MESSAGES = transcript(" ".join(f"u:20 c{n} r{n}:60 a:40" for n in range(14)), provider="anthropic")
@@ -292,7 +292,29 @@ def test_what_is_added_up_as_it_comes_is_what_a_ledger_says(model):
         by = np.zeros((len(Role), len(Kind)), dtype=np.uint64)
         np.add.at(by, (ledger.role[ledger.owner], ledger.kind), ledger.tokens)
         assert (found.tokens, found.framing) == (by.tolist(), ledger.total - int(by.sum()))
+        each = counts(text.encode(), counter=counter)
+        assert each.provider == ledger.provider
+        np.testing.assert_array_equal(each.per_message, ledger.per_message, strict=True)
     assert len(ledger) == 350_000  # more than are held at once
+
+
+def test_counts_name_what_they_leave_out_and_take_what_a_scan_takes(tmp_path):
+    counter = Counter.for_model("claude-sonnet-4-5")
+    lines = [json.dumps(message).encode() for message in MESSAGES]
+    raw = b"\n".join([*lines[:2], b"nonsense", *lines[2:], b'{"role": "\xff"}', b""])
+    path = tmp_path / "m.jsonl"
+    path.write_bytes(raw)
+    want = scan(raw, counter=counter)
+    for source in (raw, path, str(path), [raw[:50], raw[50:51], raw[51:]]):
+        found = counts(source, counter=counter, provider="anthropic")
+        np.testing.assert_array_equal(found.per_message, want.ledger.per_message, strict=True)
+        assert (found.skipped, found.lost) == (want.skipped, 2)
+    with pytest.raises(MessageError, match="it is empty"):
+        counts(b"", counter=counter)
+    with pytest.raises(MessageError, match="no messages in it"):
+        counts(b"nonsense", counter=counter)
+    with pytest.raises(ValueError, match="not wanted"):
+        _core.Reader(counter=counter).finish_counts()
 
 
 def test_what_is_counted_large_is_what_is_counted_small(tmp_path):

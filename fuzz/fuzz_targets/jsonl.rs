@@ -30,13 +30,15 @@ fuzz_target!(|data: &[u8]| {
     let bytes = if how & 1 == 0 { rest.to_vec() } else { lines(rest, how & 2 != 0) };
     let part = 1 + usize::from(*part);
     let whole = read(&bytes, bytes.len().max(1), provider, Reader::new);
-    let added = read(&bytes, part, provider, Reader::summing).map(|found| found.sums.expect("they were wanted"));
+    let added = read(&bytes, part, provider, Reader::counting).map(|found| found.sums.expect("they were wanted"));
     match (&whole, &added) {
         (Ok(Reading { ledger, .. }), Ok(added)) => {
             let sum = |of: &[u32]| of.iter().copied().map(u64::from).sum::<u64>();
             let tokens: u64 = added.tokens.iter().flatten().sum();
             assert_eq!((ledger.messages(), sum(&ledger.framing)), (added.messages, added.framing));
             assert_eq!(sum(&ledger.tokens), tokens);
+            let each = added.each.as_ref().map(|each| &each.tokens);
+            assert_eq!(each, ledger.per_message().ok().as_ref());
         }
         (Err(whole), Err(added)) => assert_eq!(whole, added),
         (whole, added) => panic!("{whole:?} is not {added:?}"),

@@ -28,7 +28,7 @@ from . import (
     swe_agent,
 )
 from ._records import Records
-from ._scan import Scanned, Summed, begins_with_messages, scan, sums
+from ._scan import Counted, Scanned, Summed, begins_with_messages, counts, scan, sums
 from ._source import Source, spooled
 
 if TYPE_CHECKING:
@@ -37,7 +37,19 @@ if TYPE_CHECKING:
 
     from ._records import Record
 
-__all__ = ["FORMATS", "LOGS", "Scanned", "Summed", "begins_with_messages", "read", "scan", "spooled", "sums"]
+__all__ = [
+    "FORMATS",
+    "LOGS",
+    "Counted",
+    "Scanned",
+    "Summed",
+    "begins_with_messages",
+    "counts",
+    "read",
+    "scan",
+    "spooled",
+    "sums",
+]
 
 
 class _Reader(Protocol):

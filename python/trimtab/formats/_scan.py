@@ -17,6 +17,9 @@ from ._source import Source
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .._ledger import Ledger
     from .._messages import Provider
 
@@ -58,6 +61,23 @@ class Summed:
     messages: int
     framing: int
     tokens: list[list[int]]
+    skipped: list[Skipped]
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What each message of JSON text costs.
+
+    Attributes:
+        provider: their shape.
+        per_message: tokens of each message, in the order of the text: uint32, shape (messages,).
+        skipped: what could not be read, the first ten thousand.
+        lost: how many that are in all.
+    """
+
+    provider: Provider
+    per_message: NDArray[np.uint32]
     skipped: list[Skipped]
     lost: int
 
@@ -110,6 +130,31 @@ def sums(
     name, messages, framing, tokens, skipped, lost = _read(reader, source, reader.finish_sums)
     _is_some(messages, lost)
     return Summed(cast("Provider", name), messages, framing, tokens, [Skipped(*skip) for skip in skipped], lost)
+
+
+def counts(
+    source: str | os.PathLike[str] | bytes | Iterable[bytes],
+    *,
+    counter: _core.Counter,
+    provider: Provider | None = None,
+) -> Counted:
+    """What each message that ``scan`` reads costs: ``per_message`` of its ledger, of which nothing else is made.
+
+    Memory is as for ``sums``, and four bytes a message; thinking that words of the user's would take out of the prompt
+    is remembered until they come.
+
+    Args:
+        source: as in ``scan``.
+        counter: counts the texts.
+        provider: as in ``scan``.
+
+    Raises:
+        MessageError: as ``scan``.
+    """
+    reader = _core.Reader(counter=counter, provider=provider, each=True)
+    name, per_message, skipped, lost = _read(reader, source, reader.finish_counts)
+    _is_some(len(per_message), lost)
+    return Counted(cast("Provider", name), per_message, [Skipped(*skip) for skip in skipped], lost)
 
 
 def _read(reader: _core.Reader, source: str | os.PathLike[str] | bytes | Iterable[bytes], finish: Callable[[], T]) -> T:

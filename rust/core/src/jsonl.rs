@@ -13,7 +13,7 @@ use crate::ledger::{Builder, Ledger, Sums};
 use crate::shape::{self, Provider};
 use crate::stop;
 use crate::text::pass::{Pass, Passing};
-use crate::text::{Counter, pool, simd};
+use crate::text::{Counter, Prompt, pool, simd};
 use walk::{Place, Walk, is_blank, lines};
 
 /// Bytes that are read at once: many pieces for each thread, little beside what a process needs anyway.
@@ -127,6 +127,12 @@ impl Reader {
         Self { sums: Some(Sums::default()), ..Self::new(counter, provider) }
     }
 
+    /// The same, and what each message costs: four bytes more for each.
+    #[must_use]
+    pub fn counting(counter: Counter, provider: Option<Provider>) -> Self {
+        Self { sums: Some(Sums::of_each()), ..Self::new(counter, provider) }
+    }
+
     /// What counts.
     #[must_use]
     pub fn counter(&self) -> Counter {
@@ -199,7 +205,7 @@ impl Reader {
         let mut ledger = self.ledger;
         ledger.append(empty)?;
         if let Some(sums) = &mut self.sums {
-            sums.end(std::mem::take(&mut ledger));
+            sums.end(std::mem::take(&mut ledger))?;
         } else {
             ledger.join();
         }
@@ -264,10 +270,10 @@ impl Reader {
 
     /// Reads lines of one message each, in parallel; false where one is not, and then nothing was read.
     fn parallel(&mut self, bytes: &[u8], provider: Provider) -> Result<bool, Error> {
-        let (pieces, counter) = (pieces(bytes), self.counter);
+        let (pieces, counter, begin) = (pieces(bytes), self.counter, self.builder());
         let is_alone = pieces.len() > 1;
         let read = |piece: &&[u8]| {
-            let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, Builder::new(counter.prompt, 0));
+            let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, begin(counter.prompt, 0));
             // Lines are counted while they are in the core's cache: of all that was read it is a walk through memory.
             read_lines(text, provider, &mut builder).map(|lines| (lines, builder.part(&counter, is_alone)))
         };
@@ -275,24 +281,29 @@ impl Reader {
         self.walk.place.pass_lines(bytes, found.iter().map(|(lines, _)| lines).sum());
         let sizes =
             found.iter().filter_map(|(_, ledger)| ledger.as_ref().ok()).map(|part| (part.messages(), part.rows()));
-        let (messages, rows) = sizes.fold((0, 0), |all, part| (all.0 + part.0, all.1 + part.1));
-        self.ledger.make_room(messages, rows);
+        if self.sums.is_none() {
+            let (messages, rows) = sizes.fold((0, 0), |all, part| (all.0 + part.0, all.1 + part.1));
+            self.ledger.make_room(messages, rows);
+        }
         found.into_iter().try_for_each(|(_, ledger)| self.add(ledger?))?;
         Ok(true)
     }
 
     fn add(&mut self, ledger: Ledger) -> Result<(), Error> {
-        self.ledger.append(ledger)?;
-        if let Some(sums) = &mut self.sums {
-            self.ledger = sums.settle(std::mem::take(&mut self.ledger))?;
-        }
+        let Some(sums) = &mut self.sums else { return self.ledger.append(ledger) };
+        self.ledger = sums.take(std::mem::take(&mut self.ledger), ledger)?;
         Ok(())
+    }
+
+    /// What takes the messages in: what is to be told of them differs.
+    fn builder<'a>(&self) -> fn(Prompt, usize) -> Builder<Said<'a>> {
+        if self.sums.is_some() { Builder::costing } else { Builder::new }
     }
 
     /// Reads value after value; gives the bytes that are through.
     fn in_order(&mut self, text: &str, raw: &[u8], provider: Provider, is_end: bool) -> Result<usize, Error> {
         let before = self.sums.as_ref().map_or(self.ledger.messages(), |sums| sums.with(&self.ledger));
-        let (mut builder, mut faults) = (Builder::new(self.counter.prompt, before), Vec::new());
+        let (mut builder, mut faults) = (self.builder()(self.counter.prompt, before), Vec::new());
         let mut walk = std::mem::take(&mut self.walk);
         let through =
             walk.over(text, is_end, &mut |value| provider.read(&value, &mut builder), &mut |place, at, reason| {

@@ -2,13 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trimtab_core::error::Error;
 use trimtab_core::jsonl;
 use trimtab_core::shape::Provider;
 
-use crate::convert::{released, to_py};
+use crate::convert::{array, released, to_py};
 use crate::counter::Counter;
 use crate::ledger::Ledger;
 
@@ -22,10 +23,14 @@ type Skip = (u64, u64, &'static str);
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (*, counter, provider=None, sums=false))]
-    fn new(counter: &Bound<'_, Counter>, provider: Option<&str>, sums: bool) -> PyResult<Self> {
+    #[pyo3(signature = (*, counter, provider=None, sums=false, each=false))]
+    fn new(counter: &Bound<'_, Counter>, provider: Option<&str>, sums: bool, each: bool) -> PyResult<Self> {
         let provider = provider.map(Provider::named).transpose().map_err(to_py)?;
-        let begin = if sums { jsonl::Reader::summing } else { jsonl::Reader::new };
+        let begin = match (sums, each) {
+            (_, true) => jsonl::Reader::counting,
+            (true, false) => jsonl::Reader::summing,
+            (false, false) => jsonl::Reader::new,
+        };
         Ok(Self(Mutex::new(Some(begin(counter.get().0, provider)))))
     }
 
@@ -41,7 +46,7 @@ impl Reader {
     }
 
     /// The ledger, what could not be read (line, offset, reason; the first ten thousand), and how much that is in all. The
-    /// ledger is empty where sums were wanted.
+    /// ledger is empty where sums or counts were wanted.
     ///
     /// Raises:
     ///     ValueError: as push.
@@ -63,10 +68,26 @@ impl Reader {
         let tokens = sums.tokens.iter().map(|of| of.to_vec()).collect();
         Ok((found.provider.name(), sums.messages, sums.framing, tokens, skips(found.skipped), found.lost))
     }
+
+    /// Where each message's was wanted: the provider, tokens of each message, uint32, shape (messages,), and what could not
+    /// be read, as finish says it.
+    ///
+    /// Raises:
+    ///     ValueError: as push; counts were not wanted.
+    ///     OverflowError: as finish.
+    fn finish_counts<'py>(&self, py: Python<'py>) -> PyResult<Counts<'py>> {
+        let (found, _) = self.end(py)?;
+        let each = found.sums.and_then(|sums| sums.each);
+        let each = each.ok_or_else(|| to_py(Error::Argument("counts of each message were not wanted".to_owned())))?;
+        Ok((found.provider.name(), array(py, &each.tokens)?, skips(found.skipped), found.lost))
+    }
 }
 
 /// What [`Reader::finish_sums`] gives.
 type Summed = (&'static str, usize, u64, Vec<Vec<u64>>, Vec<Skip>, u64);
+
+/// What [`Reader::finish_counts`] gives.
+type Counts<'py> = (&'static str, Bound<'py, PyArray1<u32>>, Vec<Skip>, u64);
 
 impl Reader {
     fn end(&self, py: Python<'_>) -> PyResult<(jsonl::Reading, trimtab_core::text::Counter)> {

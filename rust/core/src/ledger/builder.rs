@@ -20,6 +20,8 @@ use crate::text::{Counter, Form, Prompt};
 enum Texts {
     /// They wait to be counted and digested.
     Kept,
+    /// They wait to be counted.
+    Counted,
     /// Rules look at them while they are read.
     Seen,
     /// What ties messages together is all that is asked for.
@@ -70,6 +72,12 @@ impl<T: Text> Builder<T> {
         }
     }
 
+    /// The same for what messages cost and no more: nothing tells what they say.
+    #[must_use]
+    pub fn costing(prompt: Prompt, before: usize) -> Self {
+        Self { texts: Texts::Counted, ..Self::new(prompt, before) }
+    }
+
     /// A builder for what rules look at and no more; [`Builder::glanced`] ends it. About so many messages will come.
     #[must_use]
     pub fn glancing(messages: usize) -> Self {
@@ -118,6 +126,11 @@ impl<T: Text> Builder<T> {
         self.texts == Texts::Passed
     }
 
+    /// Whether texts wait for the end.
+    fn waits(&self) -> bool {
+        matches!(self.texts, Texts::Kept | Texts::Counted)
+    }
+
     /// Marks the message.
     pub fn mark(&mut self, mark: MessageFlag) {
         if let Some(marks) = self.ledger.marks.last_mut() {
@@ -137,7 +150,7 @@ impl<T: Text> Builder<T> {
         self.ledger.markers.push(0);
         self.ledger.names.push(name);
         self.is_new = true;
-        if self.texts == Texts::Kept {
+        if self.waits() {
             self.ends.push(self.pieces.len());
             self.media.push(Media::default());
         }
@@ -198,7 +211,7 @@ impl<T: Text> Builder<T> {
     /// Whatever the view meets while transcoding.
     pub fn say<N: Node<Text = T>>(&mut self, node: &N) -> Result<bool, Error> {
         Ok(match self.texts {
-            Texts::Kept => node.text()?.map(|text| self.text(text)).is_some(),
+            Texts::Kept | Texts::Counted => node.text()?.map(|text| self.text(text)).is_some(),
             Texts::Seen => node.look(|text| self.note(text, Some(traits(text))))?.is_some(),
             Texts::Passed => true,
         })
@@ -333,7 +346,7 @@ impl<T: Text> Builder<T> {
     }
 
     fn piece(&mut self, piece: Piece<T>) {
-        if self.texts == Texts::Kept {
+        if self.waits() {
             self.pieces.push(piece); // not looked at: a view may make its text when that is asked for
             if let Some(end) = self.ends.last_mut() {
                 *end = self.pieces.len();
@@ -393,20 +406,23 @@ impl<T: Text> Builder<T> {
         let mut ledger = self.closed()?;
         let bytes = if is_alone { 0 } else { self.pieces.iter().map(Text::length).sum() };
         let shares = shares(ledger.rows(), bytes);
-        let measure = |rows: &Range<usize>| measured(&ledger, rows.clone(), |row| self.said_in(row), counter);
+        let is_told = self.texts == Texts::Kept;
+        let measure = |rows: &Range<usize>| measured(&ledger, rows.clone(), |row| self.said_in(row), counter, is_told);
         let all: Vec<_> = if let [rows] = &shares[..] {
             measure(rows)
         } else {
             pool::map::<_, _, Vec<_>>(&shares, measure).into_iter().flatten().collect()
         };
-        ledger.said.reserve_exact(all.len());
         for (row, found) in all.iter().enumerate() {
-            ledger.payload[ledger.owner[row] as usize] += found.length;
             ledger.flags[row] = (ledger.flags[row] & !TRAITS) | (found.traits & allowed(ledger.kind[row]));
-            ledger.said.push(found.said);
         }
         stop::between();
         ledger.measure(all.iter().map(|row| row.size), &self.media, counter)?;
+        stop::between();
+        if !is_told {
+            return Ok(ledger);
+        }
+        ledger.lengthen(&all)?;
         stop::between();
         ledger.reads = self.reads(&ledger);
         stop::between();

@@ -58,7 +58,7 @@ pub fn frame(ledger: &mut Ledger) {
     let terms = ledger.terms;
     ledger.tokens.clone_from(&ledger.texts);
     ledger.framing = vec![terms.message; ledger.messages()];
-    if terms.prompt.form == Form::Plain {
+    if ledger.is_free() {
         return;
     }
     let mut start = 0;

@@ -26,6 +26,7 @@ use crate::error::Error;
 use crate::stop;
 use crate::text::prompt::tags;
 use crate::text::{Counter, Form, Prompt, Size};
+use piece::Measured;
 
 /// No partner.
 pub const UNPAIRED: i32 = -1;
@@ -133,12 +134,13 @@ impl Ledger {
     ///
     /// [`Error::Overflow`] for a message of more than 4,294,967,295 tokens.
     pub fn per_message(&self) -> Result<Vec<u32>, Error> {
-        (0..self.messages())
-            .map(|m| {
-                let rows: u64 = self.rows_of(m).map(|r| u64::from(self.tokens[r])).sum();
-                u32::try_from(rows + u64::from(self.framing[m])).map_err(|_| Error::Overflow("tokens"))
-            })
-            .collect()
+        (0..self.messages()).map(|message| self.cost(message)).collect()
+    }
+
+    /// The same of message `index`.
+    fn cost(&self, index: usize) -> Result<u32, Error> {
+        let rows: u64 = self.rows_of(index).map(|row| u64::from(self.tokens[row])).sum();
+        u32::try_from(rows + u64::from(self.framing[index])).map_err(|_| Error::Overflow("tokens"))
     }
 
     /// Tokens of all messages.
@@ -234,22 +236,22 @@ impl Ledger {
             kind: self.kind[rows.clone()].to_vec(),
             tokens: Vec::new(),
             pair: Vec::new(),
-            bytes: self.bytes[rows.clone()].to_vec(),
-            chars: self.chars[rows.clone()].to_vec(),
-            utf16: self.utf16[rows.clone()].to_vec(),
+            bytes: some(&self.bytes, rows.clone()),
+            chars: some(&self.chars, rows.clone()),
+            utf16: some(&self.utf16, rows.clone()),
             flags: self.flags[rows.clone()].to_vec(),
             markers: self.markers[rows.clone()].to_vec(),
             ids: self.ids.between(rows.clone()),
             twins: Vec::new(),
             names: self.names.between(rows.clone()),
-            said: self.said[rows.clone()].to_vec(),
+            said: some(&self.said, rows.clone()),
             pictures: pictures.filter(|p| has(p.row)).map(|p| Picture { row: p.row - from, ..*p }).collect(),
             reads: reads.filter(|r| has(r.row)).map(|r| reads::Read { row: r.row - from, ..*r }).collect(),
             payload: self.payload[messages.clone()].to_vec(),
             role: self.role[messages.clone()].to_vec(),
             marks: self.marks[messages.clone()].to_vec(),
             first: self.first[messages.start..=messages.end].iter().map(|row| row - from).collect(),
-            digests: self.digests[messages].to_vec(),
+            digests: some(&self.digests, messages),
             texts: self.texts[rows.clone()].to_vec(),
             labels: self.labels[rows].to_vec(),
             framing: Vec::new(),
@@ -264,6 +266,19 @@ impl Ledger {
         self.safe = groups::safe(self);
         stop::between();
         frame::frame(self);
+    }
+
+    /// The same for what messages cost and no more.
+    fn join_costs(&mut self) {
+        if !self.is_free() {
+            self.tie();
+        }
+        frame::frame(self);
+    }
+
+    /// Whether each message costs what it costs alone, whatever stands around it.
+    fn is_free(&self) -> bool {
+        self.terms.prompt.form == Form::Plain
     }
 
     /// Fills what ids tie together.
@@ -303,13 +318,13 @@ impl Ledger {
         self.digests.reserve(messages);
     }
 
-    /// Writes tokens and lengths of each row's texts, as `counter` sees them.
+    /// Writes tokens of each row's texts, as `counter` sees them.
     fn measure(&mut self, sizes: impl Iterator<Item = Size>, media: &[Media], counter: &Counter) -> Result<(), Error> {
         let (prompt, flat) = (counter.prompt, counter.flat);
         let joined = counter.chars().filter(|_| flat.joined);
         self.terms = Terms::of(counter);
         let rows = self.rows();
-        for column in [&mut self.texts, &mut self.labels, &mut self.bytes, &mut self.chars, &mut self.utf16] {
+        for column in [&mut self.texts, &mut self.labels] {
             column.reserve_exact(rows);
         }
         let mut said = 0; // what the rows of the same message before this one are long
@@ -333,12 +348,25 @@ impl Ledger {
             self.texts.push(u32::try_from(tokens).map_err(|_| Error::Overflow("tokens"))?);
             let label = if tagged && kind == Kind::Call { counter.plain(&tags::named(self.names.get(row))) } else { 0 };
             self.labels.push(u32::try_from(label).map_err(|_| Error::Overflow("tokens"))?);
-            self.bytes.push(size(text.bytes)?);
-            self.chars.push(size(text.chars)?);
-            self.utf16.push(size(text.utf16)?);
         }
         if flat.least > 0 {
             self.lift(flat.least);
+        }
+        Ok(())
+    }
+
+    /// Writes lengths of each row's texts, and what they say.
+    fn lengthen(&mut self, rows: &[Measured]) -> Result<(), Error> {
+        for column in [&mut self.bytes, &mut self.chars, &mut self.utf16] {
+            column.reserve_exact(rows.len());
+        }
+        self.said.reserve_exact(rows.len());
+        for (row, found) in rows.iter().enumerate() {
+            self.payload[self.owner[row] as usize] += found.length;
+            self.bytes.push(size(found.size.bytes)?);
+            self.chars.push(size(found.size.chars)?);
+            self.utf16.push(size(found.size.utf16)?);
+            self.said.push(found.said);
         }
         Ok(())
     }
@@ -364,6 +392,11 @@ pub struct Media {
     pub all: u32,
     /// How many of them are of low detail.
     pub low: u32,
+}
+
+/// Some of a column; of one that was not wanted nothing.
+fn some<T: Clone>(column: &[T], which: Range<usize>) -> Vec<T> {
+    column.get(which).unwrap_or_default().to_vec()
 }
 
 fn size(n: usize) -> Result<u32, Error> {

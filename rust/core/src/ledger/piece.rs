@@ -64,18 +64,21 @@ pub struct Measured {
 
 /// The size of each row's texts, with what stands around them in the prompt, and the digest of what it says.
 ///
-/// `said` gives a row's pieces. Their texts are made one after the other in the same place, and counted together.
+/// `said` gives a row's pieces. Their texts are made one after the other in the same place, and counted together. No digest
+/// is made where it `is_told` to nobody.
 pub fn measured<'p, T: Text + 'p>(
     ledger: &Ledger,
     rows: Range<usize>,
     said: impl Fn(usize) -> &'p [Piece<T>],
     counter: &Counter,
+    is_told: bool,
 ) -> Vec<Measured> {
     let (mut all, first, mut room) = (Vec::with_capacity(rows.len()), rows.start, (Room::default(), Vec::new()));
     let tokens = counter.together(rows.len(), |counting| {
         for row in rows {
             counting.of(row - first);
-            all.push(one(&Around::of(ledger, row, said(row), counter.prompt.form), said(row), counting, &mut room));
+            let around = Around::of(ledger, row, said(row), counter.prompt.form);
+            all.push(one(&around, said(row), counting, &mut room, is_told));
         }
     });
     for (measured, tokens) in all.iter_mut().zip(tokens) {
@@ -90,6 +93,7 @@ fn one<T: Text>(
     pieces: &[Piece<T>],
     counting: &mut Counting<'_>,
     (room, digests): &mut (Room, Vec<[u8; 16]>),
+    is_told: bool,
 ) -> Measured {
     let (mut size, mut length) = (Size::default(), 0);
     digests.clear();
@@ -107,10 +111,13 @@ fn one<T: Text>(
         }
         if let Some(next) = piece.traits(text) {
             flags = joined(flags, next, n == 0);
-            digests.push(digest(text.as_bytes()));
+            if is_told {
+                digests.push(digest(text.as_bytes()));
+            }
         }
     }
-    Measured { size, said: digest(digests.as_flattened()), traits: flags, length }
+    let said = if is_told { digest(digests.as_flattened()) } else { [0; 16] };
+    Measured { size, said, traits: flags, length }
 }
 
 /// What stands before and behind the pieces of a row in the prompt, with the place of the piece.

@@ -19,6 +19,8 @@ pub struct Sums {
     pub framing: u64,
     /// Of rows, by [`Role`] and [`Kind`].
     pub tokens: [[u64; Kind::COUNT]; Role::COUNT],
+    /// Of each message, where that is wanted.
+    pub each: Option<Each>,
     /// Messages of the ledger before those that are to be added up: their calls are open.
     open: usize,
     /// Rows from which on there is a point in adding up.
@@ -26,10 +28,30 @@ pub struct Sums {
 }
 
 impl Sums {
+    /// Of nothing yet, with the tokens of each message.
+    #[must_use]
+    pub fn of_each() -> Self {
+        Self { each: Some(Each::default()), ..Self::default() }
+    }
+
     /// Messages that a ledger which has come so far stands for.
     #[must_use]
     pub fn with(&self, ledger: &Ledger) -> usize {
         self.messages + ledger.messages() - self.open
+    }
+
+    /// Takes the messages behind those of a ledger; gives those that are kept, as [`Self::settle`] says.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] past what a column can name.
+    pub fn take(&mut self, mut kept: Ledger, next: Ledger) -> Result<Ledger, Error> {
+        if next.is_free() {
+            self.end(next)?;
+            return Ok(kept);
+        }
+        kept.append(next)?;
+        self.settle(kept)
     }
 
     /// Adds up the messages of a growing ledger that nothing behind them can change; gives the others, and those whose
@@ -41,17 +63,20 @@ impl Sums {
     /// # Errors
     ///
     /// [`Error::Overflow`] past what a column can name.
-    pub fn settle(&mut self, mut ledger: Ledger) -> Result<Ledger, Error> {
+    fn settle(&mut self, mut ledger: Ledger) -> Result<Ledger, Error> {
         if size(&ledger) < self.wanted.max(ROWS) {
             return Ok(ledger);
         }
-        ledger.join();
+        ledger.join_costs();
         self.forget(&ledger);
         let (start, stop) = (self.turn(&ledger), ledger.messages());
-        self.add(&ledger, self.open..start);
+        self.add(&ledger, self.open..start)?;
         // Of a turn in which there were only words its first message may change, by a call to come.
         let last = if has_steps(&ledger, start) { stop } else { start + 1 };
-        self.add(&ledger, last..stop);
+        self.add(&ledger, last..stop)?;
+        if let Some(each) = &mut self.each {
+            each.go_on(start - self.open, stop - last);
+        }
         let mut kept = Ledger::default();
         for message in 0..start {
             if let Some(open) = opened(&ledger, message, start) {
@@ -65,14 +90,25 @@ impl Sums {
     }
 
     /// Adds up what is left.
-    pub fn end(&mut self, mut ledger: Ledger) {
-        ledger.join();
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] for a message of more than 4,294,967,295 tokens, where those of each are wanted.
+    pub fn end(&mut self, mut ledger: Ledger) -> Result<(), Error> {
+        ledger.join_costs();
         self.forget(&ledger);
-        self.add(&ledger, self.open..ledger.messages());
+        self.add(&ledger, self.open..ledger.messages())?;
+        if let Some(each) = &mut self.each {
+            (each.next, each.behind) = (each.tokens.len(), 0);
+        }
+        Ok(())
     }
 
-    fn add(&mut self, ledger: &Ledger, messages: Range<usize>) {
+    fn add(&mut self, ledger: &Ledger, messages: Range<usize>) -> Result<(), Error> {
         self.messages += messages.len();
+        if let Some(each) = &mut self.each {
+            each.add(ledger, self.open, messages.clone())?;
+        }
         for message in messages {
             self.framing += u64::from(ledger.framing[message]);
             for row in ledger.rows_of(message) {
@@ -80,6 +116,7 @@ impl Sums {
                 *of += u64::from(ledger.tokens[row]);
             }
         }
+        Ok(())
     }
 
     /// The first message of the last turn.
@@ -94,6 +131,54 @@ impl Sums {
         let prompt = ledger.terms.prompt;
         if prompt.form != Form::Plain && !prompt.keeps_thinking && ledger.words().is_some() {
             self.tokens.iter_mut().for_each(|of| of[Kind::Thinking as usize] = 0);
+            self.each.iter_mut().for_each(Each::forget);
+        }
+    }
+}
+
+/// Tokens of each message of a list, of which some are still to come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Each {
+    /// One a message, in order.
+    pub tokens: Vec<u32>,
+    /// Place of the first message that is not there yet, and how many behind it are.
+    next: usize,
+    behind: usize,
+    /// Thinking that words of the user's would take away: its message and its tokens.
+    thought: Vec<(usize, u32)>,
+}
+
+impl Each {
+    fn place(&self, nth: usize) -> usize {
+        self.next + if nth > 0 { self.behind + nth } else { 0 }
+    }
+
+    /// Puts messages of a ledger where they belong, `open` of whose messages are none of these.
+    fn add(&mut self, ledger: &Ledger, open: usize, messages: Range<usize>) -> Result<(), Error> {
+        let forgets = !ledger.is_free() && !ledger.terms.prompt.keeps_thinking;
+        for message in messages {
+            let place = self.place(message - open);
+            if place >= self.tokens.len() {
+                self.tokens.resize(place + 1, 0);
+            }
+            self.tokens[place] = ledger.cost(message)?;
+            if forgets {
+                let thinking = ledger.rows_of(message).filter(|row| ledger.kind[*row] == Kind::Thinking);
+                self.thought.extend(thinking.map(|row| (place, ledger.tokens[row])));
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on with the `nth` message of those that were not there; `added` behind it are there already.
+    fn go_on(&mut self, nth: usize, added: usize) {
+        let behind = if nth == 0 { self.behind } else { 0 };
+        (self.next, self.behind) = (self.place(nth), behind + added);
+    }
+
+    fn forget(&mut self) {
+        for (place, tokens) in self.thought.drain(..) {
+            self.tokens[place] -= tokens;
         }
     }
 }
@@ -167,7 +252,7 @@ mod tests {
             let mut counter = Counter::exact(Encoding::O200k);
             counter.prompt = Prompt { form, keeps_thinking: turn % 2 == 0, ..prompt };
             let lines = lines(&mut state, turn / 10);
-            let mut adding = Reader::summing(counter, Some(Provider::Anthropic));
+            let mut adding = Reader::counting(counter, Some(Provider::Anthropic));
             let mut keeping = Reader::new(counter, Some(Provider::Anthropic));
             for line in &lines {
                 adding.take_line(line);
@@ -175,9 +260,10 @@ mod tests {
             }
             let (found, ledger) = (adding.finish().unwrap().sums.unwrap(), keeping.finish().unwrap().ledger);
             let mut whole = Sums::default();
-            whole.add(&ledger, 0..ledger.messages());
+            whole.add(&ledger, 0..ledger.messages()).unwrap();
             let told = |sums: &Sums| (sums.messages, sums.framing, sums.tokens);
             assert_eq!(told(&found), told(&whole), "{form:?} {lines:?}");
+            assert_eq!(found.each.unwrap().tokens, ledger.per_message().unwrap(), "{form:?} {lines:?}");
         }
     }
 
