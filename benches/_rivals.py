@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 ENCODINGS = ("cl100k_base", "o200k_base")
 FOLDER = Path(__file__).resolve().parent.parent / "target" / "bench-count"
 
+# The thread that numpy's OpenBLAS makes when it is loaded spins for tens of milliseconds: of one of two cores it would
+# take much for the first passes.
+ALONE = {"OPENBLAS_NUM_THREADS": "1"}
+
 
 def trimtab(encoding: str, threads: int) -> Count:
     os.environ["TRIMTAB_THREADS"] = str(threads)

@@ -33,10 +33,6 @@ OUT = Path(__file__).resolve().parent.parent / "target" / "bench-count.json"
 SLOW = {"tokenizers": 0.1}  # the share of each corpus that it gets
 WARM = 2  # passes; the median of all rounds' passes is the row's
 
-# The thread that numpy's OpenBLAS makes when it is loaded spins for tens of milliseconds: of one of two cores it would
-# take much for the first passes.
-ALONE = {"OPENBLAS_NUM_THREADS": "1"}
-
 
 @dataclass(frozen=True)
 class Row:
@@ -94,7 +90,7 @@ def work(library: str, encoding: str, corpus: str, threads: int) -> dict:
 def measured(*job: str) -> dict:
     """``work`` in a process of its own."""
     command = [sys.executable, __file__, "--work", *job]
-    run = subprocess.run(command, env=os.environ | ALONE, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, env=os.environ | _rivals.ALONE, capture_output=True, text=True, check=False)
     if run.returncode:
         return {"failed": (run.stderr.strip().splitlines() or ["no message"])[-1]}
     return json.loads(run.stdout)

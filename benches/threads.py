@@ -1,8 +1,11 @@
 """What two threads gain over one, beside two processes that share nothing; ``make bench-threads``.
 
-Each round one process counts a corpus alone, then it and a second one at the same time, then one with a pool of two
-threads. Two processes gain 2 where the machine has two cores for them: what it has less, no pool can gain. Wall time,
-fresh equal strings, warm; ratios are of medians, and in brackets of the fastest of each.
+Each round one process counts a corpus alone, then two count it at the same time, then one with a pool of two threads.
+Two processes gain 2 where the machine has two cores for them: what it has less, no pool can gain. Wall time of fresh
+equal strings; ratios are of medians, and in brackets of the fastest of each.
+
+Cold, a measurement is of the first pass of new processes: of two, each learns all of it. Warm, it is of passes of
+processes that have counted the corpus before.
 """
 
 from __future__ import annotations
@@ -25,68 +28,86 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 ROUNDS = 15
-PASSES = 5
+PASSES = 5  # of a warm measurement
+WORKS = {"alone": (1,), "two processes": (1, 1), "two threads": (2,)}
 
 
 def counts(corpus: str, encoding: str, threads: int, asked: Connection) -> None:
-    """Counts the corpus as often as it is asked to, and says how long a pass took."""
+    """Counts the corpus in as many passes as it is asked for, and says how long one took."""
     os.environ["TRIMTAB_THREADS"] = str(threads)
     import trimtab  # it reads the number of threads
 
     texts = json.loads((_rivals.FOLDER / f"{corpus}.json").read_text())
     counter = trimtab.Counter(encoding)
-    counter.count_many(texts)
-    while asked.recv():
-        fresh = [[text[:1] + text[1:] for text in texts] for _ in range(PASSES)]
+    counter.count_many(["a"])  # numpy is loaded with the first call
+    while passes := asked.recv():
+        fresh = [[text.encode().decode() for text in texts] for _ in range(passes)]
         asked.send("ready")
         asked.recv()
         start = time.perf_counter()
         for some in fresh:
             counter.count_many(some)
-        asked.send((time.perf_counter() - start) / PASSES)
+        asked.send((time.perf_counter() - start) / passes)
 
 
-class Process:
-    """A process that counts when it is told."""
+class Processes:
+    """Processes that count at the same time when they are told."""
 
-    def __init__(self, corpus: str, encoding: str, threads: int) -> None:
-        self.pipe, theirs = multiprocessing.Pipe()
-        self.process = multiprocessing.Process(target=counts, args=(corpus, encoding, threads, theirs), daemon=True)
-        self.process.start()
+    def __init__(self, corpus: str, encoding: str, threads: tuple[int, ...]) -> None:
+        new = multiprocessing.get_context("spawn")
+        self.pipes, self.processes = [], []
+        for of_one in threads:
+            pipe, theirs = new.Pipe()
+            self.pipes.append(pipe)
+            self.processes.append(new.Process(target=counts, args=(corpus, encoding, of_one, theirs), daemon=True))
+            self.processes[-1].start()
+
+    def timed(self, passes: int) -> float:
+        """Seconds a pass: the mean of theirs."""
+        for told in (passes, True):
+            for pipe in self.pipes:
+                pipe.send(told)
+            found = [pipe.recv() for pipe in self.pipes]
+        return statistics.mean(found)
+
+    def end(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.join()
 
 
-def timed(*processes: Process) -> float:
-    """Seconds a pass, of processes that count at the same time: the mean of theirs."""
-    for process in processes:
-        process.pipe.send(True)
-    for process in processes:
-        process.pipe.recv()
-    for process in processes:
-        process.pipe.send(True)
-    return statistics.mean(process.pipe.recv() for process in processes)
+def measured(corpus: str, encoding: str) -> dict[tuple[str, str], list[float]]:
+    """Seconds a pass of all rounds, by whether it was warm, and by who counted."""
+    took: dict[tuple[str, str], list[float]] = {}
+    warm = {name: Processes(corpus, encoding, threads) for name, threads in WORKS.items()}
+    for processes in warm.values():
+        processes.timed(1)
+    for _ in range(ROUNDS):
+        for name, threads in WORKS.items():
+            new = Processes(corpus, encoding, threads)
+            took.setdefault(("cold", name), []).append(new.timed(1))
+            new.end()
+            took.setdefault(("warm", name), []).append(warm[name].timed(PASSES))
+    for processes in warm.values():
+        processes.end()
+    return took
 
 
 def main() -> None:
-    print(f"{ROUNDS} rounds of {PASSES} passes; ms a pass; times one thread, of medians (of the fastest)")
-    print(f"{'corpus':13} {'encoding':12} {'alone':>7} {'two processes':>22} {'two threads':>22}")
+    os.environ |= _rivals.ALONE
+    print(f"{ROUNDS} rounds, warm of {PASSES} passes; ms a pass; times alone, of medians (of the fastest)")
+    print(f"{'corpus':13} {'encoding':12} pass" + "".join(f" {name:>21}" for name in WORKS))
     for corpus in _corpora.NAMES:
         _rivals.write(corpus)
         for encoding in _rivals.ENCODINGS:
-            first, second, pool = (Process(corpus, encoding, threads) for threads in (1, 1, 2))
-            works = {"alone": (first,), "both": (first, second), "pool": (pool,)}
-            took: dict[str, list[float]] = {name: [] for name in works}
-            for _ in range(ROUNDS):
-                for name, who in works.items():
-                    took[name].append(timed(*who))
-            for process in (first, second, pool):
-                process.process.kill()
-
-            def gain(name: str, work: int, took: dict[str, list[float]] = took) -> str:
-                middle, best = (of(took["alone"]) / of(took[name]) * work for of in (statistics.median, min))
-                return f"{statistics.median(took[name]) * 1e3:7.1f} {middle:6.2f} x ({best:4.2f})"
-
-            alone = statistics.median(took["alone"]) * 1e3
-            print(f"{corpus:13} {encoding:12} {alone:7.1f} {gain('both', 2)} {gain('pool', 1)}", flush=True)
+            took = measured(corpus, encoding)
+            for heat in ("cold", "warm"):
+                alone, line = took[heat, "alone"], f"{corpus:13} {encoding:12} {heat}"
+                for name, threads in WORKS.items():
+                    some = took[heat, name]
+                    middle, best = (len(threads) * of(alone) / of(some) for of in (statistics.median, min))
+                    line += f" {1e3 * statistics.median(some):6.1f} {middle:5.2f} x ({best:4.2f})"
+                print(line, flush=True)
 
 
 if __name__ == "__main__":
