@@ -289,17 +289,20 @@ impl Cache {
         }
     }
 
-    /// By how much the tables of long pieces are smaller when another one has come. When they grow, those in the long one
-    /// are put where they will be looked for.
+    /// By how much the tables of long pieces are smaller when another one has come.
     fn room_for_long(&mut self) -> usize {
         self.kept_long += 1;
-        if let Some(smaller) = self.smaller
-            && STAGES.iter().any(|&(stage, most)| stage == smaller && self.kept_long <= most)
-        {
-            return smaller;
+        let needed = STAGES.iter().find(|&&(_, most)| self.kept_long <= most).map_or(1, |&(smaller, _)| smaller);
+        let before = self.smaller.replace(needed);
+        if before != Some(needed) {
+            self.grow(before, needed);
         }
-        let smaller = STAGES.iter().find(|&&(_, most)| self.kept_long <= most).map_or(1, |&(stage, _)| stage);
-        let before = self.smaller.replace(smaller);
+        needed
+    }
+
+    /// Makes room for more long pieces, and puts those that are there where they will be looked for.
+    #[cold]
+    fn grow(&mut self, before: Option<usize>, smaller: usize) {
         if smaller == 1 {
             self.long.advise_large_pages();
         }
@@ -322,7 +325,6 @@ impl Cache {
                 (lines[place + 1], lines[place]) = (lines[place], entry);
             }
         }
-        smaller
     }
 
     /// Remembers a piece that no key holds: it comes first in its place.

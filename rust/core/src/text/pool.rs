@@ -54,23 +54,14 @@ pub fn shared<J: Send, R: Send, E>(
     give: impl FnOnce(&mut Sharing<'_, '_, J, R>) -> Result<(), E>,
 ) -> Result<Vec<R>, E> {
     let (jobs, pool) = (Jobs::default(), pool());
-    let Some(pool) = pool else {
-        let mut sharing = Sharing { jobs: &jobs, work, helped: None };
-        give(&mut sharing)?;
-        sharing.work(0);
-        return Ok(sharing.done());
-    };
-    pool.in_place_scope(|scope| {
-        let helped = Helped { scope, most: pool.current_num_threads(), watch: stop::current() };
-        let mut sharing = Sharing { jobs: &jobs, work, helped: Some(helped) };
-        give(&mut sharing)?;
-        sharing.work(0);
-        // A thread of the pool that waited would be one less to do the work: all of them could wait for each other.
-        if pool.current_thread_index().is_none() {
-            sharing.wait();
-        }
-        Ok(())
-    })?;
+    match &pool {
+        None => Sharing { jobs: &jobs, work, helped: None }.run(give),
+        Some(pool) => pool.in_place_scope(|scope| {
+            let (most, is_mutual) = (pool.current_num_threads(), pool.current_thread_index().is_some());
+            let helped = Helped { scope, most, is_mutual, watch: stop::current() };
+            Sharing { jobs: &jobs, work, helped: Some(helped) }.run(give)
+        }),
+    }?;
     Ok(jobs.lock().done.drain(..).collect())
 }
 
@@ -85,10 +76,20 @@ pub struct Sharing<'s, 'scope, J, R> {
 struct Helped<'s, 'scope> {
     scope: &'s Scope<'scope>,
     most: usize,
+    /// Whether the calling thread is one of the pool's itself.
+    is_mutual: bool,
     watch: Option<Arc<Watch>>,
 }
 
 impl<J: Send, R: Send> Sharing<'_, '_, J, R> {
+    /// Works, together with who helps, until there is no more to do.
+    fn run<E>(mut self, give: impl FnOnce(&mut Self) -> Result<(), E>) -> Result<(), E> {
+        give(&mut self)?;
+        self.work(0);
+        self.wait();
+        Ok(())
+    }
+
     /// Gives a job. Nobody is called for the first: it may be the only one.
     pub fn give(&mut self, job: J) {
         let mut queue = self.jobs.lock();
@@ -145,13 +146,17 @@ impl<J: Send, R: Send> Sharing<'_, '_, J, R> {
 
     /// Waits for the helpers, and asks meanwhile whether their work is still wanted.
     fn wait(&self) {
-        let watch = self.helped.as_ref().and_then(|helped| helped.watch.as_ref());
+        let Some(Helped { is_mutual, watch, .. }) = &self.helped else { return };
+        // A thread of the pool that waited would be one less to do the work: all of them could wait for each other.
+        if *is_mutual {
+            return;
+        }
         let mut queue = self.jobs.lock();
         while queue.busy > 0 {
             let (held, waited) =
                 self.jobs.idle.wait_timeout(queue, stop::PAUSE).unwrap_or_else(PoisonError::into_inner);
             queue = held;
-            if let Some(watch) = watch.filter(|_| waited.timed_out()) {
+            if let Some(watch) = watch.as_ref().filter(|_| waited.timed_out()) {
                 drop(queue);
                 watch.ask();
                 queue = self.jobs.lock();
