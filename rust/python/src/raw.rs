@@ -50,7 +50,7 @@ pub fn units(string: &Bound<'_, PyString>, units: &mut Vec<u32>, most: usize) ->
     let length = unsafe { ffi::PyUnicode_GetLength(string.as_ptr()) };
     let length = usize::try_from(length).ok().filter(|length| *length <= most)?;
     if units.len() < length {
-        units.resize(length, 0);
+        *units = vec![0; length.next_power_of_two()]; // to grow would be to copy what nobody wants any more
     }
     // SAFETY: as above; at most `length` values of `wchar_t` are written, which has four bytes but on Windows.
     let copied = unsafe { ffi::PyUnicode_AsWideChar(string.as_ptr(), units.as_mut_ptr().cast(), length.cast_signed()) };

@@ -118,7 +118,7 @@ fn transcoded(string: &Bound<'_, PyString>) -> Option<String> {
         let (units, bytes) = &mut *kept.try_borrow_mut().ok()?;
         let length = units_of(string, units, MOST)?;
         if bytes.len() < room(length) {
-            bytes.resize(room(length), 0);
+            *bytes = vec![0; room(length.next_power_of_two())];
         }
         let end = transcode(&units[..length], bytes)?;
         simdutf8::basic::from_utf8(&bytes[..end]).ok().map(str::to_owned)
