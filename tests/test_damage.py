@@ -183,8 +183,9 @@ def test_what_stands_in_front_of_the_messages_may_be_all_there_is():
 
 def test_the_documents_code_runs():
     document = (Path(__file__).parents[1] / "docs" / "formats.md").read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", document, flags=re.DOTALL)
-    exec(compile(code, "docs/formats.md", "exec"), {})
+    parts = re.findall(r"```python\n(.*?)```", document, flags=re.DOTALL)
+    assert parts
+    exec(compile("".join(parts), "docs/formats.md", "exec"), {})
 
 
 @pytest.mark.parametrize("verb", ["count", "plan", "validate", "compact"])
