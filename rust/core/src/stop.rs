@@ -17,6 +17,9 @@ pub struct Stopped;
 /// since what was made must be let go as well; and long beside what the question costs.
 pub const PAUSE: Duration = Duration::from_millis(25);
 
+/// Messages or texts that are gone over between two looks whether they are still wanted: a millisecond's, at most.
+pub const ITEMS: usize = 1_024;
+
 /// Calls of [`check`] between two looks at the clock: between two of them some microseconds of counting.
 const CALLS: u32 = 64;
 

@@ -13,7 +13,7 @@ use trimtab_core::stop;
 use trimtab_core::text::{self, Chars, Claude, Encoding, Flat, Form, Round, Texts, Unit};
 
 use crate::convert::{array, held_or_released, released, to_py};
-use crate::scan::{ASKING, Last, ahead, provider_of, scan};
+use crate::scan::{Last, ahead, provider_of, scan};
 use crate::tally::Tally;
 use crate::text::{Given, Text};
 
@@ -195,7 +195,7 @@ fn give(texts: &Bound<'_, PyList>, given: &mut Texts<'_, '_, '_, Text>) -> PyRes
     let (py, mut others) = (texts.py(), Vec::new());
     // The interpreter is held until the end is reached: another thread may change the list.
     for (number, text) in ahead(texts, 0).enumerate() {
-        if number % ASKING == 0 {
+        if number % stop::ITEMS == 0 {
             stop::between();
         }
         match Given::of(text)? {
@@ -204,7 +204,7 @@ fn give(texts: &Bound<'_, PyList>, given: &mut Texts<'_, '_, '_, Text>) -> PyRes
         }
     }
     for (n, (number, text)) in others.into_iter().enumerate() {
-        if n % (ASKING / 16) == 0 {
+        if n % (stop::ITEMS / 16) == 0 {
             stop::between();
         }
         given.add(number, Text::of_either(text.bind(py))?);

@@ -17,9 +17,6 @@ use crate::seen::Seen;
 use crate::text::Text;
 use crate::view::{self, View};
 
-/// Messages between two looks for signals: a millisecond's, at most.
-pub const ASKING: usize = 1_024;
-
 /// Items between the one that is read and the one whose memory is asked for. To ask for what is in that, layer by layer,
 /// costs as much as it gains.
 const AHEAD: usize = 12;
@@ -98,7 +95,7 @@ fn read<'py>(
     remember: &mut impl FnMut(&Bound<'py, PyAny>),
 ) -> PyResult<Builder<Text>> {
     let mut one = |(index, message): (usize, Bound<'py, PyAny>)| {
-        if index % ASKING == 0 {
+        if index % stop::ITEMS == 0 {
             message.py().check_signals().map_err(Problem::Raised)?;
         }
         let view = View::of(message);
@@ -199,7 +196,7 @@ pub fn provider_of(messages: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<
 fn found(messages: &Bound<'_, PyAny>) -> PyResult<Option<Provider>> {
     let (mut found, mut system) = (None, false);
     for (index, message) in each(messages, 0)?.enumerate() {
-        if index % ASKING == 0 {
+        if index % stop::ITEMS == 0 {
             message.py().check_signals()?;
         }
         let view = View::of(message);

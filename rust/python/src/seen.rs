@@ -8,10 +8,10 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use trimtab_core::node::MAX_DEPTH;
+use trimtab_core::stop;
 use trimtab_core::text::prefetch_at;
 
 use crate::raw;
-use crate::scan::ASKING;
 
 /// Messages as they were, by identity.
 #[derive(Default)]
@@ -77,7 +77,7 @@ impl Seen {
         let (mut at, mut known) = (0, 0);
         while known < self.ends.len() {
             messages.py().check_signals()?;
-            let chunk = known..self.ends.len().min(known + ASKING);
+            let chunk = known..self.ends.len().min(known + stop::ITEMS);
             let all = raw::items(messages, chunk.clone(), &mut |message| {
                 self.prefetch(known + AHEAD);
                 let same = self.matches(message, &mut at, 0) && at == self.ends[known].marks;

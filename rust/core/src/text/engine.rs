@@ -5,8 +5,8 @@
 
 use std::cell::RefCell;
 
+use super::board::Place;
 use super::cache::{BATCH, Batch, Cache, MEDIUM, Pieces, hash_of, look_up};
-use super::news::Place;
 use super::split::solid;
 use super::tables::Tables;
 #[cfg(feature = "limits")]

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::news::Board;
+use super::board::Board;
 use super::split::Scheme;
 use super::tables::Tables;
 use super::tables::make::{Merges, bytes_of, make, merge, ranked};

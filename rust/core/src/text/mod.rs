@@ -7,6 +7,7 @@ compile_error!("the tables of the vocabularies are little-endian");
 mod ascii;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod board;
 mod cache;
 mod class;
 pub mod claude;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use super::news::Board;
+use super::board::Board;
 use super::split::Scheme;
 use super::tables::Tables;
 

@@ -74,6 +74,11 @@ fn find(pairs: &[u32], pair: u32) -> Result<usize, usize> {
     }
 }
 
+/// Two numbers a word, the first one low.
+pub fn packed(numbers: &[u32]) -> Vec<u64> {
+    numbers.chunks_exact(2).map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32).collect()
+}
+
 /// The words that [`Cross::read`] reads, for these tokens.
 pub(super) fn make(tokens: &[Vec<u8>]) -> Vec<u64> {
     let mut words = vec![0; 5 * PLANE];
@@ -104,7 +109,7 @@ pub(super) fn make(tokens: &[Vec<u8>]) -> Vec<u64> {
             places[at] = pair;
         }
     }
-    words.extend(super::make::packed(&places));
+    words.extend(packed(&places));
     words
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::cross::packed;
 use super::{Key, MANY, NONE, PAIRS, SECTIONS, SHORT, TOKEN, cross, hash_pair, line_of};
 
 /// A byte-pair vocabulary: tokens by rank, and for each the two that it is merged from.
@@ -164,9 +165,4 @@ fn pairs(table: &HashMap<(u32, u32), u32>) -> (Vec<u64>, Vec<u64>) {
         places[at] = pair << TOKEN | u64::from(token);
     }
     (places, filter)
-}
-
-/// Two numbers a word, the first one low.
-pub(super) fn packed(numbers: &[u32]) -> Vec<u64> {
-    numbers.chunks_exact(2).map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32).collect()
 }
