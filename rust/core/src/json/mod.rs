@@ -201,7 +201,10 @@ impl<'a> Node for Json<'_, 'a> {
     fn text(&self) -> Result<Option<Self::Text>, Error> {
         Ok(match self.entry().kind {
             Kind::Plain => Some(Said::plain(self.raw())),
-            Kind::Escaped => Some(Said::escaped(self.raw())),
+            Kind::Escaped => {
+                let entry = self.entry();
+                Some(Said::escaped_in(self.text, entry.start as usize, entry.end as usize))
+            }
             _ => None,
         })
     }

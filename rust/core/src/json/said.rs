@@ -19,9 +19,14 @@ use crate::node::{Room, Text, write_json};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
+    /// Where it stands, and `behind` bytes more.
     raw: &'a str,
+    behind: u8,
     form: Form,
 }
+
+/// Bytes behind a text with escapes up to a character's end, of which those that make it read two windows.
+const BEHIND: [u8; 4] = [128, 129, 130, 131];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
@@ -37,19 +42,32 @@ impl<'a> Said<'a> {
     /// Text without escapes.
     #[must_use]
     pub fn plain(raw: &'a str) -> Self {
-        Self { raw, form: Form::Plain }
+        Self { raw, behind: 0, form: Form::Plain }
     }
 
     /// What stands between the quotes of a validated string.
     #[must_use]
     pub fn escaped(raw: &'a str) -> Self {
-        Self { raw, form: Form::Escaped }
+        Self { raw, behind: 0, form: Form::Escaped }
+    }
+
+    /// The same where it stands in a text: what is behind it is not copied to be read.
+    #[inline]
+    pub(super) fn escaped_in(text: &'a str, start: usize, end: usize) -> Self {
+        let up_to = |behind| text.get(start..end + usize::from(behind)).map(|raw| (raw, behind));
+        let found = BEHIND.into_iter().find_map(up_to);
+        found
+            .map_or_else(|| Self::escaped(&text[start..end]), |(raw, behind)| Self { raw, behind, form: Form::Escaped })
+    }
+
+    fn raw(&self) -> &'a str {
+        &self.raw[..self.raw.len() - usize::from(self.behind)]
     }
 
     /// A validated value, nested no deeper than [`crate::node::MAX_DEPTH`], as compact JSON.
     #[must_use]
     pub fn written(raw: &'a str) -> Self {
-        Self { raw, form: Form::Value }
+        Self { raw, behind: 0, form: Form::Value }
     }
 }
 
@@ -57,7 +75,7 @@ impl Text for Said<'_> {
     fn said(&self) -> Cow<'_, str> {
         match self.form {
             Form::Plain => Cow::Borrowed(self.raw),
-            Form::Escaped => Cow::Owned(unescape::text(self.raw)),
+            Form::Escaped => Cow::Owned(unescape::text(self.raw())),
             Form::Value => {
                 let mut out = String::new();
                 written(self.raw, &mut out);
@@ -69,7 +87,7 @@ impl Text for Said<'_> {
     fn said_in<'s>(&'s self, room: &'s mut Room) -> (&'s str, bool) {
         match self.form {
             Form::Plain => (self.raw, false),
-            Form::Escaped => unescape::text_in(self.raw, &mut room.bytes),
+            Form::Escaped => unescape::text_in(self.raw, self.raw().len(), &mut room.bytes),
             Form::Value => {
                 room.text.clear();
                 written(self.raw, &mut room.text);
@@ -79,7 +97,7 @@ impl Text for Said<'_> {
     }
 
     fn length(&self) -> usize {
-        self.raw.len()
+        self.raw().len()
     }
 }
 

@@ -6,18 +6,19 @@ use crate::text::simd;
 /// What a validated string says, between its quotes: pairs of surrogates are one character, lone ones U+FFFD.
 pub fn text(raw: &str) -> String {
     let mut room = Vec::new();
-    let made = text_in(raw, &mut room).0.len();
+    let made = text_in(raw, raw.len(), &mut room).0.len();
     room.truncate(made);
     String::from_utf8(room).unwrap_or_default()
 }
 
-/// The same in `room`, which grows to the longest text and a window, and whether it is known to be ASCII.
-pub fn text_in<'r>(raw: &str, room: &'r mut Vec<u8>) -> (&'r str, bool) {
-    let most = raw.len() + WIDE; // no escape is shorter than what it stands for
+/// The same of the first `length` bytes in `room`, which grows to the longest text and a window, and whether it is known to
+/// be ASCII. Two windows behind them spare a copy of their end.
+pub fn text_in<'r>(raw: &str, length: usize, room: &'r mut Vec<u8>) -> (&'r str, bool) {
+    let most = length + WIDE; // no escape is shorter than what it stands for
     if room.len() < most {
         room.resize(most, 0);
     }
-    let (made, is_ascii) = simd::widest(Unescape { raw, out: room });
+    let (made, is_ascii) = simd::widest(Unescape { raw, length, out: room });
     (simdutf8::basic::from_utf8(&room[..made]).unwrap_or_default(), is_ascii)
 }
 
@@ -47,6 +48,7 @@ const MEANT: [u8; 256] = {
 /// What [`text_in`] does, whatever the processor.
 struct Unescape<'a, 'o> {
     raw: &'a str,
+    length: usize,
     out: &'o mut [u8],
 }
 
@@ -57,13 +59,13 @@ impl Passing for Unescape<'_, '_> {
     #[allow(clippy::inline_always)] // to be compiled for the processor
     fn with(self, pass: impl Pass) -> (usize, bool) {
         let (raw, mut read, mut made, mut is_ascii) = (self.raw.as_bytes(), 0, 0, true);
-        while read < raw.len() {
+        while read < self.length {
             let (rest, padded) = (&raw[read..], &mut [0; 2 * WIDE]);
             let bytes = rest.first_chunk().unwrap_or_else(|| {
                 padded[..rest.len()].copy_from_slice(rest);
                 padded
             });
-            let step = window(pass, bytes, rest.len().min(WIDE), &mut self.out[made..]);
+            let step = window(pass, bytes, WIDE.min(self.length - read), &mut self.out[made..]);
             (read, made, is_ascii) = (read + step.read, made + step.made, is_ascii && step.is_ascii);
             if step.is_long {
                 let (c, behind) = long(&self.raw[read..]);
@@ -85,13 +87,14 @@ struct Step {
     is_ascii: bool,
 }
 
-/// Makes the first `length` bytes of a window, up to an escape of more than two. Where its escapes are is known before the
-/// first is read: what one stands for is not waited for, nor where the next window begins.
+/// Makes the first `length` bytes of a window, one or more, up to an escape of more than two. Where its escapes are is
+/// known before the first is read: what one stands for is not waited for, nor where the next window begins.
 #[inline(always)]
 #[allow(clippy::inline_always)] // as above
 fn window(pass: impl Pass, bytes: &[u8; 2 * WIDE], length: usize, out: &mut [u8]) -> Step {
     let (mut slashes, is_ascii) = pass.slashes(bytes.first_chunk().expect("two windows"));
     let (mut read, mut made) = (0, 0);
+    slashes &= u64::MAX >> (WIDE - length);
     while slashes != 0 {
         let place = slashes.trailing_zeros() as usize;
         let meant = MEANT[usize::from(bytes[place + 1])];
@@ -189,6 +192,10 @@ mod tests {
                 for filler in ["a", "\u{1f600}", r"\t"] {
                     let raw = format!("{}{end}{}{end}", &filler.repeat(before)[..before / 4 * 4], "b".repeat(40));
                     assert_eq!(text(&raw), one_by_one(&raw), "{raw}");
+                    for behind in [r#"", "key": "\u0041\"#.repeat(9), "\u{e9}\\".repeat(60)] {
+                        let (more, mut room) = (raw.clone() + "\"" + &behind, Vec::new());
+                        assert_eq!(text_in(&more, raw.len(), &mut room).0, one_by_one(&raw), "{raw}");
+                    }
                 }
             }
         }

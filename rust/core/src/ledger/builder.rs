@@ -43,6 +43,8 @@ pub struct Builder<T> {
     texts: Texts,
     /// Whether nothing was said yet in the row.
     is_new: bool,
+    /// Whether anything asks for ids and names.
+    is_named: bool,
     /// JSON that is looked at and let go is written here.
     json: String,
 }
@@ -68,6 +70,7 @@ impl<T: Text> Builder<T> {
             prompt,
             texts: Texts::Kept,
             is_new: true,
+            is_named: true,
             json: String::new(),
         }
     }
@@ -75,7 +78,7 @@ impl<T: Text> Builder<T> {
     /// The same for what messages cost and no more: nothing tells what they say.
     #[must_use]
     pub fn costing(prompt: Prompt, before: usize) -> Self {
-        Self { texts: Texts::Counted, ..Self::new(prompt, before) }
+        Self { texts: Texts::Counted, is_named: prompt.form != Form::Plain, ..Self::new(prompt, before) }
     }
 
     /// A builder for what rules look at and no more; [`Builder::glanced`] ends it. About so many messages will come.
@@ -142,13 +145,17 @@ impl<T: Text> Builder<T> {
     pub fn row(&mut self, kind: Kind, name: &str) {
         self.ledger.owner.push(u32::try_from(self.ledger.role.len() - 1).unwrap_or(u32::MAX));
         self.ledger.kind.push(kind);
-        self.ledger.ids.push("");
+        if self.is_named {
+            self.ledger.ids.push("");
+        }
         if self.ties() {
             return;
         }
         self.ledger.flags.push(RowFlag::Empty as u16 | RowFlag::Blank as u16);
         self.ledger.markers.push(0);
-        self.ledger.names.push(name);
+        if self.is_named {
+            self.ledger.names.push(name);
+        }
         self.is_new = true;
         if self.waits() {
             self.ends.push(self.pieces.len());
