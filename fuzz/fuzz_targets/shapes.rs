@@ -16,7 +16,8 @@ use trimtab_core::validate::{Options, validate};
 /// Reads messages as far as they can be read.
 fn read<'t, 'a>(messages: &'t [(Tape, &'a str)], provider: Provider, mut builder: Reads<'t, 'a>) -> Reads<'t, 'a> {
     for (tape, text) in messages {
-        let node = Json::new(tape, text);
+        let parsed = tape.of(text);
+        let node = Json::new(&parsed);
         let _ = shape::detect(&node);
         if provider.read(&node, &mut builder).is_err() {
             break;

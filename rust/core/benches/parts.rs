@@ -115,7 +115,7 @@ fn ledger(lines: &str, counter: Counter) -> Ledger {
     let (mut builder, mut tape) = (Builder::new(counter.prompt, 0), Tape::default());
     for line in lines.lines() {
         tape.parse(line, 0).expect("JSON");
-        Provider::Anthropic.read(&Json::new(&tape, line), &mut builder).expect("a message");
+        Provider::Anthropic.read(&Json::new(&tape.of(line)), &mut builder).expect("a message");
     }
     builder.finish(&counter).expect("a ledger")
 }

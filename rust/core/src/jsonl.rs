@@ -388,7 +388,7 @@ impl Passing for Lines<'_, '_> {
             }
             let rest = bytes[end..].iter().take_while(|&&b| is_blank(b)).count();
             let is_one = tape.is_map() && matches!(bytes.get(end + rest), None | Some(b'\n'));
-            if !is_one || self.provider.read(&Json::new(&tape, self.text), self.builder).is_err() {
+            if !is_one || self.provider.read(&Json::new(&tape.of(self.text)), self.builder).is_err() {
                 return None;
             }
             at = end + rest;

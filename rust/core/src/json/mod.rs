@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::node::{Key, MAX_DEPTH, Node, Shape};
 pub use said::Said;
 use tape::{Entry, Kind};
-pub use tape::{Fault, Tape};
+pub use tape::{Fault, Parsed, Tape};
 
 /// From so many entries on, equal keys are found by a table; below, each is compared with those behind it.
 const MANY: usize = 32;
@@ -28,13 +28,13 @@ const MANY: usize = 32;
 /// A value in a parsed text.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<'t, 'a> {
-    tape: &'t Tape,
-    text: &'a str,
+    /// By reference, so that a value fits two registers: it is handed on many times.
+    all: &'t Parsed<'t, 'a>,
     at: usize,
 }
 
 impl<'t, 'a> Json<'t, 'a> {
-    /// The value that `tape` was made of `text` for.
+    /// The value that was parsed.
     ///
     /// # Examples
     ///
@@ -44,31 +44,32 @@ impl<'t, 'a> Json<'t, 'a> {
     ///
     /// let (text, mut tape) = (r#"{"text": "old", "text": "caf\u00e9"}"#, Tape::default());
     /// assert_eq!(tape.parse(text, 0), Ok(text.len()));
-    /// let value = Json::new(&tape, text);
+    /// let parsed = tape.of(text);
+    /// let value = Json::new(&parsed);
     /// let said = value.get(Key::Text)?.expect("it is there").text()?;
     /// assert_eq!(said.map(|text| text.said().into_owned()), Some("café".to_owned()));
     /// # Ok::<(), trimtab_core::error::Error>(())
     /// ```
     #[must_use]
-    pub fn new(tape: &'t Tape, text: &'a str) -> Self {
-        Self { tape, text, at: 0 }
+    pub fn new(all: &'t Parsed<'t, 'a>) -> Self {
+        Self { all, at: 0 }
     }
 
     #[inline]
     fn entry(&self) -> &'t Entry {
-        &self.tape.entries[self.at]
+        &self.all.entries[self.at]
     }
 
     #[inline]
     fn raw(&self) -> &'a str {
         let entry = self.entry();
-        &self.text[entry.start as usize..entry.end as usize]
+        &self.all.text[entry.start as usize..entry.end as usize]
     }
 
     /// What it is called in its map, as it stands.
     fn name(&self) -> &'a str {
         let entry = self.entry();
-        &self.text[entry.name_start as usize..entry.name_end as usize]
+        &self.all.text[entry.name_start as usize..entry.name_end as usize]
     }
 
     /// What it is called in its map.
@@ -81,7 +82,7 @@ impl<'t, 'a> Json<'t, 'a> {
     }
 
     fn at(&self, at: usize) -> Self {
-        Self { at, ..*self }
+        Self { all: self.all, at }
     }
 
     /// The values inside a list or a map.
@@ -104,7 +105,7 @@ impl<'t, 'a> Json<'t, 'a> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // as `get`
     fn first(&self, key: Key, map: &Entry) -> Option<Self> {
-        let (entries, mut at) = (&self.tape.entries[..map.next as usize], self.at + 1);
+        let (entries, mut at) = (&self.all.entries[..map.next as usize], self.at + 1);
         loop {
             let entry = entries.get(at)?;
             if entry.name == key as u8 {
@@ -203,7 +204,7 @@ impl<'a> Node for Json<'_, 'a> {
             Kind::Plain => Some(Said::plain(self.raw())),
             Kind::Escaped => {
                 let entry = self.entry();
-                Some(Said::escaped_in(self.text, entry.start as usize, entry.end as usize))
+                Some(Said::escaped_in(self.all.text, entry.start as usize, entry.end as usize))
             }
             _ => None,
         })
@@ -228,7 +229,7 @@ impl<'a> Node for Json<'_, 'a> {
 
     fn json(&self) -> Option<Self::Text> {
         // What is nested too deeply is refused now, not when it is counted.
-        (self.is_map() && self.tape.depth <= MAX_DEPTH).then(|| Said::written(self.raw()))
+        (self.is_map() && self.all.depth <= MAX_DEPTH).then(|| Said::written(self.raw()))
     }
 
     fn items(&self, visit: &mut dyn FnMut(Self) -> Result<(), Error>) -> Result<(), Error> {
@@ -270,7 +271,7 @@ mod tests {
         let end = tape.parse(text, 0)?;
         assert_eq!(text[end..].trim(), "");
         let mut out = String::new();
-        write_json(&Json::new(&tape, text), &mut out, None).unwrap();
+        write_json(&Json::new(&tape.of(text)), &mut out, None).unwrap();
         Ok(out)
     }
 

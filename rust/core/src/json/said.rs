@@ -114,7 +114,7 @@ fn written(raw: &str, out: &mut String) {
     out.reserve(raw.len());
     // It was parsed before, and its depth was looked at: neither can fail.
     if tape.parse(raw, 0).is_ok() {
-        let _ = write_json(&Json::new(&tape, raw), out, None);
+        let _ = write_json(&Json::new(&tape.of(raw)), out, None);
     }
     if tape.entries.capacity() <= KEPT {
         TAPE.set(tape);

@@ -59,7 +59,22 @@ pub struct Tape {
     pub(crate) is_spaced: bool,
 }
 
+/// The values of a text, and the text.
+#[derive(Clone, Copy, Debug)]
+pub struct Parsed<'t, 'a> {
+    pub(super) entries: &'t [Entry],
+    pub(super) text: &'a str,
+    pub(super) depth: usize,
+}
+
 impl Tape {
+    /// The values with the text that they were parsed from.
+    #[must_use]
+    #[inline]
+    pub fn of<'t, 'a>(&'t self, text: &'a str) -> Parsed<'t, 'a> {
+        Parsed { entries: &self.entries, text, depth: self.depth }
+    }
+
     /// Parses the value that begins at `at`, behind white space; gives the position behind it.
     ///
     /// Linear in the value. The entries are those of this value alone.

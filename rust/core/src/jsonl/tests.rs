@@ -124,7 +124,7 @@ fn many_lines_are_read_in_parallel_as_one_by_one() {
     let (mut tape, provider) = (Tape::default(), Provider::Anthropic);
     for line in all.lines() {
         tape.parse(line, 0).unwrap();
-        provider.read(&Json::new(&tape, line), &mut slow).unwrap();
+        provider.read(&Json::new(&tape.of(line)), &mut slow).unwrap();
     }
     assert_eq!(found.ledger, slow.finish(&Counter::exact(Encoding::O200k)).unwrap());
     assert_eq!(survey(all.as_bytes(), provider), Some((12_000, 12_000)));

@@ -95,7 +95,7 @@ impl Walk {
                 }
                 (_, list) => match self.tape.parse(text, at) {
                     Ok(end) if self.tape.is_map() || list.is_some() => {
-                        visit(Json::new(&self.tape, text))?;
+                        visit(Json::new(&self.tape.of(text)))?;
                         self.is_behind = true;
                         end
                     }

@@ -288,7 +288,7 @@ impl<T: Text> Builder<T> {
         let Some(text) = text else { return Ok(()) };
         let (input, mut tape) = (&*text.said(), Tape::default());
         match tape.parse(input, 0) {
-            Ok(end) if tape.is_map() && input[end..].trim_ascii().is_empty() => self.send(&Json::new(&tape, input)),
+            Ok(end) if tape.is_map() && input[end..].trim_ascii().is_empty() => self.send(&Json::new(&tape.of(input))),
             _ => Ok(()),
         }
     }

@@ -70,21 +70,23 @@ pub fn read(row: u32, name: &str, arguments: &str, tape: &mut Tape) -> Option<Re
     tape.parse(arguments, 0).ok()?;
     let (mut file, mut views, mut rest) = (None, !edits, String::new());
     let seen =
-        Json::new(tape, arguments).entries(&mut |key, value| match value.text()?.as_ref().map(Text::said).as_deref() {
-            Some(path) if file.is_none() && PATHS.contains(&key) && !path.is_empty() => {
-                file = Some(digest(path.as_bytes()));
-                Ok(())
-            }
-            Some("view") if edits && key == "command" => {
-                views = true;
-                Ok(())
-            }
-            _ if value.shape() == Shape::Null => Ok(()),
-            _ => {
-                rest.extend([key, "\0"]);
-                write_json(&value, &mut rest, None)
-            }
-        });
+        Json::new(&tape.of(arguments)).entries(
+            &mut |key, value| match value.text()?.as_ref().map(Text::said).as_deref() {
+                Some(path) if file.is_none() && PATHS.contains(&key) && !path.is_empty() => {
+                    file = Some(digest(path.as_bytes()));
+                    Ok(())
+                }
+                Some("view") if edits && key == "command" => {
+                    views = true;
+                    Ok(())
+                }
+                _ if value.shape() == Shape::Null => Ok(()),
+                _ => {
+                    rest.extend([key, "\0"]);
+                    write_json(&value, &mut rest, None)
+                }
+            },
+        );
     seen.ok()?;
     let (part, whole) = (digest(rest.as_bytes()), rest.is_empty());
     file.filter(|_| views).map(|file| Read { row, file, part, whole })
