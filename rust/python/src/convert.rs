@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{Element, PyArray1, ToPyArray};
+use numpy::{Element, IntoPyArray, PyArray1, ToPyArray};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -26,9 +26,19 @@ pub fn to_py(error: Error) -> PyErr {
 
 /// Numbers as an array. `numpy` is imported with the first, and an interrupt may fall into that: it is raised.
 pub fn array<'py, T: Element>(py: Python<'py>, numbers: &[T]) -> PyResult<Bound<'py, PyArray1<T>>> {
-    static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    NUMPY.get_or_try_init(py, || py.import("numpy").map(Bound::unbind))?;
+    import_numpy(py)?;
     Ok(numbers.to_pyarray(py))
+}
+
+/// The same of numbers that may be many: the array holds them where they are.
+pub fn array_of<T: Element>(py: Python<'_>, numbers: Vec<T>) -> PyResult<Bound<'_, PyArray1<T>>> {
+    import_numpy(py)?;
+    Ok(numbers.into_pyarray(py))
+}
+
+fn import_numpy(py: Python<'_>) -> PyResult<()> {
+    static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    NUMPY.get_or_try_init(py, || py.import("numpy").map(Bound::unbind)).map(|_| ())
 }
 
 /// What a signal's handler raised, usually `KeyboardInterrupt`, kept until the work that it stops has unwound.

@@ -9,7 +9,7 @@ use trimtab_core::error::Error;
 use trimtab_core::jsonl;
 use trimtab_core::shape::Provider;
 
-use crate::convert::{array, released, to_py};
+use crate::convert::{array_of, released, to_py};
 use crate::counter::Counter;
 use crate::ledger::Ledger;
 
@@ -79,7 +79,7 @@ impl Reader {
         let (found, _) = self.end(py)?;
         let each = found.sums.and_then(|sums| sums.each);
         let each = each.ok_or_else(|| to_py(Error::Argument("counts of each message were not wanted".to_owned())))?;
-        Ok((found.provider.name(), array(py, &each.tokens)?, skips(found.skipped), found.lost))
+        Ok((found.provider.name(), array_of(py, each.tokens)?, skips(found.skipped), found.lost))
     }
 }
 
