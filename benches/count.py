@@ -104,7 +104,7 @@ def compared(libraries: dict[str, str], encoding: str, corpus: str, threads: lis
             for n in threads:
                 answer = measured(library, encoding, corpus, str(n))
                 if "failed" in answer:
-                    print(f"  {library}: {answer['failed']}")
+                    print(f"  {library}, {corpus}, {encoding}, {n} threads: {answer['failed']}")
                     continue
                 found[n, library].append(answer)
     right = next((answers[0]["counts"] for (_, name), answers in found.items() if name == "tiktoken" and answers), None)

@@ -9,7 +9,7 @@ use memmap2::MmapMut;
 pub type Line = [u64; 8];
 
 /// Bytes of a large page: with small ones the processor looks for the page of nearly each entry first.
-pub const PAGE: usize = 2 << 20;
+const PAGE: usize = 2 << 20;
 
 /// A table of `N` lines, zero at first.
 pub struct Lines<const N: usize> {

@@ -19,8 +19,8 @@ static POOL: Mutex<Option<(u32, Option<Arc<ThreadPool>>)>> = Mutex::new(None);
 /// Jobs that wait for each helper when the calling thread takes one itself: it will be away for as long as that takes.
 const AHEAD: usize = 4;
 
-/// For how long the calling thread looks whether the last jobs are done before it sleeps: to be woken takes tens of
-/// microseconds, and a megabyte on two threads 600.
+/// For how long the calling thread looks whether the last jobs are done before it sleeps: to sleep and to be woken was a
+/// seventh of what two threads take for 1 MB of prose, 0.71 and 0.61 ms.
 const AWAKE: Duration = Duration::from_micros(100);
 
 /// `work` on each item, in their order.
