@@ -92,7 +92,7 @@ LIBRARIES = {
 }
 """By the name of their package."""
 
-MODULES = {"trimtab": "trimtab._counter", "toktok-rs": "toktok"}
+MODULES = {"trimtab": "trimtab.counting.counter", "toktok-rs": "toktok"}
 """What is imported for them, where that is not their name."""
 
 

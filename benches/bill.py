@@ -19,8 +19,8 @@ from pathlib import Path
 import pairs
 
 import trimtab
-from trimtab._meter import Meter
-from trimtab._usage import Usage
+from trimtab.messages.usage import Usage
+from trimtab.planning.forecast import Meter
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"

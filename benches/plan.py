@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import oracle  # noqa: E402 - beside the tests, not in the package
 import trimtab  # noqa: E402
-from trimtab._decide import decide  # noqa: E402
+from trimtab.planning.decide import decide  # noqa: E402
 from trimtab.policies import POLICIES  # noqa: E402
 
 ROUNDS = 7

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import trimtab
-from trimtab._counter import scan
+from trimtab.counting.counter import scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,9 +23,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import checker  # noqa: E402 - beside the tests, not in the package
 import trimtab  # noqa: E402
-from trimtab._counter import scan  # noqa: E402
-from trimtab._plan import Drop, Prune, Summarize, Truncate  # noqa: E402
-from trimtab.cli._files import to_text  # noqa: E402
+from trimtab.cli.files import to_text  # noqa: E402
+from trimtab.counting.counter import scan  # noqa: E402
+from trimtab.planning.plan import Drop, Prune, Summarize, Truncate  # noqa: E402
 
 SESSIONS = ROOT.parent / "shared" / "data" / "transcripts"
 MODEL = "claude-sonnet-4-5"  # for files that name none

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any
 import _recall
 
 import trimtab
-from trimtab.summarize._ask import Ask
-from trimtab.summarize.offline import offline
+from trimtab.summarize.ask import Ask
+from trimtab.summarize.offline.summary import offline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

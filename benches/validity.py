@@ -31,11 +31,11 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import trimtab  # noqa: E402
 from checker import check  # noqa: E402 - beside the tests, not in the package
-from trimtab._envelope import summary_in  # noqa: E402
-from trimtab._errors import NothingToCompactError  # noqa: E402
-from trimtab._plan import Prune, StripThinking, Truncate  # noqa: E402
-from trimtab._repair import repair  # noqa: E402
+from trimtab.errors import NothingToCompactError  # noqa: E402
+from trimtab.messages.envelope import summary_in  # noqa: E402
+from trimtab.planning.plan import Prune, StripThinking, Truncate  # noqa: E402
 from trimtab.policies import POLICIES  # noqa: E402
+from trimtab.validity.repair import repair  # noqa: E402
 
 SESSIONS = ROOT.parent / "shared" / "data" / "transcripts"
 KINDS = "uracptsyme"

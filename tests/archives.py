@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from trimtab.archive import MemoryArchive, Record
-from trimtab.archive._migrate import migrations
+from trimtab.archive.sql.migrate import migrations
 from trimtab.archive.sqlite import SqliteArchive
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from reliability import generated
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from trimtab.archive._sql import Steps
+    from trimtab.archive.sql.statements import Steps
 
 
 @pytest.fixture(params=KINDS)

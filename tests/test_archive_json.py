@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import trimtab
 from trimtab import _core
-from trimtab.archive._json import dumped, loaded
+from trimtab.archive.sql.codec import dumped, loaded
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 PARTS = ["\\", "u", "D83D", "\ud83d", "\ude00", "\U0001f600", '"', "\x7f"]

@@ -14,11 +14,12 @@ import pytest
 import trimtab
 from archives import commit, record, said
 from transcripts import transcript
-from trimtab.archive import SqlArchive, Stored, _write, open_archive
-from trimtab.archive._async import AsyncArchive
-from trimtab.archive._json import dumped
-from trimtab.archive._migrate import migrations
+from trimtab.archive import SqlArchive, Stored, open_archive
+from trimtab.archive.aio import AsyncArchive
 from trimtab.archive.postgres import PostgresArchive
+from trimtab.archive.sql import write as _write
+from trimtab.archive.sql.codec import dumped
+from trimtab.archive.sql.migrate import migrations
 from trimtab.archive.sqlite import SqliteArchive
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from postgres import Server
-    from trimtab.archive._sql import Steps
+    from trimtab.archive.sql.statements import Steps
 
 MODEL = "claude-sonnet-4-5"
 

@@ -17,7 +17,7 @@ import trimtab
 from archives import commit, first_archive, said
 from transcripts import transcript
 from trimtab.archive import open_archive, sqlite
-from trimtab.archive._migrate import migrations
+from trimtab.archive.sql.migrate import migrations
 from trimtab.archive.sqlite import SqliteArchive
 
 if TYPE_CHECKING:

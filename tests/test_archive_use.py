@@ -13,6 +13,7 @@ import trimtab
 from archives import KINDS, commit, opened, said
 from transcripts import transcript
 from trimtab.archive import MemoryArchive
+from trimtab.archive.recall import Recall
 from trimtab.archive.redact import secrets
 from trimtab.archive.sqlite import SqliteArchive
 from trimtab.cli import main
@@ -48,7 +49,7 @@ def test_the_recall_tool_finds_what_was_summarized_away_and_reads_it(
 
 
 def test_whatever_a_model_calls_recall_with_is_answered() -> None:
-    recall = MemoryArchive().recall_tool("s")
+    recall = Recall(MemoryArchive(), "s")
     for asked in (
         {},
         {"query": ""},
@@ -67,7 +68,7 @@ def test_whatever_a_model_calls_recall_with_is_answered() -> None:
 def test_a_long_message_is_cut_in_its_middle() -> None:
     archive = MemoryArchive()
     commit(archive, "r", [said("begin " + "middle " * 9_000 + "end")])
-    recall = archive.recall_tool("s")
+    recall = Recall(archive, "s")
     (hit,) = archive.search("begin")
     answer = recall({"message": hit.id})
     assert len(answer) < 20_100
@@ -77,7 +78,7 @@ def test_a_long_message_is_cut_in_its_middle() -> None:
 
 
 def test_the_tools_definition_has_each_providers_shape() -> None:
-    recall = MemoryArchive().recall_tool("s")
+    recall = Recall(MemoryArchive(), "s")
     schemas = [
         recall.definition("anthropic")["input_schema"],
         recall.definition("openai_chat")["function"]["parameters"],

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import claude_cases
 import oracle
 from trimtab import _core
-from trimtab._counter import Counter
+from trimtab.counting.counter import Counter
 
 DATA = Path(__file__).parents[1] / "rust" / "core" / "data"
 OLD, NEW = Counter("claude-old"), Counter("claude-new")

@@ -222,7 +222,7 @@ def test_an_interrupt_leaves_with_130_and_nothing_half(home: Path) -> None:
 
 
 def test_a_write_that_fails_leaves_what_was_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trimtab.cli import _files
+    from trimtab.cli import files as _files
 
     Path("o.json").write_text("before")
     monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))

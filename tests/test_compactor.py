@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 import trimtab
 from checker import check
 from transcripts import PROVIDERS, specs, transcript
-from trimtab._conversation import Call
-from trimtab._envelope import unwrap, wrap
-from trimtab._flow import compaction
-from trimtab._wants import Commit, Store, Write
 from trimtab.archive import MemoryArchive, Stored
+from trimtab.compaction.effects import Commit, Store, Write
+from trimtab.compaction.flow import compaction
 from trimtab.events import Compacted, FellBack, Refused
 from trimtab.hooks import Review, Verdict
+from trimtab.messages.envelope import unwrap, wrap
+from trimtab.session.session import Call
 
 TALK = " ".join("u:60 a:90" for _ in range(30))
 LONG = " ".join(f"u:30 c{n} r{n}:300 a:60" for n in range(20))
@@ -192,7 +192,7 @@ def test_where_no_summary_can_be_had_the_zone_is_dropped_with_a_notice(monkeypat
     def nothing(_: trimtab.Ask) -> str:
         return ""
 
-    monkeypatch.setattr("trimtab.summarize.offline.offline", nothing)
+    monkeypatch.setattr("trimtab.summarize.offline.summary.offline", nothing)
     cm = trimtab.Compactor(MODEL, summarizer=nothing)
     done = cm.compact(talk(), target=0.5)
     assert done.summarizer is None
@@ -474,7 +474,7 @@ def test_results_without_text_are_pruned_to_what_the_provider_takes(content: lis
 
 
 def test_a_truncated_result_keeps_the_pictures_that_leave_room_for_text() -> None:
-    from trimtab._apply import _shortened
+    from trimtab.compaction.apply import _shortened
 
     counter = trimtab.Counter("o200k_base")
     picture = {"type": "image", "source": {"type": "url", "url": "a"}}

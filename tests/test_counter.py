@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import oracle
 from transcripts import PROVIDERS, deep_hash, messages
 from trimtab import read
-from trimtab._counter import Counter, count, scan
-from trimtab._models import Model
+from trimtab.counting.counter import Counter, count, scan
+from trimtab.models.model import Model
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 O200K = Counter("o200k_base")

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from trimtab._messages import Provider, Repaired
+from trimtab.messages.types import Repaired
+from trimtab.models.provider import Provider
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "validity.md").read_text()

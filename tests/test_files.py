@@ -16,9 +16,9 @@ from checker import check
 from format_cases import LINES
 from transcripts import transcript
 from trimtab import Counter, MessageError, _core
-from trimtab._ledger import Kind, Role
-from trimtab.cli._files import to_text
+from trimtab.cli.files import to_text
 from trimtab.formats import _chain, claude_code, counts, read, scan, sums
+from trimtab.ledger.columns import Kind, Role
 
 O200K = Counter("o200k_base")
 MESSAGES = transcript(" ".join(f"u:20 c{n} r{n}:60 a:40" for n in range(14)), provider="anthropic")

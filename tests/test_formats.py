@@ -10,7 +10,7 @@ import pytest
 
 from checker import check
 from transcripts import transcript
-from trimtab._errors import MessageError
+from trimtab.errors import MessageError
 from trimtab.formats import FORMATS, LOGS, read
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "transcripts"

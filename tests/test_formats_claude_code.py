@@ -5,9 +5,9 @@ import json
 import pytest
 
 from checker import check
-from trimtab._messages import Charged, Repaired
-from trimtab._repair._entries import BEGINNING, INTERRUPTED
 from trimtab.formats import read
+from trimtab.messages.types import Charged, Repaired
+from trimtab.validity.repair.entries import BEGINNING, INTERRUPTED
 
 
 def text(words):

@@ -3,9 +3,9 @@
 import json
 
 from checker import check
-from trimtab._messages import Charged, Repaired
-from trimtab._repair._entries import INTERRUPTED
 from trimtab.formats import read
+from trimtab.messages.types import Charged, Repaired
+from trimtab.validity.repair.entries import INTERRUPTED
 
 
 def line(kind, **payload):

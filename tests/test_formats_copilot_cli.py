@@ -3,9 +3,9 @@
 import json
 
 from checker import check
-from trimtab._repair._entries import INTERRUPTED
 from trimtab.formats import read
 from trimtab.formats._chat import PICTURES
+from trimtab.validity.repair.entries import INTERRUPTED
 
 
 def event(kind, /, agent=None, **data):

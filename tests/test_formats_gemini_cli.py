@@ -3,8 +3,8 @@
 import json
 
 from checker import check
-from trimtab._messages import Charged
 from trimtab.formats import read
+from trimtab.messages.types import Charged
 
 HEAD = {"sessionId": "s", "projectHash": "p", "startTime": "t", "lastUpdated": "t"}
 

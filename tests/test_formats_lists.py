@@ -6,7 +6,7 @@ import pytest
 
 from checker import check
 from format_cases import assistant, calls, result, text, tool, use, user
-from trimtab._errors import MessageError
+from trimtab.errors import MessageError
 from trimtab.formats import read
 
 ASK, SAY = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}

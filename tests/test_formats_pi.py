@@ -3,8 +3,8 @@
 import json
 
 from checker import check
-from trimtab._messages import Charged
 from trimtab.formats import read
+from trimtab.messages.types import Charged
 
 HEAD = {"type": "session", "version": 3, "id": "s", "timestamp": "t", "cwd": "/"}
 

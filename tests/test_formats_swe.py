@@ -5,9 +5,9 @@ import json
 import pytest
 
 from checker import check
-from trimtab._errors import MessageError
-from trimtab._messages import Charged
+from trimtab.errors import MessageError
 from trimtab.formats import read
+from trimtab.messages.types import Charged
 
 
 def load(value, **options):

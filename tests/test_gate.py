@@ -11,9 +11,9 @@ import pytest
 import transcripts
 import trimtab
 from trimtab import events, hooks
-from trimtab._messages import text_of, whole_calls
+from trimtab.messages.types import text_of, whole_calls
 from trimtab.policies import POLICIES
-from trimtab.summarize import Function, Limits
+from trimtab.summarize import Function, Limits, render
 
 MODEL = "claude-sonnet-4-5"
 
@@ -181,7 +181,7 @@ def test_a_hook_adds_context_and_instructions_to_what_a_model_is_asked() -> None
         pre_compact=lambda _: hooks.Verdict(instructions="the tests", context="branch: main"),
     )
     cm.compact(talk())
-    words = asked[0].render().text
+    words = render(asked[0]).text
     assert "the tests" in words
     assert "branch: main" in words
     assert asked[0].model == "claude-haiku-4-5-20251001"

@@ -1,4 +1,4 @@
-"""The house: every module has its floor, and imports point down, for types too."""
+"""The house: a folder is a floor, imports point down, and no files import each other in a circle."""
 
 from __future__ import annotations
 
@@ -6,96 +6,93 @@ import ast
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "trimtab"
+FILES = sorted(path for path in PACKAGE.rglob("*.py*") if path.suffix in {".py", ".pyi"})
 
-FLOORS = {
-    0: {"_core", "_errors", "_log", "_prompts"},
-    1: {
-        "_models",
-        "_model_table",
-        "_request",
-        "_budget",
-        "_check",
-        "_estimate",
-        "_counter",
-        "_messages",
-        "_objects",
-        "_overflow",
-        "_usage",
-        "_meter",
-        "_ledger",
-        "_envelope",
-        "_shapes",
-        "_truncate",
-        "_validate",
-        "_repair",
-        "_split",
-    },
-    2: {"_plan", "_policy", "_decide", "_stats", "stages", "policies"},
-    3: {"config", "events", "hooks", "formats", "archive", "summarize"},
-    4: {"_apply", "_wants", "_job", "_compaction", "_summary", "_rebuild", "_flow", "_drive"},
-    5: {"__init__", "_compactor", "_conversation", "_measure", "_planner", "_gate", "queue"},
-    6: {"cli", "__main__"},
-}
-FLOOR = {name: floor for floor, names in FLOORS.items() for name in names}
+ROOT_FILES = {"_core": 0, "errors": 0, "_log": 0, "hooks": "summarize", "events": "summarize", "__init__": "session"}
+"""Files of the root that others import: at the bottom, or right above a folder. Doors import everything."""
+
+
+def folders() -> list[str]:
+    """The packages from the bottom up, as CONTRIBUTING.md lists them."""
+    tree = re.search(r"^python/trimtab/\n((?:  .*\n)+)", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.M)
+    assert tree, "CONTRIBUTING.md lists the packages under python/trimtab/"
+    return re.findall(r"^  (\w+)/", tree[1], flags=re.M)
+
+
+def floor_of(room: str) -> float:
+    """The floor of a folder by its place in the list, and of a file of the root by the folder below it."""
+    order = folders()
+    if room in order:
+        return order.index(room) + 1.0
+    below = ROOT_FILES.get(room, order[-1])
+    return order.index(below) + 1.5 if isinstance(below, str) else float(below)
 
 
 def module(path: Path) -> str:
-    """The room that a file belongs to: its folder in the package, or the file itself."""
+    """The dotted name of a file below the package; a package's is that of its folder."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return parts[0]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+MODULES = {module(path) for path in FILES}
 
 
 def imported(path: Path) -> set[str]:
-    """The rooms that a file imports from."""
-    package = ("trimtab", *path.relative_to(PACKAGE).parts[:-1])
+    """The modules of the package that a file imports, for types too."""
+    folder = path.relative_to(PACKAGE).parts[:-1]
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom):
-            base = list(package[: len(package) - node.level + 1]) if node.level else []
-            full = [*base, *(node.module or "").split(".")] if node.module else base
-            if full[:1] != ["trimtab"]:
-                continue
-            found |= {full[1]} if len(full) > 1 else {alias.name for alias in node.names}
-        elif isinstance(node, ast.Import):
-            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("trimtab.")}
-    return found - {"__version__"}
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        base = [*folder[: len(folder) - node.level + 1], *(node.module.split(".") if node.module else ())]
+        for alias in node.names:
+            inner, outer = ".".join([*base, alias.name]), ".".join(base)
+            found.add(inner if inner in MODULES else outer or "__init__")
+    return found
 
 
-FILES = sorted(path for path in PACKAGE.rglob("*.py*") if path.suffix in {".py", ".pyi"})
+def test_contributing_lists_every_package() -> None:
+    assert sorted(folders()) == sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_every_module_has_a_floor_and_imports_point_down(path: Path) -> None:
-    room = module(path)
-    assert room in FLOOR, f"{room} has no floor: say in tests/test_house.py where it belongs"
-    above = {name for name in imported(path) - {room} if FLOOR.get(name, 99) > FLOOR[room]}
-    assert not above, f"{room} (floor {FLOOR[room]}) imports from above: {above}"
+def test_imports_point_down(path: Path) -> None:
+    room = module(path).split(".")[0]
+    if room in {"__init__", "__main__"} or path.suffix == ".pyi":
+        return  # the doors load everything; the stub names types alone
+    above = {
+        name for name in imported(path) if name.split(".")[0] != room and floor_of(name.split(".")[0]) > floor_of(room)
+    }
+    assert not above, f"{room} imports from above: {above}"
 
 
-def test_rooms_of_one_floor_do_not_import_each_other_in_circles() -> None:
-    needs: dict[str, set[str]] = {}
-    for path in FILES:
-        room = module(path)
-        needs.setdefault(room, set()).update(name for name in imported(path) if FLOOR.get(name) == FLOOR[room])
+def test_files_do_not_import_each_other_in_circles() -> None:
+    """A package's own ``__init__`` may name its files: they are its door."""
+    needs = {
+        module(path): {
+            name for name in imported(path) if name != module(path) and not module(path).startswith(f"{name}.")
+        }
+        for path in FILES
+        if module(path) not in {"__init__", "_core"}
+    }
+    needs = {name: found - {"__init__"} for name, found in needs.items()}
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as circle:
+        pytest.fail(f"files import each other: {circle.args[1]}")
 
-    def reach(start: str) -> set[str]:
-        seen: set[str] = set()
-        todo = [start]
-        while todo:
-            for name in needs.get(todo.pop(), set()) - {start}:
-                if name not in seen:
-                    seen.add(name)
-                    todo.append(name)
-        return seen
 
-    circles = {(a, b) for a in needs for b in reach(a) if a < b and a in reach(b)}
-    assert not circles
+def test_the_root_holds_the_door_alone() -> None:
+    names = {path.name for path in PACKAGE.iterdir() if path.is_file() and path.suffix != ".so"}
+    door = {"__init__.py", "__main__.py", "py.typed", "_core.pyi", "errors.py", "hooks.py", "events.py", "_log.py"}
+    assert names == door
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "policies").glob("[!_]*.py")), ids=lambda p: p.name)
@@ -107,7 +104,7 @@ def test_a_preset_is_values_only(path: Path) -> None:
 def test_deciding_reads_no_clock_no_file_and_no_chance() -> None:
     outside = {"time", "datetime", "random", "os", "pathlib", "io", "socket", "subprocess", "asyncio", "threading"}
     for path in FILES:
-        if FLOOR[module(path)] != 2:
+        if module(path).split(".")[0] not in {"planning", "policies"}:
             continue
         tree = ast.parse(path.read_text())
         names = {a.name.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
@@ -132,7 +129,7 @@ def test_the_core_knows_nothing_of_python() -> None:
 
 
 def test_names_of_ledger_numbers_are_the_cores() -> None:
-    from trimtab import _ledger
+    from trimtab.ledger import columns as _ledger
 
     source = (ROOT / "rust" / "core" / "src" / "ledger" / "kind.rs").read_text()
     for ours, theirs in (("Kind", "Kind"), ("Role", "Role"), ("RowFlag", "RowFlag"), ("Mark", "MessageFlag")):

@@ -20,7 +20,7 @@ from test_rescue import session as claude_session
 from transcripts import transcript
 from trimtab.archive import open_archive
 from trimtab.cli import main
-from trimtab.cli._files import archive_url, write
+from trimtab.cli.files import archive_url, write
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -168,7 +168,7 @@ def test_what_is_no_message_is_named_as_among_objects():
     for bad in ("5", '{"content": "x"}', '{"role": "user", "content": 5}', '{"role": "user", "content": ["x"]}'):
         text = f'[{{"role": "user", "content": [{{"type": "tool_use"}}]}}, {bad}]'
         with pytest.raises(ValueError, match=r"messages") as of_objects_:
-            trimtab._counter.scan(json.loads(text), O200K)
+            trimtab.counting.counter.scan(json.loads(text), O200K)
         with pytest.raises(trimtab.MessageError) as of_text_:
             scan(text.encode(), counter=O200K)
         assert (of_text_.value.path, of_text_.value.index) == (of_objects_.value.path, 1)

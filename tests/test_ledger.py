@@ -16,10 +16,10 @@ import oracle
 import transcripts
 from transcripts import PROVIDERS, deep_hash, messages, png, specs, transcript
 from trimtab import _core
-from trimtab._counter import Counter, scan
-from trimtab._envelope import wrap
-from trimtab._errors import MessageError
-from trimtab._ledger import Kind, Mark, Role, RowFlag
+from trimtab.counting.counter import Counter, scan
+from trimtab.errors import MessageError
+from trimtab.ledger.columns import Kind, Mark, Role, RowFlag
+from trimtab.messages.envelope import wrap
 
 O200K = Counter("o200k_base")
 ROW_COLUMNS = {"owner": "uint32", "kind": "uint8", "tokens": "uint32", "pair": "int32", "flags": "uint16"}

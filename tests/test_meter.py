@@ -13,10 +13,10 @@ from werkzeug import Response
 import trimtab
 from transcripts import transcript
 from trimtab import Compactor, Counter, Model, read
-from trimtab._check import KEPT, Checks
-from trimtab._errors import CountError
-from trimtab._meter import ENOUGH, MAJORITY, Meter
-from trimtab._usage import Usage
+from trimtab.errors import CountError
+from trimtab.messages.usage import Usage
+from trimtab.planning.forecast import ENOUGH, MAJORITY, Meter
+from trimtab.session.provider_count import KEPT, Checks
 
 SONNET = "claude-sonnet-4-6"
 

@@ -8,9 +8,9 @@ from dataclasses import fields, replace
 import pytest
 
 from trimtab import Counter, Model, count
-from trimtab._model_table import BINDS, CLAUDE, KEEPS, OPENAI
-from trimtab._models import _ALIASES, FAMILIES, known
-from trimtab._prompts import PROMPTS, Prompt
+from trimtab.models.model import _ALIASES, FAMILIES, known
+from trimtab.models.prompts import PROMPTS, Prompt
+from trimtab.models.table import BINDS, CLAUDE, KEEPS, OPENAI
 
 TABLE = known()
 

@@ -11,7 +11,7 @@ import pytest
 import trimtab
 from checker import check
 from transcripts import transcript
-from trimtab._objects import plain
+from trimtab.messages.objects import plain
 from wardrobe import WARDROBE, Said, Turn, answer
 
 MODELS = {"anthropic": "claude-sonnet-4-5", "openai_chat": "gpt-5.5", "openai_responses": "gpt-5.5"}

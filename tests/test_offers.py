@@ -19,10 +19,10 @@ from werkzeug import Request, Response
 import trimtab
 from loopback import DIALECTS
 from transcripts import transcript
-from trimtab._drive import Outside
-from trimtab._models import Model
-from trimtab._wants import Write
+from trimtab.compaction.drivers import Outside
+from trimtab.compaction.effects import Write
 from trimtab.events import Compacted, FellBack
+from trimtab.models.model import Model
 from trimtab.policies import POLICIES
 from trimtab.summarize import Anthropic, Function, Limits, OpenAI, Sizes, offers
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from offline_cases import FORGED, ask, sections, tool
-from trimtab.summarize._parts import parts
-from trimtab.summarize.offline import offline
+from trimtab.summarize.offline.summary import offline
+from trimtab.summarize.parts import parts
 
 CHAT = [
     {"role": "system", "content": "Be brief."},

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offline_cases import COUNTERS, FORGED, ask, quarter, sections, session
-from trimtab.summarize.offline import offline
+from trimtab.summarize.offline.summary import offline
 
 
 def test_the_limit_holds_for_every_limit_and_the_newest_request_comes_first():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from offline_cases import ask, said, sections, tool
-from trimtab.summarize._text import sentences
-from trimtab.summarize.offline import offline
+from trimtab.summarize.offline.summary import offline
+from trimtab.summarize.text import sentences
 
 
 def told(*messages: dict, limit: int = 1_000, **more) -> dict[str, list[str]]:

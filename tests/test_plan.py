@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import trimtab
 from checker import check
 from transcripts import PROVIDERS, specs, transcript
-from trimtab._decide import decide
-from trimtab._plan import Drop, Plan, Prune, StripThinking, Summarize, Truncate, dropped
+from trimtab.planning.decide import decide
+from trimtab.planning.plan import Drop, Plan, Prune, StripThinking, Summarize, Truncate, dropped
 from trimtab.policies import POLICIES
 
 LONG = " ".join(f"u:30 c{n} r{n}:300 a:60" for n in range(20))
@@ -192,7 +192,7 @@ def test_what_is_no_plan_is_refused(text: str, words: str) -> None:
 
 
 def test_a_plan_of_another_transcript_is_refused() -> None:
-    from trimtab._apply import apply
+    from trimtab.compaction.apply import apply
 
     plan = plan_of(TALK)
     messages = transcript(TALK + " u:5", provider="anthropic")
@@ -203,7 +203,7 @@ def test_a_plan_of_another_transcript_is_refused() -> None:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_an_applied_plan_touches_only_what_it_names(provider: str) -> None:
-    from trimtab._apply import apply
+    from trimtab.compaction.apply import apply
 
     messages = transcript(LONG, provider=provider)
     before = json.dumps(messages)

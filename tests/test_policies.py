@@ -15,9 +15,10 @@ import oracle
 import transcripts
 import trimtab
 from trimtab import _core, config
-from trimtab._budget import Calibration, Terms, Trigger
+from trimtab.counting.estimate import Calibration
+from trimtab.planning.budget import Terms, Trigger
+from trimtab.planning.stages import Messages, Tokens, Turns
 from trimtab.policies import POLICIES
-from trimtab.stages import Messages, Tokens, Turns
 
 PRESETS = sorted(POLICIES)
 

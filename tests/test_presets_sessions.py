@@ -16,7 +16,7 @@ from werkzeug import Request, Response
 import trimtab
 from loopback import DIALECTS, Reply
 from trimtab import config, events
-from trimtab._counter import Counter, scan
+from trimtab.counting.counter import Counter, scan
 from trimtab.policies import POLICIES
 from trimtab.summarize import Anthropic, Limits, OpenAI
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from test_interrupts import home, refs
-from trimtab.cli import _progress, main
+from trimtab.cli import main
+from trimtab.cli import progress as _progress
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ import trimtab
 from checker import check
 from transcripts import PROVIDERS, png, transcript
 from trimtab._core import PRUNED
-from trimtab._plan import Plan, Prune
-from trimtab._validate import validate
+from trimtab.planning.plan import Plan, Prune
+from trimtab.validity.validate import validate
 
 O200K = trimtab.Counter("o200k_base")
 READ = st.tuples(st.sampled_from(["/a", "/b"]), st.sampled_from([None, 1, 2]), st.booleans(), st.booleans())

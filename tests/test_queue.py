@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import trimtab
-from trimtab import queue
+from trimtab.session import queue
 from trimtab.summarize import Function, Limits
 
 
@@ -111,7 +111,7 @@ def test_pruning_marks_old_results_and_keeps_what_they_said() -> None:
     ],
 )
 def test_a_refusal_for_length_is_told_from_any_other(error: object, kind: str) -> None:
-    from trimtab._overflow import kind_of
+    from trimtab.session.overflow import kind_of
 
     assert kind_of(error) == kind
     assert kind_of(error, 413) == "ContextOverflowError"

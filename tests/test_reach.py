@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import sys
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -18,12 +16,10 @@ from trimtab.policies import POLICIES
 from trimtab.summarize import Function, Limits
 
 PACKAGE = Path(trimtab.__file__).parent
-DECIDING = ("stages", "_decide", "_budget", "_estimate", "_policy", "_plan", "_apply", "_gate", "_measure", "_planner")
-DOING = ("_flow", "_summary", "_rebuild", "_conversation", "_job", "_stats", "events", "hooks")
+DECIDING = ("planning", "compaction", "session", "events", "hooks")
 FAMILIES = {name: name.split("_")[0] for name in POLICIES}
 """The two presets of a document are one."""
 
-FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 FIELDS = ("trigger", "keep", "prune", "summarize", "place", "counter", "ingest", "order", "on_nothing", "failure")
 
 
@@ -39,7 +35,7 @@ def reached(policy: Any) -> set[str]:
     def look(frame: FrameType, event: str, _: object) -> None:
         if event == "call" and frame.f_code.co_filename.startswith(str(PACKAGE)):
             place = Path(frame.f_code.co_filename).relative_to(PACKAGE).with_suffix("").parts
-            if place[0] in (*DECIDING, *DOING):
+            if place[0] in DECIDING:
                 names.add(f"{place[-1]}.{frame.f_code.co_qualname if sys.version_info >= (3, 11) else ''}")
 
     def fails(_: object) -> str:
@@ -103,42 +99,3 @@ def test_what_one_preset_reaches_another_reaches_too_or_any_policy_with_its_stag
                 left -= reached(policy) & mine
     fills = reached(replace(POLICIES["drop"], name="mine"))
     assert not left - fills, sorted(left - fills)
-
-
-def test_every_function_is_called_in_the_library_or_is_public() -> None:
-    """A name that only tests or an adapter call serves them alone."""
-    private: dict[str, str] = {}
-    used: Counter[str] = Counter()
-    public = {*trimtab.__all__}
-    for path in PACKAGE.rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        hidden = any(
-            part.startswith("_") and part != "__init__" for part in path.relative_to(PACKAGE).with_suffix("").parts
-        )
-        for node in ast.walk(tree):
-            match node:
-                case ast.ClassDef() if node.name in public or not hidden:
-                    used.update(
-                        item.name for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)
-                    )
-                case ast.FunctionDef() | ast.AsyncFunctionDef() if not node.name.startswith("__"):
-                    if hidden:
-                        private.setdefault(node.name, str(path.relative_to(PACKAGE)))
-                case ast.Name():
-                    used[node.id] += 1
-                case ast.Attribute():
-                    used[node.attr] += 1
-                case ast.Constant() if isinstance(node.value, str):
-                    used[node.value] += 1
-                case _:
-                    pass
-    unused = {name: place for name, place in private.items() if not used[name] and name not in public}
-    assert unused.keys() <= MEASURES.keys(), unused
-
-
-MEASURES = {
-    "is_loop": "what the bill's figures are told apart by",
-    "kind_of": "seed 004's names of errors: whoever calls a provider asks it",
-    "unpaired": "the ids that a list would be refused for: several cases' way to say so",
-}
-"""Questions about a result that only those who measure ask, each with its reason."""

@@ -5,8 +5,8 @@ import pytest
 import trimtab
 from checker import check
 from transcripts import transcript
-from trimtab._models import UNBOUND
-from trimtab._plan import StripThinking
+from trimtab.models.model import UNBOUND
+from trimtab.planning.plan import StripThinking
 
 PAST = "u:90 " + " ".join(f"c{n} r{n}:60 a:90 u:60" for n in range(40, 60))
 THINKS = "u:90 " + " ".join(f"t c{n} r{n}:60 a:90 u:60" for n in range(40, 60))

@@ -12,10 +12,10 @@ from damage import OPTIONS, damaged
 from format_cases import assistant, calls, result, text, tool, use, user
 from transcripts import PROVIDERS, deep_hash, png, specs, transcript
 from trimtab import MessageError, repair, validate
-from trimtab._messages import Repaired
-from trimtab._repair import mend as close
-from trimtab._repair._entries import BEGINNING, INTERRUPTED, ORPHAN
-from trimtab._shapes import Lens
+from trimtab.messages.shapes import Lens
+from trimtab.messages.types import Repaired
+from trimtab.validity.repair import mend as close
+from trimtab.validity.repair.entries import BEGINNING, INTERRUPTED, ORPHAN
 
 ASK, SAY = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}
 THINKING = {"type": "thinking", "thinking": "hm", "signature": "sig"}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import oracle
 from transcripts import png
 from trimtab import Counter, Model, count, read
-from trimtab._request import namespace, tagged
+from trimtab.counting.overhead import namespace, tagged
 
 TOOL = {
     "name": "get_weather",

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from test_ledger import whole
 from transcripts import PROVIDERS, specs, transcript
-from trimtab._counter import Counter, scan
-from trimtab._errors import MessageError
+from trimtab.counting.counter import Counter, scan
+from trimtab.errors import MessageError
 
 
 def fresh(messages, provider):

@@ -8,8 +8,9 @@ import oracle
 import trimtab
 from damage import damaged
 from transcripts import PROVIDERS, deep_hash, messages, transcript
-from trimtab import Counter, _split
-from trimtab._counter import scan
+from trimtab import Counter
+from trimtab.counting.counter import scan
+from trimtab.ledger import split as _split
 
 COUNTERS = [
     Counter.chars(),

@@ -19,12 +19,12 @@ from checker import check
 from loopback import DIALECTS, Reply
 from transcripts import PROVIDERS, transcript
 from trimtab.events import Compacted, FellBack
+from trimtab.models.prices import priced
 from trimtab.policies import POLICIES
-from trimtab.summarize import Answer, Anthropic, Ask, Command, Function, Limits, OpenAI, open_summarizer
-from trimtab.summarize._attempts import Pause, Try, attempts
-from trimtab.summarize._faults import fault, retry_after
-from trimtab.summarize._flaws import flaw
-from trimtab.summarize._prices import priced
+from trimtab.summarize import Answer, Anthropic, Ask, Command, Function, Limits, OpenAI, open_summarizer, render
+from trimtab.summarize.attempts import Pause, Try, attempts
+from trimtab.summarize.faults import fault, retry_after
+from trimtab.summarize.flaws import flaw
 
 TALK = " ".join("u:60 a:90" for _ in range(30))
 WRITERS = {"anthropic": Anthropic, "openai": OpenAI}
@@ -148,7 +148,7 @@ def test_a_bad_answer_is_asked_for_once_more_saying_what_was_wrong() -> None:
     good = Answer("better", usage={"calls": 1, "output_tokens": 5, "cost": 0.5})
     steps, answer = played([bad, good], Limits())
     assert steps[1].ask == ask(correction="the answer has 51 tokens, the limit is 50")
-    assert "the answer has 51 tokens, the limit is 50" in steps[1].ask.render().user
+    assert "the answer has 51 tokens, the limit is 50" in render(steps[1].ask).user
     assert answer.usage == {"calls": 2, "output_tokens": 45, "cost": 0.5}, "both were charged"
 
 
@@ -194,7 +194,7 @@ def test_an_echo_is_no_summary_and_a_quotation_is_none() -> None:
     asked = ask(messages=(long,), max_tokens=10_000)
     assert flaw(Answer(long["content"]), asked) == "the answer repeats what was asked"
     assert flaw(Answer(f"[{asked.nonce} 1 user]\nword0"), asked) == "the answer repeats what was asked"
-    assert flaw(Answer(asked.render().user), asked) == "the answer repeats what was asked"
+    assert flaw(Answer(render(asked).user), asked) == "the answer repeats what was asked"
     assert flaw(Answer("the user wrote: word0 word1 word2"), asked) is None
     assert flaw(Answer("word0 word1 word2"), asked) is None
 
@@ -522,7 +522,7 @@ def test_what_spells_none_is_refused(spec: object) -> None:
 
 @pytest.mark.parametrize("kind", WRITERS)
 def test_a_client_that_is_not_installed_is_named_at_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trimtab.summarize._client.find_spec", lambda _: None)
+    monkeypatch.setattr("trimtab.summarize.writers.client.find_spec", lambda _: None)
     with pytest.raises(ImportError, match=rf'pip install "trimtab\[{kind}\]"'):
         trimtab.Compactor("gpt-5.5", summarizer=kind)
 

@@ -16,10 +16,10 @@ import trimtab
 from checker import check
 from loopback import DIALECTS, Reply
 from transcripts import PROVIDERS, transcript
-from trimtab._envelope import unwrap
-from trimtab.summarize import Anthropic, Ask, OpenAI
-from trimtab.summarize._ask import Answer
-from trimtab.summarize._flaws import flaw
+from trimtab.messages.envelope import unwrap
+from trimtab.summarize import Anthropic, Ask, OpenAI, render
+from trimtab.summarize.ask import Answer
+from trimtab.summarize.flaws import flaw
 
 NONCE = "00c0ffee00c0"
 SPEC = " ".join(f"u:20 c{n} r{n}:60 a:40" for n in range(12))
@@ -137,7 +137,7 @@ def marks(user: str, nonce: str) -> list[str]:
 @pytest.mark.parametrize("text", INJECTIONS)
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_tool_result_closes_no_boundary_and_adds_no_role(text: str, provider: str) -> None:
-    clean, dirty = (asked(poisoned(t, provider), provider).render() for t in ("harmless", text))
+    clean, dirty = (render(asked(poisoned(t, provider), provider)) for t in ("harmless", text))
     assert dirty.system.replace(dirty.nonce, clean.nonce) == clean.system
     nonce, user = dirty.nonce, dirty.user
     assert user.count(f"<transcript {nonce}>") == user.count(f"</transcript {nonce}>") == 1
@@ -163,7 +163,7 @@ def test_neither_do_names_arguments_instructions_and_earlier_summaries(text: str
     call = {"type": "tool_use", "id": "t1", "name": name, "input": arguments}
     messages = ({"role": "user", "content": "go"}, {"role": "assistant", "content": [call]})
     given = {where: text} if where in {"instructions", "previous"} else {}
-    prompt = Ask(messages, "anthropic", 500, len, nonce=NONCE, **given).render()
+    prompt = render(Ask(messages, "anthropic", 500, len, nonce=NONCE, **given))
     assert prompt.user.count(f"</transcript {prompt.nonce}>") == 1
     found = marks(prompt.user, prompt.nonce)
     assert len(found) == 2
@@ -236,7 +236,7 @@ def test_pictures_documents_and_thinking_are_named_and_left_out() -> None:
         {"role": "assistant", "content": [thought, hidden, {"type": "text", "text": "I look"}, call]},
         {"role": "user", "content": [result]},
     )
-    user = Ask(messages, "anthropic", 500, len, nonce=NONCE).render().user
+    user = render(Ask(messages, "anthropic", 500, len, nonce=NONCE)).user
     for gone in ("iVBORw0", "JVBERi0", "secret", "c2lnbmF0dXJl", "b3BhcXVl"):
         assert gone not in user
     for there in ("[image]", "[document]", "read me", "[thinking]", "look", "I look", "a real argument", "done"):
@@ -257,7 +257,7 @@ def texts_of(value: object) -> Iterator[str]:
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_all_that_was_said_goes_along_in_its_order(provider: str) -> None:
     messages = transcript(SPEC, provider=provider)
-    user = asked(messages, provider).render().user
+    user = render(asked(messages, provider)).user
     place = 0
     texts = [*texts_of(messages)]
     assert len(texts) >= 30
@@ -283,7 +283,7 @@ def test_lone_surrogates_are_replaced_before_a_call_and_kept_in_the_archive(http
 
 def test_the_summary_so_far_and_the_wishes_have_boundaries_of_their_own() -> None:
     messages = ({"role": "user", "content": "go on"},)
-    prompt = Ask(messages, "anthropic", 500, len, previous="so far: x", instructions="paths", nonce=NONCE).render()
+    prompt = render(Ask(messages, "anthropic", 500, len, previous="so far: x", instructions="paths", nonce=NONCE))
     lines = prompt.user.split("\n")
     assert lines.index(f"<summary-so-far {NONCE}>") < lines.index("so far: x") < lines.index(f"<transcript {NONCE}>")
     assert lines.index(f"</transcript {NONCE}>") < lines.index(f"<wanted {NONCE}>") < lines.index("paths")
@@ -295,5 +295,5 @@ def test_content_that_nobody_can_write_as_json_has_a_placeholder() -> None:
     knot: dict = {"type": "odd"}
     knot["self"] = knot
     call = {"type": "tool_use", "id": "t", "name": "T", "input": knot}
-    prompt = Ask(({"role": "user", "content": [knot, call]},), "anthropic", 500, len).render()
+    prompt = render(Ask(({"role": "user", "content": [knot, call]},), "anthropic", 500, len))
     assert prompt.user.count("[unreadable]") == 2

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import oracle
 import trimtab
 from trimtab import Counter, truncate
-from trimtab._truncate import CATEGORIES, truncate_stream
+from trimtab.counting.truncate import CATEGORIES, truncate_stream
 
 O200K = Counter("o200k_base")
 PIECES = st.sampled_from(

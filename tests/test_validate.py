@@ -12,8 +12,8 @@ from checker import check
 from damage import OPTIONS, damaged
 from transcripts import HEIGHT, PROVIDERS, deep_hash, is_open, png, specs, transcript
 from trimtab import Counter, MessageError, validate
-from trimtab._counter import scan
-from trimtab._validate import Rules
+from trimtab.counting.counter import scan
+from trimtab.validity.validate import Rules
 
 CASES = Path(__file__).parents[2] / "shared" / "cases" / "must" / "invariants"
 generated = pytest.mark.parametrize("provider", PROVIDERS)

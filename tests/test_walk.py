@@ -8,7 +8,7 @@ import pytest
 import trimtab
 from test_ledger import EVERYTHING, O200K, whole
 from transcripts import PROVIDERS, transcript
-from trimtab._counter import scan
+from trimtab.counting.counter import scan
 
 
 class Key(str):

@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING
 from ._core import __version__
 
 if TYPE_CHECKING:
-    from ._budget import Budget
-    from ._compaction import Compaction
-    from ._compactor import Compactor
-    from ._counter import Counter, count
-    from ._errors import ArchiveError, ConflictError, Error, InternalError, MessageError, PlanError, SummaryError
-    from ._gate import Fitted
-    from ._ledger import Kind, Ledger, Role
-    from ._messages import Message, Provider, Transcript
-    from ._models import Model
-    from ._plan import Plan
-    from ._policy import Policy
-    from ._repair import Repair, repair
-    from ._split import split
-    from ._truncate import truncate
-    from ._validate import Moment, Problem, validate
+    from .compaction.result import Compaction
+    from .counting.counter import Counter, count
+    from .counting.truncate import truncate
+    from .errors import ArchiveError, ConflictError, Error, InternalError, MessageError, PlanError, SummaryError
     from .formats import read
+    from .ledger.columns import Kind, Ledger, Role
+    from .ledger.split import split
+    from .messages.types import Message, Transcript
+    from .models.model import Model
+    from .models.provider import Provider
+    from .planning.budget import Budget
+    from .planning.plan import Plan
+    from .planning.policy import Policy
+    from .session.compactor import Compactor
+    from .session.gate import Fitted
     from .summarize import Ask
+    from .validity.repair import Repair, repair
+    from .validity.validate import Moment, Problem, validate
 
 __all__ = [
     "ArchiveError",
@@ -63,21 +64,22 @@ __all__ = [
 
 # Names are loaded when they are first used: an agent that only counts does not pay for archives and formats.
 _HOMES = {
-    "_budget": ("Budget",),
-    "_compactor": ("Compactor",),
-    "_counter": ("Counter", "count"),
-    "_errors": ("ArchiveError", "ConflictError", "Error", "InternalError", "MessageError", "PlanError", "SummaryError"),
-    "_compaction": ("Compaction",),
-    "_gate": ("Fitted",),
-    "_ledger": ("Kind", "Ledger", "Role"),
-    "_messages": ("Message", "Provider", "Transcript"),
-    "_models": ("Model",),
-    "_plan": ("Plan",),
-    "_policy": ("Policy",),
-    "_repair": ("Repair", "repair"),
-    "_split": ("split",),
-    "_truncate": ("truncate",),
-    "_validate": ("Moment", "Problem", "validate"),
+    "planning.budget": ("Budget",),
+    "session.compactor": ("Compactor",),
+    "counting.counter": ("Counter", "count"),
+    "errors": ("ArchiveError", "ConflictError", "Error", "InternalError", "MessageError", "PlanError", "SummaryError"),
+    "compaction.result": ("Compaction",),
+    "session.gate": ("Fitted",),
+    "ledger.columns": ("Kind", "Ledger", "Role"),
+    "messages.types": ("Message", "Transcript"),
+    "models.model": ("Model",),
+    "models.provider": ("Provider",),
+    "planning.plan": ("Plan",),
+    "planning.policy": ("Policy",),
+    "validity.repair": ("Repair", "repair"),
+    "ledger.split": ("split",),
+    "counting.truncate": ("truncate",),
+    "validity.validate": ("Moment", "Problem", "validate"),
     "formats": ("read",),
     "summarize": ("Ask",),
 }

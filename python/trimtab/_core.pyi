@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
-from ._prompts import Prompt
+from .models.prompts import Prompt
 
 __all__ = [
     "CLOSE",

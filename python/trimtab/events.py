@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from ._plan import Plan
+    from .planning.plan import Plan
     from .summarize import Offer, Usage
 
 

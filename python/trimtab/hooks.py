@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from ._plan import Plan
+    from .planning.plan import Plan
 
 
 TRIGGERS = ("auto", "manual")

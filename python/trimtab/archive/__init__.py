@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from .._errors import ArchiveError
-from ._values import Fault, Hit, Original, Past, Pruned, Record, Session, Stored, Totals
+from ..errors import ArchiveError
+from .values import Fault, Hit, Original, Past, Pruned, Record, Session, Stored, Totals
 
 if TYPE_CHECKING:
-    from ._archive import Archive, SqlArchive
+    from .archive import Archive, SqlArchive
     from .memory import MemoryArchive
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 # A database's driver is loaded with the first archive that needs it.
-_HOME = {"Archive": "_archive", "SqlArchive": "_archive", "MemoryArchive": "memory"}
+_HOME = {"Archive": "archive", "SqlArchive": "archive", "MemoryArchive": "memory"}
 
 
 def __getattr__(name: str) -> object:

@@ -12,15 +12,15 @@ from weakref import WeakKeyDictionary
 import psycopg
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from .._errors import ArchiveError
-from ._archive import SqlArchive
-from ._migrate import migrate
-from ._sql import Dialect, Many, T
+from ..errors import ArchiveError
+from .archive import SqlArchive
+from .sql.migrate import migrate
+from .sql.statements import Dialect, Many, T
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._sql import Row, Steps
+    from .sql.statements import Row, Steps
 
 TRIES = 4
 """Times that a transaction is run before its failure is told: a connection that was lost in the middle, or two

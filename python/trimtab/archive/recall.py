@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .._errors import ArchiveError
+from ..errors import ArchiveError
 
 if TYPE_CHECKING:
-    from .._messages import Provider
-    from ._archive import SqlArchive
+    from ..models.provider import Provider
+    from .archive import SqlArchive
 
 NAME = "recall"
 

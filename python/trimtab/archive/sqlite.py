@@ -10,15 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .._errors import ArchiveError
-from ._archive import SqlArchive
-from ._migrate import migrate, migrations
-from ._sql import Dialect, Many, T
+from ..errors import ArchiveError
+from .archive import SqlArchive
+from .sql.migrate import migrate, migrations
+from .sql.statements import Dialect, Many, T
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
 
-    from ._sql import Row, Steps
+    from .sql.statements import Row, Steps
 
 FIXED = (3, 51, 3)
 """The first SQLite whose write-ahead log cannot be corrupted by a reset (release notes of 3.51.3)."""

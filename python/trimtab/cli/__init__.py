@@ -13,9 +13,9 @@ import sys
 from typing import TYPE_CHECKING, Never
 
 from .. import __version__
-from .._errors import ArchiveError, Error, SummaryError
+from ..errors import ArchiveError, Error, SummaryError
 from . import archive, compact, count, plan, rescue, restore, truncate, validate
-from ._say import warn
+from .output import warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,10 +9,10 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from .._errors import ArchiveError
-from ._files import archive_url, existing, write
-from ._progress import Progress
-from ._say import answer, say, warn
+from ..errors import ArchiveError
+from .files import archive_url, existing, write
+from .output import answer, say, warn
+from .progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable

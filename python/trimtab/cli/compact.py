@@ -5,16 +5,16 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from ._files import archive_url, to_text, write
-from ._input import add_file, model_of, sendable, target
-from ._progress import Progress
-from ._say import answer, say, warn
-from ._summarizer import add_summarizer, policy, summarizer
+from .files import archive_url, to_text, write
+from .input import add_file, model_of, sendable, target
+from .output import answer, say, warn
+from .progress import Progress
+from .summarizer import add_summarizer, policy, summarizer
 
 if TYPE_CHECKING:
     import argparse
 
-    from .._compaction import Compaction
+    from ..compaction.result import Compaction
 
 
 DESCRIPTION = "A smaller session that the provider takes, and a way back."
@@ -37,7 +37,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compacts, writes, and says what was done and how to undo it."""
-    from .._compactor import Compactor
+    from ..session.compactor import Compactor
 
     found = sendable(options)
     url = options.archive or archive_url()
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report(done: Compaction, url: str) -> dict[str, Any]:
-    from .._plan import Drop, Prune, StripThinking, Summarize, Truncate
+    from ..planning.plan import Drop, Prune, StripThinking, Summarize, Truncate
 
     plan, zone = done.plan, done.plan.zone()
     left = zone.stop - zone.start - len(zone.keep) if zone else 0

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from ._input import add_file, large, load, model_of, tell_skipped
-from ._progress import Progress
-from ._say import answer, say
+from .input import add_file, large, load, model_of, tell_skipped
+from .output import answer, say
+from .progress import Progress
 
 if TYPE_CHECKING:
     import argparse
 
-    from .._counter import Counter
-    from .._ledger import Ledger
-    from ._input import Large
+    from ..counting.counter import Counter
+    from ..ledger.columns import Ledger
+    from .input import Large
 
 NAMES = {
     "results": ("RESULT", "SERVER_RESULT"),
@@ -37,10 +37,10 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Counts, and says how full the window is."""
-    from .._compactor import Compactor
-    from .._counter import Counter, scan
-    from .._meter import Meter
-    from .._request import overhead
+    from ..counting.counter import Counter, scan
+    from ..counting.overhead import overhead
+    from ..planning.forecast import Meter
+    from ..session.compactor import Compactor
 
     text = large(options)
     found = text.found if text else load(options)
@@ -116,7 +116,7 @@ class Cost:
         """The cost of a ledger's messages."""
         import numpy as np
 
-        from .._ledger import Kind, Role
+        from ..ledger.columns import Kind, Role
 
         tokens = np.zeros((len(Role), len(Kind)), dtype=np.uint64)
         np.add.at(tokens, (ledger.role[ledger.owner], ledger.kind), ledger.tokens)
@@ -135,7 +135,7 @@ def _summed(text: Large, counter: Counter) -> Cost:
 
 def by_kind(tokens: list[list[int]], framing: int) -> dict[str, int]:
     """Tokens by what they are, from those by role and kind."""
-    from .._ledger import Kind, Role
+    from ..ledger.columns import Kind, Role
 
     text = [of[Kind.TEXT] for of in tokens]
     counts = {"user": text[Role.USER], "assistant": text[Role.ASSISTANT], "system": text[Role.SYSTEM]}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._input import add_file, model_of, sendable, target
-from ._progress import Progress
-from ._say import say
+from .input import add_file, model_of, sendable, target
+from .output import say
+from .progress import Progress
 
 if TYPE_CHECKING:
     import argparse
@@ -27,7 +27,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Plans, and prints the plan and the budget that it rests on."""
-    from .._compactor import Compactor
+    from ..session.compactor import Compactor
 
     found = sendable(options)
     outer = {"system": found.system, "tools": found.tools}

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._errors import MessageError
-from ._files import archive_url, write
-from ._input import add_file, model_of, sendable, target
-from ._progress import Progress
-from ._say import answer, say
+from ..errors import MessageError
+from .files import archive_url, write
+from .input import add_file, model_of, sendable, target
+from .output import answer, say
+from .progress import Progress
 
 if TYPE_CHECKING:
     import argparse
@@ -36,8 +36,8 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compacts and writes the fork; says how to resume it, and how to undo it."""
-    from .._compactor import Compactor
     from ..formats.claude_code_fork import fork
+    from ..session.compactor import Compactor
 
     if options.file == "-" and not options.output:
         raise ValueError("a session from stdin has no folder: name that of the new one with -o DIR")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._files import archive_url, existing, to_text, write
-from ._progress import Progress
-from ._say import answer, warn
+from .files import archive_url, existing, to_text, write
+from .output import answer, warn
+from .progress import Progress
 
 if TYPE_CHECKING:
     import argparse

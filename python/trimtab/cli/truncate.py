@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from .._truncate import CATEGORIES, checked, truncate_stream
-from ._files import chunks
-from ._input import tokens
-from ._progress import Progress
-from ._say import answer
+from ..counting.truncate import CATEGORIES, checked, truncate_stream
+from .files import chunks
+from .input import tokens
+from .output import answer
+from .progress import Progress
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +34,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Reads to the end, then writes what is left."""
-    from .._counter import Counter
+    from ..counting.counter import Counter
 
     limits = checked(tokens=options.tokens, lines=options.lines, chars=options.chars)
     counter = Counter.for_model(options.model) if options.model else None

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ._input import add_file, raw
-from ._progress import Progress
-from ._say import answer, say, warn
+from .input import add_file, raw
+from .output import answer, say, warn
+from .progress import Progress
 
 if TYPE_CHECKING:
     import argparse
 
-    from .._messages import Transcript
+    from ..messages.types import Transcript
 
 
 DESCRIPTION = "What the provider would refuse, and how to mend it."
@@ -29,7 +29,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Validates: a log as it would be sent, a list of messages as it stands."""
-    from .._validate import validate
+    from ..validity.validate import validate
 
     found = raw(options)
     if options.repair:
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _repaired(found: Transcript, *, in_flight: bool) -> int:
     """The messages on stdout, what was changed on stderr."""
-    from .._repair import repair
+    from ..validity.repair import repair
 
     with Progress("repairing"):
         done = repair(found.messages, provider=found.provider, in_flight=in_flight)

@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._errors import ConfigError
+from ..errors import ConfigError
 from ..policies import POLICIES
-from ._files import parse, said, tables
-from ._keys import RULES, SECTIONS, Key, Section, wrong
-from ._places import at, put
-from ._scenarios import SCENARIOS
+from .files import parse, said, tables
+from .keys import RULES, SECTIONS, Key, Section, wrong
+from .places import at, put
+from .scenarios import SCENARIOS
 
 if TYPE_CHECKING:
-    from .._policy import Policy
+    from ..planning.policy import Policy
 
 __all__ = [
     "RULES",

@@ -11,9 +11,9 @@ from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .._errors import MessageError
-from .._messages import Charged, Skipped, Transcript
-from .._repair import mend
+from ..errors import MessageError
+from ..messages.types import Charged, Skipped, Transcript
+from ..validity.repair import mend
 from . import (
     atif,
     claude_code,

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .._messages import Skipped
+from ..messages.types import Skipped
 from ._records import again
 
 if TYPE_CHECKING:

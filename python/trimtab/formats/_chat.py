@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .._errors import MessageError
-from .._messages import Charged, Skipped, Transcript
+from ..errors import MessageError
+from ..messages.types import Charged, Skipped, Transcript
 from ._account import Account
 
 if TYPE_CHECKING:

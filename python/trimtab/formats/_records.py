@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .._errors import MessageError
-from .._messages import Skipped
+from ..errors import MessageError
+from ..messages.types import Skipped
 from ._parts import Parts
 from ._source import HELD, LONGEST, CutError, Source, container, decoded, reason
 

@@ -8,9 +8,9 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .. import _core
-from .._counter import message_error
-from .._errors import MessageError
-from .._messages import Skipped
+from ..counting.counter import message_error
+from ..errors import MessageError
+from ..messages.types import Skipped
 from ._records import Records
 from ._source import Source
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from .._ledger import Ledger
-    from .._messages import Provider
+    from ..ledger.columns import Ledger
+    from ..models.provider import Provider
 
 T = TypeVar("T")
 

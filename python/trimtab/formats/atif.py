@@ -22,7 +22,7 @@ from ._chat import Chat, call, dict_of, list_of, single, summary, text_of, text_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .._messages import Transcript
+    from ..messages.types import Transcript
     from ._records import Record
 
 _SHARED = "[the result of all calls of this step stands with the last one]"

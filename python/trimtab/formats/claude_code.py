@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .._messages import Charged, Transcript
+from ..messages.types import Charged, Transcript
 from ._account import Account
 from ._chain import ROLES, Line, Tree, grow, ids
 

@@ -9,8 +9,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._envelope import unwrap
-from .._errors import MessageError
+from ..errors import MessageError
+from ..messages.envelope import unwrap
 from ._chain import ROLES
 from ._records import Records
 from ._source import Source
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from .._messages import Message
+    from ..messages.types import Message
 
 _SHARED = ("isSidechain", "userType", "entrypoint", "cwd", "version", "gitBranch")
 """What every line of a session says again."""

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .._messages import Charged, Skipped, Transcript
+from ..messages.types import Charged, Skipped, Transcript
 from ._account import Account
 
 if TYPE_CHECKING:

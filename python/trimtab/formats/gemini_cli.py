@@ -18,7 +18,7 @@ from ._chat import Chat, call, dict_of, list_of, picture, sum_of, text_of, text_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .._messages import Transcript
+    from ..messages.types import Transcript
     from ._account import Account
     from ._records import Record
 

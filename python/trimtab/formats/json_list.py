@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from .._errors import MessageError
-from .._messages import Provider, Transcript
+from ..errors import MessageError
+from ..messages.types import Transcript
 from ._account import Account
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ..models.provider import Provider
     from ._records import Record
 
 PROVIDERS = ("anthropic", "openai_chat", "openai_responses", "bedrock", "gemini")

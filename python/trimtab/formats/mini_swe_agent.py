@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._messages import Charged, Skipped, Transcript
+from ..messages.types import Charged, Skipped, Transcript
 from ._account import Account
 from ._chat import dict_of, parts_of, single, sum_of, text_of
 

@@ -20,7 +20,7 @@ from ._chat import Chat, call, dict_of, list_of, single, sum_of, text_of, text_p
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .._messages import Transcript
+    from ..messages.types import Transcript
     from ._account import Account
     from ._records import Record
 

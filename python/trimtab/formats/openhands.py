@@ -20,7 +20,7 @@ from ._chat import Chat, call, dict_of, list_of, summary, text_of, text_part, to
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from .._messages import Transcript
+    from ..messages.types import Transcript
     from ._records import Record
 
 _SILENT = ("change_agent_state", "agent_state_changed", "recall", "null", "condensation_request", "pause", "resume")

@@ -19,7 +19,7 @@ from ._chat import Chat, call, dict_of, picture, sum_of, summary, text_of, text_
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .._messages import Transcript
+    from ..messages.types import Transcript
     from ._account import Account
     from ._records import Record
 

@@ -17,7 +17,7 @@ from ._chat import Chat, call, dict_of, list_of, parts_of, single, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .._messages import Transcript
+    from ..messages.types import Transcript
     from ._account import Account
     from ._records import Record
 

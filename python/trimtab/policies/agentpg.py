@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from .._budget import Trigger
-from .._estimate import Estimate
-from .._policy import Policy
-from ..stages import Keep, Messages, Pins, Place, PruneResults, Summaries, SummarizeZone, Template, Tokens
+from ..counting.estimate import Estimate
+from ..planning.budget import Trigger
+from ..planning.policy import Policy
+from ..planning.stages import Keep, Messages, Pins, Place, PruneResults, Summaries, SummarizeZone, Template, Tokens
 
 NINE_SECTIONS = Template(
     opening="Summarize this conversation.",

@@ -1,7 +1,7 @@
 """The default: prune old results, then summarize what is oldest; drop only where no summary can be had."""
 
-from .._policy import Policy
-from ..stages import Keep, Pins, PruneResults, SummarizeZone, Tokens, Turns
+from ..planning.policy import Policy
+from ..planning.stages import Keep, Pins, PruneResults, SummarizeZone, Tokens, Turns
 
 POLICY = Policy(
     name="default",

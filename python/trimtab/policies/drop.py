@@ -1,7 +1,7 @@
 """No summary: prune old results, then drop what is oldest behind a notice. The archive still has it all."""
 
-from .._policy import Policy
-from ..stages import Keep, Pins, PruneResults, Tokens, Turns
+from ..planning.policy import Policy
+from ..planning.stages import Keep, Pins, PruneResults, Tokens, Turns
 
 POLICY = Policy(
     name="drop",

@@ -1,9 +1,9 @@
 """Seed 001, "Context Compaction, LLM-Powered": 40 % of the messages stay, before each call and after a cut answer."""
 
-from .._budget import Trigger
-from .._estimate import Estimate
-from .._policy import Policy
-from ..stages import Keep, Messages, Pins, Place, PruneResults, SummarizeZone
+from ..counting.estimate import Estimate
+from ..planning.budget import Trigger
+from ..planning.policy import Policy
+from ..planning.stages import Keep, Messages, Pins, Place, PruneResults, SummarizeZone
 from .spec09 import FIVE_TOPICS
 
 POLICY = Policy(

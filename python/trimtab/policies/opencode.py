@@ -1,9 +1,9 @@
 """Seed 004, "Auto-Trigger, Summarize, Prune": a queued marker, a pivot, and pruning that only marks."""
 
-from .._budget import Trigger
-from .._estimate import Estimate
-from .._policy import Policy
-from ..stages import Keep, Place, PruneResults, SummarizeZone, Template
+from ..counting.estimate import Estimate
+from ..planning.budget import Trigger
+from ..planning.policy import Policy
+from ..planning.stages import Keep, Place, PruneResults, SummarizeZone, Template
 
 CONTINUATION = Template(
     opening=(

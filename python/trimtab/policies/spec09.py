@@ -1,9 +1,9 @@
 """Seed 000, "Spec 09: Context & Compaction": the newest 40 % of the window stay, five topics are summarized."""
 
-from .._budget import Trigger
-from .._estimate import Estimate
-from .._policy import Policy
-from ..stages import Keep, Pins, Place, PruneResults, SummarizeZone, Template, Tokens
+from ..counting.estimate import Estimate
+from ..planning.budget import Trigger
+from ..planning.policy import Policy
+from ..planning.stages import Keep, Pins, Place, PruneResults, SummarizeZone, Template, Tokens
 
 FIVE_TOPICS = Template(
     opening="Summarize the conversation below so that the work can go on from the summary alone. Keep:",

@@ -1,9 +1,9 @@
 """Seed 003, "Prompt Compaction" of sven: a calibrated count, six sections, and an emergency that needs no model."""
 
-from .._budget import Calibration, Trigger
-from .._estimate import Estimate
-from .._policy import Policy
-from ..stages import Emergency, Ingest, Keep, Messages, Pins, Place, SummarizeZone, Template
+from ..counting.estimate import Calibration, Estimate
+from ..planning.budget import Trigger
+from ..planning.policy import Policy
+from ..planning.stages import Emergency, Ingest, Keep, Messages, Pins, Place, SummarizeZone, Template
 
 SIX_SECTIONS = Template(
     opening=(

@@ -6,15 +6,17 @@ import re
 import shlex
 from typing import TYPE_CHECKING, cast
 
-from ._ask import Answer, Ask, Prompt, Ride, Summarizer, Usage
-from ._attempts import Limits, answer_of, total
-from ._client import need
-from ._offers import Offer, Sizes, offers
-from ._write import AwaitableError, Writer, awrite, awrite_all, write, write_all
-from .anthropic import Anthropic
-from .command import Command
-from .function import Function
-from .openai import OpenAI
+from .ask import Answer, Ask, Prompt, Ride, Summarizer, Usage
+from .attempts import Limits, answer_of, total
+from .offers import Offer, Sizes, offers
+from .prompt import render, turn
+from .request import Request, request
+from .write import AwaitableError, Writer, awrite, awrite_all, write, write_all
+from .writers.anthropic import Anthropic
+from .writers.client import need
+from .writers.command import Command
+from .writers.function import Function
+from .writers.openai import OpenAI
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,6 +32,7 @@ __all__ = [
     "Offer",
     "OpenAI",
     "Prompt",
+    "Request",
     "Ride",
     "Sizes",
     "Summarizer",
@@ -40,7 +43,10 @@ __all__ = [
     "awrite_all",
     "offers",
     "open_summarizer",
+    "render",
+    "request",
     "total",
+    "turn",
     "write",
     "write_all",
 ]
@@ -98,6 +104,6 @@ def _named(spec: str) -> Writer:
 
 
 def _offline(ask: Ask) -> str:
-    from .offline import offline  # noqa: PLC0415 - loaded with the first summary, not with the package
+    from .offline.summary import offline  # noqa: PLC0415 - loaded with the first summary, not with the package
 
     return offline(ask)

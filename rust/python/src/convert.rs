@@ -15,7 +15,7 @@ use trimtab_core::stop::{self, Stopped};
 
 /// Every error of the core as Python's.
 ///
-/// A message's error carries its parts: `trimtab._errors` makes a `MessageError` of them.
+/// A message's error carries its parts: `trimtab.errors` makes a `MessageError` of them.
 pub fn to_py(error: Error) -> PyErr {
     match error {
         Error::Message { path, index, what, hint } => PyValueError::new_err((what, path, index, hint)),
@@ -121,7 +121,7 @@ pub fn panicked(payload: &(dyn Any + Send)) -> PyErr {
 /// An error that is ours, not the caller's: `trimtab.InternalError`.
 pub fn defect(what: &str) -> PyErr {
     Python::attach(|py| {
-        let errors = py.import(intern!(py, "trimtab._errors"));
+        let errors = py.import(intern!(py, "trimtab.errors"));
         let made = errors.and_then(|errors| errors.getattr(intern!(py, "InternalError"))?.call1((what,)));
         made.map_or_else(|_| PyRuntimeError::new_err(what.to_owned()), PyErr::from_value)
     })

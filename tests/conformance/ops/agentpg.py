@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
-from trimtab._ledger import unpaired
 from trimtab.events import Compacted, Step
+from trimtab.ledger.columns import unpaired
 
 from .errors import failure
 from .presets import AGENTPG, ROLES, SYSTEMS, TALK, agentpg, ledger

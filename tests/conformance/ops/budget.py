@@ -8,8 +8,8 @@ from typing import Any
 
 import trimtab
 from trimtab import config
-from trimtab._budget import Budget, Terms
-from trimtab._flow import Compaction
+from trimtab.compaction.flow import Compaction
+from trimtab.planning.budget import Budget, Terms
 from trimtab.policies import POLICIES
 
 from .estimate import estimate_messages, estimate_text

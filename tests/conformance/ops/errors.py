@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trimtab import _errors
-from trimtab._overflow import is_overflow, kind_of
+from trimtab import errors as _errors
+from trimtab.session.overflow import is_overflow, kind_of
 
 from .table import op
 

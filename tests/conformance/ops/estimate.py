@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from trimtab._estimate import asked
-from trimtab._messages import text_of
+from trimtab.counting.estimate import asked
+from trimtab.messages.types import text_of
 
 from .outside import Stub
 from .presets import AGENTPG, OPENCODE, SPEC09, SVEN, ledger

@@ -9,9 +9,9 @@ from typing import Any
 
 import trimtab
 from trimtab import config, hooks
-from trimtab._messages import text_of, whole_calls
 from trimtab.events import CompactBoundary, Step
-from trimtab.stages import Keep, Tokens
+from trimtab.messages.types import text_of, whole_calls
+from trimtab.planning.stages import Keep, Tokens
 
 from .outside import WORDS, Stub, Told
 from .presets import GOAT, MODEL, ROLES, SPEC09, TALK

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import trimtab
-from trimtab import queue
-from trimtab._messages import text_of
 from trimtab.formats import opencode
+from trimtab.messages.types import text_of
+from trimtab.session import queue
 
 from .outside import Stub, Told
 from .presets import MODEL, OPENCODE, ROLES

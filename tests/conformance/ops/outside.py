@@ -8,7 +8,7 @@ from typing import Any
 
 from trimtab import hooks
 from trimtab.events import CompactBoundary, Step
-from trimtab.summarize import Ask, Function, Limits
+from trimtab.summarize import Ask, Function, Limits, request
 
 WORDS = {"text": "what was said, in words"}
 """What a model says where a case does not say it."""
@@ -35,7 +35,7 @@ class Stub:
 
     @property
     def prompts(self) -> list[str]:
-        return [ask.request().prompt for ask in self.asks]
+        return [request(ask).prompt for ask in self.asks]
 
     @property
     def writer(self) -> Function:

@@ -8,7 +8,7 @@ from typing import Any
 
 import transcripts
 import trimtab
-from trimtab._validate import refusal
+from trimtab.validity.validate import refusal
 
 from .presets import MODEL
 from .table import OPS, op

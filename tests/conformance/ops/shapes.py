@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from trimtab._messages import text_of
+from trimtab.messages.types import text_of
 
 SAID = ("text", "content", "thinking", "data")
 """The keys under which a block may have its words."""

@@ -8,10 +8,11 @@ from typing import Any
 
 import trimtab
 from trimtab import config
-from trimtab._budget import Terms
-from trimtab._gate import Gate
-from trimtab._ledger import unpaired
 from trimtab.events import ContextCompacted
+from trimtab.ledger.columns import unpaired
+from trimtab.planning.budget import Terms
+from trimtab.session.gate import Gate
+from trimtab.summarize import request
 
 from .outside import Stub, Told
 from .presets import MODEL, ROLES, SVEN, ledger
@@ -54,7 +55,7 @@ def ensure_fits_budget_then_submit(
         "assistant_texts": [message.get("text") for message in back if message.get("role") in ROLES[True:]],
         "reply": reply,
         "orphans": unpaired(ledger(list(fitted.messages), SVEN)),
-        "requests": [{"tools": list(ask.request().tools)} for ask in stub.asks],
+        "requests": [{"tools": list(request(ask).tools)} for ask in stub.asks],
         "llm_summary_calls": len(stub.asks),
         "error": None,
     }

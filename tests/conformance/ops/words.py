@@ -7,12 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import trimtab
-from trimtab import _apply, config
-from trimtab._messages import text_of
-from trimtab._plan import Summarize, dropped
+from trimtab import config
+from trimtab.compaction import apply as _apply
 from trimtab.events import CompactBoundary, Compacted, ContextCompacted
 from trimtab.formats import opencode
-from trimtab.summarize import Anthropic, Ask
+from trimtab.messages.types import text_of
+from trimtab.planning.plan import Summarize, dropped
+from trimtab.summarize import Anthropic, Ask, request
 
 from .outside import Stub
 from .presets import AGENTPG, GOAT, MODEL, OPENCODE, SPEC09, TALK, ledger
@@ -35,18 +36,18 @@ def ask(policy: Any, messages: list[dict[str, Any]], **more: Any) -> Ask:
 
 @op
 def build_summary_prompt(messages: list[dict[str, Any]], custom_instructions: str | None = None) -> str:
-    return ask(SPEC09, chat(messages), instructions=custom_instructions).request().prompt
+    return request(ask(SPEC09, chat(messages), instructions=custom_instructions)).prompt
 
 
 @op
 def summary_request(messages: list[dict[str, Any]]) -> dict[str, Any]:
-    request = ask(SPEC09, chat(messages)).request()
+    sent = request(ask(SPEC09, chat(messages)))
     return {
-        "model": request.model,
-        "max_tokens": request.max_tokens,
-        "messages": list(request.messages),
-        "stream": request.stream,
-        "tools": list(request.tools),
+        "model": sent.model,
+        "max_tokens": sent.max_tokens,
+        "messages": list(sent.messages),
+        "stream": sent.stream,
+        "tools": list(sent.tools),
     }
 
 
@@ -74,9 +75,9 @@ def compaction_request(
     history = opencode.prompt(opencode.pivot([stored(message) for message in messages or ()]))
     lines = plugin.get("context") or ()
     context = lines if isinstance(lines, str) else "\n\n".join(lines)
-    request = ask(policy, history, context=context).request()
-    found = [{"role": message["role"], "text": text_of(message.get("content"))} for message in request.messages]
-    return {"messages": found, "tools": list(request.tools), "system": request.system}
+    sent = request(ask(policy, history, context=context))
+    found = [{"role": message["role"], "text": text_of(message.get("content"))} for message in sent.messages]
+    return {"messages": found, "tools": list(sent.tools), "system": sent.system}
 
 
 @op
@@ -90,9 +91,9 @@ def compact_session(
     messages: list[dict[str, Any]], strategy: str | None = None, system: str | None = None
 ) -> dict[str, Any]:
     policy = config.configured("agent", {"compaction_strategy": strategy} if strategy else {})
-    request = ask(policy, Sven(messages).messages).request()
+    sent = request(ask(policy, Sven(messages).messages))
     front = [{"role": "system", "text": system}] if system else []
-    return {"messages": [*front, {"role": "user", "text": request.prompt}], "returned": len(messages)}
+    return {"messages": [*front, {"role": "user", "text": sent.prompt}], "returned": len(messages)}
 
 
 @op

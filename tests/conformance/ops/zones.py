@@ -9,10 +9,10 @@ from typing import Any
 
 import trimtab
 from trimtab import _core
-from trimtab._ledger import unpaired
-from trimtab._stats import Stats
-from trimtab.stages import Messages, Tokens
-from trimtab.stages._draft import Draft
+from trimtab.ledger.columns import unpaired
+from trimtab.planning.stages import Messages, Tokens
+from trimtab.planning.stages.draft import Draft
+from trimtab.planning.zones import Stats
 
 from .presets import AGENTPG, GOAT, SPEC09, agentpg, ledger
 from .shapes import blocks, chat

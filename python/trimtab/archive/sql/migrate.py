@@ -1,0 +1,43 @@
+"""The schema's versions: numbered files, all applied or none."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from ...errors import ArchiveError
+
+if TYPE_CHECKING:
+    from .statements import Steps
+
+
+def migrations(name: str) -> dict[int, list[str]]:
+    """The statements of each version of a database's schema."""
+    found = {}
+    for file in files(__package__).joinpath("migrations").iterdir():
+        kind, _, number = file.name.removesuffix(".sql").partition("_")
+        if kind == name:
+            # A semicolon at the end of a line ends a statement.
+            found[int(number)] = [part for part in file.read_text("utf-8").split(";\n") if part.strip()]
+    return dict(sorted(found.items()))
+
+
+def migrate(name: str, version: int, place: str) -> Steps[int]:
+    """Brings a schema to the newest version; answers it.
+
+    Raises:
+        ArchiveError: it is newer than this code.
+    """
+    known = migrations(name)
+    newest = max(known)
+    if version > newest:
+        raise ArchiveError(
+            f"the archive {place} has version {version}, this trimtab knows {newest}: update trimtab, or name another"
+        )
+    for number, statements in known.items():
+        if number > version:
+            for statement in statements:
+                yield statement, ()
+    if version < newest:
+        yield "INSERT INTO schema_version (version) VALUES (?)", (newest,)
+    return newest

@@ -1,0 +1,172 @@
+"""What is written: transaction 1 keeps the originals, transaction 2 says what became of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from ...errors import ArchiveError, ConflictError
+from ..values import Stored
+from .chain import Event, link
+from .codec import pack
+from .statements import Many, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ..values import Record
+    from .statements import Dialect, Row, Steps
+
+PACKED_AT_ONCE = 500_000
+"""Characters of new messages that are packed as they come: 8 ms of work, and more than forty turns bring. A longer list
+is packed when it is indexed."""
+
+
+def store(texts: Sequence[str], digests: Sequence[str], session: str, now: str, dialect: Dialect) -> Steps[Stored]:
+    """Keeps each message once, and the list in its order; answers where it lies."""
+    version = yield from _seen(session, now)
+    bodies = dict(zip(digests, texts, strict=True))
+    ids = yield from _ids(bodies, dialect)
+    if new := {digest: text for digest, text in bodies.items() if digest not in ids}:
+        ids |= yield from _keep(new, dialect)
+    [(first,)] = yield dialect.first, ()
+    # PostgreSQL may have forgotten a message since it was looked up: the insert fails then, and all is run again.
+    yield (
+        (
+            "INSERT INTO message_archive (session_id, original_message, archived_at)"  # noqa: S608 - words of ours
+            f" SELECT ?, CAST(part.value AS BIGINT), ? FROM {dialect.parts} ORDER BY part.key"
+        ),
+        (session, now, json.dumps([ids.get(digest) for digest in digests])),
+    )
+    [(last,)] = yield dialect.last, ()
+    return Stored(session, version, tuple(digests), first, last)
+
+
+def _keep(new: Mapping[str, str], dialect: Dialect) -> Steps[dict[str, int]]:
+    """Stores messages, and notes that their words are not indexed yet; answers their ids."""
+    packs = dialect.packs and sum(map(len, new.values())) <= PACKED_AT_ONCE
+    rows: list[Row] = [(digest, len(text), pack(text) if packs else text) for digest, text in new.items()]
+    if dialect.name == "postgres":
+        rows.sort()  # two lists that share messages wait for each other in one order, and never in a circle
+    yield Many("INSERT INTO messages (digest, size, body) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING", rows)
+    ids = yield from _ids(new, dialect)
+    yield (
+        f"INSERT INTO unindexed SELECT CAST(value AS BIGINT) FROM {dialect.parts} WHERE true ON CONFLICT DO NOTHING",  # noqa: S608
+        (json.dumps(sorted(ids.values())),),
+    )
+    return ids
+
+
+def _ids(digests: Iterable[str], dialect: Dialect) -> Steps[dict[str, int]]:
+    """Ids of those that are stored: a list is compacted again and again, and most of it was seen before."""
+    found = yield (
+        f"SELECT digest, m.id FROM {dialect.parts} CROSS JOIN messages m WHERE digest = part.value",  # noqa: S608
+        (json.dumps(list(digests)),),
+    )
+    return dict(found)
+
+
+def _seen(session: str, now: str) -> Steps[int]:
+    """The session's version; makes the session where it is new. PostgreSQL holds it for the rest of the transaction."""
+    [(version,)] = yield (
+        (
+            "INSERT INTO sessions (id, created_at) VALUES (?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET version = sessions.version RETURNING version"
+        ),
+        (session, now),
+    )
+    return int(version)
+
+
+def commit(stored: Stored, record: Record, now: str) -> Steps[None]:
+    """Writes event, references, summary and version, or finds that they are there.
+
+    Raises:
+        ConflictError: the session was compacted since its originals were stored.
+        ArchiveError: the originals are no longer there.
+    """
+    session, ref = stored.session, record.ref
+    versions = yield "UPDATE sessions SET version = version WHERE id = ? RETURNING version", (session,)
+    if not versions:
+        raise ArchiveError(f"session {session!r} was forgotten while it was compacted; nothing was changed")
+    if (yield "SELECT 1 FROM commits WHERE event_id = ?", (ref,)):
+        return
+    [(version,)] = versions
+    if record.exclusive and version != stored.version:
+        raise ConflictError(
+            f"session {session!r} was compacted by somebody else meanwhile (version {version}, not {stored.version});"
+            " nothing was changed: take its latest messages and compact again"
+        )
+    yield (
+        (
+            "INSERT INTO compaction_events (id, session_id, strategy, original_tokens, compacted_tokens,"
+            " messages_removed, summary_content, model_used, duration_ms, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        ),
+        (
+            *(ref, session, record.strategy, record.tokens_before, record.tokens_after),
+            *(len(stored.digests) - len(record.preserved), clean(record.summary), record.summarizer),
+            *(record.duration_ms, now),
+        ),
+    )
+    preserved = yield from _claim(stored, record)
+    yield "UPDATE compaction_events SET preserved_message_ids = ? WHERE id = ?", (json.dumps(preserved), ref)
+    yield "DELETE FROM summaries WHERE session_id = ?", (session,)
+    yield Many(
+        "INSERT INTO summaries (session_id, event_id) SELECT CAST(? AS TEXT), id FROM compaction_events WHERE id = ?",
+        [(session, live) for live in dict.fromkeys(record.live)],
+    )
+    yield from _chain(stored, record, version + 1, now, preserved)
+    yield "UPDATE sessions SET version = ? WHERE id = ?", (version + 1, session)
+
+
+def _claim(stored: Stored, record: Record) -> Steps[list[int]]:
+    """Gives the stored originals their event; answers the ids of those that stay in the list."""
+    # The look-up is by id: the session's index would find every original that it ever had.
+    yield (
+        (
+            "UPDATE message_archive SET compaction_event_id = ?"
+            " WHERE id BETWEEN ? AND ? AND session_id || '' = ? AND compaction_event_id IS NULL"
+        ),
+        (record.ref, stored.first, stored.last, stored.session),
+    )
+    ids = yield "SELECT id FROM message_archive WHERE compaction_event_id = ? ORDER BY id", (record.ref,)
+    if len(ids) != len(stored.digests):
+        gone = len(stored.digests) - len(ids)
+        raise ArchiveError(f"{gone} originals of {record.ref} are not stored any more; compact again")
+    return [ids[position][0] for position in record.preserved]
+
+
+def _chain(stored: Stored, record: Record, version: int, now: str, preserved: list[int]) -> Steps[None]:
+    """Hangs the event on the one before it."""
+    before = yield "SELECT link FROM commits WHERE session_id = ? AND version = ?", (stored.session, version - 1)
+    event = Event(
+        ref=record.ref,
+        session=stored.session,
+        version=version,
+        numbers=(record.strategy, record.tokens_before, record.tokens_after, len(stored.digests) - len(preserved)),
+        summary=clean(record.summary),
+        preserved=tuple(preserved),
+        model=record.summarizer,
+        duration_ms=record.duration_ms,
+        created_at=now,
+        plan=record.plan,
+        digests=stored.digests,
+    )
+    content = event.digest()
+    yield (
+        "INSERT INTO commits (session_id, version, event_id, plan, content, link) VALUES (?, ?, ?, ?, ?, ?)",
+        (stored.session, version, record.ref, record.plan, content, link(before[0][0] if before else "", content)),
+    )
+
+
+def pin(table: str, session: str, kind: str, values: Sequence[str], now: str) -> Steps[None]:
+    """Remembers pins or marks of a session."""
+    yield from _seen(session, now)
+    rows = [(session, kind, value, now) for value in dict.fromkeys(values)]
+    yield Many(f"INSERT INTO {table} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)  # noqa: S608 - a name of ours
+
+
+def unpin(session: str, kind: str, value: str) -> Steps[None]:
+    """Forgets a pin of a session."""
+    yield "DELETE FROM pins WHERE session_id = ? AND kind = ? AND value = ?", (session, kind, value)

@@ -1,0 +1,68 @@
+"""What goes on, on stderr, where it takes longer than a second."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Self
+
+from .output import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+AFTER, EVERY_LINE = 1.0, 10.0
+"""Seconds until something is said; seconds between two lines where they cannot be written over."""
+
+
+class Progress:
+    """Says what goes on, from the second second on, until it is over.
+
+    On a terminal one line is written over each second and is gone at the end; anywhere else a line is added every ten.
+    A thread of its own does it: the work may be one call. Nothing goes to stdout.
+
+    Attributes:
+        done: bytes that are through, where that is known.
+        total: bytes there are, 0 where nobody knows.
+    """
+
+    def __init__(self, what: str, total: int = 0) -> None:
+        self.what, self.done, self.total = printable(what), 0, total
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._tell, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Starts the clock."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Stops, and clears the line."""
+        self._over.set()
+        self._thread.join()
+
+    def over(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """The chunks, counted as they go by."""
+        for chunk in chunks:
+            yield chunk
+            self.done += len(chunk)
+
+    def _tell(self) -> None:
+        started, is_terminal, said = time.monotonic(), sys.stderr.isatty(), 0.0
+        while not self._over.wait(AFTER):
+            now = time.monotonic()
+            if is_terminal:
+                print(f"\r\x1b[K{self._line(now - started)}", end="", file=sys.stderr, flush=True)
+            elif not said or now - said >= EVERY_LINE:
+                print(self._line(now - started), file=sys.stderr, flush=True)
+            said = said or now
+            said = now if now - said >= EVERY_LINE else said
+        if is_terminal and said:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def _line(self, seconds: float) -> str:
+        if not self.done:
+            return f"{self.what} ({seconds:.0f} s)"
+        of = f" of {self.total / 1e6:,.0f}" if self.total else ""
+        return f"{self.what}: {self.done / 1e6:,.0f}{of} MB ({seconds:.0f} s)"

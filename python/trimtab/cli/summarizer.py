@@ -1,0 +1,66 @@
+"""Who writes the summary, as the command line says it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..planning.policy import Policy
+    from ..summarize import Writer
+
+
+def add_summarizer(parser: argparse.ArgumentParser) -> None:
+    """The summarizer, where it is, and how long it may take."""
+    who = "offline, anthropic, openai, 'cmd:PROGRAM ...'; default: %(default)s"
+    parser.add_argument("--summarizer", metavar="WHO", default="offline", help=who)
+    parser.add_argument("--summarizer-model", metavar="ID", help="the model that writes")
+    parser.add_argument("--summarizer-url", metavar="URL", help="its API, such as http://localhost:11434/v1")
+    parser.add_argument("--summarizer-timeout", metavar="SECONDS", type=seconds, help="for all tries; default: 60")
+    parser.add_argument("--no-fallback", action="store_true", help="no summary by another: exit code 69 instead")
+
+
+def summarizer(options: argparse.Namespace) -> Writer:
+    """The summarizer that the options describe.
+
+    Raises:
+        ValueError: there is no such one, or it has no such option.
+        ImportError: its client is not installed.
+    """
+    from ..summarize import Limits, open_summarizer
+
+    _, writer = open_summarizer(options.summarizer)
+    changes: dict[str, Any] = {}
+    for option, field in (("model", "model"), ("url", "base_url")):
+        if value := getattr(options, f"summarizer_{option}"):
+            if not hasattr(writer, field):
+                msg = f"--summarizer-{option} goes with --summarizer anthropic or openai"
+                raise ValueError(msg)
+            changes[field] = value
+    if options.summarizer_timeout is not None:
+        if options.summarizer == "offline":
+            msg = "--summarizer-timeout goes with a summarizer that is asked: the offline one computes"
+            raise ValueError(msg)
+        changes["limits"] = Limits(options.summarizer_timeout)
+    return replace(writer, **changes) if changes else writer  # type: ignore[type-var]
+
+
+def policy(options: argparse.Namespace) -> str | Policy:
+    """The policy; with ``--no-fallback`` one that nobody else's summary will do for."""
+    from ..policies import POLICIES
+
+    name: str = options.policy
+    return replace(POLICIES[name], fallback=("error",)) if options.no_fallback and name in POLICIES else name
+
+
+def seconds(text: str) -> float:
+    """A time: 30, 2.5."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        msg = f"{text!r} is no time: write seconds, such as 30 or 2.5"
+        raise argparse.ArgumentTypeError(msg)
+    return value

@@ -1,0 +1,1 @@
+"""Doing: the order of a compaction, its effects and drivers."""

@@ -1,0 +1,299 @@
+"""A plan done to messages: new ones where an edit says so, the same objects everywhere else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from ..counting.counter import scan
+from ..counting.truncate import truncate
+from ..errors import PlanError
+from ..ledger.columns import Kind, Role, RowFlag
+from ..messages.shapes import said
+from ..planning.plan import Cut, Drop, Prune, StripThinking, Summarize, Truncate
+from ..planning.stages.template import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..counting.counter import Counter
+    from ..ledger.columns import Ledger
+    from ..messages.types import Message
+    from ..planning.plan import Plan
+
+TEXT_TYPE = {"anthropic": "text", "openai_chat": "text", "openai_responses": "input_text"}
+"""The type of a block of text in a tool's result, by provider; where blocks have types."""
+
+GAP = "[trimtab: messages were left out here]"
+"""What the user says between two turns of the assistant that now are neighbours."""
+
+
+def apply(  # noqa: PLR0917 - a plan, its transcript, and what takes the place of what leaves
+    plan: Plan,
+    messages: Sequence[Message],
+    ledger: Ledger,
+    counter: Counter,
+    placed: str | None,
+    place: Place | None = None,
+) -> list[Message]:
+    """The list that ``plan`` makes of ``messages``.
+
+    Args:
+        plan: made for just these messages.
+        messages: the original transcript; none of it is changed.
+        ledger: the transcript's.
+        counter: measures what a truncated result may keep.
+        placed: the text that stands where messages left: a summary in its envelope, or a notice.
+        place: where it stands, and what stands around it.
+
+    Raises:
+        PlanError: the plan is of another transcript.
+    """
+    if plan.digest != ledger.digest or plan.messages != len(messages):
+        raise PlanError("the plan was made for another transcript; make a new one for these messages")
+    edited = _edit_rows(plan, messages, ledger, counter)
+    zone = plan.zone()
+    kept = frozenset(zone.keep) if zone else frozenset()
+    out: list[Message] = []
+    last = -1  # the message of the transcript that was kept last
+    for index, original in enumerate(messages):
+        if zone and index == zone.start:
+            around = place or Place()
+            where = _notice_place(around, plan.provider) if isinstance(zone, Drop) else around
+            summary = put(placed or "", where, plan.provider, _follows(zone, ledger))
+            out.extend(_marked(summary) if _lost_marker(zone, ledger) else summary)
+        if zone and zone.start <= index < zone.stop and index not in kept:
+            continue
+        message = edited.get(index, original)
+        if message is not None:
+            if zone and last != index - 1 and (filler := _between(plan.provider, out, message)):
+                out.append(filler)
+            last = index
+            out.append(message)
+    return out
+
+
+def _lost_marker(zone: Summarize | Drop, ledger: Ledger) -> bool:
+    """Whether a cache marker leaves with the zone."""
+    if ledger.provider != "anthropic":
+        return False
+    marked = {int(owner) for owner in ledger.owner[(ledger.flags & RowFlag.CACHED) != 0]}
+    return any(zone.start <= index < zone.stop and index not in zone.keep for index in marked)
+
+
+def _marked(placed: list[Message]) -> list[Message]:
+    """The same with a cache marker on the summary: the next calls all begin with it."""
+    text = {"type": "text", "text": placed[0]["content"], "cache_control": {"type": "ephemeral"}}
+    return [{**placed[0], "content": [text]}, *placed[1:]]
+
+
+_STRICT = ("anthropic", "bedrock", "gemini")
+"""Where what the assistant says in two messages is one turn, or is refused."""
+
+
+def _between(provider: str, out: list[Message], message: Message) -> Message | None:
+    """What stands between two messages that became neighbours, because what stood between them is gone.
+
+    Two of the assistant's are merged, and thinking in the middle of a turn is refused, or are refused themselves; two
+    of the user's are refused where roles alternate strictly.
+    """
+    role = message.get("role")
+    if provider not in _STRICT or not out or role != out[-1].get("role"):
+        return None
+    if role in ("assistant", "model"):
+        return said(provider, "user", GAP)
+    return said(provider, "assistant", Place().ack) if provider == "bedrock" else None
+
+
+def _follows(zone: Summarize | Drop, ledger: Ledger) -> int | None:
+    """Who speaks behind what is placed; None where nothing follows."""
+    following = zone.keep[0] if zone.keep else zone.stop
+    return int(ledger.role[following]) if following < len(ledger) else None
+
+
+def noticed(notice: str, place: Place) -> str:
+    """A notice as it stands: where it takes the place of a summary that the assistant acknowledges, marked like one."""
+    return place.prefix + notice if place.shape == "user_ack" else notice
+
+
+def _notice_place(place: Place, provider: str) -> Place:
+    """Where a notice stands: as a summary would, but never as the assistant's own words."""
+    if place.shape in {"assistant", "question"}:
+        return replace(place, shape="user", ack=place.ack if provider in _STRICT else "")
+    return place
+
+
+def put(text: str, place: Place, provider: str, follows: int | None) -> list[Message]:
+    """What stands where messages left, in the shape that was asked for or the nearest that the provider takes.
+
+    Args:
+        text: a summary or a notice.
+        place: where it stands, and what stands around it.
+        provider: the messages' shape.
+        follows: the ``Role`` of who speaks behind it, None where nothing follows.
+    """
+    strict, shape = provider in _STRICT, place.shape
+    before_user = follows == Role.USER
+    if shape == "system" and not strict:
+        return [said(provider, "system", text)]
+    if shape in {"assistant", "question"}:
+        first = [said(provider, "user", place.question)] if strict or shape == "question" else []
+        return [*first, said(provider, "assistant", text)]
+    always = shape == "user_ack" and not (strict and follows == Role.ASSISTANT)
+    ack = [said(provider, "assistant", place.ack)] if place.ack and (before_user or always) else []
+    return [said(provider, "user", text), *ack]
+
+
+def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter) -> dict[int, Message | None]:
+    """The messages that an edit changes inside, by position; None for one that is left empty."""
+    owner, first, tokens, kind = ledger.owner, ledger.first, ledger.tokens, ledger.kind
+    edited: dict[int, Message | None] = {}
+
+    def change(row: int, content: Callable[[Any], Any]) -> None:
+        index = int(owner[row])
+        message = edited.get(index, messages[index])
+        if message is not None:
+            edited[index] = _with_result(message, row - int(first[index]), content)
+
+    for edit in plan.edits:
+        match edit:
+            case Prune(rows, text):
+                for row in rows:
+                    words = text or _placeholder(int(tokens[row]))
+                    if kind[row] == Kind.IMAGE:
+                        index = int(owner[row])
+                        place = row - int(first[index])
+                        edited[index] = _told(edited.get(index, messages[index]), place, words, plan.provider)
+                    else:
+                        change(row, partial(_like, text=words, provider=plan.provider))
+            case Cut(rows, most, unit, marker):
+                for row in rows:
+                    change(row, partial(_began, most=most, unit=unit, marker=marker, provider=plan.provider))
+            case Truncate(rows, most):
+                for row in rows:
+                    change(row, partial(_shortened, most=most, counter=counter, provider=plan.provider))
+            case StripThinking(rows):
+                blocks: dict[int, set[int]] = {}
+                for row in rows:
+                    index = int(owner[row])
+                    blocks.setdefault(index, set()).add(row - int(first[index]))
+                for index, found in blocks.items():
+                    edited[index] = _without(edited.get(index, messages[index]), found)
+            case _:
+                pass
+    return edited
+
+
+def _told(message: Message | None, block: int, text: str, provider: str) -> Message | None:
+    """The message with a text in the place of one of its pictures; a cache marker stays where it was."""
+    if message is None:
+        return None
+    key = "parts" if "parts" in message else "content"
+    blocks = list(message[key])
+    kept = {"cache_control": marker} if (marker := blocks[block].get("cache_control")) else {}
+    typed = {"type": TEXT_TYPE[provider]} if provider in TEXT_TYPE else {}
+    blocks[block] = {**typed, "text": text, **kept}
+    return {**message, key: blocks}
+
+
+def _with_result(message: Message, block: int, content: Callable[[Any], Any]) -> Message:
+    """The message with the content of one result changed: a tool message, an output item, or one of its blocks."""
+    if message.get("role") == "tool" or message.get("role") == "function":
+        return {**message, "content": content(message.get("content"))}
+    if "output" in message:
+        return {**message, "output": content(message["output"])}
+    key = "parts" if "parts" in message else "content"
+    blocks = list(message[key])
+    blocks[block] = _changed(blocks[block], content)
+    return {**message, key: blocks}
+
+
+def _changed(block: Message, content: Callable[[Any], Any]) -> Message:
+    """A result's block with other content: the block itself holds it, or what stands under its one key."""
+    for key, inner in (("toolResult", "content"), ("functionResponse", "response"), ("function_response", "response")):
+        if isinstance(result := block.get(key), dict):
+            return {**block, key: {**result, inner: content(result.get(inner))}}
+    return {**block, "content": content(block.get("content"))}
+
+
+def _placeholder(tokens: int) -> str:
+    return f"{_core.PRUNED}{tokens:,} tokens]"
+
+
+def _like(old: object, text: str, provider: str) -> Any:
+    """A text in the form that the old content had: a string, a block, or what a function gives back."""
+    if provider == "gemini":
+        return {"result": text}
+    if provider == "bedrock":
+        return [{"text": text}]
+    return [{"type": TEXT_TYPE[provider], "text": text}] if isinstance(old, list) else text
+
+
+def _began(old: object, most: int, unit: str, marker: str, provider: str) -> Any:
+    """The beginning of the content, its pictures gone."""
+    if isinstance(old, list):
+        text = "".join(_text_of(part) or "" for part in old)
+    else:
+        text = old if isinstance(old, str) else json.dumps(old, ensure_ascii=False, default=str)
+    return _like(old, cut(text, most, unit, marker), provider)
+
+
+def cut(text: str, most: int, unit: str = "bytes", marker: str = "") -> str:
+    """At most ``most`` of a text, with ``marker`` behind it where something is missing; no code point is parted.
+
+    Args:
+        text: what is cut; it comes back as it is where it is no longer.
+        most: how much of it may stay.
+        unit: ``bytes`` of UTF-8, ``chars`` or ``utf16`` units.
+        marker: stands where the text was cut.
+    """
+    encoding = {"bytes": "utf-8", "utf16": "utf-16-le"}.get(unit)
+    if encoding is None:
+        return text if len(text) <= most else text[:most] + marker
+    encoded = text.encode(encoding, "surrogatepass")
+    most *= 2 if unit == "utf16" else 1
+    return text if len(encoded) <= most else encoded[:most].decode(encoding, "ignore") + marker
+
+
+def _shortened(old: object, most: int, counter: Counter, provider: str) -> Any:
+    """The content with its text cut to what its pictures and files leave; they go where they leave too little."""
+    if not isinstance(old, list):
+        text = old if isinstance(old, str) else json.dumps(old, ensure_ascii=False, default=str)
+        return _like(old, _cut(text, most, counter), provider)
+    texts = [words for part in old if (words := _text_of(part)) is not None]
+    others = [part for part in old if _text_of(part) is None]
+    held = int(scan([{"role": "user", "content": others}], counter, provider).total) if others else 0
+    if held > most * 3 // 4:
+        texts.append(_placeholder(held))
+        others, held = [], 0
+    text = _cut("\n".join(texts), most - held, counter)
+    return [*(_like(old, text, provider) if text else []), *others]
+
+
+def _text_of(part: object) -> str | None:
+    """What a part of a result says: its text, or its JSON."""
+    if not isinstance(part, dict):
+        return None
+    if "json" in part:
+        return json.dumps(part["json"], ensure_ascii=False, default=str)
+    return part["text"] if isinstance(part.get("text"), str) else None
+
+
+def _cut(text: str, most: int, counter: Counter) -> str:
+    """Head and tail of what a tool gave."""
+    return truncate(text, tokens=most, category="head-tail", counter=counter)
+
+
+def _without(message: Message | None, blocks: set[int]) -> Message | None:
+    """The message without some of its blocks; None if nothing is left, or the message is one of them itself."""
+    if message is None or message.get("type") == "reasoning":
+        return None
+    if "reasoning_content" in message:
+        message = {key: value for key, value in message.items() if key != "reasoning_content"}
+        return message if message.get("content") or message.get("tool_calls") else None
+    key = "parts" if "parts" in message else "content"
+    left = [block for n, block in enumerate(message[key]) if n not in blocks]
+    return {**message, key: left} if left else None

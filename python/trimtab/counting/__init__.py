@@ -1,0 +1,1 @@
+"""Counting: text and requests to tokens."""

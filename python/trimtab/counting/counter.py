@@ -1,0 +1,242 @@
+"""Text to tokens, and messages to tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
+
+from .. import _core
+from ..errors import MessageError
+from ..messages.objects import Given, lately, plain
+from ..models.model import Model
+from .overhead import overhead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from os import PathLike
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..messages.types import Message
+    from ..models.prompts import Prompt
+    from ..models.provider import Provider
+
+
+def message_error(error: ValueError) -> ValueError:
+    """The core's error about a message as a ``MessageError``; any other as it is."""
+    match error.args:
+        case (str(what), str(path), int(index), str(hint)):
+            return MessageError(what, path=path, index=index, hint=hint)
+        case _:
+            return error
+
+
+T = TypeVar("T")
+
+
+class Counter(_core.Counter):
+    """Counts tokens, offline and in time linear in the text.
+
+    ``Counter("o200k_base")`` and ``Counter("cl100k_base")`` equal tiktoken's ``encode_ordinary``: text that looks like
+    a special token is text, lone surrogates count as U+FFFD. ``Counter("claude-old")`` (Claude 3 to 4.6) and
+    ``Counter("claude-new")`` (4.7 and later) count a text as it stands inside a prompt, with the vocabularies that the
+    package ctok reconstructed; what a message adds is not in it.
+
+    Example:
+        >>> Counter("o200k_base").count("hello world")
+        2
+    """
+
+    prompt: Prompt | None = None
+    """How the model's requests are counted; None for a plain encoding."""
+
+    def explain(self) -> str:
+        """What counts, and how wrong it may be."""
+        exact = "an estimate by length" if " rounded " in self.engine else "exact"
+        if self.engine.startswith("trimtab claude"):
+            by_rates = self.engine.endswith("by rates")
+            exact = "an estimate by rates of kinds of pieces" if by_rates else "reconstructed, equal to ctok 1.3.0"
+        if self.prompt is None:
+            return f"{self.engine}: {exact}"
+        return f"{self.engine}, prompts of {self.prompt.name}: {self.prompt.error}"
+
+    @classmethod
+    def for_model(cls, model: str | Model) -> Self:
+        """The counter of a model: ``per_message`` gives what each message adds to its prompt.
+
+        Args:
+            model: an id, or a ``Model`` of your own.
+        """
+        prompt = (Model.named(model) if isinstance(model, str) else model).prompt
+        counter = cls(prompt.encoding, prompt=prompt)
+        counter.prompt = prompt
+        return counter
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str], *, pattern: str | None = None) -> Self:
+        """The counter of a vocabulary file, which is read once and stays in memory; ``engine`` says what counts.
+
+        A ``tokenizer.json`` is known by what it says: byte-level pairs, split by the pattern of Llama 3, Qwen 2 and 3,
+        DeepSeek V3, GPT-2, ``o200k_base`` or ``cl100k_base``, are counted by our own engine. Any other is counted by
+        the crate ``tokenizers``: then a text is one step, in which memory grows with it, ``exceeds`` has no early end
+        and a ``tally`` keeps the text. Special and added tokens are text, as they are in ``count`` everywhere, and no
+        text is truncated or padded. A file of ranks, as tiktoken keeps them, is one of our encodings or needs a
+        pattern.
+
+        Args:
+            path: a ``tokenizer.json`` or a file of ranks.
+            pattern: the expression that splits texts, for a file of ranks: one of those above, as it was published.
+
+        Raises:
+            OSError: the file cannot be read.
+            ValueError: it holds something else; says what. Counting raises it for a text of which a model can make no
+                tokens.
+        """
+        file = Path(path)
+        data = file.read_bytes()
+        try:
+            return cls(file.name, data=data, pattern=pattern)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
+
+    def per_message(self, messages: Sequence[Message], *, provider: str | None = None) -> NDArray[np.uint32]:
+        """What each message adds to the model's prompt: uint32, shape (messages,).
+
+        Of the list that it read last the counter counts only what has changed, known by the identity of its strings;
+        those it keeps alive until it reads another.
+
+        Args:
+            messages: a list or tuple of messages in any provider's shape.
+            provider: the shape; found from the messages where it is None.
+
+        Raises:
+            MessageError: a message cannot be read; says where, why and what to do.
+            OverflowError: a message has more tokens than a uint32 can name.
+        """
+        return scan(messages, self, provider).per_message
+
+    def count_file(self, path: str | PathLike[str]) -> int:
+        """Tokens of a file's text, read a megabyte at a time.
+
+        Memory is bounded, with two exceptions: a text without a place to part is held as far as that goes on, and one
+        that is normalized first (Qwen's) or counted by the crate ``tokenizers``, as ``engine`` says, is held whole.
+        What is not UTF-8 counts as U+FFFD.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        tally = self.tally()
+        with Path(path).open("rb") as file:
+            while data := file.read(1 << 20):
+                tally.append(data)
+        return tally.tokens
+
+    @classmethod
+    def chars(
+        cls,
+        unit: Literal["chars", "bytes", "utf16"] = "chars",
+        round: Literal["floor", "ceil", "half_up"] = "ceil",
+    ) -> Self:
+        """A quarter of a text's length: what four of the five seed systems do.
+
+        Args:
+            unit: Unicode scalar values, UTF-8 bytes or UTF-16 units.
+            round: what happens to the fraction.
+        """
+        return cls(f"chars/4 {unit} {round}")
+
+
+RAISED = "cannot be read: "
+"""How the core says that an object raised when it was looked into: then it is no question of its kind."""
+
+
+def scan(messages: Sequence[Message], counter: _core.Counter, provider: str | None = None) -> _core.Ledger:
+    """Reads messages once into a ledger.
+
+    Raises:
+        MessageError: a message cannot be read; says where, why and what to do.
+    """
+    return asked(messages, lambda known: _core.Ledger.of(known, counter=counter, provider=provider))
+
+
+def asked(messages: Sequence[Message], read: Callable[[Sequence[Message]], T]) -> T:
+    """What ``read``, a function of the core, makes of messages of any kind.
+
+    Raises:
+        MessageError: a message cannot be read; says where, why and what to do.
+    """
+    messages = lately(messages)
+    try:
+        return read(messages)
+    except ValueError as error:
+        known = messages if RAISED in str(error) else plain(messages)
+        if known is messages:
+            raise message_error(error) from None
+    try:
+        return read(known)
+    except ValueError as error:
+        raise message_error(error) from None
+
+
+def read_plain(
+    messages: Sequence[Message], counter: _core.Counter, shape: Callable[[Sequence[Message]], str | None]
+) -> tuple[Given, _core.Ledger]:
+    """Reads messages of any kind once, as plain dicts into a ledger; ``shape`` names their provider.
+
+    Raises:
+        MessageError: a message cannot be read; says where, why and what to do.
+    """
+    read = Given(messages)
+    try:
+        return read, _ledger(read.messages, counter, shape(read.messages))
+    except MessageError as error:
+        if RAISED in str(error):
+            raise
+        read = Given(messages, whole=True)
+    return read, _ledger(read.messages, counter, shape(read.messages))
+
+
+def _ledger(messages: Sequence[Message], counter: _core.Counter, provider: str | None) -> _core.Ledger:
+    try:
+        return _core.Ledger.of(messages, counter=counter, provider=provider)
+    except ValueError as error:
+        raise message_error(error) from None
+
+
+def count(
+    messages: str | Sequence[Message],
+    *,
+    model: str | Model,
+    system: object = None,
+    tools: object = None,
+    tool_choice: object = None,
+    thinking: object = None,
+    output_config: object = None,
+    provider: Provider | None = None,
+) -> int:
+    """Tokens of a text, or of a whole request, for a model.
+
+    Args:
+        messages: a text, or messages in any provider's shape.
+        model: an id, or a ``Model`` of your own.
+        system: the system prompt, where it is sent beside the messages.
+        tools: tool definitions.
+        tool_choice: which of them are to be called.
+        thinking: how the model is to think.
+        output_config: the form of the answer.
+        provider: the messages' shape, where it cannot be seen from them.
+
+    Raises:
+        MessageError: a message cannot be read.
+
+    Example:
+        >>> count("hello world", model="gpt-5.5")
+        2
+    """
+    counter = Counter.for_model(model)
+    if isinstance(messages, str):
+        return counter.count(messages)
+    options = {"tool_choice": tool_choice, "thinking": thinking, "output_config": output_config}
+    total: int = scan(messages, counter, provider).total
+    return total + overhead(counter, system=system, tools=tools, **options)

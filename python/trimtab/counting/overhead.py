@@ -1,0 +1,195 @@
+"""What is sent beside the messages: system text, tool definitions, options; as the text that the model reads."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..messages.objects import sendable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from ..models.prompts import Prompt
+
+
+class Counting(Protocol):
+    """What a ``Counter`` is here."""
+
+    prompt: Prompt | None
+
+    def __hash__(self) -> int:
+        """Whatever tells counters apart."""
+
+    def count(self, text: str, /) -> int:
+        """Tokens of a text."""
+
+
+def overhead(
+    counter: Counting,
+    *,
+    system: object = None,
+    tools: object = None,
+    tool_choice: object = None,
+    thinking: object = None,
+    output_config: object = None,
+) -> int:
+    """Tokens of a request beyond its messages: for a plain encoding, those of the texts alone."""
+    prompt = counter.prompt
+    total = _system(counter, system) + _opening(prompt)
+    if tools:
+        total += defined(counter, json.dumps(tools, default=sendable), json.dumps(tool_choice, default=sendable))
+    if prompt:
+        mode = thinking.get("type") if isinstance(thinking, dict) and not _forced(tools, tool_choice) else None
+        total += {"enabled": prompt.enabled, "adaptive": prompt.adaptive}.get(str(mode), 0)
+        if isinstance(output_config, dict) and output_config.get("task_budget"):
+            total += prompt.budget
+    schema = _schema(output_config)
+    if schema is not None:
+        tokens = counter.count(_spaced(schema))
+        total += tokens if prompt is None else prompt.schema + tokens * prompt.schemas // 1000
+    return total
+
+
+def _forced(tools: object, choice: object) -> bool:
+    """Whether a tool has to be called, which leaves no room for thinking."""
+    return bool(tools) and isinstance(choice, dict) and choice.get("type") in {"any", "tool"}
+
+
+def _opening(prompt: Prompt | None) -> int:
+    return prompt.opening if prompt else 0
+
+
+def _system(counter: Counting, system: object) -> int:
+    if not system:
+        return 0
+    if isinstance(system, str):
+        text = system
+    elif isinstance(system, list | tuple) and all(isinstance(part, dict) for part in system):
+        text = "".join(part["text"] if isinstance(part.get("text"), str) else _spaced(part) for part in system)
+    else:
+        text = _spaced(system)
+    framed = counter.prompt is not None and counter.prompt.form == "framed"
+    return counter.count(text) + (counter.prompt.system if framed and counter.prompt else 0)
+
+
+@lru_cache(64)
+def defined(counter: Counting, tools: str, choice: str) -> int:
+    """Tokens of tool definitions, remembered: they go with every call."""
+    definitions, chosen, prompt = json.loads(tools), json.loads(choice), counter.prompt
+    definitions = [function for tool in _list(definitions) for function in _functions(tool)]
+    if prompt is None or prompt.form == "plain":
+        return counter.count(json.dumps(definitions, ensure_ascii=False, separators=(",", ":")))
+    texts = [tagged(tool) for tool in definitions] if prompt.form == "tagged" else [namespace(definitions)]
+    mode = chosen.get("type") if isinstance(chosen, dict) else chosen
+    once = {"any": prompt.forced, "required": prompt.forced, "tool": prompt.chosen}.get(str(mode), 0) or prompt.tools
+    if any(isinstance(tool, dict) and isinstance(tool.get("function"), dict) for tool in definitions):
+        once += prompt.nested
+    kinds = [str(tool.get("type")) for tool in definitions if isinstance(tool, dict)]
+    once += sum(tokens for kind in kinds for start, tokens in BUILT_IN if kind.startswith(start))
+    return max(once + prompt.tool * len(definitions) + sum(counter.count(text) for text in texts), 0)
+
+
+BUILT_IN = (("memory_", 1_053), ("bash_", 245), ("text_editor_", 700), ("computer_", 735))
+"""Tokens of tools whose definition the provider has: memory by one request, the others by Anthropic's documentation."""
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _functions(tool: Any) -> list[Any]:
+    """A tool's functions: Gemini lists them in one, Bedrock wraps each."""
+    if not isinstance(tool, dict):
+        return [tool]
+    if isinstance(listed := tool.get("functionDeclarations", tool.get("function_declarations")), list):
+        known = (f for f in listed if isinstance(f, dict))
+        return [{**f, "parameters": f.get("parameters", f.get("parameters_json_schema"))} for f in known]
+    if isinstance(spec := tool.get("toolSpec"), dict):
+        schema = spec.get("inputSchema")
+        return [{**spec, "parameters": schema.get("json", schema) if isinstance(schema, dict) else None}]
+    if isinstance(listed := tool.get("tools"), list):
+        return [function for inner in listed for function in _functions(inner)]
+    return [tool]
+
+
+def tagged(tool: Any) -> str:
+    """A tool's definition as Claude reads it; one that the provider has by its options, its own text is not known."""
+    if not isinstance(tool, dict):
+        return _spaced(tool)
+    function: dict[str, Any] = tool["function"] if isinstance(tool.get("function"), dict) else tool
+    schema = function.get("input_schema") or function.get("parameters") or {}
+    if not schema and "name" in tool and tool.get("type") not in {None, "custom", "function"}:
+        return _spaced(tool)
+    written = {"description": function.get("description"), "name": function.get("name"), "parameters": schema}
+    written = {key: value for key, value in written.items() if value not in (None, "")}
+    return f"<function>{_spaced(written)}</function>\n"
+
+
+def namespace(tools: Iterable[Any]) -> str:
+    """Function definitions as OpenAI's models read them: types of TypeScript, with comments for descriptions."""
+    lines = ["# Tools\n\n## functions\n\nnamespace functions {\n\n"]
+    others = []
+    for tool in tools:
+        function = tool.get("function", tool) if isinstance(tool, dict) else tool
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            others.append(_spaced(tool))
+            continue
+        schema = function.get("parameters") or function.get("input_schema") or {}
+        body = "".join(_properties(schema, schema)) if isinstance(schema, dict) else _spaced(schema)
+        lines.append(_comment(function.get("description")))
+        lines.append(f"type {function['name']} = " + (f"(_: {{\n{body}}}) => any;\n\n" if body else "() => any;\n\n"))
+    return "".join([*lines, "} // namespace functions", *others])
+
+
+def _comment(text: object) -> str:
+    return "".join(f"// {line}\n" for line in text.split("\n")) if isinstance(text, str) and text else ""
+
+
+def _properties(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+    required = schema.get("required")
+    properties = schema.get("properties")
+    for name, value in properties.items() if isinstance(properties, dict) else ():
+        known = value if isinstance(value, dict) else {}
+        yield _comment(known.get("description"))
+        mark = "" if isinstance(required, list) and name in required else "?"
+        default = f" // default: {known['default']}" if "default" in known else ""
+        yield f"{name}{mark}: {_type(known, root, depth)},{default}\n"
+
+
+def _type(schema: Any, root: Mapping[str, Any], depth: int) -> str:
+    if not isinstance(schema, dict) or depth > 20:  # a definition may hold itself
+        return "any"
+    if isinstance(reference := schema.get("$ref"), str):
+        named = root.get("$defs") or root.get("definitions") or {}
+        return _type(named.get(reference.rsplit("/", 1)[-1]), root, depth + 1)
+    if isinstance(schema.get("enum"), list):
+        return " | ".join(json.dumps(value, default=str) for value in schema["enum"])
+    for key in ("anyOf", "oneOf"):
+        if isinstance(schema.get(key), list):
+            return " | ".join(_type(part, root, depth + 1) for part in schema[key])
+    match schema.get("type"):
+        case list() as kinds:
+            return " | ".join(_type({**schema, "type": kind}, root, depth + 1) for kind in kinds)
+        case "array":
+            return _type(schema.get("items"), root, depth + 1) + "[]"
+        case "object":
+            body = "".join(_properties(schema, root, depth + 1))
+            return f"{{\n{body}}}" if body else "object"
+        case "integer":
+            return "number"
+        case str() as kind:
+            return kind
+        case _:
+            return "any"
+
+
+def _schema(output_config: object) -> object:
+    """The schema of a structured answer, in Anthropic's ``output_config``."""
+    form = output_config.get("format") if isinstance(output_config, dict) else None
+    return form.get("schema", form) if isinstance(form, dict) else None
+
+
+def _spaced(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=sendable)

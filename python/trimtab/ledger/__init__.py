@@ -1,0 +1,1 @@
+"""The transcript as columns of numbers."""

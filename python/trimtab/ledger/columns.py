@@ -1,0 +1,79 @@
+"""Names for the numbers in a ledger's columns; they are the core's (``rust/core/src/ledger/kind.rs``)."""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+from .._core import Ledger
+
+__all__ = ["Kind", "Ledger", "Mark", "Role", "RowFlag", "Zone"]
+
+
+class Kind(IntEnum):
+    """What a row is."""
+
+    TEXT = 0
+    CALL = 1
+    RESULT = 2
+    THINKING = 3
+    IMAGE = 4
+    DOCUMENT = 5
+    SERVER_CALL = 6
+    SERVER_RESULT = 7
+    COMPACTION = 8
+    OPAQUE = 9
+
+
+class Role(IntEnum):
+    """Who speaks in a message."""
+
+    USER = 0
+    ASSISTANT = 1
+    SYSTEM = 2
+    TOOL = 3
+    OTHER = 4
+
+
+class RowFlag(IntFlag):
+    """What is notable about a row."""
+
+    EMPTY = 1
+    BLANK = 2
+    CACHED = 4
+    SIGNED = 8
+    ERROR = 16
+    TRAILING = 32
+    SUMMARY = 64
+    PRUNED = 128
+    INCOMPLETE = 256
+    WHOLE = 512
+    STORED = 1024
+
+
+class Mark(IntFlag):
+    """What is notable about a message."""
+
+    NULL = 1
+    EMPTY = 2
+    GLUED = 4
+    NO_CALLS = 8
+    PLAIN = 16
+    THINKS = 32
+
+
+class Zone(IntEnum):
+    """Why a message stays, as the core's ``partition`` says it."""
+
+    COMPACTABLE = 0
+    PROTECTED = 1
+    PRESERVED = 2
+    RECENT = 3
+    SUMMARY = 4
+    HEAD = 5
+
+
+def unpaired(ledger: Ledger) -> list[str]:
+    """Ids of the calls without a result and of the results without a call, in order."""
+    kinds = (Kind.CALL, Kind.RESULT, Kind.SERVER_CALL, Kind.SERVER_RESULT)
+    alone = (ledger.pair < 0) & sum(ledger.kind == kind for kind in kinds).astype(bool)
+    return [ledger.id_of(row) for row in alone.nonzero()[0].tolist()]

@@ -1,0 +1,1 @@
+"""Values: messages, their provider shapes, and usage."""

@@ -1,0 +1,1 @@
+"""Values: models, their limits, prices and prompt formats."""

@@ -1,0 +1,186 @@
+"""What we know of models: windows, limits, prices, how a prompt is counted. Every field can be overridden.
+
+``dataclasses.replace(Model.named("claude-opus-5"), window=400_000)`` is a model of your own, and is taken wherever an
+id is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+from .._log import log
+from . import table as _model_table
+from .prompts import PROMPTS, Prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .provider import Provider
+
+BETAS = {"context-1m-2025-08-07": ("sonnet", 1_000_000)}
+"""Beta flags that widen a window: part of the id of the models that they work on, and the window that they give."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens; what is not known is NaN."""
+
+    input: float = float("nan")
+    output: float = float("nan")
+    cache_read: float = float("nan")
+    cache_write: float = float("nan")
+
+
+UNBOUND: dict[str, object] = {
+    "betas": ["thinking-binding-controls-2026-08-01"],
+    "thinking": {"block_binding": {"prefix_mismatch_behavior": "drop_block"}},
+}
+"""What a request says so that thinking behind an edit is dropped by the provider instead of refused (Anthropic
+documentation, "Preserved thinking"); ``thinking`` goes into the caller's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model's limits and rules.
+
+    Attributes:
+        name: the id, without a date.
+        provider: the message shape that it is usually called with.
+        prompt: how its requests are counted.
+        window: tokens of input and output together.
+        max_output: most tokens of one answer.
+        price: what it costs.
+        binds_thinking: whether a thinking block is signed against all that stands before it, so that an edit in front
+            of it makes the provider refuse it (Anthropic documentation, "Preserved thinking").
+        prefill: whether the list may end with the beginning of the answer; models from Claude 4.6 on refuse that.
+        known: whether it is in the table, and not taken for one of its family.
+    """
+
+    name: str
+    provider: Provider
+    prompt: Prompt
+    window: int
+    max_output: int
+    price: Price = field(default_factory=Price)
+    binds_thinking: bool = False
+    prefill: bool = True
+    known: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuses limits that leave no room for a prompt."""
+        if not 0 < self.max_output < self.window:
+            msg = f"need 0 < max_output < window, got {self.max_output} and {self.window}"
+            raise ValueError(msg)
+
+    @classmethod
+    def named(
+        cls, name: str, *, window: int | None = None, max_output: int | None = None, betas: Iterable[str] = ()
+    ) -> Model:
+        """The model of that id: dated and prefixed ids too, unknown ones by their family, with a warning once.
+
+        Args:
+            name: such as ``claude-opus-4-5-20251101``, ``anthropic/claude-sonnet-4-5`` or ``gpt-5.5``.
+            window: overrides the table, and the betas.
+            max_output: overrides the table.
+            betas: beta flags that are sent; of these ``context-1m-2025-08-07`` gives every Sonnet a window of
+                1,000,000.
+        """
+        plain = _plain(name)
+        found = _table().get(_ALIASES.get(plain, plain)) or _by_family(name)
+        for beta in betas:
+            part, wide = BETAS.get(beta, ("", 0))
+            if part and part in name.lower():
+                found = replace(found, window=max(found.window, wide))
+        return found.limited(window, max_output)
+
+    def limited(self, window: int | None = None, max_output: int | None = None) -> Model:
+        """The same model with other limits; None leaves one as it is.
+
+        Raises:
+            ValueError: the limits leave no room for a prompt.
+        """
+        for name, value in (("window", window), ("max_output", max_output)):
+            if value is not None and (type(value) is not int or value < 1):
+                msg = f"{name} must be a positive number of tokens, got {value!r}"
+                raise ValueError(msg)
+        room = self.window if window is None else window
+        most = min(self.max_output, room // 2) if max_output is None else max_output
+        return replace(self, window=room, max_output=most)
+
+
+def known() -> dict[str, Model]:
+    """The table, by name."""
+    return dict(_table())
+
+
+def retired(name: str) -> bool:
+    """Whether the provider serves the model of that id no more, as far as we know."""
+    return _plain(name) in _model_table.RETIRED
+
+
+_ALIASES = {
+    "sonnet": "claude-sonnet-5-5",
+    "opus": "claude-opus-5-5",
+    "haiku": "claude-haiku-5-5",
+    "chatgpt-4o": "gpt-4o",
+}
+
+
+@cache
+def _table() -> dict[str, Model]:
+    """Every model of the table; read with the first id."""
+    models = []
+    for name, (grammar, window, output, paid, answered, read) in _model_table.CLAUDE.items():
+        prompt = PROMPTS[grammar]
+        if name in _model_table.KEEPS:
+            prompt = replace(prompt, keeps_thinking=True)
+        price = Price(paid, answered, read, 1.25 * paid)
+        binds, prefill = name.endswith(_model_table.BINDS), grammar not in _NO_PREFILL
+        models.append(Model(name, "anthropic", prompt, window, output, price, binds, prefill))
+    for name, (grammar, window, output, paid, answered, read) in (_model_table.OPENAI | _model_table.GEMINI).items():
+        prompt = PROMPTS[grammar]
+        if images := _model_table.IMAGES.get(name):
+            prompt = replace(prompt, images=images)
+        models.append(Model(name, "openai_chat", prompt, window, output, Price(paid, answered, read, paid)))
+    return {model.name: model for model in models}
+
+
+_NO_PREFILL = {"claude-4.6", "claude-4.7", "claude-4.8"}
+
+
+def _plain(name: str) -> str:
+    """The id without provider, region, date and version: ``us.anthropic.claude-opus-4-1-20250805-v1:0``."""
+    bare = name.lower().rsplit("/", 1)[-1]
+    bare = re.sub(r"^(\w+\.)*(?=claude|gpt|o\d|gemini)", "", bare)
+    bare = re.sub(r"([-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest)(?=$|-v\d|\[)", "", bare)
+    return re.sub(r"(-v\d+(:\d+)?)?(\[1m\])?$", "", bare)
+
+
+FAMILIES: tuple[tuple[str, Provider, str, int, int], ...] = (
+    (r"claude-(3|instant|2)", "anthropic", "claude", 200_000, 8_192),
+    (r"claude-\w+-4($|-[0-4])", "anthropic", "claude", 200_000, 32_000),
+    (r"claude-\w+-4-5", "anthropic", "claude-4.5", 200_000, 32_000),
+    (r"claude-\w+-4-6", "anthropic", "claude-4.6", 200_000, 32_000),
+    (r"claude-\w+-4-7", "anthropic", "claude-4.7", 200_000, 32_000),
+    (r"claude", "anthropic", "claude-4.8", 200_000, 32_000),
+    (r"gpt-3\.5|gpt-4($|-turbo|-\d)", "openai_chat", "openai-cl100k", 128_000, 4_096),
+    (r"gpt-4|chatgpt", "openai_chat", "openai-4", 128_000, 16_384),
+    (r"o\d", "openai_chat", "openai-o", 128_000, 16_384),
+    (r"gpt|codex", "openai_chat", "openai", 128_000, 16_384),
+    (r"gemini|models/gemini", "openai_chat", "gemini", 128_000, 8_192),
+    (r"", "openai_chat", "unknown", 128_000, 16_384),
+)
+"""What an id that is not in the table is taken for: the first pattern that it begins with."""
+
+
+@lru_cache(256)  # so that an id is warned of once
+def _by_family(name: str) -> Model:
+    bare = _plain(name)
+    _, provider, prompt, window, output = next(row for row in FAMILIES if re.match(row[0], bare))
+    text = "model %r is not in the table: counted as %s, window %s; say window= to override"
+    log.warning(text, name, PROMPTS[prompt].name, window)
+    prefill = prompt not in _NO_PREFILL
+    return Model(bare or "unknown", provider, PROMPTS[prompt], window, output, prefill=prefill, known=False)

@@ -1,0 +1,23 @@
+"""What a summary cost, by the model table's prices."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from .model import known
+
+
+def priced(usage: dict[str, float], model: str) -> dict[str, float]:
+    """The usage with what it cost in US dollars; as it is where the table has no price for it."""
+    found = known().get(re.sub(r"-\d{8}$", "", model.rpartition("/")[2]))
+    if found is None or "output_tokens" not in usage:
+        return usage
+    prices = {
+        "input_tokens": found.price.input,
+        "cache_creation_input_tokens": found.price.cache_write,
+        "cache_read_input_tokens": found.price.cache_read,
+        "output_tokens": found.price.output,
+    }
+    cost = sum(usage[kind] * price for kind, price in prices.items() if usage.get(kind))
+    return usage if math.isnan(cost) else {**usage, "cost": cost / 1_000_000}

@@ -1,0 +1,8 @@
+"""The message shapes that providers accept."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Provider = Literal["anthropic", "openai_chat", "openai_responses", "bedrock", "gemini"]
+"""The message shapes that providers accept."""

@@ -1,0 +1,120 @@
+"""The models that are known: windows, output limits, and prices in dollars for a million tokens.
+
+Anthropic charges 1.25 times the input for what is written to a cache for five minutes, OpenAI nothing more than the
+input. A price that no page was found for, or that pages disagree about, is NaN. Where they are from:
+
+- Claude from 4.5 on, Fable and Mythos: platform.claude.com/docs/en/about-claude/pricing and the models' own pages.
+- Claude 3 to 4.1: docs.anthropic.com/en/docs/about-claude/pricing; Claude 3 Sonnet had no cache.
+- gpt-5, gpt-5-nano, gpt-5-codex, gpt-5.1: developers.openai.com/api/docs/models. gpt-5-mini, gpt-5.2, gpt-5.3-codex,
+  gpt-5.4: GitHub's table of the same models at the provider's prices (github/docs, copilot/models-and-pricing.yml).
+  gpt-4.1 and gpt-4o: openai.com's table of June 2025 as openai_responses 0.4.1 (hex.pm) has it. gpt-5.4-mini, gpt-5.5,
+  o1, o3-mini, o4-mini, gpt-4, gpt-4-turbo, gpt-3.5-turbo: tables of other projects that name the provider's page.
+- o3: 10 and 40 dollars at first, less later, by pages that do not agree: NaN.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .prompts import Images
+
+_NONE = float("nan")
+
+# name: grammar, window, most output, input, output, cache read
+CLAUDE: dict[str, tuple[str, int, int, float, float, float]] = {
+    "claude-3-haiku": ("claude", 200_000, 4_096, 0.25, 1.25, 0.03),
+    "claude-3-sonnet": ("claude", 200_000, 4_096, 3, 15, _NONE),
+    "claude-3-opus": ("claude", 200_000, 4_096, 15, 75, 1.50),
+    "claude-3-5-haiku": ("claude", 200_000, 8_192, 0.80, 4, 0.08),
+    "claude-3-5-sonnet": ("claude", 200_000, 8_192, 3, 15, 0.30),
+    "claude-3-7-sonnet": ("claude", 200_000, 64_000, 3, 15, 0.30),
+    "claude-sonnet-4": ("claude", 200_000, 64_000, 3, 15, 0.30),
+    "claude-opus-4": ("claude", 200_000, 32_000, 15, 75, 1.50),
+    "claude-opus-4-1": ("claude", 200_000, 32_000, 15, 75, 1.50),
+    "claude-haiku-4-5": ("claude-4.5", 200_000, 64_000, 1, 5, 0.10),
+    "claude-sonnet-4-5": ("claude-4.5", 200_000, 64_000, 3, 15, 0.30),
+    "claude-opus-4-5": ("claude-4.5", 200_000, 64_000, 5, 25, 0.50),
+    "claude-sonnet-4-6": ("claude-4.6", 1_000_000, 128_000, 3, 15, 0.30),
+    "claude-opus-4-6": ("claude-4.6", 1_000_000, 128_000, 5, 25, 0.50),
+    "claude-opus-4-7": ("claude-4.7", 1_000_000, 128_000, 5, 25, 0.50),
+    "claude-opus-4-8": ("claude-4.8", 1_000_000, 128_000, 5, 25, 0.50),
+    "claude-haiku-5": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
+    "claude-sonnet-5": ("claude-4.8", 1_000_000, 128_000, 2, 10, 0.20),
+    "claude-opus-5": ("claude-4.8", 1_000_000, 128_000, 5, 25, 0.50),
+    "claude-fable-5": ("claude-4.8", 1_000_000, 128_000, 10, 50, 1.00),
+    "claude-mythos-5": ("claude-4.8", 1_000_000, 128_000, 10, 50, 1.00),
+    "claude-haiku-5-5": ("claude-4.8", 1_000_000, 128_000, 0.10, 0.50, 0.01),  # five times that past 100,000 tokens
+    "claude-sonnet-5-5": ("claude-4.8", 1_000_000, 128_000, 2, 10, 0.10),
+    "claude-opus-5-5": ("claude-4.8", 1_000_000, 128_000, 4, 20, 0.20),
+    "claude-fable-5-1": ("claude-4.8", 1_000_000, 128_000, 10, 50, 0.25),
+    "claude-fable-5-2": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
+    "claude-mythos-5-1": ("claude-4.8", 1_000_000, 128_000, 10, 50, 0.25),
+    "claude-mythos-5-2": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
+}
+BINDS = ("-5-5", "-5-1", "-5-2")
+"""How the ids end whose thinking is signed against all that stands before it."""
+
+RETIRED = ("claude-3-5-haiku",)
+"""Models that the provider serves no more."""
+
+KEEPS = ("claude-opus-4-5",)
+"""Models that keep the thinking of earlier turns although their generation does not."""
+
+OPENAI: dict[str, tuple[str, int, int, float, float, float]] = {
+    "gpt-3.5-turbo": ("openai-cl100k", 16_385, 4_096, 0.50, 1.50, _NONE),
+    "gpt-4": ("openai-cl100k", 8_192, 4_096, 30, 60, _NONE),
+    "gpt-4-turbo": ("openai-cl100k", 128_000, 4_096, 10, 30, _NONE),
+    "gpt-4o": ("openai-4", 128_000, 16_384, 2.50, 10, 1.25),
+    "gpt-4o-mini": ("openai-4", 128_000, 16_384, 0.15, 0.60, 0.075),
+    "gpt-4.1": ("openai-4", 1_047_576, 32_768, 2, 8, 0.50),
+    "gpt-4.1-mini": ("openai-4", 1_047_576, 32_768, 0.40, 1.60, 0.10),
+    "gpt-4.1-nano": ("openai-4", 1_047_576, 32_768, 0.10, 0.40, 0.025),
+    "o1": ("openai-o", 200_000, 100_000, 15, 60, 7.50),
+    "o3": ("openai-o", 200_000, 100_000, _NONE, _NONE, _NONE),
+    "o3-mini": ("openai-o", 200_000, 100_000, 1.10, 4.40, 0.55),
+    "o4-mini": ("openai-o", 200_000, 100_000, 1.10, 4.40, 0.275),
+    "gpt-5": ("openai", 400_000, 128_000, 1.25, 10, 0.125),
+    "gpt-5-mini": ("openai", 400_000, 128_000, 0.25, 2, 0.025),
+    "gpt-5-nano": ("openai", 400_000, 128_000, 0.05, 0.40, 0.005),
+    "gpt-5-codex": ("openai", 400_000, 128_000, 1.25, 10, 0.125),
+    "gpt-5.1": ("openai", 400_000, 128_000, 1.25, 10, 0.125),
+    "gpt-5.2": ("openai", 400_000, 128_000, 1.75, 14, 0.175),
+    "gpt-5.3-codex": ("openai", 400_000, 128_000, 1.75, 14, 0.175),
+    "gpt-5.4": ("openai", 400_000, 128_000, 2.50, 15, 0.25),
+    "gpt-5.4-mini": ("openai", 400_000, 128_000, 0.75, 4.50, 0.075),
+    "gpt-5.5": ("openai", 1_050_000, 128_000, 5, 30, 0.50),
+}
+IMAGES: dict[str, Images] = {
+    "gpt-4o-mini": "tiles-mini",
+    "o1": "tiles-o",
+    "o3": "tiles-o",
+    "gpt-4.1-mini": "patches-1.62",
+    "gpt-4.1-nano": "patches-2.46",
+    "o4-mini": "patches-1.72",
+    "gpt-5-mini": "patches-1.2",
+    "gpt-5-nano": "patches-1.5",
+    "gpt-5.2": "patches-1.2",
+    "gpt-5.3-codex": "patches-1.2",
+    "gpt-5.4": "patches-1.2-wide",
+    "gpt-5.4-mini": "patches-1.2",
+    "gpt-5.5": "patches-1.2-wide",
+}
+"""How pictures are charged, where it is not as the model's grammar says.
+
+Down to o4-mini: OpenAI's documentation, "Images and vision". It gives gpt-5-mini and -nano 1.62 and 2.46; charged are
+1.2 and 1.5, by the provider's pricing calculator and by what two others measured (community.openai.com/t/1344040, six
+sizes; t/1377015). The latter is also where gpt-5.2, gpt-5.3-codex and gpt-5.4 are from: 1.2, for gpt-5.4 of up to 2,500
+patches; of gpt-5.4-mini it has 1,536 and 2,500. gpt-5.5 is taken for gpt-5.4.
+"""
+
+GEMINI: dict[str, tuple[str, int, int, float, float, float]] = {
+    name: ("gemini", 1_048_576, output, _NONE, _NONE, _NONE)
+    for name, output in (
+        ("gemini-2.0-flash", 8_192),
+        ("gemini-2.5-flash", 65_536),
+        ("gemini-2.5-pro", 65_536),
+        ("gemini-3-flash-preview", 65_536),
+        ("gemini-3-pro-preview", 65_536),
+    )
+}

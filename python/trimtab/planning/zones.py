@@ -1,0 +1,82 @@
+"""How a transcript falls into zones, and how full its window is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..ledger.columns import Zone
+from .decide import zones
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..ledger.columns import Ledger
+    from .policy import Policy
+
+GROUPS = {
+    "protected": Zone.PROTECTED,
+    "preserved": Zone.PRESERVED,
+    "recent": Zone.RECENT,
+    "summary": Zone.SUMMARY,
+    "compactable": Zone.COMPACTABLE,
+    "head": Zone.HEAD,
+}
+"""The zones by the names that seed 002 has for them; ``head`` is system text in front."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """A session's state.
+
+    Attributes:
+        session: its name.
+        groups: positions of the messages of each zone.
+        tokens: tokens of each zone.
+        usage: share of the window that is used.
+        compactions: how often the session was compacted.
+        due: whether the trigger is passed.
+    """
+
+    session: str
+    groups: dict[str, tuple[int, ...]]
+    tokens: dict[str, int]
+    usage: float
+    compactions: int
+    due: bool
+
+    @property
+    def messages(self) -> int:
+        """Number of messages."""
+        return sum(map(len, self.groups.values()))
+
+    @property
+    def total(self) -> int:
+        """Tokens of all messages."""
+        return sum(self.tokens.values())
+
+    @property
+    def verbatim(self) -> tuple[int, ...]:
+        """Positions of the messages that stay as they are: protected, preserved and recent ones, ascending."""
+        return tuple(sorted(m for name in ("protected", "preserved", "recent") for m in self.groups[name]))
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """Positions of the messages that no compaction takes, ascending."""
+        return tuple(sorted(m for name, group in self.groups.items() if name != "compactable" for m in group))
+
+
+def grouped(
+    ledger: Ledger,
+    policy: Policy,
+    *,
+    window: int = 0,
+    target: int = 0,
+    pins: Iterable[int] = (),
+    summaries: Iterable[int] = (),
+) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
+    """Positions and tokens of the messages of each zone, by name."""
+    found = zones(ledger, policy, window=window, target=target, pins=pins, summaries=summaries)
+    cost = ledger.per_message
+    groups = {name: tuple((found == zone).nonzero()[0].tolist()) for name, zone in GROUPS.items()}
+    return groups, {name: int(cost[list(group)].sum()) for name, group in groups.items()}

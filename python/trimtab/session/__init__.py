@@ -1,0 +1,1 @@
+"""The front: Compactor, and one conversation between calls."""

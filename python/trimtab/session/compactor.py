@@ -1,0 +1,449 @@
+"""The front door: everything that keeps one agent's transcript inside its window."""
+
+from __future__ import annotations
+
+from inspect import isawaitable, iscoroutinefunction
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from uuid import uuid4
+
+from ..archive import open_archive
+from ..compaction.drivers import Outside, arun, run
+from ..compaction.flow import compaction
+from ..compaction.rebuild import check
+from ..errors import ArchiveError, CountError, NothingToCompactError, SummaryError
+from ..hooks import noop
+from ..planning.forecast import Meter
+from ..summarize import open_summarizer
+from .planner import Planner
+from .provider_count import Check, ask, asking, failed
+from .session import Call, Conversation
+from .settings import Measure
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+    from ..archive import Archive, Past, SqlArchive
+    from ..archive.recall import Recall
+    from ..compaction.result import Compaction
+    from ..events import Event
+    from ..hooks import PreCompact
+    from ..messages.types import Message
+    from ..models.model import Model
+    from ..models.provider import Provider
+    from ..planning.budget import Budget
+    from ..planning.plan import Plan
+    from ..planning.policy import Policy
+    from ..planning.zones import Stats
+    from ..summarize import Answer, Ask, Summarizer, Writer
+    from .gate import Fitted, When
+
+
+class Compactor:
+    """Keeps a transcript inside its model's window.
+
+    Args:
+        model: an id, or a ``Model`` of your own. Nothing else is mandatory.
+        provider: the messages' shape; found from the messages where it is not given.
+        window: tokens of input and output together; overrides the table.
+        max_output: tokens kept free for the answer; at most 32,000 of the model's where it is not given.
+        policy: a preset's name, or a ``Policy``.
+        summarizer: ``offline`` (no text leaves the process), ``anthropic``, ``openai``, ``cmd:PROGRAM ...``, a value of
+            ``trimtab.summarize``, or a callable from ``Ask`` to text, plain or async.
+        archive: ``memory`` (lives with the Compactor), ``sqlite:///PATH``, or an ``Archive``.
+        session: the conversation's name in the archive. Where it is given, its pins are there again, and a compaction
+            that overtakes another of the same session is a conflict; where it is not, each Compactor has its own.
+        redact: takes a text, gives it without what is neither to be stored nor summarized. The messages that stay are
+            not changed; what comes back from the archive is.
+        thinking: what becomes of thinking behind an edit, where the model binds it: ``strip`` takes it out, ``mark``
+            leaves it and has every later request of ``fit`` say that the provider may drop it.
+        pre_compact: asked before anything is decided, and again with the plan; may refuse or change the instructions.
+        listeners: told what happened.
+        betas: beta flags that are sent with every call; one of them may widen the window.
+
+    Raises:
+        ValueError: a name that there is not, or a window without room.
+        ImportError: the summarizer's client is not installed.
+        ArchiveError: the archive cannot be opened.
+
+    Example:
+        >>> messages = [{"role": "user", "content": f"step {n}: " + "words " * 50} for n in range(40)]
+        >>> done = Compactor("claude-sonnet-4-5").compact(messages, target=0.5)
+        >>> done.tokens_after <= done.tokens_before // 2
+        True
+    """
+
+    def __init__(
+        self,
+        model: str | Model,
+        *,
+        provider: Provider | None = None,
+        window: int | None = None,
+        max_output: int | None = None,
+        policy: str | Policy = "default",
+        summarizer: str | Writer | Summarizer | Callable[[Ask], str | Answer | Awaitable[str | Answer]] = "offline",
+        archive: str | Archive = "memory",
+        session: str | None = None,
+        redact: Callable[[str], str] | None = None,
+        thinking: Literal["strip", "mark"] = "strip",
+        pre_compact: PreCompact | None = None,
+        listeners: Iterable[Callable[[Event], None]] = (),
+        betas: Iterable[str] = (),
+    ) -> None:
+        """Opens the archive; reads and writes nothing else."""
+        self._measure = Measure.of(model, policy, provider, window=window, max_output=max_output, betas=betas)
+        self.model = model if isinstance(model, str) else model.name
+        self.session = uuid4().hex if session is None else session
+        if thinking not in ("strip", "mark"):
+            msg = f"thinking must be 'strip' or 'mark', got {thinking!r}"
+            raise ValueError(msg)
+        binds = self._measure.model.binds_thinking
+        name, write = open_summarizer(summarizer)
+        listeners = tuple(listeners)
+        if any(iscoroutinefunction(listener) for listener in listeners):
+            raise TypeError("a listener is told and not awaited: pass a plain function")
+        self.budget()  # a window without room is said now, not with the first message
+        self.archive = open_archive(archive)
+        self._outside = Outside(self.archive, write, pre_compact or noop, listeners)
+        self._conversation = Conversation(
+            measure=self._measure,
+            planner=Planner(self._measure, self._pins, strips=binds and thinking == "strip"),
+            meter=Meter.of(self._measure.model, self._measure.counter),
+            outside=self._outside,
+            model=self.model,
+            summarizer=name,
+            session=self.session,
+            exclusive=session is not None,
+            redact=redact,
+            marks=binds and thinking == "mark",
+        )
+
+    def _pins(self) -> Iterable[tuple[str, str]]:
+        """What is pinned in the session, as the archive has it now."""
+        return self.archive.pins(self.session)
+
+    @property
+    def policy(self) -> Policy:
+        """How it decides."""
+        return self._measure.policy
+
+    @property
+    def hook(self) -> PreCompact:
+        """Who is asked before a compaction."""
+        return self._outside.pre_compact
+
+    @property
+    def window(self) -> int:
+        """Tokens that the model takes, input and output together."""
+        return self._measure.model.window
+
+    def budget(self, *, system: object = None, tools: object = None) -> Budget:
+        """The limits of a call with this system text and these tools."""
+        return self._measure.budget(system, tools)
+
+    def explain(self, messages: Sequence[Message] | None = None, *, system: object = None, tools: object = None) -> str:
+        """Every term of the budget, a line each; how the messages stand to it; whom a summary of them is asked of.
+
+        Of a summary, each way to come by it and what it costs at most, the one that is taken first.
+        """
+        ledger = self._measure.scan(messages) if messages is not None else None
+        tokens = ledger.total if ledger is not None else None
+        lines = [f"model          {self.model}", f"counted by     {self._measure.counter.explain()}"]
+        meter = self._conversation.meter
+        learned = [meter.explain()] if meter.anchor else []
+        if self._conversation.checks.last:
+            learned.append(self._conversation.checks.last.explain())
+        asked = []
+        if ledger is not None and messages is not None:
+            asked = self._conversation.explain(Call(messages, system, tools), ledger)
+        return "\n".join([*lines, self.budget(system=system, tools=tools).explain(tokens), *learned, *asked])
+
+    def count(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> int:
+        """Tokens of the next call's prompt: what the last one was charged, and the count of what came since.
+
+        Before the first ``record``, and once the beginning of the list has changed, it is the count alone.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text that is sent beside the messages.
+            tools: tool definitions.
+
+        Raises:
+            MessageError: a message cannot be read.
+        """
+        return self._conversation.count(Call(messages, system, tools))
+
+    def check(self, messages: Sequence[Message], client: Any, *, system: object = None, tools: object = None) -> Check:
+        """What the provider's counting endpoint says of these messages, beside the count here.
+
+        Nothing else ever asks it. An answer is kept, and given again for the same request; ``explain`` shows the last.
+
+        Args:
+            messages: the transcript, in Anthropic's shape or that of OpenAI's Responses.
+            client: an ``anthropic.Anthropic`` or an ``openai.OpenAI``, or whatever has the ``messages.count_tokens`` of
+                the one or the ``responses.input_tokens.count`` of the other.
+            system: system text that is sent beside the messages.
+            tools: tool definitions.
+
+        Raises:
+            CountError: the client failed, whatever it raised; or it is an asynchronous one.
+            MessageError: a message cannot be read.
+            ValueError: the model is not one of these providers', or the messages are of Chat Completions.
+        """
+        call = Call(messages, system, tools)
+        request, answer, counted = self._asking(call)
+        if answer is None:
+            try:
+                answer = ask(client, request)
+            except Exception as error:
+                raise failed(error) from error
+            if isawaitable(answer):
+                getattr(answer, "close", lambda: None)()
+                raise CountError(f"{CountError.words}: the client is asynchronous, await acheck")
+        return self._conversation.checks.take(request, answer, counted)
+
+    async def acheck(
+        self, messages: Sequence[Message], client: Any, *, system: object = None, tools: object = None
+    ) -> Check:
+        """``check``, with an asynchronous client or one of either kind."""
+        call = Call(messages, system, tools)
+        request, answer, counted = self._asking(call)
+        if answer is None:
+            try:
+                answer = ask(client, request)
+                answer = await answer if isawaitable(answer) else answer
+            except Exception as error:
+                raise failed(error) from error
+        return self._conversation.checks.take(request, answer, counted)
+
+    def _asking(self, call: Call) -> tuple[dict[str, Any], object, int]:
+        """The request to the counting endpoint, the answer where it is known, and the count here."""
+        request = asking(self._measure.model, self.model, [*call.messages], call.system, call.tools)
+        return request, self._conversation.checks.known(request), self._conversation.counted(call)
+
+    def plan(
+        self,
+        messages: Sequence[Message],
+        *,
+        system: object = None,
+        tools: object = None,
+        target: float | None = None,
+    ) -> Plan:
+        """What ``compact`` would do, and why. Decides and does nothing.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text that is sent beside the messages.
+            tools: tool definitions.
+            target: tokens of messages (int), or a share of theirs now (float below 1); the policy's where None.
+
+        Raises:
+            MessageError: the list is not one that its provider takes; says where, why and what to do.
+        """
+        read, ledger = self._measure.read(messages)
+        check(ledger)
+        return self._conversation.planner.plan(ledger, read.messages, self._measure.aim(target, system, tools)(ledger))
+
+    def stats(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> Stats:
+        """How the messages fall into the policy's zones, and how full the window is."""
+        from ..planning.zones import Stats  # noqa: PLC0415 - numpy comes with the first plan
+
+        read, ledger = self._measure.read(messages)
+        at, trigger = self._conversation, self._measure.policy.trigger
+        terms = at.gate.terms(self._measure.terms(ledger.total, system, tools), self._measure.policy)
+        groups, tokens = at.planner.groups(ledger, read.messages, self._measure.aim(None, system, tools)(ledger))
+        return Stats(self.session, groups, tokens, trigger.utilisation(terms), at.gate.rounds, trigger.fires(terms))
+
+    def compact(
+        self,
+        messages: Sequence[Message],
+        *,
+        system: object = None,
+        tools: object = None,
+        target: float | None = None,
+        instructions: str | None = None,
+        plan: Plan | None = None,
+        trigger: Literal["manual", "auto"] = "manual",
+    ) -> Compaction:
+        """Brings the messages to the target, whatever the trigger says. They are not changed; a new list comes back.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text that is sent beside the messages.
+            tools: tool definitions.
+            target: tokens of messages (int), or a share of theirs now (float below 1); the policy's where None.
+            instructions: what the summary is to stress.
+            plan: done as it is, instead of deciding anew; ``target`` then has no say.
+            trigger: who wants it, for hooks and events: the user, or a program.
+
+        Raises:
+            MessageError: the list is not one that its provider takes; says where, why and what to do.
+            PlanError: the plan is of another transcript.
+            ArchiveError: the originals cannot be kept; no model was asked.
+            SummaryError: no summary, where the policy says that this is an error.
+        """
+        at = self._conversation
+        job = at.job(
+            Call(messages, system, tools), target=target, instructions=instructions, plan=plan, trigger=trigger
+        )
+        return at.noted(run(compaction(job), self._outside))
+
+    async def acompact(
+        self,
+        messages: Sequence[Message],
+        *,
+        system: object = None,
+        tools: object = None,
+        target: float | None = None,
+        instructions: str | None = None,
+        plan: Plan | None = None,
+        trigger: Literal["manual", "auto"] = "manual",
+    ) -> Compaction:
+        """``compact``, with hooks and a summarizer that may be asynchronous."""
+        at = self._conversation
+        job = at.job(
+            Call(messages, system, tools), target=target, instructions=instructions, plan=plan, trigger=trigger
+        )
+        return at.noted(await arun(compaction(job), self._outside))
+
+    def fit(
+        self,
+        messages: Sequence[Message],
+        *,
+        system: object = None,
+        tools: object = None,
+        when: When = "before_call",
+        turn: int | None = None,
+    ) -> Fitted:
+        """What goes into the next call: the same list below the policy's trigger, a compacted one above it.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text that is sent beside the messages.
+            tools: tool definitions.
+            when: the moment: ``before_call``, ``after_step``, ``after_tool_batch``, ``after_run``, ``on_length`` (the
+                answer was cut at its limit) or ``on_overflow`` (the provider refused the call as too long). A policy
+                looks at the moments that its trigger names and at no others: ``agentpg`` only after a run, ``opencode``
+                after a step and on an overflow.
+            turn: number of tool batches since the user spoke; counted from ``when`` where it is not given.
+
+        Raises:
+            MessageError: the list is not one that its provider takes.
+            ArchiveError: the originals cannot be kept; nothing was changed.
+        """
+        at = self._conversation
+        call = at.at(Call(messages, system, tools), when, turn)
+        job = at.due(call, when)
+        if job is None:
+            return at.fitted(call)
+        try:
+            return at.fitted(call, run(compaction(job), self._outside))
+        except (SummaryError, NothingToCompactError) as error:
+            return at.resting(call, error)
+
+    async def afit(
+        self,
+        messages: Sequence[Message],
+        *,
+        system: object = None,
+        tools: object = None,
+        when: When = "before_call",
+        turn: int | None = None,
+    ) -> Fitted:
+        """``fit``, with hooks and a summarizer that may be asynchronous."""
+        at = self._conversation
+        call = at.at(Call(messages, system, tools), when, turn)
+        job = at.due(call, when)
+        if job is None:
+            return at.fitted(call)
+        try:
+            return at.fitted(call, await arun(compaction(job), self._outside))
+        except (SummaryError, NothingToCompactError) as error:
+            return at.resting(call, error)
+
+    def record(self, usage: object) -> None:
+        """Tells what the last call was charged: the next ``fit`` starts from it.
+
+        Args:
+            usage: of the answer, as any provider gives it.
+
+        Raises:
+            ValueError: it names no tokens of a prompt.
+        """
+        self._conversation.record(usage)
+
+    def take(self, tool: str, output: str) -> str:
+        """A tool's output as it is to enter the transcript: cut as the policy says for tools of its kind."""
+        ingest = self._measure.policy.ingest
+        return output if ingest is None else ingest.taken(output, ingest.category(tool))
+
+    def tidied(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages with old results pruned as the policy says, and nothing else done; nothing is archived."""
+        read, ledger = self._measure.read(messages)
+        aimed = self._measure.aim(None, None, None)(ledger)
+        return read.back(self._conversation.planner.tidied(ledger, read.messages, aimed))
+
+    def restore(self, ref: str) -> list[dict[str, Any]]:
+        """The whole original list of a compaction, equal to what it was and the same as JSON.
+
+        Objects come back as the dicts that they said: an archive holds JSON and no names of classes, so that what is
+        stored does not decide which code runs. Their class makes them again: ``kind.model_validate(message)`` of a
+        pydantic model, ``kind(**message)`` of a dataclass; an SDK takes the dicts.
+
+        Raises:
+            ArchiveError: the archive knows no such ref.
+        """
+        return self.archive.load(ref)
+
+    def recall_tool(self, *, limit: int = 5) -> Recall:
+        """A tool with which the model looks up what was summarized away in this session.
+
+        ``definition(provider)`` goes into the request's tools; calling the tool with a call's input answers it.
+
+        Raises:
+            ArchiveError: an archive of one's own that cannot search.
+        """
+        from ..archive.recall import Recall  # noqa: PLC0415 - loaded with the first tool
+
+        if not (hasattr(self.archive, "search") and hasattr(self.archive, "fetch")):
+            raise ArchiveError(f"{type(self.archive).__name__} cannot search: it needs search and fetch")
+        return Recall(cast("SqlArchive", self.archive), self.session, limit)
+
+    def history(self, limit: int | None = 10) -> list[Past]:
+        """The compactions of this session, the latest first.
+
+        Raises:
+            ArchiveError: an archive of one's own that has none.
+        """
+        if not hasattr(self.archive, "history"):
+            raise ArchiveError(f"{type(self.archive).__name__} has no history")
+        past: list[Past] = self.archive.history(self.session, limit=limit)
+        return past
+
+    def pin(self, what: Message | str) -> None:
+        """Keeps a message, or every message that holds a text, verbatim from now on, in this session.
+
+        Args:
+            what: a message as it stands in the list, or a text.
+
+        Raises:
+            ArchiveError: the pin cannot be stored.
+            MessageError: the message cannot be read.
+            ValueError: an empty text would pin everything.
+        """
+        if not isinstance(what, str):
+            self.archive.pin(self.session, "message", self._measure.scan([what]).digest_of(0))
+        elif what.strip():
+            self.archive.pin(self.session, "text", what)
+        else:
+            msg = "an empty text is in every message: pin a text of at least one word"
+            raise ValueError(msg)
+
+    def close(self) -> None:
+        """Closes the archive; nothing else is held open."""
+        self.archive.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

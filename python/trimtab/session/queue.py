@@ -1,0 +1,121 @@
+"""Compaction as a task in the session itself (seed 004): a marker is queued, answered by a summary, and then the pivot.
+
+The session is a list of messages as opencode stores them, ``{info, parts}``; nothing in it is ever deleted. ``visible``
+is what the model still sees of it, ``prompt`` the same as messages of a provider.
+"""
+
+from __future__ import annotations
+
+from time import time_ns
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from ..errors import SummaryError
+from ..formats import opencode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ..compaction.result import Compaction
+    from .compactor import Compactor
+
+Stored = dict[str, Any]
+"""A message as it is stored: ``info`` and ``parts``."""
+
+
+class Queue:
+    """A session whose compactions are messages of its own.
+
+    Args:
+        compactor: decides and asks; its policy says what is asked and how it goes on.
+        messages: the session so far; new messages are put behind it.
+        clock: milliseconds, for when a result was marked.
+    """
+
+    def __init__(
+        self,
+        compactor: Compactor,
+        messages: Iterable[Stored] = (),
+        clock: Callable[[], int] = lambda: time_ns() // 1_000_000,
+    ) -> None:
+        """Takes the session as it is."""
+        self.compactor = compactor
+        self._clock = clock
+        self.messages = list(messages)
+
+    def enqueue(self, *, auto: bool) -> Stored:
+        """Queues a compaction: a user message with a marker. The next ``run`` takes it up."""
+        marker = {"info": {"id": uuid4().hex, "role": "user"}, "parts": [{"type": "compaction", "auto": auto}]}
+        self.messages.append(marker)
+        return marker
+
+    def pending(self) -> Stored | None:
+        """The newest marker that no finished summary answers, None if there is none."""
+        answered = {message["info"].get("parentID") for message in self.messages if opencode.is_summary(message)}
+        waiting = (message for message in self.messages if message["info"].get("id") not in answered)
+        return next((message for message in [*waiting][::-1] if opencode.markers(message)), None)
+
+    def visible(self) -> list[Stored]:
+        """What the model still sees: from the latest marker with a finished summary on."""
+        return opencode.pivot(self.messages)
+
+    def prompt(self) -> list[dict[str, Any]]:
+        """The same as messages of OpenAI's chat shape: markers as their question, pruned results as placeholders."""
+        return opencode.prompt(self.visible())
+
+    def run(self) -> Compaction | None:
+        """Answers the pending marker, before anything else is done; None where there is none.
+
+        The summary is stored as the marker's answer; after an automatic compaction that succeeded, the user is made to
+        say that the work goes on. A failure is stored as the answer's error, and nothing goes on.
+        """
+        marker = self.pending()
+        if marker is None:
+            return None
+        (part, *_) = opencode.markers(marker)
+        answer: Stored = {
+            "info": {"id": uuid4().hex, "role": "assistant", "parentID": marker["info"]["id"], "summary": True},
+            "parts": [],
+        }
+        try:
+            done = self.compactor.compact(self._history(marker), trigger="auto" if part.get("auto") else "manual")
+        except SummaryError as error:
+            answer["info"]["error"] = {"name": type(error).__name__, "data": {"message": str(error)}}
+            self.messages.append(answer)
+            raise
+        if done.summary is None:
+            answer["info"]["error"] = {"name": SummaryError.__name__, "data": {"message": done.reason}}
+        else:
+            answer["parts"].append({"type": "text", "text": done.summary})
+            answer["info"]["finish"] = "stop"
+        self.messages.append(answer)
+        goes_on = self.compactor.policy.place.goes_on
+        if done.summary is not None and part.get("auto") and goes_on:
+            said = {"type": "text", "text": goes_on, "synthetic": True}
+            self.messages.append({"info": {"id": uuid4().hex, "role": "user"}, "parts": [said]})
+        return done
+
+    def prune(self) -> tuple[str, ...]:
+        """Marks old results as compacted, by the policy's rules; their output stays where it is.
+
+        Returns:
+            The ids of the calls whose results were marked now.
+        """
+        since = self._since()
+        before = opencode.prompt(since)
+        after = self.compactor.tidied(before)
+        gone = {old.get("tool_call_id") for old, new in zip(before, after, strict=True) if old is not new}
+        tools = [part for message in since for part in message["parts"] if part.get("type") == "tool"]
+        marked = [part for part in tools if part["callID"] in gone and part["state"].get("status") == "completed"]
+        for part in marked:
+            part["state"]["time"] = {**part["state"].get("time", {}), "compacted": self._clock()}
+        return tuple(part["callID"] for part in marked)
+
+    def _since(self) -> list[Stored]:
+        """The messages behind the latest summary: what is older is gone for the model anyway."""
+        last = [at for at, message in enumerate(self.messages) if message["info"].get("summary")]
+        return self.messages[last[-1] + 1 :] if last else self.messages
+
+    def _history(self, marker: Stored) -> list[dict[str, Any]]:
+        """What is to be summarized: all that the model sees, the marker last and as its question."""
+        return opencode.prompt([message for message in self.visible() if message is not marker] + [marker])

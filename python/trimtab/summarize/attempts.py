@@ -1,0 +1,139 @@
+"""How often a summarizer is asked, and when: a generator that decides and does nothing itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..errors import SummaryError
+from .ask import Answer
+from .faults import Fault, fault
+from .flaws import flaw, gap
+from .prompt import sendable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from .ask import Ask, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long and how often a summarizer is asked.
+
+    Attributes:
+        seconds: for all tries together; None for one that computes and cannot hang.
+        tries: calls at most, the corrected one among them.
+        pause: seconds; before the n-th next try, a random part of ``pause * 2**n`` is waited.
+    """
+
+    seconds: float | None = 60.0
+    tries: int = 3
+    pause: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuses limits under which nobody is asked."""
+        if self.seconds is not None and not 0 < self.seconds < float("inf"):
+            msg = f"seconds must be a positive number, got {self.seconds!r}"
+            raise ValueError(msg)
+        if self.tries < 1 or not 0 <= self.pause < float("inf"):
+            msg = f"need tries >= 1 and pause >= 0, got {self.tries!r} and {self.pause!r}"
+            raise ValueError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """Ask once; answered with what came back. What the call raises is thrown in."""
+
+    ask: Ask
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait; answered with None."""
+
+    seconds: float
+
+
+Step: TypeAlias = Try | Pause
+
+
+def attempts(
+    ask: Ask, limits: Limits, *, clock: Callable[[], float], chance: Callable[[], float]
+) -> Generator[Step, Any, Answer]:
+    """An answer that can stand in the messages' place, with all that was charged for it.
+
+    A failure that may pass is tried again: after what ``Retry-After`` says if that fits into the time, else after a
+    random part of a pause that doubles (full jitter). An answer that cannot be used is asked for once more, saying what
+    was wrong with it; so is one that only lacks a heading that the policy requires, and it is used where no better one
+    comes. All tries share one deadline.
+
+    Args:
+        ask: what to summarize.
+        limits: how long, how often.
+        clock: seconds that only go forward.
+        chance: a number from 0 to 1.
+
+    Raises:
+        SummaryError: no such answer; says why.
+    """
+    end = float("inf") if limits.seconds is None else clock() + limits.seconds
+    usage: Usage = {}
+    usable: Answer | None = None
+    for number in range(1, limits.tries + 1):
+        left = end - clock()
+        try:
+            answer = answer_of((yield Try(ask, None if limits.seconds is None else left)))
+        except Exception as error:
+            found = fault(error)
+            wait = _wait(found, number, limits, chance())
+            if not found.again or number == limits.tries or clock() + wait >= end:
+                if usable is not None:
+                    return replace(usable, usage=usage)
+                raise SummaryError(_reason(found, number, limits, end - clock()), usage=usage) from error
+            yield Pause(wait)
+            continue
+        usage = total(usage, answer.usage)
+        wrong = flaw(answer, ask)
+        usable = answer if wrong is None else usable
+        lacks = wrong or gap(answer, ask)
+        if lacks is None or ask.correction is not None or number == limits.tries or clock() >= end:
+            if usable is None:
+                raise SummaryError(wrong or "", usage=usage)
+            return replace(usable, usage=usage)
+        ask = replace(ask, correction=lacks)
+    raise AssertionError("the last try returns or raises")
+
+
+def total(one: Usage, other: Usage) -> Usage:
+    """Both usages together."""
+    return {**one, **{key: one.get(key, 0) + value for key, value in other.items()}}
+
+
+def answer_of(said: object) -> Answer:
+    """What came back as an ``Answer`` that can be sent on.
+
+    Raises:
+        SummaryError: it is neither one nor a text.
+    """
+    if isinstance(said, Answer):
+        return replace(said, text=sendable(said.text))
+    if isinstance(said, str):
+        return Answer(sendable(said))
+    raise SummaryError(f"the answer is {type(said).__name__}, not text")
+
+
+def _wait(found: Fault, number: int, limits: Limits, chance: float) -> float:
+    """Seconds before the next try; what the provider asks for is a least."""
+    jitter = chance * limits.pause * 2.0 ** (number - 1)
+    return jitter if found.after is None else found.after + jitter * 0.5
+
+
+def _reason(found: Fault, number: int, limits: Limits, left: float) -> str:
+    tries = f" ({number} tries)" if number > 1 else ""
+    if found.again and number < limits.tries:
+        if found.after is not None and left > 0:
+            return f"{found.reason}{tries}; it asks to wait {found.after:,.0f} s, {max(left, 0):.0f} s are left"
+        return f"{found.reason}{tries}; the {limits.seconds:g} s are over"
+    return f"{found.reason}{tries}"

@@ -1,0 +1,119 @@
+"""What a failed call means: whether another may go better, when, and what to tell."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import SummaryError
+from .text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+AGAIN = {408, 409, 429}
+"""Besides 500 and more: what a provider refuses now and may take later."""
+
+_MEANING = {
+    400: "the request was refused",
+    401: "the key is missing or not accepted",
+    403: "the key may not do this",
+    404: "there is no such model or address",
+    413: "the request is too large",
+    429: "too many requests",
+    503: "the service is not available",
+    504: "the service took too long",
+    529: "the service is overloaded",
+}
+_SECRET = {401, 403}
+"""What a provider says to a wrong key may repeat a part of it."""
+
+
+class NoMessageError(SummaryError):
+    """What came back is no message: not JSON, or JSON of something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A failed call, judged.
+
+    Attributes:
+        reason: one line for people.
+        again: whether another try may go better.
+        after: seconds that the provider asks to wait, None if it does not say.
+        loud: whether it will go wrong every time until somebody mends it.
+    """
+
+    reason: str
+    again: bool
+    after: float | None = None
+    loud: bool = False
+
+
+def fault(error: BaseException) -> Fault:
+    """Judges what a call raised. Knows the errors of the SDKs by their names: none is imported for this."""
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return _by_status(status, error)
+    names = {cls.__name__ for cls in type(error).__mro__}
+    detail = clean(_shown(error), 200)
+    if names & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
+        return Fault("no answer in time", again=True)
+    if names & {"APIConnectionError", "TransportError", "ConnectionError"}:
+        cause = error.__cause__ if "APIConnectionError" in names and error.__cause__ else error
+        return Fault(f"no connection ({clean(f'{type(cause).__name__}: {_shown(cause)}', 200)})", again=True)
+    if names & {"JSONDecodeError", "APIResponseValidationError"}:
+        return Fault("the answer is not JSON", again=True)
+    if isinstance(error, NoMessageError):
+        return Fault(detail, again=True)
+    if isinstance(error, SummaryError):
+        return Fault(detail, again=False)
+    return Fault(f"{type(error).__name__}: {detail}" if detail else type(error).__name__, again=False)
+
+
+def _shown(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - some cannot even be shown
+        return ""
+
+
+def _by_status(status: int, error: BaseException) -> Fault:
+    again = status in AGAIN or status >= 500
+    meaning = _MEANING.get(status, "the service failed" if status >= 500 else "the request was refused")
+    said = "" if status in _SECRET or again else clean(_said(error), 200)
+    reason = f"{status}: {meaning}{f' ({said})' if said else ''}"
+    response = getattr(error, "response", None)
+    after = retry_after(getattr(response, "headers", None) or {}, time.time()) if again else None
+    return Fault(reason, again, after, loud=status in _SECRET)
+
+
+def _said(error: BaseException) -> str:
+    """The provider's own words, out of the body that its SDK kept."""
+    body = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    words = inner.get("message") if isinstance(inner, dict) else None
+    return words if isinstance(words, str) else ""
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds that ``Retry-After`` asks for: a number or a date (RFC 9110, 10.2.3); None for anything else."""
+    text = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(headers.get("retry-after-ms", "")) / 1000
+    except ValueError:
+        try:
+            seconds = float(text)
+        except ValueError:
+            seconds = _date(text) - now
+    return max(seconds, 0.0) if seconds == seconds else None  # noqa: PLR0124 - a NaN is no number of seconds
+
+
+def _date(text: str) -> float:
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - 10 ms, and hardly ever used
+
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return float("nan")

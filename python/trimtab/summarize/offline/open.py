@@ -1,0 +1,100 @@
+"""What is still to do when the zone ends, and not said or done behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ..parts import HOSTED
+from ..text import Line, clean, sentences, without_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..parts import Part
+
+LAST = "last said: "
+"""What stands before the assistant's last words."""
+
+_NEXT = re.compile(
+    r"\b(?:todo|fixme|next steps?|remaining|still (?:need|to|fail|open)|not yet|pending|follow[- ]?up|left to do"
+    r"|would you like|do you want|shall i|should i|waiting for)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]{4,}")
+
+
+def open_items(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
+    """Listed tasks, calls without a result, an unanswered request, the last words; none that the tail goes on with."""
+    for text, status in tasks([*parts, *after]).values():
+        if status not in {"completed", "done", "deleted", "cancelled"}:
+            yield Line("Open items", f"{status.replace('_', ' ')}: {clean(text, 160)}", 1.4, size)
+    answered = {HOSTED, *(part.id for part in [*parts, *after] if part.kind == "result")}
+    for part in parts:
+        if part.kind == "call" and part.id not in answered:
+            yield Line("Open items", f"no result yet: {part.name} {clean(part.text, 120)}", 1.2, part.at)
+    spoken = [part for part in parts if part.kind in {"user", "assistant"}]
+    if not spoken:
+        return
+    if not any(part.kind in {"assistant", "call"} for part in after):
+        yield from _last(spoken[-1], parts)
+    yield from _left(spoken[-40:], after, size)
+
+
+def _last(last: Part, parts: Sequence[Part]) -> Iterator[Line]:
+    """The last words, or the request that waits for an answer."""
+    ending = list(sentences(last.text, 240))
+    if last.kind == "user":
+        if ending and not any(part.kind in {"assistant", "call"} for part in parts[parts.index(last) :]):
+            yield Line("Open items", f"not answered yet: {ending[0]}", 1.6, last.at)
+        return
+    told = [one for one in ending if len(one) > 20 and not one.endswith(":")]
+    for number, one in enumerate(told[-1:] + told[:2]):
+        yield Line("Open items", LAST + one, 1.2 - 0.2 * number, last.at, number)
+
+
+def _left(spoken: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
+    """What the assistant called open.
+
+    Not a question that was answered, not what the tail speaks of again, and not what is old: three requests where a
+    turn ended with it, one where the turn went on.
+    """
+    tail = [
+        set(_WORD.findall(one.lower()))
+        for part in after
+        if part.kind in {"user", "assistant"}
+        for one in sentences(part.text)
+    ]
+    users = [part.at for part in [*spoken, *after] if part.kind == "user"]
+    following = [*(part.kind for part in spoken[1:]), "user"]
+    for part, behind in zip(spoken, following, strict=True):
+        asked = sum(at > part.at for at in users)
+        if part.kind != "assistant" or asked > (2 if behind == "user" else 0):
+            continue
+        for one in sentences(without_code(part.text), 240):
+            if not _NEXT.search(one) or one[-1] == ":" or (one[-1] == "?" and asked):
+                continue
+            words = set(_WORD.findall(one.lower()))
+            if not any(len(words & again) > 0.5 * len(words) for again in tail[-400:]):
+                yield Line("Open items", one, 0.5 + 0.5 * part.at / size, part.at)
+
+
+def tasks(parts: Sequence[Part]) -> dict[str, tuple[str, str]]:
+    """The task list as it stands at the end, by id: text and status."""
+    found: dict[str, tuple[str, str]] = {}
+    for part in parts:
+        if part.kind != "call":
+            continue
+        listed = part.args.get("todos", part.args.get("plan"))
+        if isinstance(listed, list):
+            found = {}
+            for at, one in enumerate(listed):
+                if isinstance(one, Mapping):
+                    text = one.get("content") or one.get("step") or one.get("text") or ""
+                    found[str(at + 1)] = (str(text), str(one.get("status") or "pending"))
+        elif isinstance(subject := part.args.get("subject"), str) and "description" in part.args:
+            found[str(len(found) + 1)] = (subject, "pending")
+        elif (task := str(part.args.get("taskId"))) in found and "status" in part.args:
+            found[task] = (found[task][0], str(part.args["status"]))
+    return found

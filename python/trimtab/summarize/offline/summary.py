@@ -1,0 +1,168 @@
+"""The summary without a model: what is most likely needed again, taken out of the messages word by word."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..parts import Part, parts
+from ..text import Line, Section, clean, is_code, sentences
+from . import terms as _terms
+from .choose import Candidate, fitted
+from .earlier import Earlier, earlier, still_open, update
+from .errors import errors
+from .files import files, folders
+from .open import open_items
+from .retract import ANCHOR, SUBSTITUTION, Renamed, outdate, reconcile, renamed
+from .runs import EDITS, WRITES, commands
+from .said import decisions, requests
+from .terms import Term, Terms, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ..ask import Ask
+
+_WHERE = {"user": _terms.USER, "assistant": _terms.SAID, "call": _terms.CALLED, "earlier": _terms.EARLIER}
+_GROUPS = {"path": "mentioned", "name": "names", "id": "ids", "url": "urls", "version": "versions"}
+_WORTH = {"edited": 2.5, "created": 2.5, "deleted": 2.0, "read": 1.4}
+_STRENGTH = ("deleted", "created", "edited", "read")
+_FILE = re.compile(r"\w\.\w+$")
+_NAME = 5.0
+"""What a name that surely comes back is worth, in tokens of a request."""
+_COMMON = set(re.findall(r"\w+", "that this with from have what when which should would about into keep focus summary"))
+
+
+def offline(ask: Ask, /) -> str:
+    """Requests, decisions, files, commands, errors, names and open items of the messages, most needed first.
+
+    Takes sentences, lines and names as they stand and ranks them by the evidence that they will be needed again: late,
+    in several messages, in the user's words, in a call's arguments, in an error, asked for in the instructions. An
+    earlier summary is updated. What stays behind the zone is looked at: a failure that went well there is resolved,
+    what it goes on with is not open, and what it takes back falls in rank, which is a guess from the words. The same
+    request gives the same text; it asks no model and costs at most ``ask.max_tokens`` by ``ask.count``.
+    """
+    if ask.max_tokens < 1:
+        return ""
+    before = earlier(ask.previous)
+    known = [part for part in parts(ask.messages) if not _repeats(part, ask.previous)]
+    size = max(len(ask.messages), 1)
+    after = [replace(part, at=part.at + size) for part in parts(ask.after)]
+    whole = [*known, *after]
+    names = renamed(whole)
+    new = list(_lines(known, after, size))
+    update(before, new, whole)
+    lines = [*(line for line in before.lines if still_open(line, whole)), *new]
+    reconcile(lines, [*requests(after, (), size), *decisions(after, (), size)], [*_spoken(whole)])
+    outdate(lines, names)
+    terms = _gathered(ask, known, after, before)
+    for line in lines:
+        if line.section == "Errors":
+            terms.mark(line.text, _terms.FAILED)
+    terms.settle(folders(known))
+    candidates = [*_from_lines(lines, terms, size, ask.instructions), *_from_terms(terms, known, before, size, names)]
+    return fitted(candidates, ask.max_tokens, ask.count) or _tally(known, ask)
+
+
+def _spoken(parts: Iterable[Part]) -> Iterator[Part]:
+    return (part for part in parts if part.kind in {"user", "assistant"})
+
+
+def _tally(known: list[Part], ask: Ask) -> str:
+    """Where nothing stands out: how often each tool was called, as far as the limit goes."""
+    calls = Counter(clean(part.name, 60) for part in known if part.kind == "call")
+    words = [f"{name} {times:,}" for name, times in calls.most_common() if name]
+    for shown in range(min(len(words), 20), 0, -1):
+        line = f"## Commands\n- {sum(calls.values()):,} tool calls: {', '.join(words[:shown])}"
+        if ask.count(line) <= ask.max_tokens:
+            return line
+    return ""
+
+
+def _repeats(part: Part, previous: str | None) -> bool:
+    """Whether a part is the message that carries the earlier summary."""
+    if not previous or part.kind in {"result", "call"} or part.at > 1:
+        return False
+    held = set(re.findall(r"\w+", previous))
+    return len(held) > 3 and len(held & set(re.findall(r"\w+", part.text))) >= 0.9 * len(held)
+
+
+def _gathered(ask: Ask, known: list[Part], after: list[Part], before: Earlier) -> Terms:
+    terms = Terms(quoted(part.text for part in _spoken([*known, *after])))
+    terms.note(before.names, -1, _terms.EARLIER)
+    terms.note("\n".join(path for path, _ in before.files), -1, _terms.EARLIER)
+    for part in known:
+        where = _WHERE.get(part.kind, 0)
+        if part.kind == "call" and (EDITS.search(part.name) or WRITES.search(part.name)):
+            where |= _terms.WROTE
+        terms.note(_unsubstituted(part), part.at, where)
+    for part in after:
+        terms.mark(_unsubstituted(part), _terms.AFTER)
+    terms.mark(ask.instructions or "", _terms.ASKED)
+    return terms
+
+
+def _unsubstituted(part: Part) -> str:
+    """A part's text; what sed or perl replace as words, as it looks like a path else."""
+    if part.kind != "call" or ("sed " not in part.text and "perl " not in part.text):
+        return part.text
+    return ANCHOR.sub("", SUBSTITUTION.sub(r" \2 \3 ", part.text))
+
+
+def _lines(known: list[Part], after: list[Part], size: int) -> Iterator[Line]:
+    whole = [*known, *after]
+    calls = {part.id: part for part in whole if part.kind == "call"}
+    results = {part.id: part for part in whole if part.kind == "result"}
+    yield from requests(known, after, size)
+    yield from decisions(known, after, size)
+    yield from commands(whole, results, size)
+    yield from errors(whole, calls, size)
+    yield from open_items(known, after, size)
+    for part in known:
+        if part.kind == "earlier":
+            for number, one in enumerate(sentences(part.text)):
+                yield Line("Earlier", one, 0.2 if is_code(one) else 0.5, part.at, number)
+
+
+def _from_lines(lines: Iterable[Line], terms: Terms, size: int, instructions: str | None) -> Iterator[Candidate]:
+    """Lines as candidates; what they name and what the instructions ask for raises them."""
+    asked = {word for word in re.findall(r"\w{4,}", (instructions or "").lower()) if word not in _COMMON}
+    chances: dict[str, float] = {}
+    for line in lines:
+        text = clean(line.text, 520)
+        if not text:
+            continue
+        held = frozenset(terms.of(text))
+        for name in held:
+            if name not in chances:
+                chances[name] = _terms.chance(terms.found[name], size)
+        worth = sum(sorted(map(chances.__getitem__, held)))
+        rank = (line.rank + 0.5 * _NAME * worth / (4 + len(text) / 4)) * line.trust
+        if asked:
+            hits = len(asked.intersection(re.findall(r"\w{4,}", text.lower())))
+            rank *= 1 + min(hits, 3)
+        yield Candidate(line.section, "", text, rank, (line.at, line.number), held)
+
+
+def _from_terms(terms: Terms, known: list[Part], before: Earlier, size: int, names: Renamed) -> Iterator[Candidate]:
+    """Names as candidates, and the files with what was done to them."""
+    done: dict[str, str] = {}
+    for path, how in [*before.files, *files(known)]:
+        name = terms.path(clean(path.strip().rstrip("/"), 160))
+        if name and " " not in name and name != terms.root:
+            old = done.get(name, how)
+            done[name] = min(old, how, key=_STRENGTH.index)
+    for name in done:
+        terms.found.setdefault(name, Term(name, "path", 1))
+    if terms.root:
+        yield Candidate("Files", "root", clean(terms.root), 1.5, (0, 0))
+    for term in terms.found.values():
+        bare = term.sort == "path" and "/" not in term.text and not _FILE.search(term.text)
+        if term.seen and term.text and (not bare or term.text in done):
+            how = done.get(term.text, "")
+            rank = _NAME * _terms.chance(term, size) * _WORTH.get(how, 1.0) / (1 + len(term.text) / 4)
+            rank *= 0.2 if names.gone(term.text, term.last) else 1
+            section: Section = "Files" if how or term.sort == "path" else "Identifiers"
+            yield Candidate(section, how or _GROUPS[term.sort], clean(term.text), rank, (term.last, 0))

@@ -1,0 +1,214 @@
+"""Messages of any provider as a flat list of what was said, called and returned."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+Kind = Literal["user", "assistant", "call", "result", "earlier", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that a message holds.
+
+    Attributes:
+        at: position of its message.
+        kind: the user's own words, the assistant's text, a tool call, its result, an earlier summary, or a note: text
+            that a program put in.
+        text: its text; of a call, all strings of the arguments.
+        name: the tool's name.
+        id: the call's id, of a call and of its result.
+        args: the call's arguments, where they are an object.
+        failed: whether a result says that it is an error.
+    """
+
+    at: int
+    kind: Kind
+    text: str
+    name: str = ""
+    id: str = ""
+    args: Mapping[str, Any] = field(default_factory=dict)
+    failed: bool = False
+
+
+THINKING = {"thinking", "reasoningContent", "redacted_thinking", "reasoning", "encrypted_content", "compaction"}
+MEDIA = {
+    "image",
+    "image_url",
+    "input_image",
+    "input_audio",
+    "audio",
+    "video",
+    "input_file",
+    "file",
+    "container_upload",
+}
+OPAQUE = {"type", "id", "signature", "encrypted_content", "encrypted_index", "data", "cache_control", "citations"}
+HOSTED = "hosted"
+"""The id of a call that the provider runs itself: no result follows."""
+
+_OPENING = re.compile(
+    r"<(system-reminder|command-(?:name|message|contents)|local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)"
+    r"|user-prompt-submit-hook|task-notification|environment_context|user_instructions|INSTRUCTIONS|turn_aborted|skill"
+    r"|ide_opened_file|ide_selection|ide_diagnostics|new-diagnostics)>"
+)
+_PROGRAM = re.compile(r"\s*(?:$|Caveat: |\[Request interrupted|# (?:AGENTS|CLAUDE)\.md\b)")
+_TAGGED = re.compile(r"\s*<(?=\w{1,40}?[_ -])(\w[\w -]{1,60})>")
+_CONTINUED = re.compile(
+    r"\s*(?:This session is being continued from a previous conversation|\[?Previous conversation summary"
+    r"|\[COMPACT SUMMARY\]|Another language model started to solve this problem)",
+    re.IGNORECASE,
+)
+_ARGUMENTS = re.compile(r"<(command-args|bash-input)>([^<]{0,4000})</\1>")
+
+
+def parts(messages: Iterable[Any]) -> Iterator[Part]:
+    """What the messages hold, oldest first; nothing they can hold is an error.
+
+    A call and a result without ids (Gemini) get them by name and number.
+    """
+    numbers: Counter[tuple[str, str]] = Counter()
+    for at, message in enumerate(messages):
+        for part in _message(at, message) if isinstance(message, Mapping) else ():
+            if part.kind in {"call", "result"} and not part.id:
+                numbers[part.kind, part.name] += 1
+                yield replace(part, id=f"{part.name} {numbers[part.kind, part.name]}")
+            else:
+                yield part
+
+
+def _message(at: int, message: Mapping[str, Any]) -> Iterator[Part]:
+    kind, role = message.get("type"), str(message.get("role") or "")
+    if not role and isinstance(kind, str) and kind != "message":
+        yield from _block(at, message, "note")
+        return
+    content = message.get("content", message.get("parts"))
+    if role in {"tool", "function"}:
+        yield Part(at, "result", _flat(content), str(message.get("name") or ""), id_of(message))
+        return
+    for block in content if isinstance(content, list | tuple) else [content]:
+        yield from _block(at, block, role)
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list | tuple) else [message.get("function_call")]:
+        if isinstance(call, Mapping):
+            inner = call.get("function", call.get("custom", call))
+            yield _call(at, inner if isinstance(inner, Mapping) else call, id_of(call))
+
+
+def _block(at: int, block: Any, role: str) -> Iterator[Part]:
+    if isinstance(block, str):
+        yield from _text(at, block, role)
+    if not isinstance(block, Mapping):
+        return
+    kind = block.get("type")
+    kind = kind if isinstance(kind, str) else next((key for key in block if isinstance(key, str)), "")
+    inner = block.get(kind)
+    held = inner if isinstance(inner, Mapping) else block
+    if kind in THINKING or kind in MEDIA or block.get("thought") is True:
+        return
+    if kind.endswith(("tool_use", "_call", "toolUse", "functionCall")):
+        hosted = kind.endswith("_call") and "call_id" not in held
+        yield _call(at, held, HOSTED if hosted else id_of(held))
+    elif kind.endswith(("_result", "_output", "toolResult", "functionResponse")):
+        failed = held.get("is_error") is True or held.get("status") == "error"
+        text, name = _flat(first(held, "content", "output", "response", "tools")), held.get("name")
+        yield Part(at, "result", text, name if isinstance(name, str) else "", id_of(held), {}, failed)
+    elif isinstance(text := first(block, "text", "refusal"), str):
+        yield from _text(at, text, role)
+    else:
+        yield Part(at, "note", _flat(block))
+
+
+def _call(at: int, call: Mapping[str, Any], id: str) -> Part:
+    args = first(call, "arguments", "input", "args", "action", "queries")
+    if isinstance(args, str):
+        args = _opened(args)
+    name = call.get("name") or call.get("type")
+    held = args if isinstance(args, Mapping) else {}
+    text = "\n".join(_strings(args)) if not isinstance(args, str) else args.replace("\\n", "\n")
+    return Part(at, "call", text, name if isinstance(name, str) else "", id, held)
+
+
+def _text(at: int, text: str, role: str) -> Iterator[Part]:
+    if role in {"assistant", "model"}:
+        yield Part(at, "assistant", text)
+    elif _CONTINUED.match(text):
+        yield Part(at, "earlier", text)
+    elif role != "user":
+        yield Part(at, "note", text)
+    else:
+        for _, words in _ARGUMENTS.findall(text):
+            yield Part(at, "user", words)
+        own = _ARGUMENTS.sub(" ", unwrapped(text))
+        tag = _TAGGED.match(own)
+        program = _PROGRAM.match(own) or (tag and own.rstrip().endswith(f"</{tag[1]}>"))
+        yield Part(at, "note" if program else "user", own)
+
+
+def unwrapped(text: str) -> str:
+    """A user's text without what a program put in between known tags."""
+    if "<" not in text:
+        return text
+    out, start, endless = [], 0, set()
+    for opening in _OPENING.finditer(text):
+        tag = opening[1]
+        if opening.start() < start or tag in endless:
+            continue
+        close = text.find(f"</{tag}>", opening.end())
+        if close < 0:
+            endless.add(tag)
+            continue
+        out.append(text[start : opening.start()])
+        start = close + len(tag) + 3
+    return "".join(out) + text[start:]
+
+
+def _flat(value: Any) -> str:
+    return "\n".join(_strings(value))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every string inside a value, in order; walks without recursion, so depth is no limit."""
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, str):
+            opened = _opened(one)
+            if isinstance(opened, str):
+                yield opened
+            else:
+                stack.append(opened)
+        elif isinstance(one, Mapping):
+            if str(one.get("type")) not in MEDIA:
+                stack.extend(one[key] for key in reversed(list(one)) if key not in OPAQUE)
+        elif isinstance(one, list | tuple):
+            stack.extend(reversed(one))
+        elif isinstance(one, int) and not isinstance(one, bool) and abs(one) < 10**12:
+            yield str(one)
+
+
+def _opened(text: str) -> Any:
+    """The object or list that a string spells as JSON, else the string."""
+    if text[:1] in {"{", "["} and text[-1:] in {"}", "]"}:
+        try:
+            opened = json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+        return opened if isinstance(opened, dict | list) else text
+    return text
+
+
+def first(value: Mapping[str, Any], *keys: str) -> Any:
+    """Return the value of the first key that is set, or None."""
+    return next((value[key] for key in keys if value.get(key) is not None), None)
+
+
+def id_of(value: Mapping[str, Any]) -> str:
+    """Return the id of a call or of its result, or an empty string."""
+    found = first(value, "tool_use_id", "call_id", "tool_call_id", "toolUseId", "id")
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,1 @@
+"""Summarizers that ask a model, a command or a function."""

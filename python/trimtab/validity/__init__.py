@@ -1,0 +1,1 @@
+"""Provider rules: judge a transcript, and repair it."""
