@@ -37,8 +37,8 @@ test: lint ## format, lints, types, Rust tests, Python tests
 
 lint: .venv/dev
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --features trimtab-core/limits --quiet -- -D warnings
-	cargo clippy -p trimtab-core --no-default-features --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --features trimtab-core/bench --quiet -- -D warnings
+	cargo clippy -p trimtab-tokens --no-default-features --quiet -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy --strict python/trimtab tests/typing
@@ -61,17 +61,13 @@ bench-count: .venv/rivals ## counting beside tiktoken and four others: MB/s, rat
 	@$(BIN)/python benches/count.py $(ARGS)
 	@$(BIN)/python benches/calls.py
 
-.PHONY: bench-limits
-bench-limits: .venv/dev ## what splitting, look-ups, merging and memory alone cost, and what other designs do
-	@$(BIN)/python benches/limits.py $(ARGS)
-
 .PHONY: bench-threads
 bench-threads: .venv/dev ## what two threads gain over one, beside what two processes do
 	@$(BIN)/python benches/threads.py
 
 .PHONY: bench-parts
 bench-parts:     ## the core's parts one by one, by Criterion; ARGS=count for some
-	cargo bench --quiet --package trimtab-core --features limits --bench parts -- $(ARGS)
+	cargo bench --quiet --package trimtab-core --features bench --bench parts -- $(ARGS)
 
 bench-bill: .venv/dev ## counts beside what providers charged, in every shared session
 	@$(BIN)/python benches/bill.py
@@ -94,7 +90,7 @@ sdks: .venv/dev ## releases of the summarizers' clients, each through the matrix
 	$(BIN)/python -m pytest -s -m slow tests/test_summarize_sdks.py
 
 claude-rates: .venv/dev ## the estimate that stands in for Claude's vocabularies: its errors by repository
-	@$(BIN)/python rust/core/data/claude_rates.py $(ARGS)
+	@$(BIN)/python rust/tokens/data/claude_rates.py $(ARGS)
 
 .PHONY: bench-pairs
 bench-pairs: .venv/dev ## counts beside what was charged for recorded texts, by kind of content
@@ -140,8 +136,8 @@ RUNNER = CARGO_TARGET_$(shell echo $(HOST) | tr a-z- A-Z_)_RUNNER
 
 memory:          ## the engine's tests under AddressSanitizer, then under valgrind
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/asan \
-		cargo test -p trimtab-core --lib --target $(HOST) text::
-	$(RUNNER)="valgrind --quiet --error-exitcode=1" cargo test -p trimtab-core --lib text::
+		cargo test -p trimtab-tokens --lib --target $(HOST)
+	$(RUNNER)="valgrind --quiet --error-exitcode=1" cargo test -p trimtab-tokens --lib
 
 fuzz:            ## a minute of each fuzz target; SECONDS=600 for more, ARGS=engine for one
 	@$(PYTHON) fuzz/run.py --seconds $(or $(SECONDS),60) $(ARGS)

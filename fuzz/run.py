@@ -27,23 +27,27 @@ FLAGS = " ".join(
 
 PLANTED = {
     "claude": (
-        "text/claude/exact/wide.rs",
+        "tokens/src/claude/exact/wide.rs",
         "sure - usize::from(sure > 0 && quotes >> (sure - 1) & 1 != 0)",
         "sure",
     ),
-    "engine": ("text/starts.rs", "true) as u32;", "true) as u32 * 0;"),
-    "jsonl": ("jsonl.rs", "self.walk.place.pass_lines(bytes, found.iter().map(|(lines, _)| lines).sum());", ""),
-    "media": ("media.rs", "if long <= edge && fits(long, short)", "if long <= edge"),
+    "engine": ("tokens/src/starts.rs", "true) as u32;", "true) as u32 * 0;"),
+    "jsonl": (
+        "core/src/jsonl.rs",
+        "self.walk.place.pass_lines(bytes, found.iter().map(|(lines, _)| lines).sum());",
+        "",
+    ),
+    "media": ("core/src/media.rs", "if long <= edge && fits(long, short)", "if long <= edge"),
     "rules": (
-        "validate/anthropic.rs",
+        "core/src/validate/anthropic.rs",
         "\n            && answers.clone().all(|row| ledger.kind[row] == Kind::Result)",
         "",
     ),
-    "shapes": ("ledger/groups.rs", "*latest = before[call];", ""),
-    "truncation": ("truncate/fit.rs", "if bytes > 0 && limits.hold(&made, counter)", "if bytes > 0"),
-    "zones": ("ledger/cut.rs", "if tail > keep", "if tail >= keep"),
+    "shapes": ("core/src/ledger/groups.rs", "*latest = before[call];", ""),
+    "truncation": ("core/src/truncate/fit.rs", "if bytes > 0 && limits.hold(&made, counter)", "if bytes > 0"),
+    "zones": ("core/src/ledger/cut.rs", "if tail > keep", "if tail >= keep"),
 }
-"""For each target a bug, as a file of ``rust/core/src``, what it says and what a copy of it says instead."""
+"""For each target a bug, as a file of ``rust``, what it says and what a copy of it says instead."""
 
 
 def unable() -> str | None:
@@ -109,7 +113,7 @@ def plant(names: list[str], seconds: int, *, seeded: bool) -> int:
     for file in ("Cargo.toml", "Cargo.lock"):
         shutil.copy(ROOT / file, tree)
     for file, says, instead in PLANTED.values():
-        path = tree / "rust" / "core" / "src" / file
+        path = tree / "rust" / file
         if path.read_text().count(says) != 1:
             sys.exit(f"{file} does not say {says!r} once: plant another bug, in fuzz/run.py")
         path.write_text(path.read_text().replace(says, instead))

@@ -4,9 +4,9 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use trimtab_core::text::Claude;
-use trimtab_core::text::claude::Family;
-use trimtab_core::text::claude::fuzzing::{Slow, count, count_wide};
+use trimtab_tokens::Claude;
+use trimtab_tokens::claude::Family;
+use trimtab_tokens::claude::fuzzing::{Slow, count, count_wide};
 
 /// What texts are made of where the input is not a text itself: what cells, markers and normal forms look at.
 const PARTS: [&str; 128] = [

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use fancy_regex::Regex;
 use libfuzzer_sys::fuzz_target;
-use trimtab_core::text::Counter;
-use trimtab_core::text::fuzzing::{ENCODINGS, PATTERNS, Slow, split, split_wide};
+use trimtab_tokens::Counter;
+use trimtab_tokens::fuzzing::{ENCODINGS, PATTERNS, Slow, split, split_wide};
 
 /// What texts are made of where the input is not a text itself: what patterns look at.
 const PARTS: [&str; 64] = [

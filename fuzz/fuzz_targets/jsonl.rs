@@ -8,12 +8,14 @@ use common::{Bytes, map};
 use libfuzzer_sys::fuzz_target;
 use trimtab_core::jsonl::{Reader, Reading};
 use trimtab_core::shape::Provider;
-use trimtab_core::text::{Chars, Counter, Form, Prompt, Round, Unit};
+use trimtab_tokens::{Chars, Round, Unit};
+use trimtab_core::counter::Counter;
+use trimtab_core::prompt::{Form, Prompt};
 
 type Begin = fn(Counter, Option<Provider>) -> Reader;
 
 fn read(bytes: &[u8], part: usize, provider: Option<Provider>, begin: Begin) -> Result<Reading, String> {
-    let mut counter = Counter::length(Chars { unit: Unit::Chars, round: Round::Floor, per: 4 });
+    let mut counter = Counter::from(trimtab_tokens::Counter::length(Chars { unit: Unit::Chars, round: Round::Floor, per: 4 }));
     let turns = Prompt { form: Form::Tagged, user: 3, assistant: 5, again: 2, call: 11, ..Prompt::PLAIN };
     counter.prompt =
         Prompt { calls: 13, parallel: 17, result: 19, results: 23, each: 29, keeps_thinking: false, ..turns };

@@ -10,7 +10,8 @@ use common::Bytes;
 use judge::{Block, Message, Who, allowed, judge, ledger};
 use libfuzzer_sys::fuzz_target;
 use trimtab_core::shape::Provider;
-use trimtab_core::text::{Chars, Counter, Round, Unit};
+use trimtab_tokens::{Chars, Round, Unit};
+use trimtab_core::counter::Counter;
 
 /// A list of any blocks that a user or a model may say; ids are few, so that they meet.
 fn list(bytes: &mut Bytes<'_>) -> Vec<Message> {
@@ -40,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);
     let (from, to) = (bytes.next(), bytes.next());
     let messages = list(&mut bytes);
-    let counter = Counter::length(Chars { unit: Unit::Bytes, round: Round::Ceil, per: 4 });
+    let counter = Counter::from(trimtab_tokens::Counter::length(Chars { unit: Unit::Bytes, round: Round::Ceil, per: 4 }));
     let columns = ledger(Provider::Anthropic, &messages, &counter);
     let (closed, open) = (judge(&messages, false), judge(&messages, true));
     assert_eq!(allowed(Provider::Anthropic, &columns, false), closed, "{messages:?}");

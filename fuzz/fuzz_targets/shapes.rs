@@ -10,7 +10,8 @@ use trimtab_core::json::{Json, Tape};
 use trimtab_core::ledger::{Builder, Ledger, UNPAIRED};
 use trimtab_core::node::Node;
 use trimtab_core::shape::{self, Provider};
-use trimtab_core::text::{Chars, Counter, Round, Unit};
+use trimtab_tokens::{Chars, Round, Unit};
+use trimtab_core::counter::Counter;
 use trimtab_core::validate::{Options, validate};
 
 /// Reads messages as far as they can be read.
@@ -55,7 +56,7 @@ fuzz_target!(|data: &[u8]| {
             tape.parse(line, 0).is_ok().then_some((tape, line))
         })
         .collect();
-    let counter = Counter::length(Chars { unit: Unit::Bytes, round: Round::Ceil, per: 4 });
+    let counter = Counter::from(trimtab_tokens::Counter::length(Chars { unit: Unit::Bytes, round: Round::Ceil, per: 4 }));
     let whole = read(&messages, provider, Builder::default()).finish(&counter);
     let Ok(whole) = whole else { return };
     check(&whole);

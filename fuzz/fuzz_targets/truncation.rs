@@ -2,7 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use trimtab_core::text::{Chars, Counter, Encoding, Round, Unit};
+use trimtab_tokens::{Chars, Encoding, Round, Unit};
+use trimtab_tokens::Counter;
 use trimtab_core::truncate::{Category, Limits, Stream, truncate};
 
 fuzz_target!(|data: &[u8]| {

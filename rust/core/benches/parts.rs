@@ -14,9 +14,9 @@ use trimtab_core::json::{Json, Tape};
 use trimtab_core::jsonl::{Reader, survey};
 use trimtab_core::ledger::{Builder, Ledger};
 use trimtab_core::shape::Provider;
-use trimtab_core::text::{Claude, Counter, Encoding, Tally};
 use trimtab_core::truncate::{Category, Limits, truncate};
 use trimtab_core::validate::{Options, validate};
+use trimtab_tokens::{Claude, Counter, Encoding, Tally};
 
 /// The texts of a folder's files that end so, one behind the other, in the order of their names.
 fn texts(folder: &str, end: &str) -> String {
@@ -64,7 +64,7 @@ fn lines(messages: usize, text: &str) -> String {
 }
 
 fn corpora() -> [(&'static str, String); 3] {
-    [("code", texts("src/text", ".rs")), ("prose", texts("../../docs", ".md")), ("scripts", scripts(40_000))]
+    [("code", texts("../tokens/src", ".rs")), ("prose", texts("../../docs", ".md")), ("scripts", scripts(40_000))]
 }
 
 fn counters() -> Vec<(&'static str, Counter)> {
@@ -91,7 +91,7 @@ fn counting(bench: &mut Criterion) {
 }
 
 fn questions(bench: &mut Criterion) {
-    let text = texts("src/text", ".rs");
+    let text = texts("../tokens/src", ".rs");
     let [long, short] = [50_000, 200].map(|chars| text.chars().take(chars).collect::<String>());
     let (long, short) = (long.as_str(), short.as_str());
     for (name, counter) in counters() {
@@ -111,7 +111,7 @@ fn questions(bench: &mut Criterion) {
 }
 
 /// The ledger of lines with a message each.
-fn ledger(lines: &str, counter: Counter) -> Ledger {
+fn ledger(lines: &str, counter: trimtab_core::counter::Counter) -> Ledger {
     let (mut builder, mut tape) = (Builder::new(counter.prompt, 0), Tape::default());
     for line in lines.lines() {
         tape.parse(line, 0).expect("JSON");
@@ -121,8 +121,8 @@ fn ledger(lines: &str, counter: Counter) -> Ledger {
 }
 
 fn reading(bench: &mut Criterion) {
-    let raw = lines(3_000, &texts("src/text", ".rs"));
-    let counter = Counter::exact(Encoding::O200k);
+    let raw = lines(3_000, &texts("../tokens/src", ".rs"));
+    let counter = trimtab_core::counter::Counter::from(Encoding::O200k);
     let mut group = bench.benchmark_group("3,000 messages");
     group.throughput(Throughput::Bytes(raw.len() as u64));
     let mut tape = Tape::default();

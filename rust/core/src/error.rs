@@ -32,3 +32,12 @@ pub enum Error {
     #[error("{0} exceed the 4,294,967,295 that a transcript's columns can hold")]
     Overflow(&'static str),
 }
+
+impl From<trimtab_tokens::error::Error> for Error {
+    fn from(error: trimtab_tokens::error::Error) -> Self {
+        match error {
+            trimtab_tokens::error::Error::Argument(what) => Self::Argument(what),
+            trimtab_tokens::error::Error::Overflow(what) => Self::Overflow(what),
+        }
+    }
+}

@@ -7,13 +7,15 @@ mod walk;
 
 use std::borrow::Cow;
 
+use crate::counter::Counter;
 use crate::error::Error;
 use crate::json::{Json, Said, Tape};
 use crate::ledger::{Builder, Ledger, Sums};
+use crate::prompt::Prompt;
 use crate::shape::{self, Provider};
-use crate::stop;
-use crate::text::pass::{Pass, Passing};
-use crate::text::{Counter, Prompt, pool, simd};
+use trimtab_tokens::pass::{Pass, Passing};
+use trimtab_tokens::stop;
+use trimtab_tokens::{pool, simd};
 use walk::{Place, Walk, is_blank, lines};
 
 /// Bytes that are read at once: many pieces for each thread, little beside what a process needs anyway.
@@ -69,9 +71,10 @@ pub struct Reading {
 ///
 /// ```
 /// use trimtab_core::jsonl::Reader;
-/// use trimtab_core::text::{Counter, Encoding};
+/// use trimtab_tokens::Encoding;
+/// use trimtab_core::counter::Counter;
 ///
-/// let mut reader = Reader::new(Counter::exact(Encoding::O200k), None);
+/// let mut reader = Reader::new(Counter::from(Encoding::O200k), None);
 /// for part in [r#"{"role": "user", "content": "hello"#, " world\"}\nnonsense\n"] {
 ///     reader.push(part.as_bytes())?;
 /// }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::error::Error;
-use crate::text::pass::special;
+use trimtab_tokens::pass::special;
 
 /// Nesting beyond this is refused: no real message comes near it, and a cycle ends here at once.
 pub const MAX_DEPTH: usize = 200;

@@ -9,9 +9,10 @@ mod judge;
 
 use judge::shapes::native;
 use judge::{Block, KINDS, Message, Who, allowed, judge, judged, ledger, spell};
+use trimtab_core::counter::Counter;
 use trimtab_core::ledger::{Kind, Ledger};
 use trimtab_core::shape::Provider;
-use trimtab_core::text::{Chars, Counter, Round, Unit};
+use trimtab_tokens::{Chars, Round, Unit};
 
 // What the edits make of a list, as the flow does them.
 
@@ -96,7 +97,8 @@ fn prove(provider: Provider, messages: &[Message], counter: &Counter, tally: &mu
 }
 
 fn all(provider: Provider, kinds: &[char], most: u32) -> Tally {
-    let counter = Counter::length(Chars { unit: Unit::Bytes, round: Round::Ceil, per: 4 });
+    let counter =
+        Counter::from(trimtab_tokens::Counter::length(Chars { unit: Unit::Bytes, round: Round::Ceil, per: 4 }));
     let mut tally = Tally::default();
     for length in 1..=most {
         for number in 0..kinds.len().pow(length) {

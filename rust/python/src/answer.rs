@@ -4,11 +4,11 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use trimtab_core::envelope;
 use trimtab_core::ledger::partition::{self as zones, Columns, Keeper, Snap};
 use trimtab_core::ledger::tail::{self, Keep};
 use trimtab_core::ledger::{self as columns, cut};
 use trimtab_core::shape::Provider;
-use trimtab_core::text::envelope;
 use trimtab_core::validate::{self as rules, Options, Problem};
 
 use crate::convert::{array, released, to_py};

@@ -11,16 +11,16 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::{PyErr, intern};
 use trimtab_core::error::Error;
-use trimtab_core::stop::{self, Stopped};
+use trimtab_tokens::stop::{self, Stopped};
 
 /// Every error of the core as Python's.
 ///
 /// A message's error carries its parts: `trimtab.errors` makes a `MessageError` of them.
-pub fn to_py(error: Error) -> PyErr {
-    match error {
+pub fn to_py(error: impl Into<Error>) -> PyErr {
+    match error.into() {
         Error::Message { path, index, what, hint } => PyValueError::new_err((what, path, index, hint)),
-        Error::Length { .. } | Error::Argument(_) => PyValueError::new_err(error.to_string()),
-        Error::Overflow(_) => PyOverflowError::new_err(error.to_string()),
+        error @ (Error::Length { .. } | Error::Argument(_)) => PyValueError::new_err(error.to_string()),
+        error @ Error::Overflow(_) => PyOverflowError::new_err(error.to_string()),
     }
 }
 
@@ -111,7 +111,7 @@ pub fn held_or_released<T: Send>(
 /// A panic as Python's: an error that is ours, with what the core said of it. A count, which has no errors of its own,
 /// unwinds with one where another's code does not answer.
 pub fn panicked(payload: &(dyn Any + Send)) -> PyErr {
-    if let Some(error) = payload.downcast_ref::<Error>() {
+    if let Some(error) = payload.downcast_ref::<trimtab_tokens::error::Error>() {
         return to_py(error.clone());
     }
     let said = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());

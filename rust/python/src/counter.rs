@@ -6,11 +6,13 @@ use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
+use trimtab_core::counter::{self, Flat};
 use trimtab_core::ledger::Ledger;
 use trimtab_core::media::Vision;
+use trimtab_core::prompt::{self, Form};
 use trimtab_core::shape::Provider;
-use trimtab_core::stop;
-use trimtab_core::text::{self, Chars, Claude, Encoding, Flat, Form, Round, Texts, Unit};
+use trimtab_tokens::stop;
+use trimtab_tokens::{self as tokens, Chars, Claude, Encoding, Round, Texts, Unit};
 
 use crate::convert::{array, held_or_released, released, to_py};
 use crate::scan::{Last, ahead, provider_of, scan};
@@ -19,7 +21,7 @@ use crate::text::{Given, Text};
 
 /// Text to tokens, for an encoding.
 #[pyclass(frozen, subclass, module = "trimtab._core")]
-pub struct Counter(pub text::Counter, Last);
+pub struct Counter(pub counter::Counter, Last);
 
 impl Counter {
     /// Reads a list of messages, and of the one that it read last only what has changed.
@@ -50,27 +52,24 @@ impl Counter {
         data: Option<&[u8]>,
         pattern: Option<&str>,
     ) -> PyResult<Self> {
-        let counter = if let Some(data) = data {
-            released(py, || text::Counter::read(data, encoding, pattern))?
+        let text = if let Some(data) = data {
+            released(py, || Ok(tokens::Counter::read(data, encoding, pattern)?))?
         } else if let Some(name) = encoding.strip_prefix("chars/").filter(|name| name.contains(' ')) {
-            text::Counter::length(length(name)?)
+            tokens::Counter::length(length(name)?)
         } else if let Some(claude) = Claude::named(encoding) {
-            text::Counter::claude(claude)
+            tokens::Counter::claude(claude)
         } else {
-            text::Counter::exact(Encoding::named(encoding).map_err(to_py)?)
+            tokens::Counter::exact(Encoding::named(encoding).map_err(to_py)?)
         };
-        let counter = counter.with_flat(Flat { message, call, result, image, low, least, joined });
-        let counter = match prompt {
-            Some(prompt) => counter.with_prompt(prompt.grammar()?),
-            None => counter,
-        };
-        Ok(Self(counter, Last::default()))
+        let prompt = prompt.map_or(Ok(prompt::Prompt::PLAIN), Prompt::grammar)?;
+        let flat = Flat { message, call, result, image, low, least, joined };
+        Ok(Self(counter::Counter::new(text, prompt, flat), Last::default()))
     }
 
     /// What does the counting.
     #[getter]
     fn engine(&self) -> String {
-        self.0.engine()
+        self.0.text.engine()
     }
 
     /// Tokens of a text, as a user would send it. Linear in its length; the interpreter is released.
@@ -83,8 +82,8 @@ impl Counter {
     fn count(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<usize> {
         let text = Text::of_either(text)?;
         // A short text is counted before another thread could have begun.
-        let effort = self.0.effort(text.as_ref().len(), usize::MAX);
-        held_or_released(py, effort, || Ok(self.0.count(text.as_ref())))
+        let effort = self.0.text.effort(text.as_ref().len(), usize::MAX);
+        held_or_released(py, effort, || Ok(self.0.text.count(text.as_ref())))
     }
 
     /// Tokens of each text: uint32, shape (texts,). In parallel where that gains.
@@ -102,13 +101,13 @@ impl Counter {
         };
         let texts = texts.unbind();
         let counted =
-            released(py, || Ok(self.0.count_given(|given| Python::attach(|py| give(texts.bind(py), given)))))??;
+            released(py, || Ok(self.0.text.count_given(|given| Python::attach(|py| give(texts.bind(py), given)))))??;
         array(py, &counted.tokens().map_err(to_py)?)
     }
 
     /// A count of a text that is to grow.
     fn tally(&self) -> Tally {
-        Tally(Mutex::new(self.0.tally()))
+        Tally(Mutex::new(self.0.text.tally()))
     }
 
     /// The first ``head`` and the last ``tail`` tokens of a text, as two texts: exactly, and at whole characters.
@@ -134,7 +133,7 @@ impl Counter {
         let text = Text::of_either(text)?;
         let text = text.as_ref();
         released(py, || {
-            Ok(match self.0.edges(text, head, tail)? {
+            Ok(match self.0.text.edges(text, head, tail)? {
                 Some((end, start)) => (text[..end].to_owned(), text[start..].to_owned()),
                 None => (text.to_owned(), String::new()),
             })
@@ -143,14 +142,14 @@ impl Counter {
 
     /// Whether a text has more than n tokens, found without counting the rest.
     fn exceeds(&self, py: Python<'_>, text: &Bound<'_, PyAny>, n: usize) -> PyResult<bool> {
-        let start = self.0.telling(n).map(|most| Text::start(text, most)).transpose()?.flatten();
+        let start = self.0.text.telling(n).map(|most| Text::start(text, most)).transpose()?.flatten();
         if let Some(start) = start.as_ref().map(Text::as_ref)
-            && held_or_released(py, self.0.effort(start.len(), n), || Ok(self.0.exceeds_from(start, n)))?
+            && held_or_released(py, self.0.text.effort(start.len(), n), || Ok(self.0.text.exceeds_from(start, n)))?
         {
             return Ok(true);
         }
         let text = Text::of_either(text)?;
-        held_or_released(py, self.0.effort(text.as_ref().len(), n), || Ok(self.0.exceeds(text.as_ref(), n)))
+        held_or_released(py, self.0.text.effort(text.as_ref().len(), n), || Ok(self.0.text.exceeds(text.as_ref(), n)))
     }
 
     /// What each message adds to the model's prompt: uint32, shape (messages,).
@@ -241,7 +240,7 @@ struct Prompt {
 }
 
 impl Prompt {
-    fn grammar(self) -> PyResult<text::Prompt> {
+    fn grammar(self) -> PyResult<prompt::Prompt> {
         let form = match self.form.as_str() {
             "plain" => Form::Plain,
             "framed" => Form::Framed,
@@ -252,7 +251,7 @@ impl Prompt {
             }
         };
         let vision = Vision::named(&self.images).map_err(to_py)?;
-        Ok(text::Prompt {
+        Ok(prompt::Prompt {
             form,
             given: self.given,
             written: self.written,
@@ -305,5 +304,5 @@ fn length(name: &str) -> PyResult<Chars> {
 /// How many pieces of each kind an estimate of Claude's tokens sees in a text: what its rates are fitted on.
 #[pyfunction]
 pub fn features(text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    Ok(text::claude::features(Text::of_either(text)?.as_ref()).to_vec())
+    Ok(tokens::claude::features(Text::of_either(text)?.as_ref()).to_vec())
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use trimtab_core::counter;
 use trimtab_core::ledger;
 use trimtab_core::ledger::reads;
 use trimtab_core::shape::Provider;
-use trimtab_core::text;
 
 use crate::convert::{array, to_py};
 use crate::counter::Counter;
@@ -22,7 +22,7 @@ use crate::scan::{extended, provider_of};
 pub struct Ledger {
     pub columns: Arc<ledger::Ledger>,
     pub provider: Provider,
-    counter: text::Counter,
+    counter: counter::Counter,
 }
 
 #[pymethods]
@@ -223,7 +223,7 @@ impl Ledger {
 
 impl Ledger {
     /// A ledger of columns that are made already.
-    pub fn made(columns: ledger::Ledger, provider: Provider, counter: text::Counter) -> Self {
+    pub fn made(columns: ledger::Ledger, provider: Provider, counter: counter::Counter) -> Self {
         Self { columns: Arc::new(columns), provider, counter }
     }
 

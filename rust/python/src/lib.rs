@@ -45,9 +45,9 @@ mod _core {
     fn init(m: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::types::PyModuleMethods;
         m.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        m.add("ENVELOPE", trimtab_core::text::envelope::ENVELOPE)?;
-        m.add("CLOSE", trimtab_core::text::envelope::CLOSE)?;
-        m.add("PRUNED", trimtab_core::text::envelope::PRUNED)?;
+        m.add("ENVELOPE", trimtab_core::envelope::ENVELOPE)?;
+        m.add("CLOSE", trimtab_core::envelope::CLOSE)?;
+        m.add("PRUNED", trimtab_core::envelope::PRUNED)?;
         Ok(())
     }
 }

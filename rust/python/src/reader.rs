@@ -90,7 +90,7 @@ type Summed = (&'static str, usize, u64, Vec<Vec<u64>>, Vec<Skip>, u64);
 type Counts<'py> = (&'static str, Bound<'py, PyArray1<u32>>, Vec<Skip>, u64);
 
 impl Reader {
-    fn end(&self, py: Python<'_>) -> PyResult<(jsonl::Reading, trimtab_core::text::Counter)> {
+    fn end(&self, py: Python<'_>) -> PyResult<(jsonl::Reading, trimtab_core::counter::Counter)> {
         released(py, || {
             let reader = self.0.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(finished)?;
             let counter = reader.counter();

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use trimtab_core::counter::Counter;
 use trimtab_core::error::Error;
 use trimtab_core::ledger::{Builder, Ledger};
 use trimtab_core::shape::{self, Provider};
-use trimtab_core::stop;
-use trimtab_core::text::{Counter, prefetch_at};
+use trimtab_tokens::prefetch_at;
+use trimtab_tokens::stop;
 
 use crate::convert::{caught, panicked, released, to_py};
 use crate::raw::items;

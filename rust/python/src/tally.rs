@@ -4,17 +4,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use trimtab_core::text;
+use trimtab_tokens as tokens;
 
 use crate::convert::released;
 use crate::text::Text;
 
 /// A count of a text that grows: what more text cannot change is counted once.
 #[pyclass(frozen, module = "trimtab._core")]
-pub struct Tally(pub Mutex<text::Tally>);
+pub struct Tally(pub Mutex<tokens::Tally>);
 
 impl Tally {
-    fn locked(&self) -> MutexGuard<'_, text::Tally> {
+    fn locked(&self) -> MutexGuard<'_, tokens::Tally> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PySequence, PyString};
 
-use trimtab_core::text::transcode::{room, transcode};
+use trimtab_tokens::transcode::{room, transcode};
 
 use crate::raw::{is_ascii, units as units_of};
 

@@ -24,7 +24,7 @@ pub fn truncate(
 ) -> PyResult<Option<String>> {
     let category = Category::named(category).map_err(to_py)?;
     let (limits, py) = (Limits { tokens, lines, chars }, text.py());
-    let (text, counter) = (Text::of_either(text)?, counter.get().0);
+    let (text, counter) = (Text::of_either(text)?, counter.get().0.text);
     released(py, || Ok(cutting::truncate(text.as_ref(), category, limits, &counter)))
 }
 
@@ -44,7 +44,7 @@ impl Truncation {
         chars: Option<usize>,
     ) -> PyResult<Self> {
         let category = Category::named(category).map_err(to_py)?;
-        let stream = Stream::new(category, Limits { tokens, lines, chars }, counter.get().0);
+        let stream = Stream::new(category, Limits { tokens, lines, chars }, counter.get().0.text);
         Ok(Self(Mutex::new(Some(stream))))
     }
 

@@ -2,7 +2,7 @@
 
 use super::names;
 use super::tape::{Entry, Fault, Kind};
-use crate::text::pass::{NEAR, Pass};
+use trimtab_tokens::pass::{NEAR, Pass};
 
 /// Nesting beyond this is refused, as Python's parser refuses it a little later.
 pub const DEEPEST: usize = 900;

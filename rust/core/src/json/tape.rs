@@ -1,8 +1,8 @@
 //! The values of a text in order, an entry each, so that a view can step over what nobody asks for.
 
 use super::parse::Parser;
-use crate::text::pass::{Pass, Passing};
-use crate::text::simd;
+use trimtab_tokens::pass::{Pass, Passing};
+use trimtab_tokens::simd;
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

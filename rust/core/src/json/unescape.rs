@@ -1,7 +1,7 @@
 //! The text that a JSON string stands for.
 
-use crate::text::pass::{Pass, Passing, WIDE};
-use crate::text::simd;
+use trimtab_tokens::pass::{Pass, Passing, WIDE};
+use trimtab_tokens::simd;
 
 /// What a validated string says, between its quotes: pairs of surrogates are one character, lone ones U+FFFD.
 pub fn text(raw: &str) -> String {

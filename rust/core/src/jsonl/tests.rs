@@ -1,5 +1,5 @@
 use super::*;
-use crate::text::Encoding;
+use trimtab_tokens::Encoding;
 
 const HI: &str = r#"{"role": "user", "content": "hi\nthere \u00e9"}"#;
 const USE: &str =
@@ -7,7 +7,7 @@ const USE: &str =
 const GAVE: &str = r#"{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "ok"}]}"#;
 
 fn read(parts: &[&[u8]]) -> Reading {
-    let mut reader = Reader::new(Counter::exact(Encoding::O200k), None);
+    let mut reader = Reader::new(Counter::from(Encoding::O200k), None);
     for part in parts {
         reader.push(part).unwrap();
     }
@@ -69,7 +69,7 @@ fn what_cannot_be_read_is_named_and_all_else_is_kept() {
 
 #[test]
 fn a_line_behind_values_of_several_lines_is_named_by_its_number() {
-    let mut reader = Reader::new(Counter::exact(Encoding::O200k), None);
+    let mut reader = Reader::new(Counter::from(Encoding::O200k), None);
     let text = format!("\n{}\n{USE}\r\n \n\n{GAVE}\n", HI.replace(", ", ",\n \n "));
     reader.take_line(&text);
     reader.take_line("nonsense\n");
@@ -106,7 +106,7 @@ fn every_way_to_cut_the_bytes_into_parts_gives_the_same() {
     for text in [text, list] {
         let whole = read(&[&text]);
         for at in 0..text.len() {
-            let mut reader = Reader::new(Counter::exact(Encoding::O200k), None);
+            let mut reader = Reader::new(Counter::from(Encoding::O200k), None);
             reader.chunk = 16;
             reader.push(&text[..at]).unwrap();
             reader.push(&text[at..]).unwrap();
@@ -126,13 +126,13 @@ fn many_lines_are_read_in_parallel_as_one_by_one() {
         tape.parse(line, 0).unwrap();
         provider.read(&Json::new(&tape.of(line)), &mut slow).unwrap();
     }
-    assert_eq!(found.ledger, slow.finish(&Counter::exact(Encoding::O200k)).unwrap());
+    assert_eq!(found.ledger, slow.finish(&Counter::from(Encoding::O200k)).unwrap());
     assert_eq!(survey(all.as_bytes(), provider), Some((12_000, 12_000)));
 }
 
 #[test]
 fn what_is_no_message_is_an_error_with_its_place() {
-    let mut reader = Reader::new(Counter::exact(Encoding::O200k), Some(Provider::Anthropic));
+    let mut reader = Reader::new(Counter::from(Encoding::O200k), Some(Provider::Anthropic));
     let text = format!("{HI}\n{USE}\n{}\n", r#"{"role": "user", "content": 5}"#);
     let error = reader.push(text.as_bytes()).and_then(|()| reader.finish().map(|_| ())).unwrap_err();
     assert!(error.to_string().starts_with("messages[2].content: is a number"), "{error}");
@@ -140,7 +140,7 @@ fn what_is_no_message_is_an_error_with_its_place() {
 
 #[test]
 fn a_line_that_is_too_long_is_left_out_and_held_no_longer_than_needed() {
-    let mut reader = Reader::new(Counter::exact(Encoding::O200k), Some(Provider::Anthropic));
+    let mut reader = Reader::new(Counter::from(Encoding::O200k), Some(Provider::Anthropic));
     reader.push(format!("{HI}\n{{\"role\": \"user\", \"content\": \"").as_bytes()).unwrap();
     let mut most = 0;
     for _ in 0..200 {

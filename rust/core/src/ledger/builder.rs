@@ -5,15 +5,16 @@ use std::ops::Range;
 use super::piece::{Piece, TRAITS, allowed, joined, measured, traits};
 use super::reads::{self, Read};
 use super::{Kind, Ledger, Media, MessageFlag, Picture, Role, RowFlag};
+use crate::counter::Counter;
 use crate::error::Error;
 use crate::json::{Json, Tape};
 use crate::media;
 use crate::node::{Node, Shape, Text, encoded, write_json, write_spaced};
-use crate::stop;
-use crate::text::count::shares;
-use crate::text::pool;
-use crate::text::prompt::tags;
-use crate::text::{Counter, Form, Prompt};
+use crate::prompt::tags;
+use crate::prompt::{Form, Prompt};
+use trimtab_tokens::count::shares;
+use trimtab_tokens::pool;
+use trimtab_tokens::stop;
 
 /// What is done with texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

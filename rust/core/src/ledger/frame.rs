@@ -1,8 +1,9 @@
 //! What a prompt adds around rows and messages.
 
 use super::{Kind, Ledger, Role, RowFlag};
-use crate::text::prompt::{EMPTY, RESULT, tags};
-use crate::text::{Counter, Form, Prompt};
+use crate::counter::Counter;
+use crate::prompt::{EMPTY, RESULT, tags};
+use crate::prompt::{Form, Prompt};
 
 /// A prompt's grammar, with the tokens of its tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ impl Terms {
         if prompt.form != Form::Tagged {
             return Self { prompt, message, ..Self::default() };
         }
-        let tokens = |text: &str| u32::try_from(counter.plain(text)).unwrap_or(u32::MAX);
+        let tokens = |text: &str| u32::try_from(counter.text.plain(text)).unwrap_or(u32::MAX);
         Self {
             prompt,
             message,

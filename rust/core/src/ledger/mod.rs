@@ -22,11 +22,14 @@ pub use sums::Sums;
 
 use std::ops::Range;
 
+use crate::counter::Counter;
 use crate::error::Error;
-use crate::stop;
-use crate::text::prompt::tags;
-use crate::text::{Counter, Form, Prompt, Size};
+use crate::prompt::Form;
+use crate::prompt::tags;
 use piece::Measured;
+use trimtab_tokens::Size;
+use trimtab_tokens::count::scale;
+use trimtab_tokens::stop;
 
 /// No partner.
 pub const UNPAIRED: i32 = -1;
@@ -321,7 +324,7 @@ impl Ledger {
     /// Writes tokens of each row's texts, as `counter` sees them.
     fn measure(&mut self, sizes: impl Iterator<Item = Size>, media: &[Media], counter: &Counter) -> Result<(), Error> {
         let (prompt, flat) = (counter.prompt, counter.flat);
-        let joined = counter.chars().filter(|_| flat.joined);
+        let joined = counter.text.chars().filter(|_| flat.joined);
         self.terms = Terms::of(counter);
         let rows = self.rows();
         for column in [&mut self.texts, &mut self.labels] {
@@ -344,9 +347,10 @@ impl Ledger {
             let call = if kind.is_call() { flat.call } else { 0 };
             let result = if kind.is_result() { flat.result } else { 0 };
             let media = flat.media(media.tokens, media.all, media.low);
-            let tokens = Prompt::scale(plain, factor) + (media + call + result) as usize;
+            let tokens = scale(plain, factor) + (media + call + result) as usize;
             self.texts.push(u32::try_from(tokens).map_err(|_| Error::Overflow("tokens"))?);
-            let label = if tagged && kind == Kind::Call { counter.plain(&tags::named(self.names.get(row))) } else { 0 };
+            let label =
+                if tagged && kind == Kind::Call { counter.text.plain(&tags::named(self.names.get(row))) } else { 0 };
             self.labels.push(u32::try_from(label).map_err(|_| Error::Overflow("tokens"))?);
         }
         if flat.least > 0 {

@@ -4,9 +4,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Kind, Ledger, RowFlag, digest};
+use crate::counter::Counter;
+use crate::envelope;
 use crate::node::{Room, Text};
-use crate::text::prompt;
-use crate::text::{Counter, Counting, Form, Size, envelope};
+use crate::prompt;
+use crate::prompt::Form;
+use trimtab_tokens::{Counting, Size};
 
 /// A piece of a row's text.
 pub enum Piece<T> {
@@ -74,7 +77,7 @@ pub fn measured<'p, T: Text + 'p>(
     is_told: bool,
 ) -> Vec<Measured> {
     let (mut all, first, mut room) = (Vec::with_capacity(rows.len()), rows.start, (Room::default(), Vec::new()));
-    let tokens = counter.together(rows.len(), |counting| {
+    let tokens = counter.text.together(rows.len(), |counting| {
         for row in rows {
             counting.of(row - first);
             let around = Around::of(ledger, row, said(row), counter.prompt.form);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::frame::{opposite, side};
 use super::{Kind, Ledger, Role};
 use crate::error::Error;
-use crate::text::Form;
+use crate::prompt::Form;
 
 /// Rows that are added up at once: a ledger has 25 MB of them.
 const ROWS: usize = if cfg!(any(test, fuzzing)) { 2 } else { 1 << 18 };
@@ -214,9 +214,11 @@ fn opened(ledger: &Ledger, index: usize, stop: usize) -> Option<Ledger> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counter::Counter;
     use crate::jsonl::Reader;
+    use crate::prompt::Prompt;
     use crate::shape::Provider;
-    use crate::text::{Counter, Encoding, Prompt};
+    use trimtab_tokens::Encoding;
 
     /// Lines of messages in any order: results before their calls, twice, never; ids again and again.
     fn lines(state: &mut u64, count: usize) -> Vec<String> {
@@ -249,7 +251,7 @@ mod tests {
         let mut state = 1;
         for turn in 0..600 {
             let form = [Form::Plain, Form::Framed, Form::Tagged][turn % 3];
-            let mut counter = Counter::exact(Encoding::O200k);
+            let mut counter = Counter::from(Encoding::O200k);
             counter.prompt = Prompt { form, keeps_thinking: turn % 2 == 0, ..prompt };
             let lines = lines(&mut state, turn / 10);
             let mut adding = Reader::counting(counter, Some(Provider::Anthropic));
@@ -269,7 +271,7 @@ mod tests {
 
     #[test]
     fn of_turns_that_end_and_calls_that_are_answered_little_is_kept() {
-        let mut reader = Reader::summing(Counter::exact(Encoding::O200k), Some(Provider::Anthropic));
+        let mut reader = Reader::summing(Counter::from(Encoding::O200k), Some(Provider::Anthropic));
         for _ in 0..100 {
             for (role, block) in [
                 ("user", r#""type": "text", "text": "go""#),

@@ -134,15 +134,16 @@ fn thinking<N: Node>(name: &str, block: &N, builder: &mut Builder<N::Text>) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counter::Counter;
     use crate::ledger::{Ledger, UNPAIRED};
     use crate::node::tests::Value;
-    use crate::text::{Counter, Encoding};
     use crate::value;
+    use trimtab_tokens::Encoding;
 
     fn scan(messages: &[Value]) -> Result<Ledger, Error> {
         let mut builder = Builder::default();
         messages.iter().try_for_each(|m| read(m, &mut builder))?;
-        builder.finish(&Counter::exact(Encoding::O200k))
+        builder.finish(&Counter::from(Encoding::O200k))
     }
 
     #[test]

@@ -161,8 +161,9 @@ fn file<N: Node>(document: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{Counter, Encoding};
+    use crate::counter::Counter;
     use crate::value;
+    use trimtab_tokens::Encoding;
 
     #[test]
     fn a_block_is_what_its_key_says() {
@@ -178,7 +179,7 @@ mod tests {
         ] {
             read(&message, &mut builder).unwrap();
         }
-        let ledger = builder.finish(&Counter::exact(Encoding::O200k)).unwrap();
+        let ledger = builder.finish(&Counter::from(Encoding::O200k)).unwrap();
         let kinds = [Kind::Text, Kind::Image, Kind::Thinking, Kind::Call, Kind::Result, Kind::Opaque];
         assert_eq!(ledger.kind, kinds);
         assert_eq!(ledger.safe, [true, true, false, true]);

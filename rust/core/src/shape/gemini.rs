@@ -127,8 +127,9 @@ fn inline<N: Node>(blob: &N, builder: &mut Builder<N::Text>) -> Result<(), Error
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{Counter, Encoding};
+    use crate::counter::Counter;
     use crate::value;
+    use trimtab_tokens::Encoding;
 
     #[test]
     fn calls_without_ids_pair_by_name_in_either_spelling() {
@@ -142,7 +143,7 @@ mod tests {
         ] {
             read(&content, &mut builder).unwrap();
         }
-        let ledger = builder.finish(&Counter::exact(Encoding::O200k)).unwrap();
+        let ledger = builder.finish(&Counter::from(Encoding::O200k)).unwrap();
         assert_eq!(ledger.kind, [Kind::Text, Kind::Image, Kind::Thinking, Kind::Call, Kind::Result]);
         assert_eq!(ledger.pair, [-1, -1, -1, 4, 3]);
         assert!(ledger.has(3, RowFlag::Signed) && !ledger.has(2, RowFlag::Signed));

@@ -201,8 +201,9 @@ fn calls<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{Counter, Encoding};
+    use crate::counter::Counter;
     use crate::value;
+    use trimtab_tokens::Encoding;
 
     #[test]
     fn calls_and_tool_messages_are_one_group() {
@@ -217,7 +218,7 @@ mod tests {
         ] {
             read(&message, &mut builder).unwrap();
         }
-        let ledger = builder.finish(&Counter::exact(Encoding::O200k)).unwrap();
+        let ledger = builder.finish(&Counter::from(Encoding::O200k)).unwrap();
         assert_eq!(ledger.pair, [-1, 4, 3, 2, 1]);
         assert_eq!(ledger.safe, [true, true, false, false, true]);
         assert!(ledger.marked(1, MessageFlag::Null));

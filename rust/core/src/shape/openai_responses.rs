@@ -182,8 +182,9 @@ fn requested<N: Node>(name: &str, id: Key, item: &N, builder: &mut Builder<N::Te
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{Counter, Encoding};
+    use crate::counter::Counter;
     use crate::value;
+    use trimtab_tokens::Encoding;
 
     #[test]
     fn reasoning_stays_with_the_call_behind_it() {
@@ -197,7 +198,7 @@ mod tests {
         ] {
             read(&item, &mut builder).unwrap();
         }
-        let ledger = builder.finish(&Counter::exact(Encoding::O200k)).unwrap();
+        let ledger = builder.finish(&Counter::from(Encoding::O200k)).unwrap();
         assert_eq!(ledger.safe, [true, true, false, false, true, true]);
         assert_eq!(ledger.pair, [-1, -1, 3, 2, -1]);
         assert_eq!(ledger.kind[4], Kind::Opaque);

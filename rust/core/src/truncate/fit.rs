@@ -1,7 +1,7 @@
 //! How much of a text's head and tail fits.
 
 use super::{Category, Limits};
-use crate::text::Counter;
+use trimtab_tokens::Counter;
 
 /// Stands for a text where not even the notice fits.
 const ELLIPSIS: &str = "…";

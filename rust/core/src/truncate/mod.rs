@@ -9,8 +9,8 @@ mod stream;
 pub use stream::Stream;
 
 use crate::error::Error;
-use crate::text::Counter;
 use fit::{Source, chars_of, lines_of};
+use trimtab_tokens::Counter;
 
 /// What kind of output a text is: where its meaning sits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Limits {
 /// # Examples
 ///
 /// ```
-/// use trimtab_core::text::{Counter, Encoding};
+/// use trimtab_tokens::{Counter, Encoding};
 /// use trimtab_core::truncate::{Category, Limits, truncate};
 ///
 /// let counter = Counter::exact(Encoding::O200k);
@@ -113,7 +113,7 @@ pub fn truncate(text: &str, category: Category, limits: Limits, counter: &Counte
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::Encoding;
+    use trimtab_tokens::Encoding;
 
     fn limits() -> impl Iterator<Item = Limits> {
         [1, 2, 3, 7, 12, 20, 50, 200].into_iter().flat_map(|n| {

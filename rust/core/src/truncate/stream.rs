@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::fit::{Source, cut};
 use super::{Category, Limits};
-use crate::text::Counter;
+use trimtab_tokens::Counter;
 
 /// Bytes of the head, and of the tail, that are held where no limit says how many can matter.
 const MOST: usize = 32 << 20;
@@ -130,7 +130,7 @@ impl<'a> Lossy<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::Encoding;
+    use trimtab_tokens::Encoding;
 
     fn cut(limits: Limits, parts: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
         let mut stream = Stream::new(Category::HeadTail, limits, Counter::exact(Encoding::O200k));

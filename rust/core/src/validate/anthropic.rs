@@ -5,7 +5,7 @@
 use super::turns::{Turn, name, only_results, rows, turns};
 use super::{Findings, Options, limits, partner, repeated, running, thinking};
 use crate::ledger::{Kind, Ledger, MessageFlag, Role, RowFlag};
-use crate::stop;
+use trimtab_tokens::stop;
 
 pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledger>) {
     let ledger = found.ledger;

@@ -133,17 +133,18 @@ fn repeated(ledger: &Ledger, pick: impl Fn(usize) -> bool) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counter::Counter;
     use crate::ledger::Builder;
     use crate::node::tests::Value;
-    use crate::text::{Counter, Encoding};
     use crate::value;
+    use trimtab_tokens::Encoding;
 
     fn codes(provider: Provider, messages: &[Value], options: Options) -> Vec<&'static str> {
         let mut builder = Builder::default();
         for message in messages {
             provider.read(message, &mut builder).unwrap();
         }
-        let ledger = builder.finish(&Counter::exact(Encoding::O200k)).unwrap();
+        let ledger = builder.finish(&Counter::from(Encoding::O200k)).unwrap();
         validate(&ledger, provider, options, None).iter().map(|p| p.code).collect()
     }
 

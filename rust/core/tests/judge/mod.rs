@@ -5,11 +5,11 @@
 
 pub mod shapes;
 
+use trimtab_core::counter::Counter;
 use trimtab_core::error::Error;
 use trimtab_core::ledger::{Builder, Ledger};
 use trimtab_core::node::{Key, Node, Shape};
 use trimtab_core::shape::Provider;
-use trimtab_core::text::Counter;
 use trimtab_core::validate::{Options, validate};
 
 /// A block, as the judge and the library see it.

@@ -1,0 +1,106 @@
+//! What Claude's counts mean, said slowly; built for the fuzz targets alone.
+#![allow(missing_docs)]
+
+use std::collections::HashMap;
+
+use super::cells::{Before, Reader};
+use super::chars::Bits;
+use super::known::Known;
+use super::normalize::{compose, is_control};
+use super::tile::BOW;
+use super::{Vocabulary, vocabulary};
+use crate::claude::Family;
+
+/// Tokens by one cell after another of the whole normalized text, with nothing remembered; behind the beginning of a word
+/// if `opened`.
+#[must_use]
+pub fn count(family: Family, text: &str, opened: bool) -> usize {
+    let vocabulary = vocabulary(family);
+    let normal = normal(vocabulary, text);
+    let mut known = Known::new(vocabulary);
+    let mut reader = Reader { opened, ..Reader::new(&normal, vocabulary, &mut known) };
+    let (mut at, mut before) = (0, Before::default());
+    while at < normal.len() {
+        at = reader.cell(at, &mut before);
+    }
+    reader.total + reader.known.settle(normal.as_bytes())
+}
+
+/// Tokens of the same by windows.
+#[must_use]
+pub fn count_wide(family: Family, text: &str, opened: bool) -> usize {
+    let vocabulary = vocabulary(family);
+    let normal = normal(vocabulary, text);
+    Reader { opened, ..Reader::new(&normal, vocabulary, &mut Known::new(vocabulary)) }.tokens()
+}
+
+/// The normal form by its definition: each step goes over all of the text.
+fn normal(vocabulary: &Vocabulary, text: &str) -> String {
+    let straight = |c| match c {
+        '\u{2018}' | '\u{2019}' if vocabulary.folds_quotes => '\'',
+        '\u{201C}' | '\u{201D}' if vocabulary.folds_quotes => '"',
+        other => other,
+    };
+    let mut composed = String::new();
+    compose(&text.chars().map(straight).collect::<String>(), &mut composed);
+    let without_controls: String = composed.chars().filter(|c| !is_control(*c)).collect();
+    let plain = |c: char| match c {
+        '\u{E000}'..='\u{F8FF}' => None,
+        other => Some(if Bits::of(other).is_replaced() { ' ' } else { other }),
+    };
+    without_controls.replace("\u{E4D}\u{E32}", "\u{E33}").chars().filter_map(plain).collect()
+}
+
+/// A family's pieces by their first three bytes; shorter ones by all they have.
+pub struct Slow {
+    vocabulary: &'static Vocabulary,
+    pieces: HashMap<Vec<u8>, Vec<Vec<u8>>>,
+}
+
+impl Slow {
+    #[must_use]
+    pub fn new(family: Family) -> Self {
+        let mut pieces: HashMap<Vec<u8>, Vec<Vec<u8>>> = HashMap::new();
+        for piece in super::pieces(family) {
+            pieces.entry(piece[..piece.len().min(3)].to_vec()).or_default().push(piece);
+        }
+        Self { vocabulary: vocabulary(family), pieces }
+    }
+
+    /// What the fast tiling says.
+    #[must_use]
+    pub fn tiled(&self, cell: &[u8]) -> u32 {
+        self.vocabulary.pieces.tile(cell)
+    }
+
+    /// The fewest tokens of a cell with its markers: what is behind each place costs a token for each piece that it may
+    /// begin with, or a character by itself, and what is behind that.
+    ///
+    /// # Panics
+    ///
+    /// If between its markers a cell is not UTF-8.
+    #[must_use]
+    pub fn fewest(&self, cell: &[u8]) -> u32 {
+        let mut behind = vec![u32::MAX; cell.len() + 1];
+        behind[cell.len()] = 0;
+        for at in (0..cell.len()).rev().filter(|at| !(0x80..0xC0).contains(&cell[*at])) {
+            let rest = &cell[at..];
+            let keys = (1..=rest.len().min(3)).filter_map(|length| self.pieces.get(&rest[..length]));
+            let pieces = keys.flatten().filter(|piece| rest.starts_with(piece)).map(|piece| (piece.len(), 1));
+            let ways = pieces.chain([self.alone(rest)]);
+            behind[at] =
+                ways.map(|(length, tokens)| behind[at + length].saturating_add(tokens)).min().unwrap_or(u32::MAX);
+        }
+        behind[0]
+    }
+
+    /// Bytes and tokens of the character or marker that `rest` begins with, by itself.
+    fn alone(&self, rest: &[u8]) -> (usize, u32) {
+        if rest[0] < 0x80 || rest[0] >= BOW {
+            return (1, 1);
+        }
+        let length = 1 + rest[1..].iter().take_while(|byte| (0x80..0xC0).contains(*byte)).count();
+        let c = str::from_utf8(&rest[..length]).expect("one character").chars().next();
+        (length, c.map_or(0, |c| self.vocabulary.pieces.alone(c as usize)))
+    }
+}

@@ -1,0 +1,167 @@
+//! What cells cost, remembered: a thread's tables, and the cells that wait to be looked up together.
+
+use std::ops::Range;
+
+use super::Vocabulary;
+use super::case;
+use super::chars::{Bits, Class, decode};
+use super::tile::{BOW, EOW};
+use crate::cache::{Asked, BATCH, Cache, MEDIUM, SHORTS, find_all, hash_of, line_of};
+use crate::lines::Line;
+use crate::prefetch_at;
+use crate::tables::{Key, SHORT};
+
+/// Most tokens that an entry of a short cell can hold.
+const MOST: usize = 15;
+
+/// Long words that wait at most: their places are as many lines of the processor's cache as those of [`BATCH`] short ones.
+const LONGER: usize = BATCH / 2;
+
+/// Tokens by cell: words as they stand in the text, anything else with its markers.
+pub struct Known {
+    vocabulary: &'static Vocabulary,
+    cache: Cache,
+    /// Cells whose lines are on their way, how many they are, and those that were not found there.
+    waiting: Box<[Asked; BATCH]>,
+    count: usize,
+    missed: Vec<Asked>,
+    /// Where the lines are.
+    lines: usize,
+    /// Words of more bytes than a key holds, that wait likewise, with their hashes.
+    longer: Vec<(Range<usize>, u64)>,
+    scratch: Vec<u8>,
+}
+
+impl Known {
+    pub fn new(vocabulary: &'static Vocabulary) -> Self {
+        let (waiting, cache) = (Box::new([Asked::default(); BATCH]), Cache::default());
+        let (missed, longer) = (Vec::with_capacity(BATCH), Vec::with_capacity(LONGER));
+        let lines = cache.short.get().as_ptr().addr();
+        Self { vocabulary, cache, waiting, count: 0, missed, lines, longer, scratch: Vec::new() }
+    }
+
+    /// Adds the tokens of the cell `text[at..end]` to `total`, now or later, with markers at its ends: a word has none.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the processor, as its callers
+    pub fn add(&mut self, text: &[u8], at: usize, end: usize, opened: bool, closed: bool, total: &mut usize) {
+        let length = end - at;
+        let marked = length + usize::from(opened) + usize::from(closed);
+        if marked > SHORT {
+            *total += self.add_long(text, at..end, opened, closed);
+            return;
+        }
+        let mut key = Key::of(text, at, end);
+        if marked > length {
+            let mut wide = u128::from(key.low) | u128::from(key.high) << 64;
+            wide |= (u128::from(EOW) * u128::from(closed)) << (8 * length);
+            wide = (wide << (8 * u32::from(opened))) | (u128::from(BOW) * u128::from(opened));
+            key = Key::masked(wide, marked);
+        }
+        let hash = key.hash();
+        prefetch_at(self.lines + line_of::<SHORTS>(hash) * size_of::<Line>());
+        self.waiting[self.count % BATCH] = Asked { key, hash };
+        self.count += 1;
+        if self.count == BATCH {
+            *total += self.settle_short();
+        }
+    }
+
+    /// Tokens of a cell that no key holds, if they are known at once.
+    #[inline(never)]
+    fn add_long(&mut self, text: &[u8], cell: Range<usize>, opened: bool, closed: bool) -> usize {
+        if opened || closed || cell.len() > MEDIUM {
+            return self.long(&text[cell], opened, closed);
+        }
+        let bytes = &text[cell.clone()];
+        let hash = hash_of(bytes);
+        self.cache.prefetch_long(bytes, hash);
+        self.longer.push((cell, hash));
+        if self.longer.len() == LONGER { self.settle_long(text) } else { 0 }
+    }
+
+    /// Drops the cells that wait: those of a text whose count was broken off.
+    pub fn forget_waiting(&mut self) {
+        self.count = 0;
+        self.missed.clear();
+        self.longer.clear();
+    }
+
+    /// Tokens of the cells of `text` that wait.
+    pub fn settle(&mut self, text: &[u8]) -> usize {
+        self.settle_short() + self.settle_long(text)
+    }
+
+    #[inline(never)]
+    fn settle_long(&mut self, text: &[u8]) -> usize {
+        let mut longer = std::mem::take(&mut self.longer);
+        let total = longer.drain(..).map(|(cell, hash)| self.remembered(&text[cell], hash)).sum();
+        self.longer = longer;
+        total
+    }
+
+    #[inline(never)]
+    fn settle_short(&mut self) -> usize {
+        let waiting = &self.waiting[..std::mem::take(&mut self.count)];
+        let mut total = find_all(self.cache.short.get(), waiting, &mut self.missed);
+        let mut missed = std::mem::take(&mut self.missed);
+        for Asked { key, hash } in missed.drain(..) {
+            // An equal cell may have been missed before it.
+            let known = self.cache.short(key, hash);
+            total += known.unwrap_or_else(|| self.first_seen(key, hash));
+        }
+        self.missed = missed;
+        self.lines = self.cache.short.get().as_ptr().addr();
+        total
+    }
+
+    /// Tokens of a short cell that was not seen lately.
+    fn first_seen(&mut self, key: Key, hash: u64) -> usize {
+        let count = self.tiled(key.bytes().as_ref());
+        if count <= MOST {
+            self.cache.keep_short(key, hash, count);
+        }
+        count
+    }
+
+    /// Tokens of a cell that no key holds.
+    fn long(&mut self, cell: &[u8], opened: bool, closed: bool) -> usize {
+        let mut marked = std::mem::take(&mut self.scratch);
+        marked.clear();
+        marked.extend(opened.then_some(BOW));
+        marked.extend_from_slice(cell);
+        marked.extend(closed.then_some(EOW));
+        let count =
+            if marked.len() > MEDIUM { self.tiled(&marked) } else { self.remembered(&marked, hash_of(&marked)) };
+        self.scratch = marked;
+        count
+    }
+
+    /// Tokens of such a cell, from the table if they are there.
+    fn remembered(&mut self, cell: &[u8], hash: u64) -> usize {
+        self.cache.long(cell, hash).unwrap_or_else(|| {
+            let count = self.tiled(cell);
+            self.cache.keep_long(cell, hash, count);
+            count
+        })
+    }
+
+    /// Tokens of a cell that nothing is known of.
+    fn tiled(&self, cell: &[u8]) -> usize {
+        let pieces = &self.vocabulary.pieces;
+        if !is_word(cell) {
+            return pieces.tile(cell) as usize;
+        }
+        let mut marked = Vec::with_capacity(cell.len() + 3);
+        case::mark(str::from_utf8(cell).unwrap_or_default(), self.vocabulary.caps, &mut marked);
+        pieces.tile(&marked) as usize
+    }
+}
+
+/// Whether a cell is a word, whose markers are not written yet.
+fn is_word(cell: &[u8]) -> bool {
+    match cell.first() {
+        Some(byte) if byte.is_ascii() => byte.is_ascii_alphabetic(),
+        Some(&(BOW | EOW)) | None => false,
+        Some(_) => Bits::at(decode(cell, 0).0).class() == Class::Wordy,
+    }
+}

@@ -1,0 +1,85 @@
+//! Sixty-four bytes of a text, and the characters beyond ASCII in them.
+
+use super::table::PAIRS;
+use crate::ascii::Ascii;
+use crate::pass::Pass;
+
+/// Bytes of a window.
+pub const WIDE: usize = 64;
+
+/// A window and the bytes that its last character may have behind it.
+pub const READ: usize = WIDE + 3;
+
+/// The lowest `count` bits.
+#[inline]
+pub fn low(count: usize) -> u64 {
+    if count >= WIDE { !0 } else { (1 << count) - 1 }
+}
+
+/// The next bytes of a text, from the beginning of a character on.
+pub struct Window<'a> {
+    bytes: &'a [u8; READ],
+    pub of: Ascii,
+    /// How many of them are of the text, and of characters that end in the window.
+    pub whole: usize,
+}
+
+impl<'a> Window<'a> {
+    /// The first bytes of `rest`; where they are not enough they are put into `padded`, with 0 behind them.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the processor, as what reads the window
+    pub fn new(pass: impl Pass, rest: &'a [u8], padded: &'a mut [u8; READ]) -> Self {
+        let bytes = rest.first_chunk().unwrap_or_else(|| pad(rest, padded));
+        let of = pass.ascii(bytes.first_chunk().unwrap_or(&[0; WIDE]));
+        let cut = (bytes[WIDE] & 0xC0 == 0x80).then(|| WIDE - 1 - of.lead.leading_zeros() as usize);
+        Self { whole: cut.unwrap_or(WIDE).min(rest.len()), of, bytes }
+    }
+
+    /// Characters of ASCII that are neither visible nor a blank.
+    #[inline]
+    pub fn controls(&self) -> u64 {
+        let of = &self.of;
+        let known = of.letter | of.digit | of.mark | of.space | of.tab | of.newline | of.lead | of.tail;
+        !known & low(self.whole)
+    }
+
+    /// First bytes of whole characters beyond ASCII.
+    #[inline]
+    pub fn leads(&self) -> u64 {
+        self.of.lead & low(self.whole)
+    }
+
+    /// First bytes of characters of two bytes that are plain letters, and not all of those.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // as above
+    pub fn plain_pairs(&self, pass: impl Pass) -> u64 {
+        self.bytes.first_chunk().map_or(0, |bytes| pass.pairs(bytes, &PAIRS))
+    }
+
+    /// The code point that begins at `place`.
+    #[inline]
+    pub fn character(&self, place: usize) -> usize {
+        let four = self.bytes[place & (WIDE - 1)..].first_chunk().map_or(0, |four| u32::from_be_bytes(*four)) as usize;
+        match four >> 28 {
+            0xE => four >> 12 & 0xF000 | four >> 10 & 0xFC0 | four >> 8 & 0x3F,
+            0xF => four >> 6 & 0x1C_0000 | four >> 4 & 0x3_F000 | four >> 2 & 0xFC0 | four & 0x3F,
+            _ => four >> 18 & 0x7C0 | four >> 16 & 0x3F,
+        }
+    }
+
+    /// All bytes of the characters with these first ones.
+    #[inline]
+    pub fn filled(&self, leads: u64) -> u64 {
+        let second = leads << 1 & self.of.tail;
+        let third = second << 1 & self.of.tail;
+        leads | second | third | third << 1 & self.of.tail
+    }
+}
+
+/// A window that ends behind the text.
+#[cold]
+fn pad<'a>(rest: &[u8], padded: &'a mut [u8; READ]) -> &'a [u8; READ] {
+    padded.fill(0);
+    padded[..rest.len()].copy_from_slice(rest);
+    padded
+}

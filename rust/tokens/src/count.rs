@@ -1,0 +1,364 @@
+//! Counting: one text, the pieces of a transcript.
+
+use std::ops::Range;
+
+use super::engine::{Worker, parted, with_worker};
+use super::foreign::Foreign;
+use super::tally::{Sections, SoFar};
+use super::vocabulary::Vocabulary;
+use super::{Chars, Claude, Encoding, Tally, estimate, load};
+use crate::error::Error;
+
+/// Bytes from which a batch is worth a second thread: 64 KB of prose in short texts took 2.4 ms on one, 1.4 ms on two.
+const PARALLEL: usize = 64 * 1024;
+
+/// How much longer than our own engine the crate `tokenizers` takes: prose at 1.1 to 2.4 MB/s where that had 48.
+const SLOWER: usize = 40;
+
+/// Characters of which there are surely enough for a token of most texts: four or five are one.
+const CHARS: usize = 6;
+
+/// How a text becomes a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Engine {
+    Exact(Encoding),
+    Claude(Claude),
+    Foreign(&'static Foreign),
+    Length(Chars),
+}
+
+/// Length of a text in every unit that a policy may ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Tokens, before a model's factors.
+    pub tokens: usize,
+    /// Bytes of UTF-8.
+    pub bytes: usize,
+    /// Unicode scalar values.
+    pub chars: usize,
+    /// UTF-16 units.
+    pub utf16: usize,
+}
+
+impl Size {
+    /// The lengths of so many characters of ASCII, but their tokens.
+    pub fn ascii(bytes: usize) -> Self {
+        Self { tokens: 0, bytes, chars: bytes, utf16: bytes }
+    }
+
+    /// The lengths of `text` but its tokens.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let bytes = text.len();
+        if text.is_ascii() {
+            return Self::ascii(bytes);
+        }
+        let (chars, utf16) = estimate::chars_and_utf16(text);
+        Self { tokens: 0, bytes, chars, utf16 }
+    }
+}
+
+impl std::ops::AddAssign for Size {
+    fn add_assign(&mut self, other: Self) {
+        self.tokens += other.tokens;
+        self.bytes += other.bytes;
+        self.chars += other.chars;
+        self.utf16 += other.utf16;
+    }
+}
+
+/// `tokens` times a factor in thousandths, rounded half up.
+#[must_use]
+pub fn scale(tokens: usize, factor: u32) -> usize {
+    (tokens * factor as usize + 500) / 1000
+}
+
+/// Text to tokens, for an encoding or a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    engine: Engine,
+    /// Factor on the encoding's tokens, in thousandths.
+    rate: u32,
+}
+
+impl Counter {
+    /// Counts in `encoding`, exactly.
+    #[must_use]
+    pub fn exact(encoding: Encoding) -> Self {
+        Self { engine: Engine::Exact(encoding), rate: 1000 }
+    }
+
+    /// Counts in one of Claude's encodings, reconstructed.
+    #[must_use]
+    pub fn claude(claude: Claude) -> Self {
+        Self { engine: Engine::Claude(claude), rate: 1000 }
+    }
+
+    /// Counts in a vocabulary file: by our own engine, as [`Encoding::read`] says; a `tokenizer.json` that this does not
+    /// know by the crate `tokenizers`, where that is built in.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] says why neither can read it. A count has no errors: of a text for which the crate has no tokens
+    /// it unwinds with one.
+    pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<Self, Error> {
+        let ours = match Encoding::read(data, name, pattern) {
+            Ok(encoding) => return Ok(Self::exact(encoding)),
+            Err(error) if !load::is_json(data) => return Err(error),
+            Err(error) => error,
+        };
+        let theirs = Foreign::read(data, name).map_err(|theirs| Error::Argument(format!("{ours}; {theirs}")))?;
+        Ok(Self { engine: Engine::Foreign(theirs), rate: 1000 })
+    }
+
+    /// Estimates by length.
+    #[must_use]
+    pub fn length(chars: Chars) -> Self {
+        Self { engine: Engine::Length(chars), rate: 1000 }
+    }
+
+    /// Multiplies counts by `rate` thousandths.
+    #[must_use]
+    pub fn with_rate(self, rate: u32) -> Self {
+        Self { rate, ..self }
+    }
+
+    /// The factor on the encoding's tokens, in thousandths.
+    #[must_use]
+    pub fn rate(&self) -> u32 {
+        self.rate
+    }
+
+    /// How lengths become tokens, where that is how it counts.
+    #[must_use]
+    pub fn chars(&self) -> Option<Chars> {
+        match self.engine {
+            Engine::Exact(_) | Engine::Claude(_) | Engine::Foreign(_) => None,
+            Engine::Length(chars) => Some(chars),
+        }
+    }
+
+    /// What does the counting: `trimtab o200k_base`, or `chars/4`.
+    #[must_use]
+    pub fn engine(&self) -> String {
+        match self.engine {
+            Engine::Exact(encoding) => format!("trimtab {}", encoding.name()),
+            Engine::Claude(claude) => format!("trimtab {}", claude.name()),
+            Engine::Foreign(foreign) => format!("tokenizers {}", foreign.name()),
+            Engine::Length(c) => format!("{:?}/{} rounded {:?}", c.unit, c.per, c.round).to_lowercase(),
+        }
+    }
+
+    /// What counting takes, of so many bytes up to so many tokens: in bytes that our own engine counts in that time.
+    #[must_use]
+    pub fn effort(&self, bytes: usize, most: usize) -> usize {
+        match self.engine {
+            Engine::Foreign(_) => bytes.saturating_mul(SLOWER),
+            _ => bytes.min(most),
+        }
+    }
+
+    /// Tokens of `text`, as a user or a tool would send it. Linear in its length.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use trimtab_tokens::{Counter, Encoding};
+    ///
+    /// let counter = Counter::exact(Encoding::Cl100k);
+    /// assert_eq!(counter.count("hello world"), 2);
+    /// assert_eq!(counter.with_rate(1500).count("hello world"), 3);
+    /// ```
+    #[must_use]
+    pub fn count(&self, text: &str) -> usize {
+        scale(self.plain(text), self.rate)
+    }
+
+    /// Tokens of `text` in the encoding, without a model's factors.
+    #[must_use]
+    pub fn plain(&self, text: &str) -> usize {
+        match self.engine {
+            Engine::Exact(encoding) => encoding.count(text),
+            Engine::Claude(claude) => claude.count(text),
+            Engine::Foreign(foreign) => foreign.count(text),
+            Engine::Length(chars) => chars.count(text),
+        }
+    }
+
+    /// Tokens of each of `texts` texts, in the encoding, that `give` gives: on this thread, and looked up together.
+    pub fn together(&self, texts: usize, give: impl FnOnce(&mut Counting<'_>)) -> Vec<usize> {
+        let (counts, text) = (vec![0; texts], 0);
+        let Engine::Exact(encoding) = self.engine else {
+            let mut counting = Counting { counter: self, worker: None, counts, text, is_shared: false };
+            give(&mut counting);
+            return counting.counts;
+        };
+        with_worker(encoding.inside(), |worker| {
+            let mut counting =
+                Counting { counter: self, worker: Some((encoding.inside(), worker)), counts, text, is_shared: false };
+            give(&mut counting);
+            let Counting { worker, mut counts, is_shared, .. } = counting;
+            if let Some((_, worker)) = worker {
+                worker.settle(&mut counts);
+                if is_shared {
+                    worker.tell();
+                }
+            }
+            counts
+        })
+    }
+
+    /// Whether the parts of a text, parted as [`parted`] says, add up to it.
+    pub(super) fn counts_parts(&self) -> bool {
+        matches!(self.engine, Engine::Exact(_))
+    }
+
+    /// Whether `text` has more than `limit` tokens, found without counting the rest.
+    #[must_use]
+    pub fn exceeds(&self, text: &str, limit: usize) -> bool {
+        // The largest plain count that scales to no more than the limit: scaling rounds half up.
+        let most = (limit.saturating_mul(1000).saturating_add(499)) / self.rate.max(1) as usize;
+        match self.engine {
+            Engine::Exact(encoding) => encoding.exceeds(text, most),
+            Engine::Claude(claude) => claude.exceeds(text, most),
+            Engine::Foreign(foreign) => foreign.count(text) > most,
+            Engine::Length(chars) => chars.count(text) > most,
+        }
+    }
+
+    /// Characters of a text whose start may tell [`Counter::exceeds_from`]; None where no start can.
+    #[must_use]
+    pub fn telling(&self, limit: usize) -> Option<usize> {
+        matches!(self.engine, Engine::Exact(_)).then(|| limit.saturating_mul(CHARS).saturating_add(64))
+    }
+
+    /// Whether any text that begins with `start` has more than `limit` tokens; false as well where its start cannot tell.
+    #[must_use]
+    pub fn exceeds_from(&self, start: &str, limit: usize) -> bool {
+        let Engine::Exact(_) = self.engine else { return false };
+        // What stands before such a place counts alone.
+        let end = (1..start.len()).rev().find(|&at| parted(start.as_bytes(), at));
+        end.is_some_and(|end| self.exceeds(&start[..end], limit))
+    }
+
+    /// A count of a text that is to grow.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let so_far = match self.engine {
+            Engine::Exact(encoding) => encoding.so_far(),
+            Engine::Length(chars) => SoFar::Length(chars, 0),
+            Engine::Claude(claude) if claude.settled("").is_some() => SoFar::Sections(Sections::new(claude)),
+            Engine::Claude(_) | Engine::Foreign(_) => SoFar::Whole(String::new()),
+        };
+        Tally::new(*self, so_far)
+    }
+
+    /// Where the first `head` tokens of `text` end and the last `tail` begin, at whole characters; None where it has no
+    /// more tokens than that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for a counter that has no tokens to cut at.
+    pub fn edges(&self, text: &str, head: usize, tail: usize) -> Result<Option<(usize, usize)>, Error> {
+        match self.engine {
+            Engine::Exact(encoding) if self.rate == 1000 => encoding.edges(text, head, tail),
+            Engine::Foreign(foreign) if self.rate == 1000 => Ok(foreign.edges(text, head, tail)),
+            _ => Err(Error::Argument(format!("{} has no tokens to cut at: use an encoding", self.engine()))),
+        }
+    }
+
+    /// All lengths of `text`.
+    #[must_use]
+    pub fn size(&self, text: &str) -> Size {
+        let size = Size::of(text);
+        let tokens = match self.engine {
+            Engine::Length(chars) => chars.tokens(chars.length(&size)),
+            _ => self.plain(text),
+        };
+        Size { tokens, ..size }
+    }
+}
+
+/// Counts that are not all in: what a thread was not asked for lately is looked up with what comes later.
+pub struct Counting<'w> {
+    counter: &'w Counter,
+    worker: Option<(&'static Vocabulary, &'w mut Worker)>,
+    counts: Vec<usize>,
+    text: usize,
+    is_shared: bool,
+}
+
+impl Counting<'_> {
+    /// What comes is part of text `text`.
+    pub fn of(&mut self, text: usize) {
+        self.text = text;
+    }
+
+    /// Makes ready for so many bytes, and to exchange with other threads what is learned where these are part of work that
+    /// `is_shared`.
+    pub fn expect(&mut self, bytes: usize, is_shared: bool) {
+        if let Some((_, worker)) = &mut self.worker {
+            worker.expect(bytes);
+            if is_shared {
+                worker.hear();
+            }
+        }
+        self.is_shared = is_shared;
+    }
+
+    /// Adds the tokens of a part, which is counted by itself.
+    pub fn add(&mut self, part: &str) {
+        match &mut self.worker {
+            Some((vocabulary, worker)) => worker.add(vocabulary.normal(part).as_bytes(), self.text, &mut self.counts),
+            None => self.counts[self.text] += self.counter.plain(part),
+        }
+    }
+}
+
+/// So many items in shares for threads, or in one where so many bytes of text are too few to gain by it.
+pub fn shares(items: usize, bytes: usize) -> Vec<Range<usize>> {
+    if items < 2 || bytes < PARALLEL {
+        return std::iter::once(0..items).collect();
+    }
+    // About 16 KB each, so that scheduling is noise beside counting.
+    let each = (items * 16 * 1024 / bytes).max(1);
+    (0..items).step_by(each).map(|start| start..items.min(start + each)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_round_half_up() {
+        assert_eq!([0, 1, 10, 1001].map(|n| scale(n, 1145)), [0, 1, 11, 1146]);
+    }
+
+    #[test]
+    fn a_start_exceeds_only_what_all_of_the_text_exceeds() {
+        let text = "Zwei W\u{f6}rter (x) don't stop... \u{201c}here\u{201d}\u{3000}then  go on, 中文 e\u{301}nd \n x "
+            .repeat(9);
+        for encoding in [Encoding::O200k, Encoding::Cl100k] {
+            let counter = Counter::exact(encoding);
+            let all = counter.count(&text);
+            let mut told = 0;
+            for (end, _) in text.char_indices() {
+                let known = (0..=all + 1).rev().find(|&limit| counter.exceeds_from(&text[..end], limit));
+                assert!(known.is_none_or(|limit| limit < all));
+                told = told.max(known.unwrap_or_default());
+            }
+            assert!(told + 10 > all);
+        }
+    }
+
+    #[test]
+    fn exceeding_means_counting_more() {
+        let text = "one two three four five six seven eight nine ten ".repeat(20);
+        for given in [1, 999, 1000, 1145, 1535, 3000] {
+            let counter = Counter::exact(Encoding::O200k).with_rate(given);
+            for limit in 0..700 {
+                assert_eq!(counter.exceeds(&text, limit), counter.count(&text) > limit, "{given} {limit}");
+            }
+        }
+    }
+}

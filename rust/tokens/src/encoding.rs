@@ -1,0 +1,147 @@
+//! Exact encodings, with their vocabularies inside.
+
+use std::borrow::Cow;
+
+use super::engine::with_worker;
+use super::load;
+use super::tally::{Growing, SoFar};
+use super::vocabulary::{CL100K, O200K, Vocabulary};
+use crate::error::Error;
+
+/// A byte-pair encoding whose counts equal tiktoken's `encode_ordinary`: text that looks like a special token is text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// GPT-4o and later.
+    O200k,
+    /// GPT-4, GPT-3.5.
+    Cl100k,
+    /// One that was read from a file.
+    File(&'static Vocabulary),
+}
+
+impl Encoding {
+    /// The encodings by name.
+    pub const NAMES: [(&'static str, Self); 2] = [("o200k_base", Self::O200k), ("cl100k_base", Self::Cl100k)];
+
+    /// The encoding of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] names those that there are.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        Self::NAMES.iter().find(|(n, _)| *n == name).map(|(_, e)| *e).ok_or_else(|| {
+            let known = Self::NAMES.map(|(n, _)| n).join(", ");
+            Error::Argument(format!("unknown encoding {name:?}, known are {known}, claude-old, claude-new"))
+        })
+    }
+
+    /// The encoding of a vocabulary file: a `tokenizer.json` of byte-level pairs, or a file of ranks as tiktoken has them,
+    /// whose texts `pattern` splits unless its tokens are those of an encoding that there is.
+    ///
+    /// What is read stays in memory; the same file is read once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] says what of it is not known: its pattern, its kind of model.
+    pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<Self, Error> {
+        load::read(data, name, pattern).map(Self::File).map_err(Error::Argument)
+    }
+
+    /// The name of the encoding.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::O200k => "o200k_base",
+            Self::Cl100k => "cl100k_base",
+            Self::File(vocabulary) => &vocabulary.name,
+        }
+    }
+
+    /// What the encoding counts with.
+    pub(super) fn inside(self) -> &'static Vocabulary {
+        match self {
+            Self::O200k => &O200K,
+            Self::Cl100k => &CL100K,
+            Self::File(vocabulary) => vocabulary,
+        }
+    }
+
+    /// Tokens of `text`. Time is linear in its length, whatever it holds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use trimtab_tokens::Encoding;
+    ///
+    /// assert_eq!(Encoding::O200k.count("hello world"), 2);
+    /// assert_eq!(Encoding::O200k.count("<|endoftext|>"), 7); // text, not a special token
+    /// ```
+    #[must_use]
+    pub fn count(self, text: &str) -> usize {
+        let text = self.inside().normal(text);
+        with_worker(self.inside(), |worker| worker.count(text.as_bytes()))
+    }
+
+    /// Whether `text` has more than `limit` tokens; stops counting there.
+    #[must_use]
+    pub fn exceeds(self, text: &str, limit: usize) -> bool {
+        // Normalization may make a text longer, if not by much.
+        if text.len() <= limit && !self.inside().normalizes {
+            return false;
+        }
+        let text = self.inside().normal(text);
+        with_worker(self.inside(), |worker| worker.exceeds(text.as_bytes(), limit))
+    }
+
+    /// Where the first `head` tokens of `text` end and the last `tail` begin, at whole characters.
+    pub(super) fn edges(self, text: &str, head: usize, tail: usize) -> Result<Option<(usize, usize)>, Error> {
+        if matches!(self.inside().normal(text), Cow::Owned(_)) {
+            return Err(Error::Argument("the text is not in normalization form C, in which its tokens are".to_owned()));
+        }
+        let bytes = text.as_bytes();
+        Ok(with_worker(self.inside(), |worker| {
+            let head = worker.head(bytes, head)?;
+            let tail = worker.tail(bytes, tail)?;
+            let head_end = (0..=head).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+            let tail_start = (tail..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+            (head < tail).then_some((head_end, tail_start))
+        }))
+    }
+
+    /// The start of a count of a text that is to grow.
+    pub(super) fn so_far(self) -> SoFar {
+        if self.inside().normalizes {
+            return SoFar::Whole(String::new());
+        }
+        SoFar::Tokens(Growing::new(self.inside()))
+    }
+
+    /// The bytes of each token, by rank: how the vocabulary is checked against the published one.
+    #[must_use]
+    pub fn vocabulary(self) -> Vec<Vec<u8>> {
+        self.inside().tables.vocabulary()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_runs_of_one_character_are_counted() {
+        for c in [' ', 'a', '\n', '^', '中', '0'] {
+            let text = c.to_string().repeat(1_000_000);
+            for (_, encoding) in Encoding::NAMES {
+                let tokens = encoding.count(&text);
+                assert!((7_000..=1_000_000).contains(&tokens), "{c:?} {encoding:?} {tokens}");
+                assert!(encoding.exceeds(&text, tokens - 1) && !encoding.exceeds(&text, tokens));
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let message = Encoding::named("gpt2").unwrap_err().to_string();
+        assert!(message.contains("o200k_base, cl100k_base"), "{message}");
+    }
+}
