@@ -13,9 +13,9 @@ use crate::json::{Json, Said, Tape};
 use crate::ledger::{Builder, Ledger, Sums};
 use crate::prompt::Prompt;
 use crate::shape::{self, Provider};
-use trimtab_tokens::pass::{Pass, Passing};
+use trimtab_simd::{Kernel, Work};
+use trimtab_tokens::pool;
 use trimtab_tokens::stop;
-use trimtab_tokens::{pool, simd};
 use walk::{Place, Walk, is_blank, lines};
 
 /// Bytes that are read at once: many pieces for each thread, little beside what a process needs anyway.
@@ -360,7 +360,7 @@ pub fn survey(bytes: &[u8], provider: Provider) -> Option<(usize, usize)> {
 /// on in the next line.
 fn read_lines<'a>(text: &'a str, provider: Provider, builder: &mut Builder<Said<'a>>) -> Option<u64> {
     builder.reserve(text.len() / COMMON);
-    simd::widest(Lines { text, provider, builder })
+    trimtab_simd::run(Lines { text, provider, builder })
 }
 
 /// What [`read_lines`] does, whatever the processor: which it is, is asked once.
@@ -370,12 +370,12 @@ struct Lines<'b, 'a> {
     builder: &'b mut Builder<Said<'a>>,
 }
 
-impl Passing for Lines<'_, '_> {
-    type Found = Option<u64>;
+impl Work for Lines<'_, '_> {
+    type Output = Option<u64>;
 
     #[inline(always)]
     #[allow(clippy::inline_always)] // to be compiled for the processor that it was asked for
-    fn with(self, pass: impl Pass) -> Option<u64> {
+    fn run(self, kernel: impl Kernel) -> Option<u64> {
         let (mut tape, bytes, mut at, mut ended) = (Tape::default(), self.text.as_bytes(), 0, 0);
         loop {
             while let Some(&byte) = bytes.get(at).filter(|&&byte| is_blank(byte) || byte == b'\n') {
@@ -385,7 +385,7 @@ impl Passing for Lines<'_, '_> {
             if at == bytes.len() {
                 return Some(ended);
             }
-            let end = tape.parse_with(pass, self.text, at).ok()?;
+            let end = tape.parse_with(kernel, self.text, at).ok()?;
             if tape.is_spaced {
                 ended += lines(&bytes[at..end]);
             }

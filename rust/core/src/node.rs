@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::error::Error;
-use trimtab_tokens::pass::special;
+use trimtab_simd::find_special;
 
 /// Nesting beyond this is refused: no real message comes near it, and a cycle ends here at once.
 pub const MAX_DEPTH: usize = 200;
@@ -329,7 +329,7 @@ fn quote(text: &str, out: &mut String) {
     out.push('"');
     let (bytes, mut from) = (text.as_bytes(), 0);
     loop {
-        let at = special(bytes, from);
+        let at = find_special(bytes, from);
         out.push_str(&text[from..at]);
         let Some(&byte) = bytes.get(at) else { break };
         from = at + 1;

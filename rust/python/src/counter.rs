@@ -12,12 +12,12 @@ use trimtab_core::media::Vision;
 use trimtab_core::prompt::{self, Form};
 use trimtab_core::shape::Provider;
 use trimtab_tokens::stop;
-use trimtab_tokens::{self as tokens, Chars, Claude, Encoding, Round, Texts, Unit};
+use trimtab_tokens::{self as tokens, Chars, Claude, Encoding, Round, Unit};
 
 use crate::convert::{array, held_or_released, released, to_py};
 use crate::scan::{Last, ahead, provider_of, scan};
 use crate::tally::Tally;
-use crate::text::{Given, Text};
+use crate::text::Text;
 
 /// Text to tokens, for an encoding.
 #[pyclass(frozen, subclass, module = "trimtab._core")]
@@ -95,14 +95,16 @@ impl Counter {
             return Err(PyTypeError::new_err("texts must be a sequence of texts, got a single one"));
         }
         // What runs code of the caller's to make texts has done so before the first is counted.
-        let texts = match texts.cast_exact::<PyList>() {
-            Ok(list) => list.clone(),
-            Err(_) => PyList::new(py, texts.try_iter()?.collect::<PyResult<Vec<_>>>()?)?,
+        let items: Vec<_> = match texts.cast_exact::<PyList>() {
+            Ok(list) => ahead(list, 0).collect(),
+            Err(_) => texts.try_iter()?.collect::<PyResult<_>>()?,
         };
-        let texts = texts.unbind();
-        let counted =
-            released(py, || Ok(self.0.text.count_given(|given| Python::attach(|py| give(texts.bind(py), given)))))??;
-        array(py, &counted.tokens().map_err(to_py)?)
+        let (mut counts, mut items) = (Vec::with_capacity(items.len()), items.into_iter().peekable());
+        while items.peek().is_some() {
+            let texts = some(py, &mut items)?;
+            counts.extend(released(py, || Ok(self.0.text.count_many(&texts)?))?);
+        }
+        array(py, &counts)
     }
 
     /// A count of a text that is to grow.
@@ -188,30 +190,25 @@ impl Counter {
     }
 }
 
-/// Gives the texts of a list to be counted: first those of ASCII, which are borrowed; then the others, of which only so
-/// many are copied as can be counted soon.
-fn give(texts: &Bound<'_, PyList>, given: &mut Texts<'_, '_, '_, Text>) -> PyResult<()> {
-    let (py, mut others) = (texts.py(), Vec::new());
-    // The interpreter is held until the end is reached: another thread may change the list.
-    for (number, text) in ahead(texts, 0).enumerate() {
-        if number % stop::ITEMS == 0 {
-            stop::between();
+/// Bytes of text that are copied before they are counted: ASCII is borrowed, anything else transcoded.
+const COPIED: usize = 4 << 20;
+
+/// The next texts, of which no more than [`COPIED`] bytes and one text are copies.
+fn some<'py>(py: Python<'py>, items: &mut impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Vec<Text>> {
+    let (mut texts, mut copied) = (Vec::new(), 0);
+    while copied < COPIED
+        && let Some(item) = items.next()
+    {
+        if texts.len() % stop::ITEMS == 0 {
+            py.check_signals()?;
         }
-        match Given::of(text)? {
-            Given::Ready(text) => given.add(number, Text::Borrowed(text)),
-            Given::Other(text) => others.push((number, text)),
+        let text = Text::of_either(&item)?;
+        if let Text::Copied(text) = &text {
+            copied += text.len();
         }
+        texts.push(text);
     }
-    for (n, (number, text)) in others.into_iter().enumerate() {
-        if n % (stop::ITEMS / 16) == 0 {
-            stop::between();
-        }
-        given.add(number, Text::of_either(text.bind(py))?);
-        if given.are_ahead() {
-            py.detach(|| given.catch_up());
-        }
-    }
-    Ok(())
+    Ok(texts)
 }
 
 /// A prompt's grammar, from an object with an attribute for each term.

@@ -9,7 +9,7 @@ use trimtab_core::counter::Counter;
 use trimtab_core::error::Error;
 use trimtab_core::ledger::{Builder, Ledger};
 use trimtab_core::shape::{self, Provider};
-use trimtab_tokens::prefetch_at;
+use trimtab_simd::prefetch_at;
 use trimtab_tokens::stop;
 
 use crate::convert::{caught, panicked, released, to_py};

@@ -8,7 +8,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use trimtab_core::node::MAX_DEPTH;
-use trimtab_tokens::prefetch_at;
+use trimtab_simd::prefetch_at;
 use trimtab_tokens::stop;
 
 use crate::raw;

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PySequence, PyString};
 
-use trimtab_tokens::transcode::{room, transcode};
+use trimtab_simd::{room, transcode};
 
 use crate::raw::{is_ascii, units as units_of};
 
@@ -36,23 +36,6 @@ impl trimtab_core::node::Text for Text {
 
     fn length(&self) -> usize {
         self.as_ref().len()
-    }
-}
-
-/// A text of many: one of ASCII, which is borrowed, or one to be transcoded when its turn comes.
-pub enum Given {
-    Ready(PyBackedStr),
-    Other(Py<PyAny>),
-}
-
-impl Given {
-    pub fn of(value: Bound<'_, PyAny>) -> PyResult<Self> {
-        let ascii = value.cast::<PyString>().is_ok_and(|string| is_ascii(string).unwrap_or(false));
-        if ascii {
-            Ok(Self::Ready(PyBackedStr::try_from(value.cast_into()?)?))
-        } else {
-            Ok(Self::Other(value.unbind()))
-        }
     }
 }
 
@@ -120,7 +103,7 @@ fn transcoded(string: &Bound<'_, PyString>) -> Option<String> {
         if bytes.len() < room(length) {
             *bytes = vec![0; room(length.next_power_of_two())];
         }
-        let end = transcode(&units[..length], bytes)?;
+        let end = transcode(&units[..length], bytes);
         simdutf8::basic::from_utf8(&bytes[..end]).ok().map(str::to_owned)
     });
     found.ok().flatten()

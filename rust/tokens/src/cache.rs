@@ -11,15 +11,15 @@
 //! the beginning is used while there are few pieces in them. Each entry holds its piece, so that a wrong count cannot be
 //! found whatever the hash. A new piece takes the place of an old one, and nothing grows beyond these bounds.
 
+#![allow(clippy::inline_always)] // compiled for the page
 #![allow(clippy::cast_possible_truncation)] // hashes are cut to the size of a table
 
 use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
+use trimtab_simd::{Kernel, Line, Portable, prefetch};
 
-use super::lines::{Line, Lines};
-use super::news::News;
-use super::simd;
+use super::lines::Lines;
 use super::tables::{Key, SHORT, WITHOUT_COUNT, count_of};
 
 /// Lines of the table of short pieces, of four entries each.
@@ -97,23 +97,8 @@ pub fn put_off(longer: &mut Vec<(Range<usize>, u64)>, at: usize, length: usize) 
 }
 
 /// Tokens of those of at most [`BATCH`] pieces that `lines` has; the others go into `batch`.
-#[inline]
-pub fn look_up(lines: &[Line; SHORTS], pieces: Pieces<'_>, batch: &mut Batch) -> usize {
-    match simd::look_up(lines, pieces, batch) {
-        Some(tokens) => tokens,
-        None => look_up_with(lines, pieces, batch, find),
-    }
-}
-
-/// The same with another way to [`find`].
 #[inline(always)]
-#[allow(clippy::inline_always)] // compiled for the instructions of its caller
-pub fn look_up_with(
-    lines: &[Line; SHORTS],
-    pieces: Pieces<'_>,
-    batch: &mut Batch,
-    find: impl Fn(&Line, Key) -> Option<usize>,
-) -> usize {
+pub fn look_up(kernel: impl Kernel, lines: &[Line; SHORTS], pieces: Pieces<'_>, batch: &mut Batch) -> usize {
     let mut found = 0;
     let mut at = pieces.start;
     for &end in &pieces.ends[..pieces.ends.len().min(BATCH)] {
@@ -122,37 +107,21 @@ pub fn look_up_with(
         } else {
             let key = Key::of(pieces.text, at, end);
             let hash = key.hash();
-            simd::prefetch(&lines[line_of::<SHORTS>(hash)]);
+            prefetch(&lines[line_of::<SHORTS>(hash)]);
             batch.asked[found % BATCH] = Asked { key, hash };
             found += 1;
         }
         at = end;
     }
-    find_all_with(lines, &batch.asked[..found], &mut batch.missed, find)
+    find_all(kernel, lines, &batch.asked[..found], &mut batch.missed)
 }
 
 /// Tokens of the pieces that `lines` has; the others go into `missed`.
-#[cfg(feature = "claude-vocab")]
-#[inline]
-pub fn find_all(lines: &[Line; SHORTS], asked: &[Asked], missed: &mut Vec<Asked>) -> usize {
-    match simd::find_all(lines, asked, missed) {
-        Some(tokens) => tokens,
-        None => find_all_with(lines, asked, missed, find),
-    }
-}
-
-/// The same with another way to [`find`].
 #[inline(always)]
-#[allow(clippy::inline_always)] // compiled for the instructions of its caller
-pub fn find_all_with<const N: usize>(
-    lines: &[Line; N],
-    asked: &[Asked],
-    missed: &mut Vec<Asked>,
-    find: impl Fn(&Line, Key) -> Option<usize>,
-) -> usize {
+pub fn find_all(kernel: impl Kernel, lines: &[Line; SHORTS], asked: &[Asked], missed: &mut Vec<Asked>) -> usize {
     let mut total = 0;
     for asked in asked {
-        match find(&lines[line_of::<N>(asked.hash)], asked.key) {
+        match find(kernel, &lines[line_of::<SHORTS>(asked.hash)], asked.key) {
             Some(count) => total += count,
             None => miss(missed, asked),
         }
@@ -174,11 +143,9 @@ pub fn line_of<const N: usize>(hash: u64) -> usize {
 }
 
 /// The count of a piece, if `line` has it.
-#[inline]
-pub fn find(line: &Line, key: Key) -> Option<usize> {
-    let (lows, highs) = line.split_at(4);
-    let found = lows.iter().zip(highs).find(|&(&low, &high)| low == key.low && high & WITHOUT_COUNT == key.high);
-    found.map(|(_, &high)| count_of(high))
+#[inline(always)]
+pub fn find(kernel: impl Kernel, line: &Line, key: Key) -> Option<usize> {
+    kernel.find(line, [key.low, key.high], WITHOUT_COUNT).map(|place| count_of(line[4 + place]))
 }
 
 /// The tables of one thread, for one vocabulary.
@@ -194,8 +161,6 @@ pub struct Cache {
     kept_long: usize,
     /// By how much these tables are smaller; before the first piece there are none.
     smaller: Option<usize>,
-    /// What it learns, where other threads are to be told.
-    pub news: Option<News>,
 }
 
 impl Cache {
@@ -210,15 +175,10 @@ impl Cache {
         }
     }
 
-    /// Whether what it is told may take the place of what it needs more.
-    pub fn is_full(&self) -> bool {
-        self.kept > 3 * SHORTS || self.kept_long > 3 * LONG / 2
-    }
-
     /// The count of a short piece that was seen lately.
     #[inline]
     pub fn short(&self, key: Key, hash: u64) -> Option<usize> {
-        find(self.line(hash), key)
+        find(Portable, self.line(hash), key)
     }
 
     /// The line of a short piece.
@@ -230,7 +190,7 @@ impl Cache {
     /// Asks for the line of a short piece before it is looked up.
     #[inline]
     pub fn prefetch_short(&self, hash: u64) {
-        simd::prefetch(self.line(hash));
+        prefetch(self.line(hash));
     }
 
     /// Remembers a short piece unless it is there.
@@ -253,10 +213,6 @@ impl Cache {
         line.copy_within(0..3, 1);
         line.copy_within(4..7, 5);
         (line[0], line[4]) = (key.low, key.with_count(count));
-        let entry = (line[0], line[4]);
-        if let Some(news) = &mut self.news {
-            news.short(entry);
-        }
     }
 
     /// The count of a piece that no key holds, with its [`hash_of`].
@@ -273,7 +229,7 @@ impl Cache {
     /// Asks for the place of such a piece before it is looked up.
     #[inline]
     pub fn prefetch_long(&self, piece: &[u8], hash: u64) {
-        self.place(piece.len(), hash).into_iter().flatten().for_each(simd::prefetch);
+        self.place(piece.len(), hash).into_iter().flatten().for_each(prefetch);
     }
 
     /// The lines where a piece of that length is kept, if any is.
@@ -339,9 +295,6 @@ impl Cache {
         bytes[..length].copy_from_slice(piece);
         tail[..2].copy_from_slice(&(count as u16).to_le_bytes());
         tail[2..].copy_from_slice(&(length as u16).to_le_bytes());
-        if let Some(news) = &mut self.news {
-            news.long(piece, hash, count);
-        }
     }
 }
 
@@ -396,34 +349,5 @@ mod tests {
         }
         // Of 614, 615 and 4,915 of up to 60 bytes; some places have had more than two.
         assert!(found[0] > 570 && found[1] >= found[0] && found[2] > 4_500, "{found:?}");
-    }
-
-    #[test]
-    fn pieces_are_looked_up_alike_with_and_without_the_processors_help() {
-        let mut seed = 3_u64;
-        let mut next = |below: usize| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) as usize % below
-        };
-        let mut cache = Cache::default();
-        for _ in 0..2_000 {
-            let text: Vec<u8> = (0..=next(400)).map(|_| b"ab \0"[next(4)]).collect();
-            let (mut ends, mut at) = (Vec::new(), 0);
-            while at < text.len() && ends.len() < BATCH {
-                let most = if next(20) == 0 { 60 } else { 6 };
-                at = text.len().min(at + 1 + next(most));
-                ends.push(at);
-            }
-            let pieces = Pieces { text: &text, start: 0, ends: &ends };
-            let [mut wide, mut plain] = [Batch::default(), Batch::default()];
-            let lines = cache.short.get();
-            let found = [look_up(lines, pieces, &mut wide), look_up_with(lines, pieces, &mut plain, find)];
-            assert_eq!((found[0], &wide.longer), (found[1], &plain.longer));
-            let keys = |batch: &Batch| batch.missed.iter().map(|asked| (asked.key, asked.hash)).collect::<Vec<_>>();
-            assert_eq!(keys(&wide), keys(&plain));
-            for (key, hash) in keys(&wide) {
-                cache.keep_short(key, hash, 1 + next(15));
-            }
-        }
     }
 }

@@ -120,7 +120,8 @@ fn beyond(text: &[u8], at: usize, first: u8) -> (u32, usize) {
 ///
 /// Such a character is beyond ASCII and begins before the last three bytes. Bytes that are no part of one may be
 /// overwritten.
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always)] // part of a page's loop
 pub fn fill(window: &[u8; 64], mut leads: u64, classes: &mut [u8; 64]) {
     while leads != 0 {
         let at = leads.trailing_zeros() as usize;

@@ -42,6 +42,7 @@ pub struct Size {
 
 impl Size {
     /// The lengths of so many characters of ASCII, but their tokens.
+    #[must_use]
     pub fn ascii(bytes: usize) -> Self {
         Self { tokens: 0, bytes, chars: bytes, utf16: bytes }
     }
@@ -189,20 +190,16 @@ impl Counter {
     pub fn together(&self, texts: usize, give: impl FnOnce(&mut Counting<'_>)) -> Vec<usize> {
         let (counts, text) = (vec![0; texts], 0);
         let Engine::Exact(encoding) = self.engine else {
-            let mut counting = Counting { counter: self, worker: None, counts, text, is_shared: false };
+            let mut counting = Counting { counter: self, worker: None, counts, text };
             give(&mut counting);
             return counting.counts;
         };
         with_worker(encoding.inside(), |worker| {
-            let mut counting =
-                Counting { counter: self, worker: Some((encoding.inside(), worker)), counts, text, is_shared: false };
+            let mut counting = Counting { counter: self, worker: Some((encoding.inside(), worker)), counts, text };
             give(&mut counting);
-            let Counting { worker, mut counts, is_shared, .. } = counting;
+            let Counting { worker, mut counts, .. } = counting;
             if let Some((_, worker)) = worker {
                 worker.settle(&mut counts);
-                if is_shared {
-                    worker.tell();
-                }
             }
             counts
         })
@@ -285,7 +282,6 @@ pub struct Counting<'w> {
     worker: Option<(&'static Vocabulary, &'w mut Worker)>,
     counts: Vec<usize>,
     text: usize,
-    is_shared: bool,
 }
 
 impl Counting<'_> {
@@ -294,16 +290,11 @@ impl Counting<'_> {
         self.text = text;
     }
 
-    /// Makes ready for so many bytes, and to exchange with other threads what is learned where these are part of work that
-    /// `is_shared`.
-    pub fn expect(&mut self, bytes: usize, is_shared: bool) {
+    /// Makes room for what so many bytes of text hold.
+    pub fn expect(&mut self, bytes: usize) {
         if let Some((_, worker)) = &mut self.worker {
             worker.expect(bytes);
-            if is_shared {
-                worker.hear();
-            }
         }
-        self.is_shared = is_shared;
     }
 
     /// Adds the tokens of a part, which is counted by itself.
@@ -316,6 +307,7 @@ impl Counting<'_> {
 }
 
 /// So many items in shares for threads, or in one where so many bytes of text are too few to gain by it.
+#[must_use]
 pub fn shares(items: usize, bytes: usize) -> Vec<Range<usize>> {
     if items < 2 || bytes < PARALLEL {
         return std::iter::once(0..items).collect();

@@ -3,16 +3,20 @@
 //! Only sums are wanted, so order is free: pieces that were not seen lately wait until there are enough of them for
 //! their places in the large tables to be asked for together.
 
+#![allow(clippy::inline_always)] // compiled for the page
+
 use std::cell::RefCell;
 
-use super::board::Place;
 use super::cache::{BATCH, Batch, Cache, MEDIUM, Pieces, hash_of, look_up};
+use super::error::require_page;
+use super::merge;
 use super::split::solid;
 use super::tables::Tables;
 use super::unknown::Unknown;
 use super::vocabulary::Vocabulary;
-use super::{merge, simd};
+use super::walk::{self, Fill, NO_MASKS, PatternWork, ROOM, apply};
 use crate::stop;
+use trimtab_simd::{Kernel, Work, run};
 
 /// Vocabularies that a thread keeps a cache for: the last ones that it counted in.
 const KEPT: usize = 4;
@@ -25,7 +29,6 @@ pub struct Worker {
     /// Room for the ends of pieces, and for looking them up.
     ends: Vec<usize>,
     pub(super) batch: Batch,
-    place: Place,
 }
 
 thread_local! {
@@ -60,30 +63,20 @@ pub fn parted(text: &[u8], at: usize) -> bool {
 }
 
 impl Worker {
-    pub(super) fn new(vocabulary: &'static Vocabulary) -> Self {
+    fn new(vocabulary: &'static Vocabulary) -> Self {
+        require_page();
         Self {
             vocabulary,
             cache: Cache::default(),
             unknown: Unknown::default(),
             ends: vec![0; BATCH],
             batch: Batch::default(),
-            place: Place::default(),
         }
     }
 
     /// Makes ready for so many bytes of text.
     pub fn expect(&mut self, bytes: usize) {
         self.cache.expect(bytes);
-    }
-
-    /// Learns what other threads have told, and keeps what it learns by itself to be told.
-    pub fn hear(&mut self) {
-        self.vocabulary.board.hear(&mut self.place, &mut self.cache);
-    }
-
-    /// Tells other threads what it has learned since it heard.
-    pub fn tell(&mut self) {
-        self.vocabulary.board.tell(&mut self.place, &mut self.cache);
     }
 
     /// Tokens of `text`.
@@ -97,63 +90,44 @@ impl Worker {
 
     /// Adds the tokens of `text` to `counts[index]`, those of the pieces that wait later: [`Worker::settle`].
     pub fn add(&mut self, text: &[u8], index: usize, counts: &mut [usize]) {
-        let (mut at, limit) = (0, solid(text));
-        while at < text.len() {
-            let (end, tokens) = self.next(text, limit, at, BATCH, index);
-            counts[index] += tokens;
-            at = end;
-            if self.unknown.are_enough() {
-                self.settle(counts);
-            }
-        }
+        apply(self.vocabulary.scheme, Add { worker: self, text, index, counts });
     }
 
     /// Whether `text` has more than `limit` tokens: a piece has at least one, and a byte at most one.
     pub fn exceeds(&mut self, text: &[u8], limit: usize) -> bool {
-        let (mut counts, mut at, solid) = ([0], 0, solid(text));
-        while at < text.len() {
-            // What is left cannot reach the limit.
-            if text.len() - at + counts[0] + self.unknown.tokens().1 <= limit {
-                break;
-            }
-            let most = limit.saturating_sub(counts[0]).clamp(simd::ROOM, BATCH);
-            let (end, tokens) = self.next(text, solid, at, most, 0);
-            (at, counts[0]) = (end, counts[0] + tokens);
-            if counts[0] + self.unknown.tokens().0 > limit {
-                self.unknown.clear();
-                return true;
-            }
-            if self.unknown.are_enough() {
-                self.settle(&mut counts);
-            }
-        }
-        self.settle(&mut counts);
-        counts[0] > limit
+        apply(self.vocabulary.scheme, Exceeds { worker: self, text, limit })
     }
 
     /// Splits off at most `most` pieces from `at` on: where they end, and the tokens of those that were seen lately.
-    #[inline]
-    fn next(&mut self, text: &[u8], limit: usize, at: usize, most: usize, index: usize) -> (usize, usize) {
+    #[inline(always)]
+    fn next<const CASED: bool, const DIGITS: usize>(
+        &mut self,
+        kernel: impl Kernel,
+        text: &[u8],
+        limit: usize,
+        at: usize,
+        most: usize,
+        index: usize,
+    ) -> (usize, usize) {
         stop::check();
         let Vocabulary { scheme, tables, .. } = self.vocabulary;
-        if most == BATCH
-            && let Some((end, tokens)) =
-                simd::count(*scheme, tables.whole_numbers, self.cache.short.get(), text, limit, at, &mut self.batch)
-        {
+        let lines = self.cache.short.get();
+        if DIGITS != NO_MASKS && most == BATCH {
+            let batch = &mut self.batch;
+            let (end, tokens) =
+                walk::count::<CASED, DIGITS>(kernel, *scheme, tables.whole_numbers, lines, text, limit, at, batch);
             return (end, tokens + self.left(text, index));
         }
-        let mut ends = std::mem::take(&mut self.ends);
-        let found = scheme.fill(text, limit, at, &mut ends[..most]);
-        let total = self.look_up(Pieces { text, start: at, ends: &ends[..found] }, index);
+        let ends = &mut self.ends[..most];
+        let found = walk::fill::<CASED, DIGITS>(kernel, *scheme, text, limit, at, ends);
         let end = ends[found - 1];
-        self.ends = ends;
-        (end, total)
+        let total = look_up(kernel, lines, Pieces { text, start: at, ends: &ends[..found] }, &mut self.batch);
+        (end, total + self.left(text, index))
     }
 
     /// Tokens of the pieces that were seen lately, and of long ones; the others wait.
-    #[inline]
     fn look_up(&mut self, pieces: Pieces<'_>, index: usize) -> usize {
-        look_up(self.cache.short.get(), pieces, &mut self.batch) + self.left(pieces.text, index)
+        run(LookUp { worker: self, pieces }) + self.left(pieces.text, index)
     }
 
     /// Tokens of the long pieces that a look-up left; what was not seen lately waits.
@@ -176,12 +150,17 @@ impl Worker {
         counts[0]
     }
 
+    fn fill(&self, text: &[u8], limit: usize, at: usize, ends: &mut [usize]) -> usize {
+        let scheme = self.vocabulary.scheme;
+        apply(scheme, Fill { scheme, text, limit, at, ends })
+    }
+
     /// The ends of all pieces from `at` on, the start of one.
     pub fn split(&self, text: &[u8], mut at: usize) -> Vec<usize> {
         let (mut all, mut ends, limit) = (Vec::new(), vec![0; BATCH], solid(text));
         while at < text.len() {
             stop::check();
-            let found = self.vocabulary.scheme.fill(text, limit, at, &mut ends);
+            let found = self.fill(text, limit, at, &mut ends);
             all.extend_from_slice(&ends[..found]);
             at = ends[found - 1];
         }
@@ -194,8 +173,8 @@ impl Worker {
         let mut ends = vec![0; BATCH];
         while at < text.len() {
             stop::check();
-            let most = left.clamp(simd::ROOM, BATCH);
-            let found = self.vocabulary.scheme.fill(text, limit, at, &mut ends[..most]);
+            let most = left.clamp(ROOM, BATCH);
+            let found = self.fill(text, limit, at, &mut ends[..most]);
             for &end in &ends[..found] {
                 let count = self.pieces(text, at, &[end]);
                 if count > left {
@@ -265,5 +244,81 @@ impl Worker {
             }
         }
         total
+    }
+}
+
+/// What [`Worker::add`] does.
+struct Add<'w> {
+    worker: &'w mut Worker,
+    text: &'w [u8],
+    index: usize,
+    counts: &'w mut [usize],
+}
+
+impl PatternWork for Add<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const CASED: bool, const DIGITS: usize>(self, kernel: impl Kernel) {
+        let Self { worker, text, index, counts } = self;
+        let (mut at, limit) = (0, solid(text));
+        while at < text.len() {
+            let (end, tokens) = worker.next::<CASED, DIGITS>(kernel, text, limit, at, BATCH, index);
+            counts[index] += tokens;
+            at = end;
+            if worker.unknown.are_enough() {
+                worker.settle(counts);
+            }
+        }
+    }
+}
+
+/// What [`Worker::exceeds`] does.
+struct Exceeds<'w> {
+    worker: &'w mut Worker,
+    text: &'w [u8],
+    limit: usize,
+}
+
+impl PatternWork for Exceeds<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<const CASED: bool, const DIGITS: usize>(self, kernel: impl Kernel) -> bool {
+        let Self { worker, text, limit } = self;
+        let (mut counts, mut at, solid) = ([0], 0, solid(text));
+        while at < text.len() {
+            // What is left cannot reach the limit.
+            if text.len() - at + counts[0] + worker.unknown.tokens().1 <= limit {
+                break;
+            }
+            let most = limit.saturating_sub(counts[0]).clamp(ROOM, BATCH);
+            let (end, tokens) = worker.next::<CASED, DIGITS>(kernel, text, solid, at, most, 0);
+            (at, counts[0]) = (end, counts[0] + tokens);
+            if counts[0] + worker.unknown.tokens().0 > limit {
+                worker.unknown.clear();
+                return true;
+            }
+            if worker.unknown.are_enough() {
+                worker.settle(&mut counts);
+            }
+        }
+        worker.settle(&mut counts);
+        counts[0] > limit
+    }
+}
+
+/// A look-up of pieces that are split already.
+struct LookUp<'w, 't> {
+    worker: &'w mut Worker,
+    pieces: Pieces<'t>,
+}
+
+impl Work for LookUp<'_, '_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self, kernel: impl Kernel) -> usize {
+        look_up(kernel, self.worker.cache.short.get(), self.pieces, &mut self.worker.batch)
     }
 }

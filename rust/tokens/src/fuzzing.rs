@@ -8,6 +8,7 @@ pub use super::load::PATTERNS;
 pub use super::split::Scheme;
 use super::split::solid;
 use super::tables::make::{bytes_of, merge, ranked};
+use super::walk::{Fill, apply};
 
 pub const ENCODINGS: [Encoding; 2] = [Encoding::O200k, Encoding::Cl100k];
 
@@ -31,7 +32,10 @@ pub fn split(scheme: Scheme, text: &str) -> Vec<usize> {
 /// The wide scanner's pieces.
 #[must_use]
 pub fn split_wide(scheme: Scheme, text: &str) -> Vec<usize> {
-    all(text, |at, ends| scheme.fill(text.as_bytes(), solid(text.as_bytes()), at, ends))
+    all(text, |at, ends| {
+        let (text, limit) = (text.as_bytes(), solid(text.as_bytes()));
+        apply(scheme, Fill { scheme, text, limit, at, ends })
+    })
 }
 
 /// Merging as it is defined.

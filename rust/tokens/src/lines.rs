@@ -3,10 +3,7 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use memmap2::MmapMut;
-
-/// Four entries of the table of short pieces: a line of the processor's cache. An entry is a key with its count; the
-/// four low words come first, so that one comparison is of all of them.
-pub type Line = [u64; 8];
+use trimtab_simd::Line;
 
 /// Bytes of a large page: with small ones the processor looks for the page of nearly each entry first.
 const PAGE: usize = 2 << 20;

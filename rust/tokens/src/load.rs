@@ -8,7 +8,6 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::board::Board;
 use super::split::Scheme;
 use super::tables::Tables;
 use super::tables::make::{Merges, bytes_of, make, merge, ranked};
@@ -106,7 +105,7 @@ pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<&'static V
         (ranked(tokens)?, known(&[pattern.to_owned()])?, false)
     };
     let tables = Tables::read(Vec::leak(make(&merges)?));
-    Ok(READ.keep(digest, Vocabulary { name: name.to_owned(), normalizes, scheme, tables, board: Board::default() }))
+    Ok(READ.keep(digest, Vocabulary { name: name.to_owned(), normalizes, scheme, tables }))
 }
 
 /// Whether a file is to be a `tokenizer.json`.

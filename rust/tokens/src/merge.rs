@@ -10,8 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::class::decode;
-use super::merging::{DIRECT, Merging};
-use super::simd;
+use super::merging::{DIRECT, Merging, direct};
 use super::tables::{NONE, Tables};
 use crate::stop;
 
@@ -25,7 +24,7 @@ const PLACE: u32 = 40;
 pub fn count(tables: &Tables, piece: &[u8]) -> usize {
     match piece.len() {
         0 | 1 => piece.len(),
-        2..=DIRECT => simd::direct(tables, piece),
+        2..=DIRECT => direct(tables, piece),
         _ => {
             let (bytes, tokens) = repeated(tables, piece);
             tokens + windows::<Number>(tables, &piece[bytes..]).0

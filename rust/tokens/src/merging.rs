@@ -3,8 +3,8 @@
 #![allow(clippy::cast_possible_truncation)] // two numbers in a word, and places below 64 in a byte
 
 use super::class::point_at;
-use super::simd;
 use super::tables::{NONE, Pair, Tables};
+use trimtab_simd::{Kernel, Work, prefetch, run};
 
 /// Longest piece that is merged by looking for the lowest rank again and again.
 pub const DIRECT: usize = 64;
@@ -153,8 +153,6 @@ fn units(tables: &Tables, piece: &[u8]) -> ([u32; DIRECT], usize) {
 }
 
 /// Tokens of `piece`, whole characters of two to [`DIRECT`] bytes.
-#[inline(always)]
-#[allow(clippy::inline_always)] // compiled for the instructions of its caller
 pub fn direct(tables: &Tables, piece: &[u8]) -> usize {
     let (units, count) = units(tables, piece);
     let mut merging = Merging::<DIRECT>::of(&units[..count], 0);
@@ -184,30 +182,47 @@ pub struct Room {
 
 /// Tells `found` the tokens of pieces of two to [`DIRECT`] bytes, whole characters, each with its number. All of them take
 /// each step together, so that the lines of their pairs are on their way at once and no branch waits for one.
-#[inline(always)]
-#[allow(clippy::inline_always)] // compiled for the instructions of its caller
 pub fn together(
     tables: &Tables,
     room: &mut Room,
     pieces: impl Iterator<Item = impl AsRef<[u8]>>,
-    mut found: impl FnMut(usize, usize),
+    found: impl FnMut(usize, usize),
 ) {
-    let Room { few, some, many, asks, left } = room;
-    for (number, piece) in pieces.enumerate() {
-        let piece = piece.as_ref();
-        if piece.len() <= 16 && piece.is_ascii() {
-            few.push(Merging::of_bytes(tables, piece, number));
-            continue;
+    run(Together { tables, room, pieces, found });
+}
+
+/// What [`together`] does.
+struct Together<'w, I, F> {
+    tables: &'w Tables,
+    room: &'w mut Room,
+    pieces: I,
+    found: F,
+}
+
+impl<I: Iterator<Item: AsRef<[u8]>>, F: FnMut(usize, usize)> Work for Together<'_, I, F> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // its loops have no branch where the page has instructions on bits
+    fn run(self, _: impl Kernel) {
+        let Self { tables, room, pieces, mut found } = self;
+        let Room { few, some, many, asks, left } = room;
+        for (number, piece) in pieces.enumerate() {
+            let piece = piece.as_ref();
+            if piece.len() <= 16 && piece.is_ascii() {
+                few.push(Merging::of_bytes(tables, piece, number));
+                continue;
+            }
+            match units(tables, piece) {
+                (units, count @ ..=16) => few.push(Merging::of(&units[..count], number)),
+                (units, count @ ..=32) => some.push(Merging::of(&units[..count], number)),
+                (units, count) => many.push(Merging::of(&units[..count], number)),
+            }
         }
-        match units(tables, piece) {
-            (units, count @ ..=16) => few.push(Merging::of(&units[..count], number)),
-            (units, count @ ..=32) => some.push(Merging::of(&units[..count], number)),
-            (units, count) => many.push(Merging::of(&units[..count], number)),
-        }
+        rounds(tables, few, asks, left, &mut found);
+        rounds(tables, some, asks, left, &mut found);
+        rounds(tables, many, asks, left, &mut found);
     }
-    rounds(tables, few, asks, left, &mut found);
-    rounds(tables, some, asks, left, &mut found);
-    rounds(tables, many, asks, left, &mut found);
 }
 
 /// Merges all rows, a pair of each in a round.
@@ -242,7 +257,7 @@ fn rounds<const N: usize>(
             may += usize::from(passes);
         }
         for ask in &asks[..may] {
-            simd::prefetch(tables.place(ask.pair));
+            prefetch(tables.place(ask.pair));
         }
         for &Ask { pair, row, place } in &asks[..may] {
             all[row as usize].pairs[place as usize % N] = ranked_at(tables.answer(pair), place as usize);

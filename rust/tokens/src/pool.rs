@@ -1,258 +1,130 @@
-//! One thread pool a process, and work that the calling thread shares with it.
+//! One thread pool a process, and a map over items that the calling thread shares with it.
 
-use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
-use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::stop::{self, Watch};
 
-/// The pool and the process that it was made in: threads do not survive a fork, so a child makes its own. It has a thread
-/// less than may work, for the calling one works as well: that is awake, and its caches are filled. None where that
-/// leaves nobody.
+/// The pool and the process that made it: threads do not survive a fork, so a child makes its own. The calling thread works
+/// as well, so the pool has one thread less than may work; None where that leaves none.
 static POOL: Mutex<Option<(u32, Option<Arc<ThreadPool>>)>> = Mutex::new(None);
 
-/// Jobs that wait for each helper when the calling thread takes one itself: it will be away for as long as that takes.
-const AHEAD: usize = 4;
-
-/// For how long the calling thread looks whether the last jobs are done before it sleeps: to sleep and to be woken was a
-/// seventh of what two threads take for 1 MB of prose, 0.71 and 0.61 ms.
-const AWAKE: Duration = Duration::from_micros(100);
-
-/// `work` on each item, in their order.
-pub fn map<T: Sync, R: Send, C: FromIterator<R>>(items: &[T], work: impl Fn(&T) -> R + Sync) -> C {
-    if items.len() < 2 {
+/// `work` on each item, in their order: each thread takes the next item from a cursor.
+pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let Some(pool) = (if items.len() < 2 { None } else { pool() }) else {
         return items.iter().map(work).collect();
-    }
-    let numbered = |(number, item): (usize, &T)| (number, work(item));
-    let shared = shared(&numbered, |sharing| {
-        items.iter().enumerate().for_each(|job| sharing.give(job));
-        Ok::<_, Infallible>(())
+    };
+    let (cursor, watch) = (Cursor::new(items, work), stop::current());
+    pool.in_place_scope(|scope| {
+        for _ in 0..pool.current_num_threads().min(items.len() - 1) {
+            scope.spawn(|_| {
+                let _guard = watch.as_ref().map(stop::working_for);
+                cursor.work(watch.as_deref());
+            });
+        }
+        cursor.work(None);
+        // A thread of the pool must not block: all of them could wait for each other.
+        if pool.current_thread_index().is_none() {
+            cursor.wait(watch.as_deref());
+        }
     });
-    let Ok(mut made) = shared;
-    made.sort_unstable_by_key(|(number, _)| *number);
-    made.into_iter().map(|(_, made)| made).collect()
+    cursor.made()
 }
 
-/// The same; None where `work` makes nothing of one of them, and then of no more than have been begun.
+/// [`map`], or None where `work` makes nothing of some item; then it begins no more items.
 pub fn map_all<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Option<R> + Sync) -> Option<Vec<R>> {
     let failed = AtomicBool::new(false);
-    map(items, |item| {
+    let made = map(items, |item| {
         let made = if failed.load(Ordering::Relaxed) { None } else { work(item) };
         failed.fetch_or(made.is_none(), Ordering::Relaxed);
         made
-    })
+    });
+    made.into_iter().collect()
 }
 
-/// What `work` makes of the jobs that `give` gives, in any order. Threads of the pool begin while `give` makes more of
-/// them; the calling one works as well, when `give` has returned or as it says.
-///
-/// # Errors
-///
-/// That of `give`: what waits then is not worked on.
-pub fn shared<J: Send, R: Send, E>(
-    work: &(dyn Fn(J) -> R + Sync),
-    give: impl FnOnce(&mut Sharing<'_, '_, J, R>) -> Result<(), E>,
-) -> Result<Vec<R>, E> {
-    let (jobs, pool) = (Jobs::default(), pool());
-    match &pool {
-        None => Sharing { jobs: &jobs, work, helped: None }.run(give),
-        Some(pool) => pool.in_place_scope(|scope| {
-            let (most, is_mutual) = (pool.current_num_threads(), pool.current_thread_index().is_some());
-            let helped = Helped { scope, most, is_mutual, watch: stop::current() };
-            Sharing { jobs: &jobs, work, helped: Some(helped) }.run(give)
-        }),
-    }?;
-    Ok(jobs.lock().done.drain(..).collect())
-}
-
-/// The calling thread's end of work that is shared.
-pub struct Sharing<'s, 'scope, J, R> {
-    jobs: &'scope Jobs<J, R>,
-    work: &'scope (dyn Fn(J) -> R + Sync),
-    helped: Option<Helped<'s, 'scope>>,
-}
-
-/// Who helps.
-struct Helped<'s, 'scope> {
-    scope: &'s Scope<'scope>,
-    most: usize,
-    /// Whether the calling thread is one of the pool's itself.
-    is_mutual: bool,
-    watch: Option<Arc<Watch>>,
-}
-
-impl<J: Send, R: Send> Sharing<'_, '_, J, R> {
-    /// Works, together with who helps, until there is no more to do.
-    fn run<E>(mut self, give: impl FnOnce(&mut Self) -> Result<(), E>) -> Result<(), E> {
-        give(&mut self)?;
-        self.work(0);
-        self.wait();
-        Ok(())
-    }
-
-    /// Gives a job. Nobody is called for the first: it may be the only one.
-    pub fn give(&mut self, job: J) {
-        let mut queue = self.jobs.lock();
-        queue.waiting.push_back(job);
-        queue.given += 1;
-        let Some(helped) = &self.helped else { return };
-        if queue.given < 2 || queue.helping == helped.most {
-            return;
-        }
-        queue.helping += 1;
-        drop(queue);
-        let (jobs, work, watch) = (self.jobs, self.work, helped.watch.clone());
-        helped.scope.spawn(move |_| {
-            let _guard = watch.as_ref().map(stop::working_for);
-            while let Some(job) = jobs.next_or_leave() {
-                jobs.work_on(job, |job| {
-                    watch.as_ref().inspect(|watch| watch.begin());
-                    work(job)
-                });
-            }
-        });
-    }
-
-    /// Whether other threads may take jobs.
-    pub fn is_shared(&self) -> bool {
-        self.helped.is_some()
-    }
-
-    /// Whether enough jobs wait for this thread to work on some of them.
-    pub fn is_ahead(&self) -> bool {
-        self.jobs.lock().waiting.len() > AHEAD * self.helpers()
-    }
-
-    /// Works on jobs until no more wait than there are helpers to take them next.
-    pub fn catch_up(&mut self) {
-        self.work(self.helpers());
-    }
-
-    /// Works until no more than `left` jobs wait.
-    fn work(&mut self, left: usize) {
-        while let Some(job) = self.jobs.next(left) {
-            self.jobs.work_on(job, self.work);
-        }
-    }
-
-    fn helpers(&self) -> usize {
-        self.helped.as_ref().map_or(0, |helped| helped.most)
-    }
-
-    /// What was made since this was asked.
-    pub fn done(&mut self) -> Vec<R> {
-        std::mem::take(&mut self.jobs.lock().done)
-    }
-
-    /// Waits for the helpers, and asks meanwhile whether their work is still wanted.
-    fn wait(&self) {
-        let Some(Helped { is_mutual, watch, .. }) = &self.helped else { return };
-        // A thread of the pool that waited would be one less to do the work: all of them could wait for each other.
-        if *is_mutual {
-            return;
-        }
-        let begun = Instant::now();
-        while begun.elapsed() < AWAKE {
-            let queue = self.jobs.lock();
-            if queue.busy == 0 && queue.helping == 0 {
-                return;
-            }
-            drop(queue);
-            (0..32).for_each(|_| std::hint::spin_loop());
-        }
-        let mut queue = self.jobs.lock();
-        while queue.busy > 0 {
-            let (held, waited) =
-                self.jobs.idle.wait_timeout(queue, stop::PAUSE).unwrap_or_else(PoisonError::into_inner);
-            queue = held;
-            if let Some(watch) = watch.as_ref().filter(|_| waited.timed_out()) {
-                drop(queue);
-                watch.ask();
-                queue = self.jobs.lock();
-            }
-        }
-    }
-}
-
-impl<J, R> Drop for Sharing<'_, '_, J, R> {
-    /// What still waits is not wanted any more: an error was met.
-    fn drop(&mut self) {
-        self.jobs.lock().waiting.clear();
-    }
-}
-
-/// Jobs that wait, and what was made of the others.
-struct Jobs<J, R> {
-    queue: Mutex<Queue<J, R>>,
-    /// Nobody is busy any more.
+/// Items, and how far they are.
+struct Cursor<'t, T, R, F> {
+    items: &'t [T],
+    work: F,
+    next: AtomicUsize,
+    progress: Mutex<Progress<R>>,
+    /// No thread is busy.
     idle: Condvar,
 }
 
-struct Queue<J, R> {
-    waiting: VecDeque<J>,
-    given: usize,
-    done: Vec<R>,
-    /// Threads that work on a job.
+struct Progress<R> {
+    /// Results with the numbers of their items.
+    made: Vec<(usize, R)>,
+    /// Threads that may still take items.
     busy: usize,
-    /// Threads of the pool that look for jobs.
-    helping: usize,
 }
 
-impl<J, R> Default for Jobs<J, R> {
-    fn default() -> Self {
-        let queue = Queue { waiting: VecDeque::new(), given: 0, done: Vec::new(), busy: 0, helping: 0 };
-        Self { queue: Mutex::new(queue), idle: Condvar::new() }
+impl<'t, T, R, F: Fn(&T) -> R> Cursor<'t, T, R, F> {
+    fn new(items: &'t [T], work: F) -> Self {
+        let progress = Mutex::new(Progress { made: Vec::with_capacity(items.len()), busy: 0 });
+        Self { items, work, next: AtomicUsize::new(0), progress, idle: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress<R>> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works on items until there are no more.
+    fn work(&self, watch: Option<&Watch>) {
+        let _busy = Busy::new(self);
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = self.items.get(number) else { return };
+            watch.inspect(|watch| watch.begin());
+            let made = (self.work)(item);
+            self.lock().made.push((number, made));
+        }
+    }
+
+    /// Waits for the helpers, and asks meanwhile whether the work is still wanted.
+    fn wait(&self, watch: Option<&Watch>) {
+        let mut progress = self.lock();
+        while progress.busy > 0 {
+            let waited = self.idle.wait_timeout(progress, stop::PAUSE).unwrap_or_else(PoisonError::into_inner);
+            progress = waited.0;
+            if let Some(watch) = watch.filter(|_| waited.1.timed_out()) {
+                drop(progress);
+                watch.ask();
+                progress = self.lock();
+            }
+        }
+    }
+
+    fn made(self) -> Vec<R> {
+        let mut made = self.progress.into_inner().unwrap_or_else(PoisonError::into_inner).made;
+        made.sort_unstable_by_key(|(number, _)| *number);
+        made.into_iter().map(|(_, made)| made).collect()
     }
 }
 
-impl<J, R> Jobs<J, R> {
-    fn lock(&self) -> MutexGuard<'_, Queue<J, R>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// A thread that takes items. Where its work unwinds, nobody takes more.
+struct Busy<'c, 't, T, R, F: Fn(&T) -> R>(&'c Cursor<'t, T, R, F>);
 
-    /// A job, where more than `left` wait.
-    fn next(&self, left: usize) -> Option<J> {
-        let mut queue = self.lock();
-        let job = if queue.waiting.len() > left { queue.waiting.pop_front() } else { None };
-        queue.busy += usize::from(job.is_some());
-        job
-    }
-
-    /// A job for a helper, which leaves where there is none.
-    fn next_or_leave(&self) -> Option<J> {
-        let mut queue = self.lock();
-        let job = queue.waiting.pop_front();
-        queue.busy += usize::from(job.is_some());
-        queue.helping -= usize::from(job.is_none());
-        job
-    }
-
-    fn work_on(&self, job: J, work: impl Fn(J) -> R) {
-        let busy = Busy(self);
-        let made = work(job);
-        self.lock().done.push(made);
-        drop(busy);
+impl<'c, 't, T, R, F: Fn(&T) -> R> Busy<'c, 't, T, R, F> {
+    fn new(cursor: &'c Cursor<'t, T, R, F>) -> Self {
+        cursor.lock().busy += 1;
+        Self(cursor)
     }
 }
 
-/// A thread that works on a job, which may unwind: then what waits is not wanted any more.
-struct Busy<'j, J, R>(&'j Jobs<J, R>);
-
-impl<J, R> Drop for Busy<'_, J, R> {
+impl<T, R, F: Fn(&T) -> R> Drop for Busy<'_, '_, T, R, F> {
     fn drop(&mut self) {
-        let mut queue = self.0.lock();
-        queue.busy -= 1;
-        let unwanted = if std::thread::panicking() { std::mem::take(&mut queue.waiting) } else { VecDeque::new() };
-        if queue.busy == 0 {
+        if std::thread::panicking() {
+            self.0.next.store(self.0.items.len(), Ordering::Relaxed);
+        }
+        let mut progress = self.0.lock();
+        progress.busy -= 1;
+        if progress.busy == 0 {
             self.0.idle.notify_all();
         }
-        drop(queue);
-        drop(unwanted);
     }
 }
 
@@ -280,7 +152,7 @@ fn pool() -> Option<Arc<ThreadPool>> {
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
 
     use super::*;
     use crate::stop::Stopped;
@@ -288,7 +160,7 @@ mod tests {
     #[test]
     fn what_is_made_is_in_the_order_of_the_items() {
         let items: Vec<u32> = (0..10_000).collect();
-        assert_eq!(map::<_, _, Vec<_>>(&items, |item| item + 1), (1..10_001).collect::<Vec<u32>>());
+        assert_eq!(map(&items, |item| item + 1), (1..10_001).collect::<Vec<u32>>());
         assert_eq!(map_all(&items, |&item| Some(item)), Some(items.clone()));
         assert_eq!(map_all(&items, |&item| (item != 7).then_some(item)), None);
     }
@@ -301,7 +173,7 @@ mod tests {
                     stop::check();
                 }
             };
-            let done = catch_unwind(|| stop::watched(|| true, || map::<_, _, Vec<_>>(&[0, 1, 2, 3], endless)));
+            let done = catch_unwind(|| stop::watched(|| true, || map(&[0, 1, 2, 3], endless)));
             assert!(done.unwrap_err().is::<Stopped>());
         }
     }
@@ -314,35 +186,17 @@ mod tests {
                 assert!(item != bad, "a defect");
             };
             let items: Vec<u32> = (0..100).collect();
-            let done =
-                catch_unwind(AssertUnwindSafe(|| stop::watched(|| false, || map::<_, _, Vec<()>>(&items, work))));
+            let done = catch_unwind(AssertUnwindSafe(|| stop::watched(|| false, || map(&items, work))));
             assert!(done.is_err());
         }
-    }
-
-    #[test]
-    fn what_waits_when_no_more_is_given_for_an_error_is_left() {
-        let worked = AtomicUsize::new(0);
-        let work = |(): ()| {
-            std::thread::sleep(Duration::from_millis(1));
-            worked.fetch_add(1, Ordering::Relaxed);
-        };
-        let ended = shared(&work, |sharing| {
-            (0..1_000).for_each(|_| sharing.give(()));
-            Err("no more")
-        });
-        assert_eq!(ended, Err("no more"));
-        assert!(worked.into_inner() < 1_000);
     }
 
     #[test]
     fn work_that_shares_out_work_of_its_own_ends() {
         let inner: Vec<u64> = (0..100).collect();
         for _ in 0..200 {
-            let sums: Vec<u64> = stop::watched(
-                || false,
-                || map(&[1, 2, 3, 4, 5, 6, 7, 8], |&n| map::<_, _, Vec<u64>>(&inner, |i| i * n).iter().sum()),
-            );
+            let sums: Vec<u64> =
+                stop::watched(|| false, || map(&[1, 2, 3, 4, 5, 6, 7, 8], |&n| map(&inner, |i| i * n).iter().sum()));
             assert_eq!(sums, [1, 2, 3, 4, 5, 6, 7, 8].map(|n| 4_950 * n));
         }
     }

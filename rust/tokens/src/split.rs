@@ -5,7 +5,6 @@
 //! split in time linear in its length.
 
 use super::class::{CASELESS, Char, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, SYMBOL, Set, UPPER, char_at};
-use super::simd;
 use crate::stop;
 
 const LETTERS: Set = Set::of(&[LOWER, UPPER, CASELESS]);
@@ -33,20 +32,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// Ends of pieces from `at` on, the start of one: as many as fit, at least one; the wide scanner where there is one.
-    ///
-    /// `limit` is what [`solid`] says of the text.
-    #[inline]
-    pub fn fill(self, text: &[u8], limit: usize, at: usize, ends: &mut [usize]) -> usize {
-        if ends.len() >= simd::ROOM
-            && let Some(found) = simd::fill(self, text, limit, at, ends)
-        {
-            return found;
-        }
-        self.fill_one_by_one(text, at, ends)
-    }
-
-    /// The same, one character after the other.
+    /// Ends of pieces from `at` on, the start of one, by characters: as many as fit.
     pub fn fill_one_by_one(self, text: &[u8], mut at: usize, ends: &mut [usize]) -> usize {
         let mut found = 0;
         while at < text.len() && found < ends.len() {
@@ -274,8 +260,11 @@ fn gpt2(text: &[u8], at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::cache::{Batch, SHORTS};
+    use trimtab_simd::{Kernel, Portable, Work};
+
     use super::super::lines::Lines;
     use super::*;
+    use crate::walk::{self, ByPattern, Fill, PatternWork, apply};
 
     thread_local! {
         static NOTHING: Lines<SHORTS> = Lines::default();
@@ -395,16 +384,49 @@ mod tests {
         }
     }
 
+    fn by_portable<W: PatternWork>(scheme: Scheme, work: W) -> W::Output {
+        match scheme {
+            Scheme::O200k => ByPattern::<W, true, 3>(work).run(Portable),
+            Scheme::Cl100k | Scheme::Llama3 => ByPattern::<W, false, 3>(work).run(Portable),
+            Scheme::Qwen2 => ByPattern::<W, false, 1>(work).run(Portable),
+            Scheme::Gpt2 | Scheme::DeepSeek3 => ByPattern::<W, false, { walk::NO_MASKS }>(work).run(Portable),
+        }
+    }
+
+    struct Count<'w> {
+        scheme: Scheme,
+        lines: &'w [trimtab_simd::Line; SHORTS],
+        text: &'w [u8],
+        at: usize,
+        batch: &'w mut Batch,
+    }
+
+    impl PatternWork for Count<'_> {
+        type Output = (usize, usize);
+
+        #[inline(always)]
+        #[allow(clippy::inline_always)] // compiled for the page
+        fn run<const CASED: bool, const DIGITS: usize>(self, kernel: impl Kernel) -> (usize, usize) {
+            let Self { scheme, lines, text, at, batch } = self;
+            walk::count::<CASED, DIGITS>(kernel, scheme, true, lines, text, solid(text), at, batch)
+        }
+    }
+
     fn same(scheme: Scheme, text: &[u8]) {
         let slow = all_of(text, |at, ends| scheme.fill_one_by_one(text, at, ends));
-        let fast = all_of(text, |at, ends| scheme.fill(text, solid(text), at, ends));
+        let limit = solid(text);
+        let fast = all_of(text, |at, ends| apply(scheme, Fill { scheme, text, limit, at, ends }));
+        let portable = all_of(text, |at, ends| by_portable(scheme, Fill { scheme, text, limit, at, ends }));
+        assert_eq!(portable, slow, "{scheme:?} {:?}", String::from_utf8_lossy(text));
         assert_eq!(fast, slow, "{scheme:?} {:?}", String::from_utf8_lossy(text));
         // Where a scanner asks for pieces itself, those that it leaves out are known to be tokens.
         let (mut at, mut left_out, mut asked, mut batch) = (0, 0, Vec::new(), Batch::default());
         while at < text.len() {
-            let counted =
-                NOTHING.with(|lines| simd::count(scheme, true, lines.get(), text, solid(text), at, &mut batch));
-            let Some((end, tokens)) = counted else { return };
+            if matches!(scheme, Scheme::Gpt2 | Scheme::DeepSeek3) {
+                return;
+            }
+            let (end, tokens) =
+                NOTHING.with(|lines| apply(scheme, Count { scheme, lines: lines.get(), text, at, batch: &mut batch }));
             (at, left_out) = (end, left_out + tokens);
             asked.extend(batch.missed.drain(..).map(|asked| asked.key.bytes().as_ref().to_vec()));
             asked.extend(batch.longer.drain(..).map(|(piece, _)| text[piece].to_vec()));

@@ -7,10 +7,9 @@
 #![allow(clippy::inline_always)] // compiled for the instructions of its caller
 #![allow(clippy::cast_possible_truncation)] // places in a window are below 64
 
-use super::split::contraction;
+use trimtab_simd::WIDE;
 
-/// Bytes that are looked at together.
-pub const WIDE: usize = 64;
+use super::split::contraction;
 
 /// Bytes of them that are there for the sake of those behind: two characters.
 pub const CONTEXT: usize = 8;

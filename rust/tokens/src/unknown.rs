@@ -5,12 +5,11 @@ use std::ops::Range;
 
 use super::cache::{Asked, BATCH, Cache, find, line_of};
 use super::class::point_at;
-use super::lines::Line;
 use super::merge;
-use super::merging::{DIRECT, Room};
-use super::simd;
+use super::merging::{DIRECT, Room, together};
 use super::tables::{Key, SHORT, Tables};
 use crate::stop;
+use trimtab_simd::{Kernel, Work, prefetch, run};
 
 /// Pieces that wait to be looked up together.
 pub const WAITING: usize = 64;
@@ -58,7 +57,7 @@ impl Unknown {
     /// Leaves a piece for later.
     #[inline]
     pub fn wait(&mut self, tables: &Tables, asked: Asked, to: usize) {
-        simd::prefetch(tables.line(asked.hash));
+        prefetch(tables.line(asked.hash));
         self.short.push(Waiting { asked, to });
     }
 
@@ -102,7 +101,7 @@ impl Unknown {
         if short.is_empty() && long.is_empty() {
             return;
         }
-        simd::known(tables, cache, short, counts);
+        run(Known { tables, cache, waiting: short, counts });
         // ASCII does not fall apart.
         parts.whole.extend(short.extract_if(.., |waiting| waiting.asked.key.is_ascii()));
         once.merge(tables, cache, &mut parts.whole, counts);
@@ -133,33 +132,34 @@ impl Unknown {
 }
 
 /// Counts those of `waiting` that are remembered or in the vocabulary; the others are left.
-pub fn known(tables: &Tables, cache: &mut Cache, waiting: &mut Vec<Waiting>, counts: &mut [usize]) {
-    known_with(tables, cache, waiting, counts, find);
+struct Known<'w> {
+    tables: &'w Tables,
+    cache: &'w mut Cache,
+    waiting: &'w mut Vec<Waiting>,
+    counts: &'w mut [usize],
 }
 
-/// The same with another way to [`find`].
-#[inline(always)]
-#[allow(clippy::inline_always)] // compiled for the instructions of its caller
-pub fn known_with(
-    tables: &Tables,
-    cache: &mut Cache,
-    waiting: &mut Vec<Waiting>,
-    counts: &mut [usize],
-    find: impl Fn(&Line, Key) -> Option<usize>,
-) {
-    let mut stay = 0;
-    for at in 0..waiting.len() {
-        let Waiting { asked: Asked { key, hash }, to } = waiting[at];
-        // An equal piece may have waited before it.
-        let known = find(cache.line(hash), key).or_else(|| {
-            let count = tables.seed(key, hash, &find);
-            count.inspect(|&count| cache.keep_short(key, hash, count))
-        });
-        counts[to] += known.unwrap_or(0);
-        waiting[stay] = waiting[at];
-        stay += usize::from(known.is_none());
+impl Work for Known<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the page
+    fn run(self, kernel: impl Kernel) {
+        let Self { tables, cache, waiting, counts } = self;
+        let mut stay = 0;
+        for at in 0..waiting.len() {
+            let Waiting { asked: Asked { key, hash }, to } = waiting[at];
+            // An equal piece may have waited before it.
+            let known = find(kernel, cache.line(hash), key).or_else(|| {
+                let count = tables.seed(key, hash, |line, key| find(kernel, line, key));
+                count.inspect(|&count| cache.keep_short(key, hash, count))
+            });
+            counts[to] += known.unwrap_or(0);
+            waiting[stay] = waiting[at];
+            stay += usize::from(known.is_none());
+        }
+        waiting.truncate(stay);
     }
-    waiting.truncate(stay);
 }
 
 /// Merges pieces, each of them once: where a name is new, it often comes again at once.
@@ -191,7 +191,7 @@ impl Once {
         let (once, tokens) = (&self.pieces, &mut self.tokens);
         tokens.resize(once.len(), 0);
         let bytes = once.iter().map(|waiting| waiting.asked.key.bytes());
-        simd::together(tables, &mut self.room, bytes, |number, count| {
+        together(tables, &mut self.room, bytes, |number, count| {
             let Waiting { asked: Asked { key, hash }, to } = once[number];
             cache.learn_short(key, hash, count);
             counts[to] += count;
@@ -253,7 +253,7 @@ impl Apart<'_> {
                 parts.whole.push(waiting);
             } else {
                 self.cache.prefetch_short(waiting.asked.hash);
-                simd::prefetch(self.tables.line(waiting.asked.hash));
+                prefetch(self.tables.line(waiting.asked.hash));
                 parts.short.push(waiting);
             }
         } else if part.len() <= DIRECT {
@@ -269,11 +269,11 @@ impl Apart<'_> {
     /// Counts the parts: those that were not seen lately are looked up in the vocabulary, those that are not there merged.
     fn resolve(&mut self) {
         let Parts { short, whole, long, tokens } = &mut *self.parts;
-        simd::known(self.tables, self.cache, short, tokens);
+        run(Known { tables: self.tables, cache: &mut *self.cache, waiting: short, counts: tokens });
         whole.append(short);
         self.once.merge(self.tables, self.cache, whole, tokens);
         let pieces = long.iter().map(|(part, _)| &self.bytes[part.clone()]);
-        simd::together(self.tables, &mut self.once.room, pieces, |number, count| tokens[long[number].1] += count);
+        together(self.tables, &mut self.once.room, pieces, |number, count| tokens[long[number].1] += count);
         long.clear();
     }
 }

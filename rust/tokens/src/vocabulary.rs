@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use super::board::Board;
 use super::split::Scheme;
 use super::tables::Tables;
 
@@ -28,7 +27,7 @@ pub static O200K: LazyLock<Vocabulary> = LazyLock::new(|| ours("o200k_base", Sch
 pub static CL100K: LazyLock<Vocabulary> = LazyLock::new(|| ours("cl100k_base", Scheme::Cl100k, tables!("cl100k_base")));
 
 fn ours(name: &str, scheme: Scheme, tables: Tables) -> Vocabulary {
-    Vocabulary { name: name.to_owned(), normalizes: false, scheme, tables, board: Board::default() }
+    Vocabulary { name: name.to_owned(), normalizes: false, scheme, tables }
 }
 
 /// How texts are split, and what their pieces are merged into.
@@ -42,8 +41,6 @@ pub struct Vocabulary {
     pub(super) scheme: Scheme,
     /// What pieces are merged into.
     pub(super) tables: Tables,
-    /// What the threads that count in it have learned.
-    pub(super) board: Board,
 }
 
 impl PartialEq for Vocabulary {

@@ -2,7 +2,7 @@
 
 use super::names;
 use super::tape::{Entry, Fault, Kind};
-use trimtab_tokens::pass::{NEAR, Pass};
+use trimtab_simd::{Kernel, NEAR};
 
 /// Nesting beyond this is refused, as Python's parser refuses it a little later.
 pub const DEEPEST: usize = 900;
@@ -18,8 +18,8 @@ const OUTSIDE: u32 = u32::MAX;
 
 /// Goes over one value. What is met in nearly every message is compiled into one function, for the processor it is on,
 /// and has its state in registers: what is not inlined is told where it is, and says how far it went.
-pub(super) struct Parser<'a, P> {
-    pass: P,
+pub(super) struct Parser<'a, K> {
+    kernel: K,
     bytes: &'a [u8],
     at: usize,
     entries: Vec<Entry>,
@@ -44,12 +44,12 @@ pub(super) struct Parsed {
 
 #[allow(clippy::cast_possible_truncation)] // who calls has seen that every position fits
 #[allow(clippy::inline_always)] // a function that is not inlined is not compiled for the processor
-impl<'a, P: Pass> Parser<'a, P> {
+impl<'a, K: Kernel> Parser<'a, K> {
     /// Of the value that begins at `at`, behind white space.
     #[inline(always)]
-    pub fn new(pass: P, bytes: &'a [u8], at: usize, mut entries: Vec<Entry>) -> Self {
+    pub fn new(kernel: K, bytes: &'a [u8], at: usize, mut entries: Vec<Entry>) -> Self {
         entries.clear();
-        Self { pass, bytes, at, entries, name: (names::NONE, 0, 0), depth: 0, deepest: 0, is_spaced: false }
+        Self { kernel, bytes, at, entries, name: (names::NONE, 0, 0), depth: 0, deepest: 0, is_spaced: false }
     }
 
     /// What there is to know of the value; its entries, or the room for some.
@@ -189,22 +189,22 @@ impl<'a, P: Pass> Parser<'a, P> {
     #[inline(always)]
     fn string(&self, start: usize) -> Result<(usize, bool), Why> {
         let Some(window) = self.bytes.get(start..).and_then(|rest| rest.first_chunk::<NEAR>()) else {
-            return long(self.pass, self.bytes, start);
+            return long(self.kernel, self.bytes, start);
         };
-        let length = self.pass.first(window);
+        let length = self.kernel.first_special(window);
         if window.get(length) == Some(&b'"') {
             return Ok((start + length, false));
         }
-        long(self.pass, self.bytes, start + length)
+        long(self.kernel, self.bytes, start + length)
     }
 }
 
 /// The end of a string of more than a few bytes, or with escapes; up to `at` it has none.
 #[inline(never)]
-fn long<P: Pass>(pass: P, bytes: &[u8], mut at: usize) -> Result<(usize, bool), Why> {
+fn long<K: Kernel>(kernel: K, bytes: &[u8], mut at: usize) -> Result<(usize, bool), Why> {
     let mut has_escapes = false;
     loop {
-        let passed = pass.over(bytes, at);
+        let passed = kernel.skip_string(bytes, at);
         has_escapes |= passed.escapes;
         at = passed.at;
         match bytes.get(at) {

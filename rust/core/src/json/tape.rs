@@ -1,8 +1,7 @@
 //! The values of a text in order, an entry each, so that a view can step over what nobody asks for.
 
 use super::parse::Parser;
-use trimtab_tokens::pass::{Pass, Passing};
-use trimtab_tokens::simd;
+use trimtab_simd::{Kernel, Work};
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +83,7 @@ impl Tape {
     /// What is wrong with it; the entries mean nothing then.
     #[inline]
     pub fn parse(&mut self, text: &str, at: usize) -> Result<usize, Fault> {
-        simd::widest(Parse { tape: self, text, at })
+        trimtab_simd::run(Parse { tape: self, text, at })
     }
 
     /// The same with a way to go over strings.
@@ -94,12 +93,12 @@ impl Tape {
     /// As [`Self::parse`].
     #[inline(always)]
     #[allow(clippy::inline_always)] // to be compiled for the processor that it was asked for
-    pub fn parse_with(&mut self, pass: impl Pass, text: &str, at: usize) -> Result<usize, Fault> {
+    pub fn parse_with(&mut self, kernel: impl Kernel, text: &str, at: usize) -> Result<usize, Fault> {
         if u32::try_from(text.len()).is_err() {
             return Err(Fault::Wrong("not JSON of less than 4 GiB"));
         }
         let room = std::mem::take(&mut self.entries);
-        let (done, entries) = Parser::new(pass, text.as_bytes(), at, room).parse();
+        let (done, entries) = Parser::new(kernel, text.as_bytes(), at, room).parse();
         self.entries = entries;
         let parsed = done.map_err(|why| *why)?;
         (self.depth, self.is_spaced) = (parsed.depth, parsed.is_spaced);
@@ -126,12 +125,12 @@ struct Parse<'t, 'a> {
     at: usize,
 }
 
-impl Passing for Parse<'_, '_> {
-    type Found = Result<usize, Fault>;
+impl Work for Parse<'_, '_> {
+    type Output = Result<usize, Fault>;
 
     #[inline(always)]
     #[allow(clippy::inline_always)] // as above
-    fn with(self, pass: impl Pass) -> Self::Found {
-        self.tape.parse_with(pass, self.text, self.at)
+    fn run(self, kernel: impl Kernel) -> Self::Output {
+        self.tape.parse_with(kernel, self.text, self.at)
     }
 }

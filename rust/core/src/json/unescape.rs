@@ -1,7 +1,6 @@
 //! The text that a JSON string stands for.
 
-use trimtab_tokens::pass::{Pass, Passing, WIDE};
-use trimtab_tokens::simd;
+use trimtab_simd::{Kernel, WIDE, Work};
 
 /// What a validated string says, between its quotes: pairs of surrogates are one character, lone ones U+FFFD.
 pub fn text(raw: &str) -> String {
@@ -18,7 +17,7 @@ pub fn text_in<'r>(raw: &str, length: usize, room: &'r mut Vec<u8>) -> (&'r str,
     if room.len() < most {
         room.resize(most, 0);
     }
-    let (made, is_ascii) = simd::widest(Unescape { raw, length, out: room });
+    let (made, is_ascii) = trimtab_simd::run(Unescape { raw, length, out: room });
     (simdutf8::basic::from_utf8(&room[..made]).unwrap_or_default(), is_ascii)
 }
 
@@ -52,12 +51,12 @@ struct Unescape<'a, 'o> {
     out: &'o mut [u8],
 }
 
-impl Passing for Unescape<'_, '_> {
-    type Found = (usize, bool);
+impl Work for Unescape<'_, '_> {
+    type Output = (usize, bool);
 
     #[inline(always)]
     #[allow(clippy::inline_always)] // to be compiled for the processor
-    fn with(self, pass: impl Pass) -> (usize, bool) {
+    fn run(self, kernel: impl Kernel) -> (usize, bool) {
         let (raw, mut read, mut made, mut is_ascii) = (self.raw.as_bytes(), 0, 0, true);
         while read < self.length {
             let (rest, padded) = (&raw[read..], &mut [0; 2 * WIDE]);
@@ -65,7 +64,7 @@ impl Passing for Unescape<'_, '_> {
                 padded[..rest.len()].copy_from_slice(rest);
                 padded
             });
-            let step = window(pass, bytes, WIDE.min(self.length - read), &mut self.out[made..]);
+            let step = window(kernel, bytes, WIDE.min(self.length - read), &mut self.out[made..]);
             (read, made, is_ascii) = (read + step.read, made + step.made, is_ascii && step.is_ascii);
             if step.is_long {
                 let (c, behind) = long(&self.raw[read..]);
@@ -91,8 +90,9 @@ struct Step {
 /// known before the first is read: what one stands for is not waited for, nor where the next window begins.
 #[inline(always)]
 #[allow(clippy::inline_always)] // as above
-fn window(pass: impl Pass, bytes: &[u8; 2 * WIDE], length: usize, out: &mut [u8]) -> Step {
-    let (mut slashes, is_ascii) = pass.slashes(bytes.first_chunk().expect("two windows"));
+fn window(kernel: impl Kernel, bytes: &[u8; 2 * WIDE], length: usize, out: &mut [u8]) -> Step {
+    let first = kernel.load(bytes.first_chunk().expect("two windows"));
+    let (mut slashes, is_ascii) = (kernel.equal(first, b'\\'), kernel.non_ascii(first) == 0);
     let (mut read, mut made) = (0, 0);
     slashes &= u64::MAX >> (WIDE - length);
     while slashes != 0 {

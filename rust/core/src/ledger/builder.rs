@@ -419,7 +419,7 @@ impl<T: Text> Builder<T> {
         let all: Vec<_> = if let [rows] = &shares[..] {
             measure(rows)
         } else {
-            pool::map::<_, _, Vec<_>>(&shares, measure).into_iter().flatten().collect()
+            pool::map(&shares, measure).into_iter().flatten().collect()
         };
         for (row, found) in all.iter().enumerate() {
             ledger.flags[row] = (ledger.flags[row] & !TRAITS) | (found.traits & allowed(ledger.kind[row]));

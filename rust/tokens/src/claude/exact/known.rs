@@ -7,9 +7,10 @@ use super::case;
 use super::chars::{Bits, Class, decode};
 use super::tile::{BOW, EOW};
 use crate::cache::{Asked, BATCH, Cache, MEDIUM, SHORTS, find_all, hash_of, line_of};
-use crate::lines::Line;
-use crate::prefetch_at;
+use crate::error::require_page;
 use crate::tables::{Key, SHORT};
+use trimtab_simd::prefetch_at;
+use trimtab_simd::{Kernel, Line, Work, run};
 
 /// Most tokens that an entry of a short cell can hold.
 const MOST: usize = 15;
@@ -37,6 +38,7 @@ impl Known {
         let (waiting, cache) = (Box::new([Asked::default(); BATCH]), Cache::default());
         let (missed, longer) = (Vec::with_capacity(BATCH), Vec::with_capacity(LONGER));
         let lines = cache.short.get().as_ptr().addr();
+        require_page();
         Self { vocabulary, cache, waiting, count: 0, missed, lines, longer, scratch: Vec::new() }
     }
 
@@ -102,7 +104,7 @@ impl Known {
     #[inline(never)]
     fn settle_short(&mut self) -> usize {
         let waiting = &self.waiting[..std::mem::take(&mut self.count)];
-        let mut total = find_all(self.cache.short.get(), waiting, &mut self.missed);
+        let mut total = run(FindAll { cache: &self.cache, waiting, missed: &mut self.missed });
         let mut missed = std::mem::take(&mut self.missed);
         for Asked { key, hash } in missed.drain(..) {
             // An equal cell may have been missed before it.
@@ -163,5 +165,22 @@ fn is_word(cell: &[u8]) -> bool {
         Some(byte) if byte.is_ascii() => byte.is_ascii_alphabetic(),
         Some(&(BOW | EOW)) | None => false,
         Some(_) => Bits::at(decode(cell, 0).0).class() == Class::Wordy,
+    }
+}
+
+/// A look-up of the cells that wait.
+struct FindAll<'w> {
+    cache: &'w Cache,
+    waiting: &'w [Asked],
+    missed: &'w mut Vec<Asked>,
+}
+
+impl Work for FindAll<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the page
+    fn run(self, kernel: impl Kernel) -> usize {
+        find_all(kernel, self.cache.short.get(), self.waiting, self.missed)
     }
 }

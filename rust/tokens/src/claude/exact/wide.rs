@@ -12,11 +12,9 @@ use super::cells::{Before, CONTRACTIONS, Reader};
 use super::chars::{Bits, Class};
 use super::normalize::{joins, may_change, stays};
 use super::tile::{Known, Pieces};
-use super::window::{READ, WIDE, Window, low};
-use crate::ascii::Ascii;
-use crate::pass::{Pass, Passing};
-use crate::simd;
+use super::window::{Ascii, READ, Window, low};
 use crate::stop;
+use trimtab_simd::{Kernel, WIDE, Work};
 
 /// The last bit of `mask`, which is not 0.
 #[inline]
@@ -48,30 +46,30 @@ struct Windows<'r, 'a> {
     before: &'r mut Before,
 }
 
-impl Passing for Windows<'_, '_> {
-    type Found = usize;
+impl Work for Windows<'_, '_> {
+    type Output = usize;
 
     #[inline(always)]
     #[allow(clippy::inline_always)] // to be compiled for the processor that it was asked for, as all that it calls
-    fn with(self, pass: impl Pass) -> usize {
-        self.reader.windows_with(pass, self.at, self.before)
+    fn run(self, kernel: impl Kernel) -> usize {
+        self.reader.windows_with(kernel, self.at, self.before)
     }
 }
 
 impl Reader<'_> {
     /// Reads cells from `at` on, as far as they end in sight and windows may have them: where they end.
     pub fn windows(&mut self, at: usize, before: &mut Before) -> usize {
-        simd::widest(Windows { reader: self, at, before })
+        trimtab_simd::run(Windows { reader: self, at, before })
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always)] // as above
-    fn windows_with(&mut self, pass: impl Pass, mut at: usize, before: &mut Before) -> usize {
+    fn windows_with(&mut self, kernel: impl Kernel, mut at: usize, before: &mut Before) -> usize {
         let mut padded = [0; READ];
         loop {
             stop::check();
-            let window = Window::new(pass, &self.text.as_bytes()[at..], &mut padded);
-            let beyond = self.beyond(pass, at, &window);
+            let window = Window::new(kernel, &self.text.as_bytes()[at..], &mut padded);
+            let beyond = self.beyond(kernel, at, &window);
             if self.is_odd {
                 return at;
             }
@@ -99,14 +97,14 @@ impl Reader<'_> {
     /// What a window has beyond ASCII, and up to where it is read.
     #[inline(always)]
     #[allow(clippy::inline_always)] // as above
-    fn beyond(&mut self, pass: impl Pass, at: usize, window: &Window) -> Beyond {
+    fn beyond(&mut self, kernel: impl Kernel, at: usize, window: &Window) -> Beyond {
         let mut beyond = Beyond { seen: window.whole, ..Beyond::default() };
         self.is_odd = window.controls() != 0;
         let leads = window.leads();
         if leads == 0 || self.is_odd {
             return beyond;
         }
-        let (mut left, pieces) = (leads & !window.plain_pairs(pass), self.vocabulary.pieces);
+        let (mut left, pieces) = (leads & !window.plain_pairs(kernel), self.vocabulary.pieces);
         // Not in `beyond` yet: what is handed on is kept in memory, and each character would wait for the one before.
         let (mut alone, mut tokens, mut symbol) = (0, 0, 0);
         while left != 0 {

@@ -1,11 +1,7 @@
 //! Sixty-four bytes of a text, and the characters beyond ASCII in them.
 
 use super::table::PAIRS;
-use crate::ascii::Ascii;
-use crate::pass::Pass;
-
-/// Bytes of a window.
-pub const WIDE: usize = 64;
+use trimtab_simd::{Kernel, WIDE};
 
 /// A window and the bytes that its last character may have behind it.
 pub const READ: usize = WIDE + 3;
@@ -14,6 +10,45 @@ pub const READ: usize = WIDE + 3;
 #[inline]
 pub fn low(count: usize) -> u64 {
     if count >= WIDE { !0 } else { (1 << count) - 1 }
+}
+
+/// The classes of 64 bytes, a bit a byte; a byte in none is a control.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ascii {
+    pub letter: u64,
+    pub digit: u64,
+    /// Visible characters that are neither.
+    pub mark: u64,
+    pub space: u64,
+    pub tab: u64,
+    pub newline: u64,
+    pub apostrophe: u64,
+    /// First bytes of characters beyond ASCII.
+    pub lead: u64,
+    /// The bytes behind those.
+    pub tail: u64,
+}
+
+impl Ascii {
+    /// The classes of the bytes of `window`.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // compiled for the page
+    fn of(kernel: impl Kernel, window: &[u8; WIDE]) -> Self {
+        let bytes = kernel.load(window);
+        let (letter, digit) = (kernel.letters(bytes), kernel.within(bytes, b'0', b'9'));
+        let tail = kernel.within(bytes, 0x80, 0xBF);
+        Self {
+            letter,
+            digit,
+            mark: kernel.within(bytes, b'!', b'~') & !letter & !digit,
+            space: kernel.equal(bytes, b' '),
+            tab: kernel.equal(bytes, b'\t'),
+            newline: kernel.equal(bytes, b'\n'),
+            apostrophe: kernel.equal(bytes, b'\''),
+            lead: kernel.non_ascii(bytes) & !tail,
+            tail,
+        }
+    }
 }
 
 /// The next bytes of a text, from the beginning of a character on.
@@ -28,9 +63,9 @@ impl<'a> Window<'a> {
     /// The first bytes of `rest`; where they are not enough they are put into `padded`, with 0 behind them.
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the processor, as what reads the window
-    pub fn new(pass: impl Pass, rest: &'a [u8], padded: &'a mut [u8; READ]) -> Self {
+    pub fn new(kernel: impl Kernel, rest: &'a [u8], padded: &'a mut [u8; READ]) -> Self {
         let bytes = rest.first_chunk().unwrap_or_else(|| pad(rest, padded));
-        let of = pass.ascii(bytes.first_chunk().unwrap_or(&[0; WIDE]));
+        let of = Ascii::of(kernel, bytes.first_chunk().unwrap_or(&[0; WIDE]));
         let cut = (bytes[WIDE] & 0xC0 == 0x80).then(|| WIDE - 1 - of.lead.leading_zeros() as usize);
         Self { whole: cut.unwrap_or(WIDE).min(rest.len()), of, bytes }
     }
@@ -52,8 +87,8 @@ impl<'a> Window<'a> {
     /// First bytes of characters of two bytes that are plain letters, and not all of those.
     #[inline(always)]
     #[allow(clippy::inline_always)] // as above
-    pub fn plain_pairs(&self, pass: impl Pass) -> u64 {
-        self.bytes.first_chunk().map_or(0, |bytes| pass.pairs(bytes, &PAIRS))
+    pub fn plain_pairs(&self, kernel: impl Kernel) -> u64 {
+        self.bytes.first_chunk().map_or(0, |bytes| kernel.pairs(bytes, &PAIRS))
     }
 
     /// The code point that begins at `place`.

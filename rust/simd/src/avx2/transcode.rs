@@ -7,11 +7,11 @@ use std::arch::x86_64::{
 
 use bytemuck::cast;
 
-use crate::transcode::{ROOM, put};
+use crate::kernel::TRANSCODED;
+use crate::portable;
 
-/// Where the bytes of four characters go that take four places each: by a bit for each of one byte, and above those one
-/// for each of two bytes or one.
-#[allow(clippy::cast_possible_truncation)] // places below 16
+/// A shuffle that packs four characters of four places each: by a bit for each of one byte, and above those a bit for each
+/// of one or two bytes.
 const PLACES: [[u8; 16]; 256] = {
     let mut places = [[0x80; 16]; 256];
     let mut which = 0;
@@ -41,7 +41,7 @@ pub fn transcode(units: &[u32], out: &mut [u8]) -> usize {
     for four in fours {
         let units: __m128i = cast(*four);
         if _mm_testz_si128(units, all(0xFFFF_0000)) == 0 {
-            at = four.iter().fold(at, |at, unit| put(*unit, out, at));
+            at = portable::transcode(four, out, at);
             continue;
         }
         let (one, two) = (_mm_cmpgt_epi32(all(0x80), units), _mm_cmpgt_epi32(all(0x800), units));
@@ -54,9 +54,9 @@ pub fn transcode(units: &[u32], out: &mut [u8]) -> usize {
         let bytes = _mm_blendv_epi8(_mm_blendv_epi8(of_three, of_two, two), units, one);
         let bits = |mask| _mm_movemask_ps(_mm_castsi128_ps(mask)).cast_unsigned();
         let which = bits(one) | bits(two) << 4;
-        let written: [u8; ROOM] = cast(_mm_shuffle_epi8(bytes, cast(PLACES[which as usize & 0xFF])));
-        out[at..at + ROOM].copy_from_slice(&written);
+        let written: [u8; TRANSCODED] = cast(_mm_shuffle_epi8(bytes, cast(PLACES[which as usize & 0xFF])));
+        out[at..at + TRANSCODED].copy_from_slice(&written);
         at += 12 - which.count_ones() as usize;
     }
-    rest.iter().fold(at, |at, unit| put(*unit, out, at))
+    portable::transcode(rest, out, at)
 }

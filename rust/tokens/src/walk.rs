@@ -3,31 +3,20 @@
 //! `at`, the last known start, is all the state there is: what lies before it cannot matter, as a pattern is matched from
 //! there. The scalar scanner is what this one means.
 
+#![allow(clippy::inline_always)] // compiled for the page
 #![allow(clippy::cast_possible_truncation)] // places in a window are below 64
 
-use std::arch::x86_64::{
-    __m128i, __m256i, _mm_and_si128, _mm_or_si128, _mm_set_epi64x, _mm_xor_si128, _mm256_or_si256, _mm256_set1_epi8,
-};
+use trimtab_simd::{Kernel, Line, WIDE, Work, prefetch, run};
 
-#[cfg(feature = "claude-vocab")]
-use std::arch::x86_64::{
-    _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_movemask_epi8, _mm256_setzero_si256,
-    _mm256_shuffle_epi8, _mm256_srli_epi16,
-};
-
-use bytemuck::cast;
-
-use super::{are, bits, find, halves, within};
-#[cfg(feature = "claude-vocab")]
-use crate::ascii::Ascii;
-use crate::cache::{Asked, BATCH, Batch, find_all_with, line_of, put_off};
+use crate::cache::{Asked, BATCH, Batch, SHORTS, find_all, line_of, put_off};
 use crate::class;
-use crate::lines::Line;
-use crate::simd::{ROOM, prefetch};
 use crate::split::Scheme;
-use crate::starts::{self, CONTEXT, Masks, WHOLE, WIDE};
+use crate::starts::{self, CONTEXT, Masks, WHOLE};
 use crate::stop;
-use crate::tables::{Key, MASKS, SALT, SHORT, TAGS};
+use crate::tables::{Key, MASKS, SHORT, TAGS};
+
+/// Pieces that must fit into what is left of a buffer for a window to be read.
+pub const ROOM: usize = WIDE;
 
 /// Bytes of a window, and behind it as many as a key that begins at any of its places is made of.
 const READ: usize = CONTEXT + WIDE + 16;
@@ -43,115 +32,64 @@ struct Starts {
 }
 
 /// The starts of pieces in a window: [`starts::starts`].
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
-fn starts<const CASED: bool, const DIGITS: usize>(window: &[u8; WIDE], known: usize) -> Starts {
-    let halves = halves(window);
-    let beyond = bits(halves, |half| half);
-    let ascii = ascii_masks(halves);
+#[inline(always)]
+fn starts<const CASED: bool, const DIGITS: usize>(kernel: impl Kernel, window: &[u8; WIDE], known: usize) -> Starts {
+    let ascii = ascii_masks(kernel, window);
+    let beyond = kernel.non_ascii(kernel.load(window));
     let (at, sure) = if beyond == 0 {
         starts::starts::<CASED, DIGITS>(ascii, window, known)
     } else {
-        starts::starts::<CASED, DIGITS>(all_masks::<CASED>(ascii, window, beyond), window, known)
+        starts::starts::<CASED, DIGITS>(all_masks::<CASED>(kernel, ascii, window, beyond), window, known)
     };
     Starts { at, sure, number: ascii.number }
 }
 
-#[target_feature(enable = "avx2")]
-#[inline]
-fn ascii_masks(halves: [__m256i; 2]) -> Masks {
-    let is = |byte| are(halves, byte);
-    let small = _mm256_set1_epi8(0x20);
-    let space = is(b' ');
-    let newline = is(b'\n') | is(b'\r');
+#[inline(always)]
+fn ascii_masks(kernel: impl Kernel, window: &[u8; WIDE]) -> Masks {
+    let bytes = kernel.load(window);
+    let space = kernel.equal(bytes, b' ');
+    let newline = kernel.equal(bytes, b'\n') | kernel.equal(bytes, b'\r');
     Masks {
-        letter: bits(halves, |half| within(_mm256_or_si256(half, small), b'a', b'z')),
-        upper: bits(halves, |half| within(half, b'A', b'Z')),
-        number: bits(halves, |half| within(half, b'0', b'9')),
+        letter: kernel.letters(bytes),
+        upper: kernel.within(bytes, b'A', b'Z'),
+        number: kernel.within(bytes, b'0', b'9'),
         space,
-        blank: (space | bits(halves, |half| within(half, 9, 13))) & !newline,
+        blank: (space | kernel.within(bytes, 9, 13)) & !newline,
         newline,
-        apostrophe: is(b'\''),
-        slash: is(b'/'),
+        apostrophe: kernel.equal(bytes, b'\''),
+        slash: kernel.equal(bytes, b'/'),
         ..Masks::default()
     }
 }
 
 /// The masks of a window that has bytes beyond ASCII: all bytes of a character are of its class.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
-fn all_masks<const CASED: bool>(mut of: Masks, window: &[u8; WIDE], beyond: u64) -> Masks {
-    let text = halves(window);
-    let from = |byte: u8| bits(text, |half| within(half, byte, 0xFF));
-    let inside = bits(text, |half| within(half, 0x80, 0xBF));
+#[inline(always)]
+fn all_masks<const CASED: bool>(kernel: impl Kernel, mut of: Masks, window: &[u8; WIDE], beyond: u64) -> Masks {
+    let text = kernel.load(window);
+    let inside = kernel.within(text, 0x80, 0xBF);
     let leads = beyond & !inside;
     // Han, U+4E00 to U+9FFF, and Hangul, U+AC00 to U+D77F, are letters without case.
-    let is = |byte| are(text, byte);
-    let han = bits(text, |half| within(half, 0xE5, 0xE9)) | is(0xE4) & from(0xB8) >> 1;
-    let hangul = bits(text, |half| within(half, 0xEB, 0xEC)) | is(0xEA) & from(0xB0) >> 1 | is(0xED) & !from(0x9E) >> 1;
+    let han = kernel.within(text, 0xE5, 0xE9) | kernel.equal(text, 0xE4) & kernel.within(text, 0xB8, 0xFF) >> 1;
+    let hangul = kernel.within(text, 0xEB, 0xEC)
+        | kernel.equal(text, 0xEA) & kernel.within(text, 0xB0, 0xFF) >> 1
+        | kernel.equal(text, 0xED) & !kernel.within(text, 0x9E, 0xFF) >> 1;
     let whole = leads & !(!0 << WHOLE);
     let known = (han | hangul) & whole;
     let mut classes = [class::OTHER; WIDE];
     class::fill(window, whole & !known, &mut classes);
-    let classes = halves(&classes);
+    let classes = kernel.load(&classes);
     let cut = leads & !whole;
     let seen = (cut & cut.wrapping_neg()).wrapping_sub(1);
     let others = beyond & seen & !(known | known << 1 | known << 2);
     let last = if CASED { class::MARK } else { class::CASELESS };
-    let found = |first: u8, last: u8| bits(classes, |half| within(half, first, last)) & others;
-    of.caseless = beyond & seen & !others | found(class::CASELESS, last);
-    of.upper |= found(class::UPPER, class::UPPER);
-    of.letter |= of.caseless | found(class::LOWER, class::UPPER);
-    of.mark = found(class::MARK, class::MARK);
-    of.blank |= found(class::SPACE, class::SPACE);
-    of.unknown = found(class::NUMBER, class::NUMBER) | cut;
+    of.caseless = beyond & seen & !others | kernel.within(classes, class::CASELESS, last) & others;
+    of.upper |= kernel.equal(classes, class::UPPER) & others;
+    of.letter |= of.caseless | kernel.within(classes, class::LOWER, class::UPPER) & others;
+    of.mark = kernel.equal(classes, class::MARK) & others;
+    of.blank |= kernel.equal(classes, class::SPACE) & others;
+    of.unknown = kernel.equal(classes, class::NUMBER) & others | cut;
     of.inside = inside;
     of
-}
-
-#[cfg(feature = "claude-vocab")]
-#[target_feature(enable = "avx2")]
-#[inline]
-pub fn ascii(window: &[u8; WIDE]) -> Ascii {
-    let halves = halves(window);
-    let is = |byte| are(halves, byte);
-    let small = _mm256_set1_epi8(0x20);
-    let letter = bits(halves, |half| within(_mm256_or_si256(half, small), b'a', b'z'));
-    let digit = bits(halves, |half| within(half, b'0', b'9'));
-    let [beyond, tail] = [bits(halves, |half| half), bits(halves, |half| within(half, 0x80, 0xBF))];
-    Ascii {
-        letter,
-        digit,
-        mark: bits(halves, |half| within(half, b'!', b'~')) & !letter & !digit,
-        space: is(b' '),
-        tab: is(b'\t'),
-        newline: is(b'\n'),
-        apostrophe: is(b'\''),
-        lead: beyond & !tail,
-        tail,
-    }
-}
-
-#[cfg(feature = "claude-vocab")]
-#[target_feature(enable = "avx2")]
-#[inline]
-pub fn pairs(window: &[u8; WIDE + 1], known: &[u8; 16]) -> u64 {
-    let [first, second] = [window.first_chunk(), window.last_chunk()].map(|bytes| halves(bytes.unwrap_or(&[0; WIDE])));
-    let twice = |table: &[u8; 16]| _mm256_broadcastsi128_si256(cast(*table));
-    let (by_low, by_high) = (twice(known), twice(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0F, 0xF0, 0, 0]));
-    let behind = twice(&[0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x22, 0x44, 0x88, 0, 0, 0, 0]);
-    let fifteen = _mm256_set1_epi8(15);
-    let high = |half| _mm256_and_si256(_mm256_srli_epi16::<4>(half), fifteen);
-    let found = |place: usize| {
-        let sixteens = _mm256_shuffle_epi8(by_low, _mm256_and_si256(first[place], fifteen));
-        let asked = _mm256_and_si256(
-            _mm256_shuffle_epi8(by_high, high(first[place])),
-            _mm256_shuffle_epi8(behind, high(second[place])),
-        );
-        let none = _mm256_cmpeq_epi8(_mm256_and_si256(sixteens, asked), _mm256_setzero_si256());
-        u64::from(!_mm256_movemask_epi8(none).cast_unsigned())
-    };
-    found(0) | found(1) << 32
 }
 
 /// What was found of a text.
@@ -165,9 +103,9 @@ enum Found<'w> {
 /// Tells `found` of the pieces of `text` from `at` on, the start of one, as long as it wants more; where it stopped.
 ///
 /// Behind `limit` there must be white space only, and none before it.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
+#[inline(always)]
 fn walk<const CASED: bool, const DIGITS: usize>(
+    kernel: impl Kernel,
     scheme: Scheme,
     text: &[u8],
     limit: usize,
@@ -185,7 +123,8 @@ fn walk<const CASED: bool, const DIGITS: usize>(
             &padded
         };
         let seen = window.first_chunk().expect("it is longer than that");
-        let Starts { at: starts, sure, number } = starts::<CASED, DIGITS>(seen, (at + CONTEXT).saturating_sub(from));
+        let Starts { at: starts, sure, number } =
+            starts::<CASED, DIGITS>(kernel, seen, (at + CONTEXT).saturating_sub(from));
         let known = sure.min(limit - from + CONTEXT);
         if known <= CONTEXT {
             let end = scheme.end(text, at);
@@ -212,17 +151,76 @@ fn walk<const CASED: bool, const DIGITS: usize>(
     at
 }
 
-/// [`Scheme::fill`].
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+/// Work on the pieces of a pattern, compiled for each kind of pattern on each page.
+pub trait PatternWork {
+    /// Its result.
+    type Output;
+
+    /// Does it; to be marked `#[inline(always)]`.
+    fn run<const CASED: bool, const DIGITS: usize>(self, kernel: impl Kernel) -> Self::Output;
+}
+
+/// [`PatternWork`] on one kind of pattern: whether words are told by case, and the digits of a number at most.
+pub struct ByPattern<W, const CASED: bool, const DIGITS: usize>(pub W);
+
+impl<W: PatternWork, const CASED: bool, const DIGITS: usize> Work for ByPattern<W, CASED, DIGITS> {
+    type Output = W::Output;
+
+    #[inline(always)]
+    fn run(self, kernel: impl Kernel) -> W::Output {
+        self.0.run::<CASED, DIGITS>(kernel)
+    }
+}
+
+/// For digits: a pattern that masks do not know.
+pub const NO_MASKS: usize = 0;
+
+/// Does `work` with `scheme`.
+#[inline]
+pub fn apply<W: PatternWork>(scheme: Scheme, work: W) -> W::Output {
+    match scheme {
+        Scheme::O200k => run(ByPattern::<W, true, 3>(work)),
+        Scheme::Cl100k | Scheme::Llama3 => run(ByPattern::<W, false, 3>(work)),
+        Scheme::Qwen2 => run(ByPattern::<W, false, 1>(work)),
+        Scheme::Gpt2 | Scheme::DeepSeek3 => run(ByPattern::<W, false, NO_MASKS>(work)),
+    }
+}
+
+/// What [`fill`] does.
+pub struct Fill<'w> {
+    pub scheme: Scheme,
+    pub text: &'w [u8],
+    pub limit: usize,
+    pub at: usize,
+    pub ends: &'w mut [usize],
+}
+
+impl PatternWork for Fill<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<const CASED: bool, const DIGITS: usize>(self, kernel: impl Kernel) -> usize {
+        fill::<CASED, DIGITS>(kernel, self.scheme, self.text, self.limit, self.at, self.ends)
+    }
+}
+
+/// Ends of pieces from `at` on, the start of one: as many as fit, at least one.
+///
+/// Behind `limit` there must be white space only, and none before it.
+#[inline(always)]
 pub fn fill<const CASED: bool, const DIGITS: usize>(
+    kernel: impl Kernel,
     scheme: Scheme,
     text: &[u8],
     limit: usize,
     at: usize,
     ends: &mut [usize],
 ) -> usize {
+    if DIGITS == NO_MASKS || ends.len() < ROOM {
+        return scheme.fill_one_by_one(text, at, ends);
+    }
     let mut count = 0;
-    walk::<CASED, DIGITS>(scheme, text, limit, at, |found| {
+    walk::<CASED, DIGITS>(kernel, scheme, text, limit, at, |found| {
         match found {
             Found::Piece { end, .. } => {
                 ends[count] = end;
@@ -235,12 +233,18 @@ pub fn fill<const CASED: bool, const DIGITS: usize>(
     count
 }
 
-/// Looks up pieces from `at` on, but for those that are known to be one token: [`crate::simd::count`].
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub fn count<const CASED: bool, const DIGITS: usize, const N: usize>(
+/// Counts pieces of `text` from `at` on, the start of one, as many as fit into `batch`: where the next one begins, and the
+/// tokens of those that need not be looked up or that `lines` has; the others are left in `batch`.
+///
+/// Behind `limit` there must be white space only, and none before it. `whole_numbers`: whether all numbers of up to three
+/// digits are tokens.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)] // the state of a worker, apart for the borrow checker
+pub fn count<const CASED: bool, const DIGITS: usize>(
+    kernel: impl Kernel,
     scheme: Scheme,
     whole_numbers: bool,
-    lines: &[Line; N],
+    lines: &[Line; SHORTS],
     text: &[u8],
     limit: usize,
     at: usize,
@@ -248,7 +252,7 @@ pub fn count<const CASED: bool, const DIGITS: usize, const N: usize>(
 ) -> (usize, usize) {
     let numbers = if whole_numbers { u64::MAX } else { 0 };
     let (mut asked, mut tokens) = (0, 0);
-    let at = walk::<CASED, DIGITS>(scheme, text, limit, at, |found| {
+    let at = walk::<CASED, DIGITS>(kernel, scheme, text, limit, at, |found| {
         match found {
             Found::Piece { at, end } => one(lines, text, at, end, batch, &mut asked),
             Found::Starts { at, from, starts, number, window } => {
@@ -260,34 +264,33 @@ pub fn count<const CASED: bool, const DIGITS: usize, const N: usize>(
                 let known = inside & (byte | number);
                 tokens += known.count_ones() as usize;
                 let ends = starts & (starts - 1) & !(byte << 1 | number << 1);
-                asked += several(lines, window, from, [inside & !known, ends], batch, asked);
+                asked += several(kernel, lines, window, from, [inside & !known, ends], batch, asked);
             }
         }
         asked + ROOM < BATCH
     });
-    (at, tokens + find_all_with(lines, &batch.asked[..asked], &mut batch.missed, |line, key| find(line, key)))
+    (at, tokens + find_all(kernel, lines, &batch.asked[..asked], &mut batch.missed))
 }
 
 /// Asks for a piece that may begin before the window.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
-fn one<const N: usize>(lines: &[Line; N], text: &[u8], at: usize, end: usize, batch: &mut Batch, asked: &mut usize) {
+#[inline(always)]
+fn one(lines: &[Line; SHORTS], text: &[u8], at: usize, end: usize, batch: &mut Batch, asked: &mut usize) {
     if end - at > SHORT {
         put_off(&mut batch.longer, at, end - at);
         return;
     }
     let key = Key::of(text, at, end);
     let hash = key.hash();
-    prefetch(&lines[line_of::<N>(hash)]);
+    prefetch(&lines[line_of::<SHORTS>(hash)]);
     batch.asked[*asked % BATCH] = Asked { key, hash };
     *asked += 1;
 }
 
 /// Asks for the pieces that begin and end at the bits of two masks; how many of them a key holds.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
-fn several<const N: usize>(
-    lines: &[Line; N],
+#[inline(always)]
+fn several(
+    kernel: impl Kernel,
+    lines: &[Line; SHORTS],
     window: &[u8; READ],
     from: usize,
     [mut begins, mut ends]: [u64; 2],
@@ -306,8 +309,8 @@ fn several<const N: usize>(
         } else {
             let bytes = window[CONTEXT + place % WIDE..].first_chunk().expect("a window is read that far");
             let asked = &mut room[count % ROOM];
-            *asked = key_of(bytes, length);
-            prefetch(&lines[line_of::<N>(asked.hash)]);
+            *asked = key_of(kernel, bytes, length);
+            prefetch(&lines[line_of::<SHORTS>(asked.hash)]);
             count += 1;
         }
     }
@@ -315,16 +318,11 @@ fn several<const N: usize>(
 }
 
 /// [`Key::of`] and [`Key::hash`] of the first `length` of some bytes, in wide registers.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
-fn key_of(bytes: &[u8; 16], length: usize) -> Asked {
-    let [mask, tag]: [__m128i; 2] = cast([MASKS[length % 16], TAGS[length % 16]]);
-    let salt = _mm_set_epi64x(SALT[1].cast_signed(), SALT[0].cast_signed());
-    let key = _mm_or_si128(_mm_and_si128(cast(*bytes), mask), tag);
-    let [low, high]: [u64; 2] = cast(_mm_xor_si128(key, salt));
-    let product = u128::from(low) * u128::from(high);
-    let [key_low, key_high] = cast(key);
-    Asked { key: Key { low: key_low, high: key_high }, hash: product as u64 ^ (product >> 64) as u64 }
+#[inline(always)]
+fn key_of(kernel: impl Kernel, bytes: &[u8; 16], length: usize) -> Asked {
+    let [low, high] = kernel.key(bytes, MASKS[length % 16], TAGS[length % 16]);
+    let key = Key { low, high };
+    Asked { key, hash: key.hash() }
 }
 
 /// A window that begins before the text or ends behind it.
@@ -338,8 +336,7 @@ fn pad(text: &[u8], from: usize) -> [u8; READ] {
 }
 
 /// Writes the places of `bits`, which begin at `base`.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
+#[inline(always)]
 fn emit(mut bits: u64, base: usize, ends: &mut [usize]) -> usize {
     let count = bits.count_ones() as usize;
     let mut written = 0;

@@ -1,6 +1,4 @@
-//! Going over the strings of JSON, thirty-two and sixty-four bytes at a time: what [`super::super::pass`] means.
-
-#![allow(clippy::cast_possible_truncation)] // a bit in a word
+//! Strings of JSON: 32 and 64 bytes at a time.
 
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_min_epu8, _mm256_movemask_epi8,
@@ -9,9 +7,7 @@ use std::arch::x86_64::{
 
 use bytemuck::cast;
 
-use super::{are, bits, halves};
-use crate::pass::{NEAR, Passed};
-use crate::starts::WIDE;
+use crate::kernel::{NEAR, Skipped, WIDE};
 
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
@@ -23,45 +19,38 @@ pub fn first(window: &[u8; NEAR]) -> usize {
     _mm256_movemask_epi8(stops).trailing_zeros() as usize
 }
 
-#[target_feature(enable = "avx2")]
-#[inline]
-pub fn slashes(window: &[u8; WIDE]) -> (u64, bool) {
-    let window = halves(window);
-    (are(window, b'\\'), bits(window, |half| half) == 0)
-}
-
-/// Up to where a string wants another look, or less than a window is left.
+/// Skips a string up to a byte that needs another look, or until less than a window is left.
 ///
-/// Escapes are told from what they escape by arithmetic on runs of backslashes, as all parsers of this kind do. From
-/// window to window goes one bit, not the place: the next one is read before this one is understood.
+/// Arithmetic on runs of backslashes separates escapes from escaped characters. One bit goes from window to window, so
+/// that the next one loads early.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub fn pass(bytes: &[u8], mut at: usize) -> Passed {
+pub fn skip(bytes: &[u8], mut at: usize) -> Skipped {
     const EVEN: u64 = 0x5555_5555_5555_5555;
-    // Whether the first byte of the window belongs to a backslash before it, and all backslashes.
+    // Whether a backslash before the window escapes its first byte, and whether there was any backslash.
     let (mut carried, mut seen) = (0, 0);
     while let Some(window) = bytes.get(at..).and_then(|rest| rest.first_chunk::<WIDE>()) {
-        let window = halves(window);
+        let window: [__m256i; 2] = cast(*window);
         let (slashes, quotes) = (are(window, b'\\'), are(window, b'"'));
         let opening = slashes & !carried;
         let behind = opening << 1;
         let odd = opening & !EVEN & !behind;
         let second = (EVEN ^ odd.wrapping_add(opening) << 1) & behind | carried;
-        // Nearly all are of these three.
+        // Nearly all escaped characters are one of these three.
         let known = quotes | slashes | are(window, b'n');
         let odd = if second & !known == 0 { 0 } else { second & !bits(window, |half| simple(half)) };
         let controls = bits(window, |half| control(half));
         let stops = quotes & !second | controls | odd;
         if stops != 0 {
             let place = stops.trailing_zeros();
-            let is_odd = (odd >> place & 1) as usize; // then from its backslash on
+            let is_odd = (odd >> place & 1) as usize; // then stop at its backslash
             let escapes = seen | slashes & ((1 << place) - 1) != 0;
-            return Passed { at: at + place as usize - is_odd, escapes };
+            return Skipped { at: at + place as usize - is_odd, escapes };
         }
         carried = (opening & !second) >> (WIDE - 1);
         seen |= slashes;
         at += WIDE;
     }
-    Passed { at: at - carried as usize, escapes: seen != 0 }
+    Skipped { at: at - carried as usize, escapes: seen != 0 }
 }
 
 /// Control characters.
@@ -71,9 +60,8 @@ fn control(half: __m256i) -> __m256i {
     _mm256_cmpeq_epi8(_mm256_min_epu8(half, _mm256_set1_epi8(0x1f)), half)
 }
 
-/// The bytes that make an escape of two with a backslash, and need nothing more: `"`, `\`, `/`, b, f, n, r, t.
-///
-/// A byte is one of them if its halves have a bit in common in two tables.
+/// The bytes that end an escape of two bytes: `"`, `\`, `/`, b, f, n, r, t. A byte is one of them if its two halves share a
+/// bit in two tables.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn simple(half: __m256i) -> __m256i {
@@ -86,4 +74,20 @@ fn simple(half: __m256i) -> __m256i {
     let fours = _mm256_and_si256(_mm256_srli_epi16::<4>(half), _mm256_set1_epi8(15));
     let common = _mm256_and_si256(_mm256_shuffle_epi8(last, half), _mm256_shuffle_epi8(first, fours));
     _mm256_cmpgt_epi8(common, _mm256_setzero_si256())
+}
+
+/// A bit a byte: the top bit of what `of` makes of it.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+fn bits(halves: [__m256i; 2], of: impl Fn(__m256i) -> __m256i) -> u64 {
+    let [low, high] = halves.map(|half| u64::from(_mm256_movemask_epi8(of(half)).cast_unsigned()));
+    low | high << 32
+}
+
+/// The bytes equal to `byte`.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+fn are(halves: [__m256i; 2], byte: u8) -> u64 {
+    let byte = _mm256_set1_epi8(byte.cast_signed());
+    bits(halves, |half| _mm256_cmpeq_epi8(half, byte))
 }

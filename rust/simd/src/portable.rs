@@ -1,0 +1,139 @@
+//! The page for any processor: eight bytes in a word.
+
+use crate::kernel::{KEY, Kernel, Line, NEAR, Skipped, WIDE};
+
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const TOPS: u64 = ONES << 7;
+
+/// The portable page.
+#[derive(Clone, Copy, Debug)]
+pub struct Portable;
+
+/// A mask of 64 bytes, from the top bits of each eight.
+#[inline(always)]
+fn gather(tops: [u64; 8]) -> u64 {
+    // Each top bit is shifted into the highest byte, in order.
+    let eight = |top: u64| (top >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    eight(tops[0])
+        | eight(tops[1]) << 8
+        | eight(tops[2]) << 16
+        | eight(tops[3]) << 24
+        | eight(tops[4]) << 32
+        | eight(tops[5]) << 40
+        | eight(tops[6]) << 48
+        | eight(tops[7]) << 56
+}
+
+/// The top bit of each byte that is at least `least`.
+#[inline(always)]
+fn from(word: u64, least: u8) -> u64 {
+    let low = word & !TOPS;
+    let sums = low + ONES * u64::from(0x80 - (least & 0x7F));
+    (if least < 0x80 { sums | word } else { sums & word }) & TOPS
+}
+
+#[inline(always)]
+fn between(word: u64, first: u8, last: u8) -> u64 {
+    let found = from(word, first);
+    if last == 0xFF { found } else { found & !from(word, last + 1) }
+}
+
+/// The top bit of each byte that is zero.
+#[inline(always)]
+fn zeros(word: u64) -> u64 {
+    !(((word & !TOPS) + !TOPS) | word) & TOPS
+}
+
+impl Kernel for Portable {
+    type Window = [u64; 8];
+
+    #[inline(always)]
+    fn load(self, bytes: &[u8; WIDE]) -> [u64; 8] {
+        bytemuck::cast(*bytes)
+    }
+
+    #[inline(always)]
+    fn non_ascii(self, window: [u64; 8]) -> u64 {
+        gather(window.map(|word| word & TOPS))
+    }
+
+    #[inline(always)]
+    fn equal(self, window: [u64; 8], byte: u8) -> u64 {
+        gather(window.map(|word| zeros(word ^ (ONES * u64::from(byte)))))
+    }
+
+    #[inline(always)]
+    fn within(self, window: [u64; 8], first: u8, last: u8) -> u64 {
+        gather(window.map(|word| between(word, first, last)))
+    }
+
+    #[inline(always)]
+    fn letters(self, window: [u64; 8]) -> u64 {
+        gather(window.map(|word| between(word | (ONES * 0x20), b'a', b'z')))
+    }
+
+    #[inline(always)]
+    fn find(self, line: &Line, [low, high]: [u64; 2], mask: u64) -> Option<usize> {
+        (0..4).find(|&place| line[place] == low && line[place + 4] & mask == high)
+    }
+
+    #[inline(always)]
+    fn key(self, bytes: &[u8; KEY], mask: u128, tag: u128) -> [u64; 2] {
+        let key = u128::from_le_bytes(*bytes) & mask | tag;
+        [key as u64, (key >> 64) as u64]
+    }
+
+    #[inline(always)]
+    fn first_special(self, bytes: &[u8; NEAR]) -> usize {
+        find_special(bytes, 0)
+    }
+
+    #[inline(always)]
+    fn skip_string(self, bytes: &[u8], at: usize) -> Skipped {
+        Skipped { at: find_special(bytes, at), escapes: false }
+    }
+}
+
+/// The first quote, backslash or control character from `at` on; the length of `bytes` if there is none.
+#[must_use]
+pub fn find_special(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(eight) = bytes[at..].first_chunk::<8>() {
+        let found = specials(u64::from_le_bytes(*eight));
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let is_special = |b: &u8| matches!(b, b'"' | b'\\' | 0..0x20);
+    bytes[at..].iter().position(is_special).map_or(bytes.len(), |n| at + n)
+}
+
+/// The top bit of each of eight bytes that is special; only the lowest one is exact.
+#[inline(always)]
+fn specials(word: u64) -> u64 {
+    let (quote, slash) = (word ^ (ONES * u64::from(b'"')), word ^ (ONES * u64::from(b'\\')));
+    let zero = |x: u64| x.wrapping_sub(ONES) & !x;
+    (zero(quote) | zero(slash) | (word.wrapping_sub(ONES * 0x20) & !word)) & TOPS
+}
+
+/// [`Kernel::pairs`], a pair of bytes after the other.
+pub fn pairs(bytes: &[u8; WIDE + 1], known: &[u8; 16]) -> u64 {
+    let is_known = |pair: &[u8]| {
+        let sixteen = usize::from(pair[0] & 0x10) >> 2 | usize::from(pair[1] >> 4 & 3);
+        (0xC0..0xE0).contains(&pair[0])
+            && pair[1] & 0xC0 == 0x80
+            && known[usize::from(pair[0] & 15)] >> sixteen & 1 != 0
+    };
+    bytes.windows(2).enumerate().map(|(place, pair)| u64::from(is_known(pair)) << place).sum()
+}
+
+/// [`Kernel::transcode`] from `at` on, a code point after the other: where the last one ends.
+pub fn transcode(units: &[u32], out: &mut [u8], at: usize) -> usize {
+    units.iter().fold(at, |at, &unit| {
+        let Some(c) = char::from_u32(unit) else {
+            out[at] = 0xFF;
+            return at + 1;
+        };
+        at + c.encode_utf8(&mut out[at..]).len()
+    })
+}
