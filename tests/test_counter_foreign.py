@@ -16,7 +16,7 @@ from trimtab._core import Ledger
 
 ROOT = Path(__file__).parent.parent
 PROSE = (ROOT / "docs" / "counting.md").read_text(encoding="utf-8")
-CODE = (ROOT / "python" / "trimtab" / "_counter.py").read_text(encoding="utf-8")
+CODE = (ROOT / "python" / "trimtab" / "counting" / "counter.py").read_text(encoding="utf-8")
 LANGUAGES = "Grüße, naïve café — Ελληνικά ς, ёж, 日本語・カタカナ。 한국어 עברית ไทย हिन्दी e\u0301\u0323 ﬁ Ⅻ ½"
 EMOJI = "\U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001f1e9\U0001f1ea \u270c\U0001f3fd x\U0001f600y"
 WORDS = [
