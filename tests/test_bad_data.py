@@ -19,6 +19,7 @@ import pytest
 import trimtab
 from test_bad_input import FILLER, O200K, oracle_text
 from trimtab.formats import scan
+from trimtab.summarize import render
 
 ROWS = {
     "d1": "lone surrogates count as U+FFFD, are archived as they are, and no model is sent one",
@@ -53,7 +54,7 @@ def test_d1_ten_thousand_texts_with_lone_surrogates_count_come_back_and_are_not_
     asked = []
 
     def summarizes(ask):
-        asked.append(ask.render().text)
+        asked.append(render(ask).text)
         return "Nothing was decided."
 
     roles = ("user", "assistant")

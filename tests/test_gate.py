@@ -253,7 +253,7 @@ def test_a_zone_larger_than_its_summarizer_is_summarized_whole_in_parts() -> Non
         with lock:
             running += 1
             most = max(most, running)
-            seen.append(ask.render().text)
+            seen.append(render(ask).text)
         found = [fact for fact in facts if fact in seen[-1]]
         with lock:
             running -= 1
