@@ -18,7 +18,7 @@ import oracle
 from trimtab import _core
 from trimtab.counting.counter import Counter
 
-DATA = Path(__file__).parents[1] / "rust" / "core" / "data"
+DATA = Path(__file__).parents[1] / "rust" / "tokens" / "data"
 OLD, NEW = Counter("claude-old"), Counter("claude-new")
 # Of a message: ctok's version, and the tokens of a message itself, which ctok counts and an encoding does not.
 FRAMED = {"claude-3 message": ("3.0", 7), "claude-4.7 message": ("4.7", 11), "claude-4.8 message": ("4.8", 6)}

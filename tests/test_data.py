@@ -5,7 +5,7 @@ import hashlib
 import importlib.util
 from pathlib import Path
 
-DATA = Path(__file__).parents[1] / "rust" / "core" / "data"
+DATA = Path(__file__).parents[1] / "rust" / "tokens" / "data"
 SPEC = importlib.util.spec_from_file_location("rebuild", DATA / "rebuild.py")
 rebuild = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(rebuild)
