@@ -73,21 +73,21 @@ bench-bill: .venv/dev ## counts beside what providers charged, in every shared s
 	@$(BIN)/python benches/bill.py
 
 agent: .venv/dev ## 300 turns of an agent under every policy, against a server as strict as the provider
-	@$(BIN)/python -m pytest -s --show-capture=no -m "slow or not slow" tests/test_agent.py
+	@$(BIN)/python -m pytest -s --show-capture=no -m "slow or not slow" tests/proofs/test_agent.py
 
 .PHONY: bad-data interrupts
 bad-data: .venv/dev ## strings of 100 MB, runs of a million, ten million messages, 70,000 broken lists: time and memory
-	@$(BIN)/python -m pytest -s -m slow tests/test_bad_data.py tests/test_bad_quantities.py
+	@$(BIN)/python -m pytest -s -m slow tests/faults/test_bad_data.py tests/faults/test_bad_quantities.py
 
 interrupts: .venv/dev ## three hundred signals in long work: what was done after each, and for how long
-	@$(BIN)/python -m pytest -s -m slow tests/test_process.py
+	@$(BIN)/python -m pytest -s -m slow tests/faults/test_process.py
 
 record: .venv/dev ## the example session, recorded anew on the repository as it is
 	@$(BIN)/python examples/record.py
 	@$(BIN)/python -m pytest -m slow tests/test_examples.py
 
 sdks: .venv/dev ## releases of the summarizers' clients, each through the matrix of failures
-	$(BIN)/python -m pytest -s -m slow tests/test_summarize_sdks.py
+	$(BIN)/python -m pytest -s -m slow tests/faults/test_summarize_sdks.py
 
 claude-rates: .venv/dev ## the estimate that stands in for Claude's vocabularies: its errors by repository
 	@$(BIN)/python rust/tokens/data/claude_rates.py $(ARGS)
@@ -162,7 +162,7 @@ requirements: .venv/dev ## docs/requirements.md: each requirement with the case 
 
 .PHONY: presets
 presets: .venv/dev ## every preset on every shared session, its summary asked of a model on this machine that fails in six ways
-	@$(BIN)/python -m pytest -q -s -m slow tests/test_presets_sessions.py
+	@$(BIN)/python -m pytest -q -s -m slow tests/proofs/test_presets_sessions.py
 
 .PHONY: keys
 keys: .venv/dev ## the table of keys in docs/configuration.md

@@ -28,8 +28,8 @@ from _kills import killed_postgres, killed_sqlite, migrated  # noqa: E402
 from _lane import Lane, record, said, talk, words  # noqa: E402
 
 import trimtab  # noqa: E402
-from archives import first_archive  # noqa: E402
-from postgres import Server, binaries  # noqa: E402
+from support.archives import first_archive  # noqa: E402
+from support.postgres import Server, binaries  # noqa: E402
 from trimtab.archive import MemoryArchive, SqlArchive  # noqa: E402
 from trimtab.archive.postgres import PostgresArchive  # noqa: E402
 from trimtab.archive.sqlite import SqliteArchive  # noqa: E402

@@ -2,9 +2,9 @@
 
 Reads the session files of all agents in ``../shared/data/transcripts``. Prints a row a file, then the tokens
 that ``read`` accounts for beside those that the provider charged, and by format what is in the files and never
-sent. Exits with 1 if a session that is large enough misses
-its target, is refused by ``tests/checker.py`` (which shares no code with trimtab), is changed, is another list once it
-is written out and read again, or cannot be restored.
+sent. Exits with 1 if a session that is large enough misses its target, is refused by ``tests/support/checker.py``
+(which shares no code with trimtab), is changed, is another list once it is written out and read again, or cannot be
+restored.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-import checker  # noqa: E402 - beside the tests, not in the package
 import trimtab  # noqa: E402
+from support import checker  # noqa: E402 - beside the tests, not in the package
 from trimtab.cli.files import to_text  # noqa: E402
 from trimtab.counting.counter import scan  # noqa: E402
 from trimtab.planning.plan import Drop, Prune, Summarize, Truncate  # noqa: E402

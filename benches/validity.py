@@ -1,7 +1,8 @@
 """That no list is refused: the long runs behind ``docs/validity.md``; ``make proof``.
 
-Prints a line a run. Every list that comes of it is judged by ``tests/checker.py``, which shares no code with trimtab;
-thinking is signed as a server does, by a hash of all that stands before it. Exits with 1 at the first list refused.
+Prints a line a run. Every list that comes of it is judged by ``tests/support/checker.py``, which shares no code with
+trimtab; thinking is signed as a server does, by a hash of all that stands before it. Exits with 1 at the first list
+refused.
 
     lists       every list of up to four messages over ten kinds, compacted under every policy
     seeded      longer lists over the same kinds, compacted under every policy
@@ -30,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import trimtab  # noqa: E402
-from checker import check  # noqa: E402 - beside the tests, not in the package
+from support.checker import check  # noqa: E402 - beside the tests, not in the package
 from trimtab.errors import NothingToCompactError  # noqa: E402
 from trimtab.messages.envelope import summary_in  # noqa: E402
 from trimtab.planning.plan import Prune, StripThinking, Truncate  # noqa: E402

@@ -114,7 +114,7 @@ def tiktoken_encoding(tmp_path_factory):
 @pytest.fixture(scope="session")
 def postgres():
     """A PostgreSQL server; there is one on every machine that has the dev packages."""
-    from postgres import Server, binaries
+    from support.postgres import Server, binaries
 
     server = Server(binaries())
     yield server

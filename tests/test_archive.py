@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trimtab
-from archives import KINDS, commit, opened, record, said
-from transcripts import transcript
+from support.archives import KINDS, commit, opened, record, said
+from support.transcripts import transcript
 from trimtab.archive import MemoryArchive, SqlArchive
 from trimtab.archive.sqlite import SqliteArchive
 

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 import trimtab
-from archives import commit, record, said
-from transcripts import transcript
+from support.archives import commit, record, said
+from support.transcripts import transcript
 from trimtab.archive import SqlArchive, Stored, open_archive
 from trimtab.archive.aio import AsyncArchive
 from trimtab.archive.postgres import PostgresArchive
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from postgres import Server
+    from support.postgres import Server
     from trimtab.archive.sql.statements import Steps
 
 MODEL = "claude-sonnet-4-5"

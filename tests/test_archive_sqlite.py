@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import trimtab
-from archives import commit, first_archive, said
-from transcripts import transcript
+from support.archives import commit, first_archive, said
+from support.transcripts import transcript
 from trimtab.archive import open_archive, sqlite
 from trimtab.archive.sql.migrate import migrations
 from trimtab.archive.sqlite import SqliteArchive

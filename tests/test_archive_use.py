@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import trimtab
-from archives import KINDS, commit, opened, said
-from transcripts import transcript
+from support.archives import KINDS, commit, opened, said
+from support.transcripts import transcript
 from trimtab.archive import MemoryArchive
 from trimtab.archive.recall import Recall
 from trimtab.archive.redact import secrets

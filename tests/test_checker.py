@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from checker import check
+from support.checker import check
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "sig"}

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import claude_cases
 import oracle
+from support import claude_cases
 from trimtab import _core
 from trimtab.counting.counter import Counter
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import trimtab
-from checker import check
-from transcripts import transcript
+from support.checker import check
+from support.transcripts import transcript
 
 TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trimtab
-from checker import check
-from transcripts import PROVIDERS, specs, transcript
+from support.checker import check
+from support.transcripts import PROVIDERS, specs, transcript
 from trimtab.archive import MemoryArchive, Stored
 from trimtab.compaction.effects import Commit, Store, Write
 from trimtab.compaction.flow import compaction

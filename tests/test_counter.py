@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import oracle
-from transcripts import PROVIDERS, deep_hash, messages
+from support.transcripts import PROVIDERS, deep_hash, messages
 from trimtab import read
 from trimtab.counting.counter import Counter, count, scan
 from trimtab.models.model import Model

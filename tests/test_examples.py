@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import trimtab
-from checker import check
+from support.checker import check
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"

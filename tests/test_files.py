@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import trimtab
-from checker import check
-from format_cases import LINES
-from transcripts import transcript
+from support.checker import check
+from support.format_cases import LINES
+from support.transcripts import transcript
 from trimtab import Counter, MessageError, _core
 from trimtab.cli.files import to_text
 from trimtab.formats import _chain, claude_code, counts, read, scan, sums

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from checker import check
-from transcripts import transcript
+from support.checker import check
+from support.transcripts import transcript
 from trimtab.errors import MessageError
 from trimtab.formats import FORMATS, LOGS, read
 

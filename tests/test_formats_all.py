@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from checker import check
+from support.checker import check
 from trimtab.formats import _READERS, FORMATS, LOGS, read
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "transcripts"

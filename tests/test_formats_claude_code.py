@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from checker import check
+from support.checker import check
 from trimtab.formats import read
 from trimtab.messages.types import Charged, Repaired
 from trimtab.validity.repair.entries import BEGINNING, INTERRUPTED

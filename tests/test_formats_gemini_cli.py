@@ -2,7 +2,7 @@
 
 import json
 
-from checker import check
+from support.checker import check
 from trimtab.formats import read
 from trimtab.messages.types import Charged
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from checker import check
-from format_cases import assistant, calls, result, text, tool, use, user
+from support.checker import check
+from support.format_cases import assistant, calls, result, text, tool, use, user
 from trimtab.errors import MessageError
 from trimtab.formats import read
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from checker import check
+from support.checker import check
 from trimtab.errors import MessageError
 from trimtab.formats import read
 from trimtab.messages.types import Charged

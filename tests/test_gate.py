@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import transcripts
 import trimtab
+from support import transcripts
 from trimtab import events, hooks
 from trimtab.messages.types import text_of, whole_calls
 from trimtab.policies import POLICIES

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trimtab
-from transcripts import PROVIDERS, messages, transcript
+from support.transcripts import PROVIDERS, messages, transcript
 from trimtab import Counter, Ledger, _core
 from trimtab.formats import scan
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-import transcripts
-from transcripts import PROVIDERS, deep_hash, messages, png, specs, transcript
+from support import transcripts
+from support.transcripts import PROVIDERS, deep_hash, messages, png, specs, transcript
 from trimtab import _core
 from trimtab.counting.counter import Counter, scan
 from trimtab.errors import MessageError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from format_cases import LINES, WHOLES
+from support.format_cases import LINES, WHOLES
 from trimtab import MessageError
 from trimtab.formats import FORMATS, LOGS, read
 

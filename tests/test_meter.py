@@ -11,7 +11,7 @@ import pytest
 from werkzeug import Response
 
 import trimtab
-from transcripts import transcript
+from support.transcripts import transcript
 from trimtab import Compactor, Counter, Model, read
 from trimtab.errors import CountError
 from trimtab.messages.usage import Usage

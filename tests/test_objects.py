@@ -9,10 +9,10 @@ import openai
 import pytest
 
 import trimtab
-from checker import check
-from transcripts import transcript
+from support.checker import check
+from support.transcripts import transcript
+from support.wardrobe import WARDROBE, Said, Turn, answer
 from trimtab.messages.objects import plain
-from wardrobe import WARDROBE, Said, Turn, answer
 
 MODELS = {"anthropic": "claude-sonnet-4-5", "openai_chat": "gpt-5.5", "openai_responses": "gpt-5.5"}
 PAST = "u:90 " + " ".join(f"c{n} r{n}:60 a:30 u:60" for n in range(40, 60)) + " a:9"

@@ -17,8 +17,8 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 import trimtab
-from loopback import DIALECTS
-from transcripts import transcript
+from support.loopback import DIALECTS
+from support.transcripts import transcript
 from trimtab.compaction.drivers import Outside
 from trimtab.compaction.effects import Write
 from trimtab.events import Compacted, FellBack

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from offline_cases import ask, sections, session, tool
+from support.offline_cases import ask, sections, session, tool
 from trimtab.summarize.offline.summary import offline
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from offline_cases import FORGED, ask, sections, tool
+from support.offline_cases import FORGED, ask, sections, tool
 from trimtab.summarize.offline.summary import offline
 from trimtab.summarize.parts import parts
 

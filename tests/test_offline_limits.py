@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from offline_cases import COUNTERS, FORGED, ask, quarter, sections, session
+from support.offline_cases import COUNTERS, FORGED, ask, quarter, sections, session
 from trimtab.summarize.offline.summary import offline
 
 

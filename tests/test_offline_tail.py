@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from offline_cases import ask, quarter, said, sections, tool
+from support.offline_cases import ask, quarter, said, sections, tool
 from trimtab.summarize.offline.summary import offline
 
 RED = "Exit code 1\nE   KeyError: 'retries'\n1 failed in 0.2s"

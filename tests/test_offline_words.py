@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from offline_cases import ask, said, sections, tool
+from support.offline_cases import ask, said, sections, tool
 from trimtab.summarize.offline.summary import offline
 from trimtab.summarize.text import sentences
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trimtab
-from checker import check
-from transcripts import PROVIDERS, specs, transcript
+from support.checker import check
+from support.transcripts import PROVIDERS, specs, transcript
 from trimtab.planning.decide import decide
 from trimtab.planning.plan import Drop, Plan, Prune, StripThinking, Summarize, Truncate, dropped
 from trimtab.policies import POLICIES

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-import transcripts
 import trimtab
+from support import transcripts
 from trimtab import _core, config
 from trimtab.counting.estimate import Calibration
 from trimtab.planning.budget import Terms, Trigger

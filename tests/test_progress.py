@@ -6,8 +6,8 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-
 from test_interrupts import home, refs
+
 from trimtab.cli import main
 from trimtab.cli import progress as _progress
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import oracle
 import trimtab
-from checker import check
-from transcripts import PROVIDERS, png, transcript
+from support.checker import check
+from support.transcripts import PROVIDERS, png, transcript
 from trimtab._core import PRUNED
 from trimtab.planning.plan import Plan, Prune
 from trimtab.validity.validate import validate

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-import transcripts
 import trimtab
+from support import transcripts
 from trimtab.policies import POLICIES
 from trimtab.summarize import Function, Limits
 

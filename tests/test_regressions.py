@@ -3,8 +3,8 @@
 import pytest
 
 import trimtab
-from checker import check
-from transcripts import transcript
+from support.checker import check
+from support.transcripts import transcript
 from trimtab.models.model import UNBOUND
 from trimtab.planning.plan import StripThinking
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from checker import check
-from damage import OPTIONS, damaged
-from format_cases import assistant, calls, result, text, tool, use, user
-from transcripts import PROVIDERS, deep_hash, png, specs, transcript
+from support.checker import check
+from support.damage import OPTIONS, damaged
+from support.format_cases import assistant, calls, result, text, tool, use, user
+from support.transcripts import PROVIDERS, deep_hash, png, specs, transcript
 from trimtab import MessageError, repair, validate
 from trimtab.messages.shapes import Lens
 from trimtab.messages.types import Repaired

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from transcripts import png
+from support.transcripts import png
 from trimtab import Counter, Model, count, read
 from trimtab.counting.overhead import namespace, tagged
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import trimtab
-from checker import check
-from transcripts import transcript
+from support.checker import check
+from support.transcripts import transcript
 from trimtab.cli import main
 from trimtab.formats.claude_code_fork import fork
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.transcripts import PROVIDERS, specs, transcript
 from test_ledger import whole
-from transcripts import PROVIDERS, specs, transcript
 from trimtab.counting.counter import Counter, scan
 from trimtab.errors import MessageError
 

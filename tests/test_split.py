@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 import oracle
 import trimtab
-from damage import damaged
-from transcripts import PROVIDERS, deep_hash, messages, transcript
+from support.damage import damaged
+from support.transcripts import PROVIDERS, deep_hash, messages, transcript
 from trimtab import Counter
 from trimtab.counting.counter import scan
 from trimtab.ledger import split as _split

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import loopback
 import trimtab
-from checker import check
-from loopback import DIALECTS, Reply
-from transcripts import PROVIDERS, transcript
+from support import loopback
+from support.checker import check
+from support.loopback import DIALECTS, Reply
+from support.transcripts import PROVIDERS, transcript
 from trimtab.events import Compacted, FellBack
 from trimtab.models.prices import priced
 from trimtab.policies import POLICIES

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import loopback
-from checker import check
-from loopback import DIALECTS, Reply
-from transcripts import transcript
+from support import loopback
+from support.checker import check
+from support.loopback import DIALECTS, Reply
+from support.transcripts import transcript
 
 TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
 SUMMARY = "The tests were mended; nothing is open."

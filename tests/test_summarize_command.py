@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-import loopback
 import trimtab
-from transcripts import transcript
+from support import loopback
+from support.transcripts import transcript
 from trimtab.summarize import Command, Limits
 
 TALK = transcript(" ".join("u:60 a:90" for _ in range(30)))
@@ -173,7 +173,7 @@ def test_ctrl_c_kills_it_at_once(tmp_path: Path) -> None:
     code = f"""
 import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
 import trimtab
-from transcripts import transcript
+from support.transcripts import transcript
 from trimtab.summarize import Command
 messages = transcript({" ".join("u:60 a:90" for _ in range(30))!r})
 cm = trimtab.Compactor("gpt-5.5", summarizer=Command([{program(tmp_path, HANGS)!r}, {str(tmp_path / "pids")!r}]))
@@ -196,7 +196,7 @@ def test_ctrl_c_ends_all_the_parts_of_a_large_zone(tmp_path: Path) -> None:
     code = f"""
 import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
 import trimtab
-from transcripts import transcript
+from support.transcripts import transcript
 from trimtab.summarize import Command
 command = Command([{program(tmp_path, HANGS.replace("sys.argv[1]", "sys.argv[1] + str(os.getpid())"))!r},
     {str(tmp_path / "pids-")!r}], window=5_000)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import trimtab
-from test_summarize_sdks import RELEASES
+from support.releases import RELEASES
 from trimtab import summarize
 from trimtab.summarize import Limits
 

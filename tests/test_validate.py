@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from checker import check
-from damage import OPTIONS, damaged
-from transcripts import HEIGHT, PROVIDERS, deep_hash, is_open, png, specs, transcript
+from support.checker import check
+from support.damage import OPTIONS, damaged
+from support.transcripts import HEIGHT, PROVIDERS, deep_hash, is_open, png, specs, transcript
 from trimtab import Counter, MessageError, validate
 from trimtab.counting.counter import scan
 from trimtab.validity.validate import Rules

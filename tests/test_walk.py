@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import trimtab
+from support.transcripts import PROVIDERS, transcript
 from test_ledger import EVERYTHING, O200K, whole
-from transcripts import PROVIDERS, transcript
 from trimtab.counting.counter import scan
 
 

@@ -6,8 +6,8 @@ import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import transcripts
 import trimtab
+from support import transcripts
 from trimtab.validity.validate import refusal
 
 from .presets import MODEL

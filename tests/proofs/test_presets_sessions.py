@@ -14,13 +14,13 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 import trimtab
-from loopback import DIALECTS, Reply
+from support.loopback import DIALECTS, Reply
 from trimtab import config, events
 from trimtab.counting.counter import Counter, scan
 from trimtab.policies import POLICIES
 from trimtab.summarize import Anthropic, Limits, OpenAI
 
-FOLDER = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
+FOLDER = Path(__file__).parents[3] / "shared" / "data" / "transcripts"
 FILES = sorted(path for path in FOLDER.rglob("*.json*") if path.is_file()) if FOLDER.is_dir() else []
 FEW = FILES[:: max(len(FILES) // 6, 1)]
 """For the everyday run: a sixth of the formats each."""

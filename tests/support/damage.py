@@ -4,7 +4,7 @@ import copy
 
 from hypothesis import strategies as st
 
-from transcripts import specs, transcript
+from support.transcripts import specs, transcript
 
 OPTIONS = st.fixed_dictionaries(
     {"in_flight": st.booleans(), "prefill": st.booleans(), "thinking": st.sampled_from([None, None, True, False])}

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import trimtab
-from transcripts import transcript
+from support.transcripts import transcript
 from trimtab import _core
 
 PATIENCE = 60

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-_SPEC = importlib.util.spec_from_file_location("validity", Path(__file__).parent.parent / "benches" / "validity.py")
+_SPEC = importlib.util.spec_from_file_location("validity", Path(__file__).parents[2] / "benches" / "validity.py")
 validity = importlib.util.module_from_spec(_SPEC)
 sys.modules["validity"] = validity
 _SPEC.loader.exec_module(validity)

@@ -6,7 +6,7 @@ import anthropic
 import pytest
 
 import trimtab
-from strict import PATH, SYSTEM, TOOLS, Agent, Strict
+from support.strict import PATH, SYSTEM, TOOLS, Agent, Strict
 from trimtab.policies import POLICIES
 
 BINDS, BINDS_NOT = "claude-sonnet-5-5", "claude-sonnet-5"

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 import trimtab
-from checker import THINKING, check
-from loopback import Reply
-from transcripts import png
+from support.checker import THINKING, check
+from support.loopback import Reply
+from support.transcripts import png
 
 PATH = "/v1/messages"
 BINDING = "thinking-binding-controls-2026-08-01"

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trimtab
-from checker import check
-from transcripts import PROVIDERS, deep_hash, png, transcript
+from support.checker import check
+from support.transcripts import PROVIDERS, deep_hash, png, transcript
 
 O200K = trimtab.Counter("o200k_base")
 MODELS = {"anthropic": "claude-sonnet-4-5", "bedrock": "claude-sonnet-4-5", "gemini": "gemini-3-pro"}

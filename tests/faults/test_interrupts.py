@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import trimtab
-from checker import check
+from support.checker import check
+from support.transcripts import transcript
 from test_rescue import session as claude_session
-from transcripts import transcript
 from trimtab.archive import open_archive
 from trimtab.cli import main
 from trimtab.cli.files import archive_url, write

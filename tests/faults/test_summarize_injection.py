@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import loopback
 import trimtab
-from checker import check
-from loopback import DIALECTS, Reply
-from transcripts import PROVIDERS, transcript
+from support import loopback
+from support.checker import check
+from support.loopback import DIALECTS, Reply
+from support.transcripts import PROVIDERS, transcript
 from trimtab.messages.envelope import unwrap
 from trimtab.summarize import Anthropic, Ask, OpenAI, render
 from trimtab.summarize.ask import Answer

@@ -17,15 +17,15 @@ from pathlib import Path
 
 from pytest_httpserver import HTTPServer
 
-import loopback
 import trimtab
-from checker import check
-from loopback import DIALECTS, Reply
-from transcripts import transcript
+from support import loopback
+from support.checker import check
+from support.loopback import DIALECTS, Reply
+from support.transcripts import transcript
 from trimtab.events import Compacted, FellBack
 from trimtab.summarize import Anthropic, Limits, OpenAI
 
-DOCS = Path(__file__).parent.parent / "docs" / "summarizers.md"
+DOCS = Path(__file__).parents[2] / "docs" / "summarizers.md"
 START, STOP = "<!-- the matrix: python tests/matrix.py -->\n", "<!-- end of the matrix -->\n"
 TALK = transcript(" ".join("u:60 a:90" for _ in range(30)), provider="anthropic")
 WRITERS = {"anthropic": Anthropic, "openai": OpenAI}

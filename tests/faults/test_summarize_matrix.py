@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import matrix
+from support import matrix
 
 
 @pytest.fixture(scope="module", autouse=True)

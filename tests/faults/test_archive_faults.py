@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from archives import first_archive
+from support.archives import first_archive
 from trimtab.archive.sqlite import SqliteArchive
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benches"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benches"))
 
 from _crowds import crowded, disconnected
 from _disks import faulted, filled, flipped
@@ -29,7 +29,7 @@ def test_what_was_acknowledged_survives_the_killing_of_its_writer() -> None:
 
 
 def test_what_was_acknowledged_survives_the_killing_of_the_server() -> None:
-    from postgres import Server, binaries
+    from support.postgres import Server, binaries
 
     server = Server(binaries())
     try:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from checker import check
-from format_cases import LINES, WHOLES
+from support.checker import check
+from support.format_cases import LINES, WHOLES
 from trimtab import MessageError
 from trimtab.cli import main
 from trimtab.formats import LOGS, read
@@ -182,7 +182,7 @@ def test_what_stands_in_front_of_the_messages_may_be_all_there_is():
 
 
 def test_the_documents_code_runs():
-    document = (Path(__file__).parents[1] / "docs" / "formats.md").read_text()
+    document = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
     parts = re.findall(r"```python\n(.*?)```", document, flags=re.DOTALL)
     assert parts
     exec(compile("".join(parts), "docs/formats.md", "exec"), {})

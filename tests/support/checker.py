@@ -6,7 +6,7 @@ message, and only if that holds the rules between them. It judges no sizes (toke
 can know (whether a signature is genuine, to which stored reasoning a call belongs).
 """
 
-import checker_more
+from support import checker_more
 
 
 def _table(text):

@@ -14,13 +14,13 @@ import zlib
 from pathlib import Path
 
 import pytest
+from test_bad_input import FILLER, call, damage, doors, nested, outcome
 
 import trimtab
-from checker import check
-from damage import IDS, SAID, fields, places
-from test_bad_input import FILLER, call, damage, doors, nested, outcome
+from support.checker import check
+from support.damage import IDS, SAID, fields, places
+from support.transcripts import PROVIDERS, deep_hash, png, transcript
 from test_files import counted
-from transcripts import PROVIDERS, deep_hash, png, transcript
 from trimtab import formats
 
 pytestmark = pytest.mark.slow
@@ -65,7 +65,7 @@ def deep(depth):
 def test_d5_nesting_of_any_depth_is_handled_or_an_error_of_ours(stack):
     for depth in DEPTHS:
         program = f"import threading\nthreading.stack_size({stack})\n" + DEEP.format(
-            tests=str(Path(__file__).parent), depth=depth
+            tests=str(Path(__file__).parents[1]), depth=depth
         )
         ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
         assert (ran.returncode, ran.stderr[-2_000:]) == (0, ""), depth

@@ -8,10 +8,10 @@ import time
 import pytest
 from llmock.scenarios import Delay
 
-import loopback
 import trimtab
-from checker import check
-from transcripts import transcript
+from support import loopback
+from support.checker import check
+from support.transcripts import transcript
 from trimtab.summarize import Anthropic, Limits, OpenAI
 
 TALK = transcript(" ".join("u:60 a:90" for _ in range(30)))

@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 import pytest
+from test_bad_input import FILLER, O200K, oracle_text
 
 import trimtab
-from test_bad_input import FILLER, O200K, oracle_text
 from trimtab.formats import scan
 from trimtab.summarize import render
 
