@@ -45,10 +45,10 @@ lint: .venv/dev
 	$(BIN)/python -m mypy.stubtest trimtab._core --concise
 
 sessions: .venv/dev ## every shared session, compacted and judged
-	@$(BIN)/python benches/sessions.py
+	@$(BIN)/python evals/sessions.py
 
 summaries: .venv/dev ## what the offline summarizer keeps, beside simpler extracts
-	@$(BIN)/python benches/summaries.py
+	@$(BIN)/python evals/summaries.py
 
 # A rival that does not install is one row less, said by the bench.
 .venv/rivals: .venv/dev
@@ -70,7 +70,7 @@ bench-parts:     ## the core's parts one by one, by Criterion; ARGS=count for so
 	cargo bench --quiet --package trimtab-core --features bench --bench parts -- $(ARGS)
 
 bench-bill: .venv/dev ## counts beside what providers charged, in every shared session
-	@$(BIN)/python benches/bill.py
+	@$(BIN)/python evals/bill.py
 
 agent: .venv/dev ## 300 turns of an agent under every policy, against a server as strict as the provider
 	@$(BIN)/python -m pytest -s --show-capture=no -m "slow or not slow" tests/proofs/test_agent.py
@@ -94,7 +94,7 @@ claude-rates: .venv/dev ## the estimate that stands in for Claude's vocabularies
 
 .PHONY: bench-pairs
 bench-pairs: .venv/dev ## counts beside what was charged for recorded texts, by kind of content
-	@$(BIN)/python benches/pairs.py
+	@$(BIN)/python evals/pairs.py
 
 bench-claude: .venv/dev ## Claude's encodings beside ctok: MB/s, ratios, differences
 	@$(BIN)/python benches/claude.py $(ARGS)
@@ -121,7 +121,7 @@ bench-scan: .venv/dev ## reading and judging a million messages, beside plain Py
 	@$(BIN)/python benches/scan.py $(ARGS)
 
 codes: .venv/dev ## the table of problem codes in docs/validity.md
-	@$(BIN)/python benches/codes.py
+	@$(BIN)/python tools/codes.py
 
 startup: .venv/dev ## what an import and the first calls cost
 	@$(BIN)/python benches/startup.py
@@ -166,4 +166,4 @@ presets: .venv/dev ## every preset on every shared session, its summary asked of
 
 .PHONY: keys
 keys: .venv/dev ## the table of keys in docs/configuration.md
-	@$(BIN)/python benches/keys.py
+	@$(BIN)/python tools/keys.py

@@ -12,7 +12,7 @@ from trimtab.models.provider import Provider
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "validity.md").read_text()
-_SPEC = importlib.util.spec_from_file_location("codes", ROOT / "benches" / "codes.py")
+_SPEC = importlib.util.spec_from_file_location("codes", ROOT / "tools" / "codes.py")
 codes = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(codes)
 

@@ -26,7 +26,7 @@ import numpy as np
 from trimtab import Counter, Model, _core
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[2] / "benches"))
+sys.path.insert(0, str(HERE.parents[2] / "evals"))
 
 from pairs import said  # noqa: E402
 

@@ -1,6 +1,6 @@
 """How much of what a session needs again is in the offline summary of its first half.
 
-    python benches/summaries.py [FOLDER] [--whole]
+    python evals/summaries.py [FOLDER] [--whole]
 
 FOLDER holds Claude Code and Codex session files, by default the checkout's ``../shared/data/transcripts``. Each session
 is cut at half of its tokens: the zone is what lies before, later is what lies behind. The summary of the zone may cost
