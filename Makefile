@@ -157,7 +157,7 @@ bench-plan: .venv/dev ## deciding on a million messages, beside a plain partitio
 	@$(BIN)/pip install --quiet --disable-pip-version-check "langchain>=1,<2" || echo "LangChain does not install here"
 	@$(BIN)/python benches/plan.py $(ARGS)
 
-requirements: .venv/dev ## docs/requirements.md: each requirement with the case or test that shows it
+requirements: .venv/dev ## docs/dev/requirements.md: each requirement with the case or test that shows it
 	@$(BIN)/python tests/conformance/table.py
 
 .PHONY: presets

@@ -227,6 +227,6 @@ def test_what_an_estimate_sees_adds_up():
 
 
 def test_the_documents_code_runs():
-    text = (DATA.parents[2] / "docs" / "claude-counts.md").read_text()
+    text = (DATA.parents[2] / "docs" / "dev" / "claude-counts.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(code, {})

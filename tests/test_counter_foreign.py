@@ -15,7 +15,7 @@ from trimtab import Counter
 from trimtab._core import Ledger
 
 ROOT = Path(__file__).parent.parent
-PROSE = (ROOT / "docs" / "counting.md").read_text(encoding="utf-8")
+PROSE = (ROOT / "docs" / "dev" / "engine.md").read_text(encoding="utf-8")
 CODE = (ROOT / "python" / "trimtab" / "counting" / "counter.py").read_text(encoding="utf-8")
 LANGUAGES = "Grüße, naïve café — Ελληνικά ς, ёж, 日本語・カタカナ。 한국어 עברית ไทย हिन्दी e\u0301\u0323 ﬁ Ⅻ ½"
 EMOJI = "\U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001f1e9\U0001f1ea \u270c\U0001f3fd x\U0001f600y"
@@ -108,7 +108,7 @@ def test_every_question_is_answered_as_by_the_package(trained, tmp_path):
     for text in ("<|end|>", "a fooBar b", "x" * 100):
         assert ours.count(text) == expected(theirs, text) != 0
     assert ours.count("a\ud800b") == expected(theirs, "a\ufffdb") == ours.count(b"a\xffb")
-    long = "\n".join([PROSE, CODE] * 8)
+    long = "\n".join([PROSE, CODE] * 10)
     assert len(long) > 1 << 17
     assert ours.count(long) == expected(theirs, long)
     (tmp_path / "long").write_text(long, encoding="utf-8", newline="")

@@ -208,7 +208,7 @@ def test_a_session_file_is_counted_whole():
 
 
 def test_the_code_of_the_documentation_runs():
-    text = (Path(__file__).parent.parent / "docs" / "request-counts.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parent.parent / "docs" / "dev" / "request-counts.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL))
     assert code.count("assert") >= 2
     exec(compile(code, "request-counts.md", "exec"), {})

@@ -1,4 +1,4 @@
-"""Writes ``docs/requirements.md``: each requirement of the documents with the cases and tests that show it.
+"""Writes ``docs/dev/requirements.md``: each requirement of the documents with the cases and tests that show it.
 
 ``make requirements``. Published conformance cases and our own name their requirements; ``TESTS`` names a test for what
 is shown better by itself.
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from test_conformance import ROOT, cases
 from test_own import CASES
 
-OUT = ROOT / "docs" / "requirements.md"
+OUT = ROOT / "docs" / "dev" / "requirements.md"
 LISTED = ROOT.parent / "shared" / "REQUIREMENTS.md"
 
 HEAD = """# Requirements

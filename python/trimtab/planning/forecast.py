@@ -1,7 +1,7 @@
 """Counts that start from what was charged: an anchor, the vocabulary that fits, and one offset a tool turn.
 
 Nothing is learned as a ratio. What a log does not show (a reminder, a hidden block) is rare and adds tokens; a ratio
-would take it for content (`docs/request-counts.md` has the comparison).
+would take it for content (`docs/dev/request-counts.md` has the comparison).
 """
 
 from __future__ import annotations
