@@ -1,7 +1,8 @@
 """How providers write a request into a prompt: tokens around texts, by generation of model.
 
 Each number was read off recorded requests and the tokens that providers charged for them;
-`docs/dev/request-counts.md` has the method and the errors. To correct one, change it here, or give a ``Model`` a ``Prompt`` of your own.
+`docs/dev/request-counts.md` has the method and the errors. To correct one, change it here, or give a ``Model`` a
+``Prompt`` of your own.
 
 Claude's were read twice, by other hands and with other requests kept apart (587 deltas, 41 requests). Both readings
 have the same whole numbers for turns, results, errors, thinking, signatures, thinking options and structured output,
