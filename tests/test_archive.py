@@ -392,12 +392,12 @@ CHANGES = {
     "a message": (f"UPDATE messages SET body = '[]' WHERE id = ({MESSAGE} OFFSET 1)", "message 1: .* its digest"),
     "an order": (f"UPDATE message_archive SET original_message = ({MESSAGE} OFFSET 2) WHERE id = ({FIRST})", "order"),
     "a lost message": (f"DELETE FROM message_archive WHERE id = ({FIRST})", "order of its messages"),
-    "a number": ("UPDATE compaction_events SET original_tokens = 1 WHERE id = 'r1'", "is not what was committed"),
-    "a summary": ("UPDATE compaction_events SET summary_content = 'lies' WHERE id = 'r1'", "is not what was committed"),
+    "a number": ("UPDATE compaction_events SET original_tokens = 1 WHERE id = 'r1'", "changed after the commit"),
+    "a summary": ("UPDATE compaction_events SET summary_content = 'lies' WHERE id = 'r1'", "changed after the commit"),
     "a link": ("UPDATE commits SET link = 'ff' WHERE event_id = 'r1'", "the chain breaks here"),
     "a lost event": ("DELETE FROM compaction_events WHERE id = 'r1'", "its event is missing"),
     "a lost commit": ("DELETE FROM commits WHERE event_id = 'r1'", "compaction 1: it is missing|its commit is missing"),
-    "a lost end": ("DELETE FROM commits WHERE event_id = 'r2'", "2 compactions were committed, 1 are known"),
+    "a lost end": ("DELETE FROM commits WHERE event_id = 'r2'", "2 compactions were committed, 1 are stored"),
 }
 
 

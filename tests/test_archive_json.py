@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import trimtab
 from trimtab import _core
-from trimtab.archive.sql.codec import dumped, loaded
+from trimtab.archive.sql.codec import decode, encode
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 PARTS = ["\\", "u", "D83D", "\ud83d", "\ude00", "\U0001f600", '"', "\x7f"]
@@ -31,7 +31,7 @@ def test_it_is_what_json_writes_and_its_sha_256(values: list) -> None:
     texts, digests = _core.dumps(values)
     assert [text.lower() for text in texts] == [json.dumps(value).lower() for value in values], "but for capitals"
     assert digests == [hashlib.sha256(text.encode()).hexdigest() for text in texts]
-    assert [json.dumps(loaded(text)) for text in texts] == [json.dumps(value) for value in values]
+    assert [json.dumps(decode(text)) for text in texts] == [json.dumps(value) for value in values]
 
 
 @given(TEXT.filter(lambda text: not any("\ud7ff" < c < "\ue000" for c in text)))
@@ -42,10 +42,10 @@ def test_without_surrogates_it_is_that_to_the_letter(text: str) -> None:
 @given(HALVES | TEXT, st.dictionaries(HALVES, HALVES, max_size=3))
 def test_every_string_comes_back_as_it_stood(text: str, more: dict) -> None:
     value = {"content": text, **more}
-    ((written,), _) = dumped([value])
+    ((written,), _) = encode([value])
     assert written.isascii()
-    assert loaded(written) == value
-    assert json.dumps(loaded(written)) == json.dumps(value)
+    assert decode(written) == value
+    assert json.dumps(decode(written)) == json.dumps(value)
 
 
 class Word(enum.StrEnum):
@@ -59,7 +59,7 @@ class Number(enum.IntEnum):
 def test_types_below_those_of_json_are_what_json_writes() -> None:
     value = OrderedDict(word=Word.PLAN, number=Number.SEVEN, both=(Word.PLAN, True, None, float("inf")))
     assert (
-        dumped([value])[0]
+        encode([value])[0]
         == [json.dumps(value)]
         == ['{"word": "plan", "number": 7, "both": ["plan", true, null, Infinity]}']
     )
@@ -76,10 +76,10 @@ def test_nesting_has_an_end_that_a_small_stack_reaches() -> None:
     done: list[object] = []
 
     def work() -> None:
-        done.append(loaded(dumped([nested(400)])[0][0]) == nested(400))
+        done.append(decode(encode([nested(400)])[0][0]) == nested(400))
         for value in (nested(401), nested(100_000)):
             with pytest.raises(trimtab.ArchiveError, match="deeper than 400 levels"):
-                dumped([value])
+                encode([value])
         done.append("refused")
 
     before = threading.stack_size(256 * 1024)
@@ -99,4 +99,4 @@ def test_what_contains_itself_and_what_is_no_json_is_refused() -> None:
     tuples.append((tuples,))
     for value in (loop, tuples, {1: 2}, {"a": {3}}, b"x", 10**5000):
         with pytest.raises(trimtab.ArchiveError, match="archived as JSON"):
-            dumped([value])
+            encode([value])

@@ -18,7 +18,7 @@ from trimtab.archive import SqlArchive, Stored, open_archive
 from trimtab.archive.aio import AsyncArchive
 from trimtab.archive.postgres import PostgresArchive
 from trimtab.archive.sql import write as _write
-from trimtab.archive.sql.codec import dumped
+from trimtab.archive.sql.codec import encode
 from trimtab.archive.sql.migrate import migrations
 from trimtab.archive.sqlite import SqliteArchive
 
@@ -155,7 +155,7 @@ def test_a_schema_of_the_version_before_is_brought_along_and_searched(postgres: 
 
 
 def _stored(message: dict) -> tuple[str, str]:
-    (text,), (digest,) = dumped([message])
+    (text,), (digest,) = encode([message])
     return digest, text
 
 
@@ -164,7 +164,7 @@ def test_a_message_that_is_forgotten_while_it_is_stored_again_is_stored_anew(arc
     commit(archive, "r1", messages[:1], session="other")
 
     def overtaken() -> Steps[Stored]:
-        steps = _write.store(*dumped(messages), "s", archive._now(), archive._database.dialect)
+        steps = _write.store(*encode(messages), "s", archive._now(), archive._database.dialect)
         tries.append(steps)
         rows = None
         while True:

@@ -1,4 +1,4 @@
-"""Where messages go that leave the context."""
+"""Archives: storage for the messages that leave the context."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ __all__ = [
 ]
 
 # A database's driver is loaded with the first archive that needs it.
-_HOME = {"Archive": "archive", "SqlArchive": "archive", "MemoryArchive": "memory"}
+_MODULES = {"Archive": "archive", "SqlArchive": "archive", "MemoryArchive": "memory"}
 
 
 def __getattr__(name: str) -> object:
-    """An archive's class, from the module that has it."""
-    if name not in _HOME:
+    """Import an archive class on first access."""
+    if name not in _MODULES:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    value: object = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    value: object = getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
     return value
 
 
 def open_archive(url: str | Archive) -> Archive:
-    """The archive of that address.
+    """Open the archive at an address.
 
     Args:
-        url: ``memory``, ``sqlite:///PATH``, ``postgresql://...``, or an archive of your own.
+        url: ``memory``, ``sqlite:///PATH``, ``postgresql://...``, or an ``Archive`` object, which is returned.
 
     Raises:
-        ValueError: an address of no known kind.
+        ValueError: the address has an unknown scheme.
         ArchiveError: the archive cannot be opened.
     """
     if not isinstance(url, str):
         return url
     if url == "memory":
-        from .memory import MemoryArchive  # noqa: PLC0415 - sqlite3 costs 11 ms, paid by those who use it
+        from .memory import MemoryArchive  # noqa: PLC0415 - importing sqlite3 takes 11 ms
 
         return MemoryArchive()
     if url.startswith("sqlite:///"):

@@ -1,4 +1,4 @@
-"""The same archive for those who await: what is asked while an agent runs."""
+"""The asynchronous archive: the methods of ``SqlArchive`` that a running agent needs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from .sql import read as _read
 from .sql import retain as _retain
 from .sql import search as _search
 from .sql import write as _write
-from .sql.chain import restored, verify
-from .sql.codec import dumped, loaded
-from .sql.statements import named
+from .sql.chain import restore, verify
+from .sql.codec import decode, encode
+from .sql.statements import check_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,73 +21,73 @@ if TYPE_CHECKING:
 
 
 class AsyncArchive:
-    """An archive whose methods are awaited; each means what ``SqlArchive``'s of the same name means."""
+    """An archive with coroutine methods; each does the same as the ``SqlArchive`` method of that name."""
 
     def __init__(self, database: Database, now: Callable[[], str]) -> None:
-        """Takes an open database and its clock."""
+        """Wrap an open database and its clock."""
         self._database = database
         self._now = now
 
     async def store(self, messages: Sequence[Message], session: str) -> Stored:
-        """Transaction 1: the originals."""
-        bodies, now, dialect = dumped(messages), self._now(), self._database.dialect
-        return await self._database.arun(lambda: _write.store(*bodies, named(session), now, dialect))
+        """Store the originals: transaction 1."""
+        bodies, now, dialect = encode(messages), self._now(), self._database.dialect
+        return await self._database.arun(lambda: _write.store(*bodies, check_name(session), now, dialect))
 
     async def commit(self, stored: Stored, record: Record) -> None:
-        """Transaction 2: event, references, summary and version."""
+        """Store event, references, summary and version: transaction 2."""
         now = self._now()
         await self._database.arun(lambda: _write.commit(stored, record, now))
 
     async def load(self, ref: str) -> list[dict[str, Any]]:
-        """The original list of a compaction."""
-        return await self._database.arun(lambda: restored(ref), write=False)
+        """Return the original messages of a compaction."""
+        return await self._database.arun(lambda: restore(ref), write=False)
 
     async def pin(self, session: str, kind: str, value: str) -> None:
-        """Remembers that a session keeps something."""
+        """Add a pin to a session."""
         now = self._now()
-        await self._database.arun(lambda: _write.pin("pins", named(session), kind, dumped([value])[0], now))
+        await self._database.arun(lambda: _write.pin("pins", check_name(session), kind, encode([value])[0], now))
 
     async def pins(self, session: str) -> list[tuple[str, str]]:
-        """Kinds and values of what a session keeps."""
+        """Return kind and value of each pin of a session."""
         found = await self._database.arun(lambda: _read.pins(session), write=False)
-        return [(kind, loaded(value)) for kind, value in found]
+        return [(kind, decode(value)) for kind, value in found]
 
     async def sessions(self) -> list[Session]:
-        """Every session that is known."""
+        """Return all sessions."""
         return await self._database.arun(_read.sessions, write=False)
 
     async def history(self, session: str | None = None, *, limit: int | None = 10) -> list[Past]:
-        """The compactions of a session, or of all, the latest first."""
+        """Return the compactions of one session or of all, latest first."""
         return await self._database.arun(lambda: _read.history(session, limit), write=False)
 
     async def totals(self, session: str | None = None) -> Totals:
-        """What the compactions of a session, or of all, came to."""
+        """Return sums over the compactions of one session or of all."""
         return await self._database.arun(lambda: _read.totals(session), write=False)
 
     async def archived(self, ref: str) -> list[Original]:
-        """The messages that left a list, or were changed in it."""
+        """Return the messages that a compaction removed or changed."""
         return await self._database.arun(lambda: _read.archived(ref), write=False)
 
     async def search(self, query: str, *, session: str | None = None, limit: int = 10) -> list[Hit]:
-        """Archived messages with the words of ``query``."""
+        """Return archived messages that contain words of ``query``."""
         database = self._database
         await database.arun(lambda: _search.index(database.dialect))
         return await database.arun(lambda: _search.search(database.dialect, query, session, limit), write=False)
 
     async def fetch(self, number: int, *, session: str | None = None) -> dict[str, Any]:
-        """One archived message, whole."""
+        """Return one archived message in full."""
         body = await self._database.arun(lambda: _search.fetch(number, session), write=False)
-        message: dict[str, Any] = loaded(body)
+        message: dict[str, Any] = decode(body)
         return message
 
     async def verify(self, session: str | None = None) -> list[Fault]:
-        """Where the digests and the hash chain do not fit what was stored."""
+        """Check digests and hash chain; return each place that does not match."""
         return await self._database.arun(lambda: verify(self._database, session), write=False)
 
     async def forget(self, session: str) -> Pruned:
-        """Removes everything that a session has here."""
+        """Remove all data of a session."""
         return await self._database.arun(lambda: _retain.forget(self._database.dialect, session))
 
     async def close(self) -> None:
-        """Closes the connections of this event loop."""
+        """Close the connections of this event loop."""
         await self._database.aclose()

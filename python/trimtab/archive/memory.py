@@ -1,4 +1,4 @@
-"""An archive that lives as long as its owner."""
+"""An archive in memory, for the lifetime of the object."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from .sqlite import SqliteArchive
 
 
 class MemoryArchive(SqliteArchive):
-    """A SQLite database without a file: everything that an archive can do, until the object goes."""
+    """An SQLite database without a file."""
 
     def __init__(self) -> None:
-        """Starts empty."""
+        """Create an empty archive."""
         super().__init__(":memory:")

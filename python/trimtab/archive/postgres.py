@@ -1,11 +1,11 @@
-"""An archive in PostgreSQL, for servers: psycopg 3, pooled, plain and asynchronous."""
+"""An archive in PostgreSQL: psycopg 3 with connection pools, synchronous and asynchronous."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -15,25 +15,25 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from ..errors import ArchiveError
 from .archive import SqlArchive
 from .sql.migrate import migrate
-from .sql.statements import Dialect, Many, T
+from .sql.statements import Dialect, Many, T, run_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .sql.statements import Row, Steps
+    from .sql.statements import Row, Statement, Steps
 
 TRIES = 4
-"""Times that a transaction is run before its failure is told: a connection that was lost in the middle, or two
-transactions that waited for each other. An operation that was committed and not acknowledged finds itself done."""
+"""Attempts for one transaction, after lost connections and deadlocks. All operations are idempotent, so that one can
+run again that was committed but not acknowledged."""
 
-PASSING = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.IntegrityError)
-"""What another try may mend: a lost connection, a deadlock, a message that was forgotten since it was looked up."""
+TRANSIENT = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.IntegrityError)
+"""Errors worth a retry: a lost connection, a deadlock, a message removed since it was looked up."""
 
 PATIENCE = 30.0
-"""Seconds that a transaction waits for a connection, or for another that holds its session."""
+"""Seconds to wait for a connection or for a lock on the session."""
 
 LOCK = 0x7472_696D
-"""Advisory lock of migrations: "trim"."""
+"""Id of the advisory lock for migrations: "trim" in ASCII."""
 
 DIALECT = Dialect(
     name="postgres",
@@ -49,7 +49,7 @@ DIALECT = Dialect(
     unindex="",
     matching="words @@ CAST(? AS tsquery)",
     asking=lambda words: " & ".join(f"'{word}'" for word in words),
-    size="SELECT coalesce(sum(size), 0) FROM messages",  # what is deleted stays in the files until it is vacuumed
+    size="SELECT coalesce(sum(size), 0) FROM messages",  # files shrink only when vacuumed
 )
 
 _COLUMNS = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped"
@@ -61,23 +61,23 @@ _INDEXES = (
 
 
 class PostgresDatabase:
-    """One schema of a PostgreSQL database; every operation is one transaction on a connection of a pool.
+    """One schema of a PostgreSQL database; each operation is one transaction on a pooled connection.
 
-    What was acknowledged is as safe as the server makes it (``synchronous_commit`` is left as it is).
+    Durability is the server's: ``synchronous_commit`` is not changed.
     """
 
     dialect = DIALECT
 
     def __init__(self, url: str, *, schema: str = "trimtab", most: int = 8) -> None:
-        """Connects, and makes or mends the schema.
+        """Connect, and create or upgrade the schema.
 
         Args:
-            url: ``postgresql://...``, or any connection string of libpq's.
-            schema: where the tables are.
-            most: connections that are held open at a time, plain and asynchronous ones each.
+            url: ``postgresql://...``, or any connection string of libpq.
+            schema: the schema of the tables.
+            most: maximum number of open connections, for each of the two pools.
 
         Raises:
-            ArchiveError: the server cannot be reached or refuses, or the schema is of a newer version.
+            ArchiveError: the connection fails, or the schema has a newer version.
         """
         self._url = url
         self._schema = schema
@@ -94,8 +94,8 @@ class PostgresDatabase:
     @property
     def place(self) -> str:
         """Host and database, without the password."""
-        told = psycopg.conninfo.conninfo_to_dict(self._url)
-        return f"postgresql://{told.get('host', '')}/{told.get('dbname', '')}"
+        parts = psycopg.conninfo.conninfo_to_dict(self._url)
+        return f"postgresql://{parts.get('host', '')}/{parts.get('dbname', '')}"
 
     def _open(self) -> None:
         self._pid = os.getpid()
@@ -130,41 +130,33 @@ class PostgresDatabase:
         [(version,)] = yield "SELECT coalesce(max(version), 0) FROM schema_version", ()
         yield from migrate("postgres", version, self.place)
 
-    def run(self, make: Callable[[], Steps[T]], *, write: bool = True) -> T:  # noqa: ARG002 - readers block nobody here
-        """Runs an operation as one transaction, again where its connection was lost.
+    def run(self, operation: Callable[[], Steps[T]], *, write: bool = True) -> T:  # noqa: ARG002 - readers do not block here
+        """Run an operation as one transaction; retry it after a transient error.
 
         Raises:
-            ArchiveError: PostgreSQL refused it, or cannot be reached.
+            ArchiveError: PostgreSQL fails or cannot be reached.
         """
         self._check()
         if self._pid != os.getpid():
-            self._open()  # a pool's threads and sockets are the parent's
+            self._open()  # after a fork, the pool's threads and sockets belong to the parent
         for left in reversed(range(TRIES)):
             try:
-                with self._pool.connection() as connection, connection.transaction():
-                    return _steps(connection, make())
-            except PASSING as error:
-                if not left:
-                    raise self._failure(error) from error
-                time.sleep(_pause(left))
+                with self._pool.connection() as connection, connection.transaction(), connection.cursor() as cursor:
+                    return run_steps(operation(), partial(_execute, cursor))
             except psycopg.Error as error:
-                raise self._failure(error) from error
-        raise AssertionError  # the last try has returned or raised
+                time.sleep(self._pause(error, left))
+        raise AssertionError  # the last attempt has returned or raised
 
-    async def arun(self, make: Callable[[], Steps[T]], *, write: bool = True) -> T:  # noqa: ARG002
-        """The same on an asynchronous connection of this event loop's pool."""
+    async def arun(self, operation: Callable[[], Steps[T]], *, write: bool = True) -> T:  # noqa: ARG002
+        """Run an operation like ``run``, on a connection of this event loop's pool."""
         self._check()
         for left in reversed(range(TRIES)):
             try:
                 pool = await self._apool()
                 async with pool.connection() as connection, connection.transaction():
-                    return await _asteps(connection, make())
-            except PASSING as error:
-                if not left:
-                    raise self._failure(error) from error
-                await asyncio.sleep(_pause(left))
+                    return await _arun_steps(connection, operation())
             except psycopg.Error as error:
-                raise self._failure(error) from error
+                await asyncio.sleep(self._pause(error, left))
         raise AssertionError
 
     async def _apool(self) -> AsyncConnectionPool[Any]:
@@ -180,88 +172,82 @@ class PostgresDatabase:
         if self._closed:
             raise ArchiveError(f"archive {self.place}: it is closed")
 
-    def _failure(self, error: Exception) -> ArchiveError:
-        return ArchiveError(f"archive {self.place}: {str(error).strip() or type(error).__name__}")
+    def _pause(self, error: psycopg.Error, left: int) -> float:
+        """Return the seconds before the next attempt: 2.1 s in all, enough for a server to restart.
+
+        Raises:
+            ArchiveError: the error is not transient, or no attempt is left.
+        """
+        if not left or not isinstance(error, TRANSIENT):
+            raise ArchiveError(f"archive {self.place}: {str(error).strip() or type(error).__name__}") from error
+        return float(0.1 * 4 ** (TRIES - 1 - left))
 
     def columns(self, table: str) -> Steps[list[str]]:
-        """Names of a table's columns."""
+        """Return the names of a table's columns."""
         return [name for (name,) in (yield f"{_COLUMNS} ORDER BY attnum", (table,))]
 
     def indexes(self, table: str) -> Steps[list[list[str]]]:
-        """Columns of each index that is no constraint's."""
+        """Return the columns of each index that belongs to no constraint."""
         found: dict[str, list[str]] = {}
         for name, column, down in (yield _INDEXES, (table,)):
             found.setdefault(name, []).append(f"{column} DESC" if down else column)
         return list(found.values())
 
     def check(self) -> Steps[list[str]]:
-        """Nothing: PostgreSQL checks its pages itself, and a client cannot."""
+        """Return no faults: PostgreSQL checks its pages itself, and a client cannot."""
         yield "SELECT 1", ()
         return []
 
     def close(self) -> None:
-        """Closes the plain connections; those of an event loop are closed by ``aclose`` in it."""
+        """Close the synchronous pool; ``aclose`` closes that of an event loop."""
         self._closed = True
         if self._pid == os.getpid():
             self._pool.close()
 
     async def aclose(self) -> None:
-        """Closes this event loop's connections."""
+        """Close this event loop's connections."""
         if pool := self._async.pop(asyncio.get_running_loop(), None):
             await pool.close()
 
 
-def _pause(left: int) -> float:
-    """Seconds before the next try: short at first, long enough in all for a server to restart."""
-    return float(0.1 * 4 ** (TRIES - 1 - left))
-
-
 @lru_cache(maxsize=256)
-def _spelled(sql: str) -> bytes:
+def _placeholders(sql: str) -> bytes:
+    """Return the statement with psycopg's placeholders."""
     return sql.replace("?", "%s").encode()
 
 
-def _steps(connection: psycopg.Connection[Any], steps: Steps[T]) -> T:
-    rows: list[Row] | None = None
-    with connection.cursor() as cursor:
-        while True:
-            try:
-                statement = next(steps) if rows is None else steps.send(rows)
-            except StopIteration as done:
-                answer: T = done.value
-                return answer
-            if isinstance(statement, Many):
-                cursor.executemany(_spelled(statement.sql), statement.rows)
-                rows = []
-            else:
-                cursor.execute(_spelled(statement[0]), statement[1])
-                rows = cursor.fetchall() if cursor.description else []
+def _execute(cursor: psycopg.Cursor[Any], statement: Statement) -> list[Row]:
+    if isinstance(statement, Many):
+        cursor.executemany(_placeholders(statement.sql), statement.rows)
+        return []
+    cursor.execute(_placeholders(statement[0]), statement[1])
+    return cursor.fetchall() if cursor.description else []
 
 
-async def _asteps(connection: psycopg.AsyncConnection[Any], steps: Steps[T]) -> T:
-    rows: list[Row] | None = None
+async def _arun_steps(connection: psycopg.AsyncConnection[Any], steps: Steps[T]) -> T:
     async with connection.cursor() as cursor:
-        while True:
-            try:
-                statement = next(steps) if rows is None else steps.send(rows)
-            except StopIteration as done:
-                answer: T = done.value
-                return answer
-            if isinstance(statement, Many):
-                await cursor.executemany(_spelled(statement.sql), statement.rows)
-                rows = []
-            else:
-                await cursor.execute(_spelled(statement[0]), statement[1])
-                rows = await cursor.fetchall() if cursor.description else []
+        try:
+            statement = next(steps)
+            while True:
+                rows: list[Row] = []
+                if isinstance(statement, Many):
+                    await cursor.executemany(_placeholders(statement.sql), statement.rows)
+                else:
+                    await cursor.execute(_placeholders(statement[0]), statement[1])
+                    rows = await cursor.fetchall() if cursor.description else []
+                statement = steps.send(rows)
+        except StopIteration as done:
+            answer: T = done.value
+            return answer
 
 
 class PostgresArchive(SqlArchive):
-    """Everything in one schema of a PostgreSQL database."""
+    """An archive in one schema of a PostgreSQL database."""
 
     def __init__(self, url: str, *, schema: str = "trimtab", most: int = 8) -> None:
-        """Connects, and makes or mends the schema.
+        """Connect, and create or upgrade the schema.
 
         Raises:
-            ArchiveError: the server cannot be reached or refuses, or the schema is of a newer version.
+            ArchiveError: the connection fails, or the schema has a newer version.
         """
         super().__init__(PostgresDatabase(url, schema=schema, most=most))

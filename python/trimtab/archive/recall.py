@@ -1,4 +1,4 @@
-"""Looking up what was summarized away: a tool for the model, and what answers it."""
+"""A tool that lets the model look up messages that were summarized."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _PARAMETERS: dict[str, Any] = {
     },
 }
 
-MOST = 20_000
-"""Characters of one answer: about 5,000 tokens. A message that is longer is cut in its middle."""
+MAX_CHARS = 20_000
+"""Characters of one answer, about 5,000 tokens; a longer message is cut in its middle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The tool of one session.
+    """The recall tool of one session.
 
     Attributes:
-        archive: where its originals are.
-        session: whose they are.
-        limit: most messages that a query shows.
+        archive: the archive that holds the session's originals.
+        session: the session.
+        limit: maximum number of messages in one answer.
     """
 
     archive: SqlArchive
@@ -47,58 +47,58 @@ class Recall:
     limit: int = 5
 
     def definition(self, provider: Provider = "anthropic") -> dict[str, Any]:
-        """The tool's definition in a provider's shape.
+        """Return the tool's definition in a provider's shape.
 
         Raises:
-            ValueError: a provider of no known name.
+            ValueError: the provider is unknown.
         """
-        told = {"name": NAME, "description": _DESCRIPTION}
+        tool = {"name": NAME, "description": _DESCRIPTION}
         match provider:
             case "anthropic":
-                return {**told, "input_schema": _PARAMETERS}
+                return {**tool, "input_schema": _PARAMETERS}
             case "openai_chat":
-                return {"type": "function", "function": {**told, "parameters": _PARAMETERS}}
+                return {"type": "function", "function": {**tool, "parameters": _PARAMETERS}}
             case "openai_responses":
-                return {"type": "function", **told, "parameters": _PARAMETERS}
+                return {"type": "function", **tool, "parameters": _PARAMETERS}
             case "bedrock":
-                return {"toolSpec": {**told, "inputSchema": {"json": _PARAMETERS}}}
+                return {"toolSpec": {**tool, "inputSchema": {"json": _PARAMETERS}}}
             case "gemini":
-                return {"functionDeclarations": [{**told, "parameters": _PARAMETERS}]}
+                return {"functionDeclarations": [{**tool, "parameters": _PARAMETERS}]}
         msg = f"unknown provider {provider!r}"
         raise ValueError(msg)
 
-    def __call__(self, asked: Mapping[str, Any] | str) -> str:
-        """The answer to a call: text for the tool's result. Never raises: what is wrong with a call is its answer.
+    def __call__(self, arguments: Mapping[str, Any] | str) -> str:
+        """Answer a call with text for the tool's result. Never raises: a wrong call gets an error text.
 
         Args:
-            asked: the call's input, read or as the JSON text that OpenAI's calls have.
+            arguments: the call's input: a mapping, or JSON text as in OpenAI's calls.
         """
         try:
-            given = json.loads(asked) if isinstance(asked, str) else asked
+            given = json.loads(arguments) if isinstance(arguments, str) else arguments
             if not isinstance(given, Mapping):
                 return "Give query or message."
             if isinstance(number := given.get("message"), int) and not isinstance(number, bool):
-                return _cut(json.dumps(self.archive.fetch(number, session=self.session), ensure_ascii=False))
+                return _shorten(json.dumps(self.archive.fetch(number, session=self.session), ensure_ascii=False))
             if isinstance(query := given.get("query"), str) and query.strip():
-                return self._found(query)
+                return self._search(query)
         except (ArchiveError, ValueError) as error:
             return f"Nothing could be looked up: {error}"
         return "Give query (words) or message (a number that a query gave)."
 
-    def _found(self, query: str) -> str:
+    def _search(self, query: str) -> str:
         hits = self.archive.search(query, session=self.session, limit=self.limit)
         if not hits:
             return "No archived message of this conversation has any of these words."
         lines = [
             f"[{hit.id}] {hit.role or 'tool'}, archived {hit.archived_at:%Y-%m-%d %H:%M}: {hit.text}" for hit in hits
         ]
-        return _cut("\n".join(lines))
+        return _shorten("\n".join(lines))
 
 
-def _cut(text: str) -> str:
-    """The text, less its middle where it is too long; what cannot be sent is replaced."""
+def _shorten(text: str) -> str:
+    """Return the text without lone surrogates, and without its middle where it is too long."""
     text = text.encode("utf-8", "replace").decode()
-    if len(text) <= MOST:
+    if len(text) <= MAX_CHARS:
         return text
-    left = len(text) - MOST
-    return f"{text[: MOST // 2]}\n[{left:,} characters left out]\n{text[-MOST // 2 :]}"
+    left = len(text) - MAX_CHARS
+    return f"{text[: MAX_CHARS // 2]}\n[{left:,} characters left out]\n{text[-MAX_CHARS // 2 :]}"

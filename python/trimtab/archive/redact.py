@@ -1,4 +1,4 @@
-"""What is neither to be stored nor summarized, taken out of a message."""
+"""Remove secrets from messages before they are stored or summarized."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SECRETS = re.compile(
     r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)",
     re.DOTALL,
 )
-"""Secrets that tell what they are: private keys, the tokens of well-known services, passwords in an address."""
+"""Secrets with a known form: private keys, tokens of well-known services, passwords in URLs."""
 
 
 def secrets(text: str) -> str:
-    """The text without the secrets that tell what they are; ``Compactor(redact=secrets)``.
+    """Replace secrets of a known form; use it as ``Compactor(redact=secrets)``.
 
     Example:
         >>> secrets("postgresql://me:pass@host/db")
@@ -33,19 +33,19 @@ def secrets(text: str) -> str:
     return _SECRETS.sub("[REDACTED]", text)
 
 
-def redacted(message: Message, redact: Callable[[str], str]) -> Message:
-    """The message with every text in it redacted; the same object where nothing was taken out."""
-    return cast("Message", _redacted(message, redact))
+def redact_message(message: Message, redact: Callable[[str], str]) -> Message:
+    """Apply ``redact`` to each text of a message; return the same object where nothing changed."""
+    return cast("Message", _redact_value(message, redact))
 
 
-def _redacted(value: object, redact: Callable[[str], str]) -> Any:
+def _redact_value(value: object, redact: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, Mapping):
-        new: Any = {key: _redacted(part, redact) for key, part in value.items()}
+        new: Any = {key: _redact_value(part, redact) for key, part in value.items()}
         same = all(new[key] is part for key, part in value.items())
     elif isinstance(value, list | tuple):
-        new = [_redacted(part, redact) for part in value]
+        new = [_redact_value(part, redact) for part in value]
         same = all(a is b for a, b in zip(new, value, strict=True))
     else:
         return value

@@ -13,28 +13,28 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..errors import ArchiveError
 from .archive import SqlArchive
 from .sql.migrate import migrate, migrations
-from .sql.statements import Dialect, Many, T
+from .sql.statements import Dialect, Many, T, run_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from .sql.statements import Row, Steps
+    from .sql.statements import Row, Statement, Steps
 
 FIXED = (3, 51, 3)
-"""The first SQLite whose write-ahead log cannot be corrupted by a reset (release notes of 3.51.3)."""
+"""First SQLite version whose write-ahead log cannot be corrupted by a reset (release notes of 3.51.3)."""
 
 OURS = 0x7472_696D
-"""``application_id`` of an archive's file: "trim"."""
+"""``application_id`` of an archive's file: "trim" in ASCII."""
 
 CACHE = 32_768
-"""Kilobytes of pages that are held at most: a compaction of a full window is written at its end, and not before."""
+"""Page cache in KB: large enough that a compaction of a full window is written only at its commit."""
 
 PATIENCE = 120.0
-"""Seconds that a transaction waits for those of other processes. SQLite has no queue: who asks at the right moment is
-next, and of sixteen that write without a pause one in six thousand was not in 30 seconds."""
+"""Seconds to wait for the transactions of other processes. SQLite has no queue for writers: with sixteen processes that
+write without pause, one transaction in 6,000 waited longer than 30 seconds."""
 
 SLICE = 5_000
-"""Milliseconds of it in which no signal is heard."""
+"""Milliseconds of one wait inside SQLite, in which Python handles no signal."""
 
 DIALECT = Dialect(
     name="sqlite",
@@ -56,58 +56,54 @@ DIALECT = Dialect(
 
 
 class Connection(Protocol):
-    """What is used of a driver's connection; the standard library's and apsw's both have it."""
+    """The methods used of a driver's connection; those of the standard library and of apsw fit."""
 
     def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Iterable[Any]:
-        """Runs a statement."""
-        ...
+        """Run a statement."""
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Iterable[Any]:
-        """Runs it for each row of values."""
-        ...
+        """Run a statement for each row of values."""
 
     def close(self) -> object:
-        """Closes the file."""
-        ...
+        """Close the file."""
 
 
 class Driver(Protocol):
-    """A library that speaks to SQLite: here the fault lane puts its own."""
+    """A binding to SQLite; fault-injection tests provide another one."""
 
     error: type[Exception]
     version: tuple[int, ...]
 
     def connect(self, path: str) -> Connection:
-        """Opens a file that exists; statements begin and end transactions, and threads may share it."""
-        ...
+        """Open an existing file, without implicit transactions and for use by several threads."""
 
 
 class Stdlib:
-    """The standard library's SQLite."""
+    """The ``sqlite3`` module."""
 
     error: type[Exception] = sqlite3.Error
     version: tuple[int, ...] = sqlite3.sqlite_version_info
 
     def connect(self, path: str) -> Connection:
-        """Opens a file."""
+        """Open a file."""
         return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 
 
 class SqliteDatabase:
-    """One file, mode 0600; every operation is one transaction.
+    """One file, mode 0600; each operation is one transaction.
 
-    ``synchronous=FULL``: what was acknowledged survives the process, and the machine as far as its disk keeps its word.
-    A rollback journal unless the library is fixed for WAL. Threads share the connection, one at a time; a forked child
-    opens its own.
+    ``synchronous=FULL``: a committed transaction survives a crash of the process and, if the disk honours flushes, of
+    the machine. The journal is a write-ahead log from SQLite 3.51.3 on, and a rollback journal before. Threads take
+    turns on one connection; a forked child opens its own.
     """
 
     dialect = DIALECT
 
     def __init__(self, path: str | os.PathLike[str], driver: Driver | None = None) -> None:
-        """Opens the file, and makes it where there is none.
+        """Open the file; create it if it does not exist.
 
         Raises:
-            ArchiveError: it cannot be opened, is no archive, or is one of a newer version.
+            ArchiveError: the file cannot be opened, is no archive, or has a newer version.
         """
         self.path = str(path)
         self._driver: Driver = driver or Stdlib()
@@ -121,24 +117,24 @@ class SqliteDatabase:
         try:
             self._db = self._connect()
             try:
-                self._settle()
+                self._configure()
             except BaseException:
                 self._db.close()
                 raise
         except (OSError, self._driver.error) as error:
-            raise ArchiveError(f"cannot open the archive {self.path}: {_advised(error)}") from error
+            raise ArchiveError(f"cannot open the archive {self.path}: {_with_advice(error)}") from error
 
     def _connect(self) -> Connection:
         if self.path != ":memory:":
             file = Path(self.path)
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # To open and close a file that is there would take the locks of this process's other connections away.
+            # Opening and closing an existing file would drop the locks of this process's other connections.
             with suppress(FileExistsError):
                 os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         return self._driver.connect(self.path)
 
-    def _settle(self) -> None:
-        """Brings connection and schema to what they are to be. Those who only open wait for no writer."""
+    def _configure(self) -> None:
+        """Set up connection and schema. Opening an archive of the current version waits for no writer."""
         for setting in (
             f"busy_timeout = {SLICE}",
             f"cache_size = -{CACHE}",
@@ -150,13 +146,13 @@ class SqliteDatabase:
         [(version,)] = self._execute("PRAGMA user_version")
         if version != max(migrations("sqlite")):
             if not self._execute("SELECT 1 FROM sqlite_master LIMIT 1"):
-                self._execute("PRAGMA auto_vacuum = FULL")  # in front of the first table, and a write
+                self._execute("PRAGMA auto_vacuum = FULL")  # only possible before the first table
             self._run(self._migrate, write=True)
         mode = "WAL" if self._driver.version >= FIXED else "DELETE"
-        self._execute(f"PRAGMA journal_mode = {mode}")  # last: another program's file stays as it is
+        self._execute(f"PRAGMA journal_mode = {mode}")  # last, so that a file of another program stays unchanged
 
     def _migrate(self) -> Steps[None]:
-        """Makes or mends the schema; leaves the databases of others alone."""
+        """Create or upgrade the schema; refuse a database of another program."""
         [(version,)] = yield "PRAGMA user_version", ()
         if version == 0 and (yield "SELECT 1 FROM sqlite_master LIMIT 1", ()):
             raise ArchiveError(f"{self.path} is a database of another program: name another file")
@@ -165,16 +161,16 @@ class SqliteDatabase:
             yield f"PRAGMA user_version = {newest}", ()
             yield f"PRAGMA application_id = {OURS}", ()
 
-    def run(self, make: Callable[[], Steps[T]], *, write: bool = True) -> T:
-        """Runs an operation as one transaction.
+    def run(self, operation: Callable[[], Steps[T]], *, write: bool = True) -> T:
+        """Run an operation as one transaction.
 
         Raises:
-            ArchiveError: SQLite refused it; the file is as it was.
+            ArchiveError: SQLite fails; the file is unchanged.
         """
         if self._closed:
             raise ArchiveError(f"archive {self.path}: it is closed")
         if self._pid != os.getpid():
-            # Closing the parent's connection here could take its locks and its journal away.
+            # Closing the parent's connection here could drop its locks and its journal.
             self._abandoned.append(self._db)
             if self.path == ":memory:":
                 self._lock, self._pid = threading.Lock(), os.getpid()
@@ -182,37 +178,29 @@ class SqliteDatabase:
                 self._open()
         with self._lock:
             try:
-                return self._run(make, write=write)
+                return self._run(operation, write=write)
             except self._driver.error as error:
-                raise ArchiveError(f"archive {self.path}: {_advised(error)}") from error
+                raise ArchiveError(f"archive {self.path}: {_with_advice(error)}") from error
 
-    def _run(self, make: Callable[[], Steps[T]], *, write: bool) -> T:
+    def _run(self, operation: Callable[[], Steps[T]], *, write: bool) -> T:
         self._execute("BEGIN IMMEDIATE" if write else "BEGIN")
         try:
-            answer = self._steps(make())
+            answer = run_steps(operation(), self._run_statement)
             self._execute("COMMIT")
         except BaseException:
-            with suppress(self._driver.error):  # SQLite may have rolled back by itself, as it does on a full disk
+            with suppress(self._driver.error):  # SQLite rolls back by itself on a full disk
                 self._db.execute("ROLLBACK")
             raise
         return answer
 
-    def _steps(self, steps: Generator[tuple[str, Row] | Many, list[Row], T]) -> T:
-        rows: list[Row] | None = None
-        while True:
-            try:
-                statement = next(steps) if rows is None else steps.send(rows)
-            except StopIteration as done:
-                answer: T = done.value
-                return answer
-            if isinstance(statement, Many):
-                self._db.executemany(statement.sql, statement.rows)
-                rows = []
-            else:
-                rows = self._execute(*statement)
+    def _run_statement(self, statement: Statement) -> list[Row]:
+        if isinstance(statement, Many):
+            self._db.executemany(statement.sql, statement.rows)
+            return []
+        return self._execute(*statement)
 
     def _execute(self, sql: str, values: Row = ()) -> list[Row]:
-        """Runs a statement, and again while others hold the file: one that was refused for that has done nothing."""
+        """Run a statement; retry it while another process holds the lock: a refused statement has no effect."""
         until = time.monotonic() + PATIENCE
         while True:
             try:
@@ -221,18 +209,18 @@ class SqliteDatabase:
                 if "locked" not in str(error) or time.monotonic() > until:
                     raise
 
-    async def arun(self, make: Callable[[], Steps[T]], *, write: bool = True) -> T:
-        """The same, in a thread."""
-        import asyncio  # noqa: PLC0415 - 24 ms, paid by those who have a loop running anyway
+    async def arun(self, operation: Callable[[], Steps[T]], *, write: bool = True) -> T:
+        """Run an operation like ``run``, in a thread."""
+        import asyncio  # noqa: PLC0415 - importing it takes 24 ms; async callers have done so
 
-        return await asyncio.to_thread(self.run, make, write=write)
+        return await asyncio.to_thread(self.run, operation, write=write)
 
     def columns(self, table: str) -> Steps[list[str]]:
-        """Names of a table's columns."""
+        """Return the names of a table's columns."""
         return [name for (name,) in (yield "SELECT name FROM pragma_table_info(?)", (table,))]
 
     def indexes(self, table: str) -> Steps[list[list[str]]]:
-        """Columns of each index that is no constraint's."""
+        """Return the columns of each index that belongs to no constraint."""
         names = yield "SELECT name FROM pragma_index_list(?) WHERE origin = 'c' ORDER BY name", (table,)
         found = []
         for (name,) in names:
@@ -241,7 +229,7 @@ class SqliteDatabase:
         return found
 
     def check(self) -> Steps[list[str]]:
-        """What SQLite finds wrong with the file."""
+        """Return the faults that SQLite finds in the file."""
         pages = yield "PRAGMA integrity_check", ()
         references = yield "PRAGMA foreign_key_check", ()
         faults = [text for (text,) in pages if text != "ok"]
@@ -250,34 +238,34 @@ class SqliteDatabase:
         ]
 
     async def aclose(self) -> None:
-        """Nothing is held for an event loop."""
+        """Do nothing: no connection belongs to an event loop."""
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         with self._lock:
             if not self._closed and self._pid == os.getpid():
-                with suppress(self._driver.error):  # what was acknowledged is on the disk, whatever closing meets
+                with suppress(self._driver.error):  # committed data is on the disk, even if closing fails
                     self._db.close()
             self._closed = True
 
 
-def _advised(error: Exception) -> str:
-    """What went wrong, and what to do."""
-    what = str(error)
-    if any(sign in what for sign in ("malformed", "not a database", "decode", "corrupt")):
-        return f"{what}; it is damaged, or no archive: see trimtab archive verify, or put a copy of it back"
-    if "full" in what:
-        return f"{what}; nothing was changed: free some space and try again"
-    return what
+def _with_advice(error: Exception) -> str:
+    """Return the error's text with advice."""
+    text = str(error)
+    if any(word in text for word in ("malformed", "not a database", "decode", "corrupt")):
+        return f"{text}; the file is damaged or no archive: run trimtab archive verify, or restore a backup"
+    if "full" in text:
+        return f"{text}; nothing was changed: free some space and try again"
+    return text
 
 
 class SqliteArchive(SqlArchive):
-    """Everything in one file."""
+    """An archive in one SQLite file."""
 
     def __init__(self, path: str | os.PathLike[str], driver: Driver | None = None) -> None:
-        """Opens the file, and makes it where there is none.
+        """Open the file; create it if it does not exist.
 
         Raises:
-            ArchiveError: it cannot be opened, is no archive, or is one of a newer version.
+            ArchiveError: the file cannot be opened, is no archive, or has a newer version.
         """
         super().__init__(SqliteDatabase(path, driver))

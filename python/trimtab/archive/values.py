@@ -1,4 +1,4 @@
-"""What goes into an archive and what comes out of it."""
+"""The values that an archive stores and returns."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Originals that are kept, and wait for the event that they belong to.
+    """Stored originals, before their compaction is committed.
 
     Attributes:
-        session: whose they are.
-        version: the session's, when they were stored.
-        digests: of the messages, in order.
-        first: id of the first original; the others follow.
-        last: id of the last one.
+        session: the session's name.
+        version: the session's version when the originals were stored.
+        digests: digests of the messages, in order.
+        first: id of the first original; ids are ascending.
+        last: id of the last original.
     """
 
     session: str
@@ -30,20 +30,20 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One compaction, as it is remembered.
+    """The record of one compaction.
 
     Attributes:
-        ref: names it, and is its idempotency key: committed twice, it is remembered once.
+        ref: its name and idempotency key.
         strategy: ``hybrid`` (prunes, then summarizes), ``summarization`` or ``drop``.
-        tokens_before: tokens of the messages as they were.
-        tokens_after: tokens of the messages as they are.
-        plan: the plan's JSON.
-        preserved: positions of the originals that stand in the new list as they were.
-        summary: the summary's text, None if there is none.
-        summarizer: who wrote it.
-        live: refs of the summaries that stand in the new list.
-        duration_ms: from the storing of the originals to the commit, in milliseconds.
-        exclusive: whether it is refused where the session was compacted since its originals were stored.
+        tokens_before: tokens of the original messages.
+        tokens_after: tokens of the new messages.
+        plan: the plan as JSON.
+        preserved: positions of the originals that are unchanged in the new list.
+        summary: the summary's text, or None.
+        summarizer: name of the summarizer, or None.
+        live: refs of the summaries in the new list.
+        duration_ms: milliseconds from storing the originals to the commit.
+        exclusive: whether the commit fails if the session was compacted since its originals were stored.
     """
 
     ref: str
@@ -61,14 +61,14 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session that the archive knows.
+    """A session in an archive.
 
     Attributes:
         id: its name.
-        version: number of compactions that were committed.
-        created_at: when it was first seen.
-        events: number of compactions that are still there.
-        messages: number of archived originals, each counted as often as it stands in a list.
+        version: number of committed compactions.
+        created_at: time of its first record.
+        events: number of compactions that were not removed.
+        messages: number of archived originals, counted once for each list that contains them.
     """
 
     id: str
@@ -80,20 +80,20 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A compaction of the past: a row of ``compaction_events``.
+    """A committed compaction: a row of ``compaction_events``.
 
     Attributes:
-        ref: gives the originals back.
-        session: whose it is.
+        ref: restores the originals.
+        session: the session's name.
         strategy: ``hybrid``, ``summarization`` or ``drop``.
         original_tokens: tokens before.
         compacted_tokens: tokens after.
-        messages_removed: number of messages that left the list or were changed in it.
-        summary: the summary's text, None if there is none.
-        preserved: ids of the originals that stayed as they were.
-        model: who wrote the summary.
-        duration_ms: milliseconds that it took.
-        created_at: when it was committed.
+        messages_removed: number of messages that were removed or changed.
+        summary: the summary's text, or None.
+        preserved: ids of the unchanged originals.
+        model: name of the summarizer, or None.
+        duration_ms: milliseconds from storing the originals to the commit.
+        created_at: time of the commit.
     """
 
     ref: str
@@ -111,11 +111,11 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the compactions of a session, or of all, came to.
+    """Sums over the compactions of one session or of all.
 
     Attributes:
-        tokens_saved: tokens before less tokens after, summed up.
-        messages_archived: messages that left, summed up.
+        tokens_saved: sum of tokens before minus tokens after.
+        messages_archived: number of messages that were removed or changed.
         compactions: number of compactions.
     """
 
@@ -126,14 +126,14 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A message that left a list: a row of ``message_archive``.
+    """An archived message: a row of ``message_archive``.
 
     Attributes:
-        id: its own, ascending in the order of the list.
-        ref: of the compaction.
-        session: whose it was.
+        id: its id, ascending in the order of the list.
+        ref: the compaction's ref.
+        session: the session's name.
         message: the message.
-        archived_at: when it was stored.
+        archived_at: time of storage.
     """
 
     id: int
@@ -145,15 +145,15 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An archived message that a search found.
+    """A search result.
 
     Attributes:
-        id: of the original; ``fetch`` gives it whole.
-        ref: of the latest compaction that it was stored for.
-        session: whose it was.
-        role: who said it; empty where the message has no role.
-        text: the part that was found, on one line.
-        archived_at: when it was stored.
+        id: id of the original, for ``fetch``.
+        ref: ref of the latest compaction that contains it.
+        session: the session's name.
+        role: the message's role; empty if it has none.
+        text: the matching part of the message, on one line.
+        archived_at: time of storage.
     """
 
     id: int
@@ -166,11 +166,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A place where an archive is not what was put in.
+    """A place where an archive is damaged.
 
     Attributes:
-        where: ``session S, compaction 3 (REF), message 17``, as far as it is known.
-        what: what is wrong there.
+        where: the place, such as ``session S, compaction 3 (REF), message 17``.
+        what: the problem.
     """
 
     where: str
@@ -179,12 +179,12 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What retention took, or would take.
+    """The data that retention removed, or would remove.
 
     Attributes:
         events: refs of the compactions, oldest first.
-        messages: number of messages that nothing refers to any more.
-        bytes: of those messages as JSON.
+        messages: number of messages without another reference.
+        bytes: size of these messages as JSON.
     """
 
     events: tuple[str, ...]

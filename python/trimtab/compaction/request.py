@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..archive.redact import redacted
+from ..archive.redact import redact_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,4 +77,4 @@ class Job:
     @cached_property
     def told(self) -> tuple[Message, ...]:
         """The messages as they may be stored and summarized."""
-        return self.messages if self.redact is None else tuple(redacted(m, self.redact) for m in self.messages)
+        return self.messages if self.redact is None else tuple(redact_message(m, self.redact) for m in self.messages)

@@ -1,1 +1,1 @@
-"""What the SQL archives share."""
+"""Operations shared by the SQL archives."""

@@ -1,4 +1,4 @@
-"""The hash chain over a session's compactions: each link holds all that was stored, and the link before it."""
+"""The hash chain over a session's compactions: each link covers a compaction's data and the link before it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ArchiveError
 from ..values import Fault
 from .codec import load
-from .statements import moment, stamp
+from .statements import format_time, parse_time
 
 if TYPE_CHECKING:
     from .statements import Database, Row, Steps
@@ -24,7 +24,7 @@ EVENT = (
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """All that a link vouches for."""
+    """The data that a link of the chain covers."""
 
     ref: str
     session: str
@@ -40,26 +40,26 @@ class Event:
 
     @classmethod
     def of(cls, row: Row, digests: tuple[str, ...]) -> Event:
-        """An event as it lies in the database, with the digests of its originals."""
+        """Make an event from its database row and the digests of its originals."""
         ref, session, version, *numbers, summary, preserved, model, duration, created, plan, _ = row
         kept = json.loads(preserved) if isinstance(preserved, str) else preserved
-        created = stamp(moment(created))
+        created = format_time(parse_time(created))
         fields = (tuple(numbers), summary, tuple(kept or ()), model, duration, created, plan, digests)
         return cls(ref, session, version, *fields)
 
     def digest(self) -> str:
-        """SHA-256 of its fields as JSON, in their order."""
-        told = [getattr(self, name) for name in self.__slots__]  # astuple would copy every digest
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+        """Return the SHA-256 of the fields as JSON, in their order."""
+        values = [getattr(self, name) for name in self.__slots__]  # astuple would copy every digest
+        return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
 def link(before: str, content: str) -> str:
-    """The next link: of the one before it, empty for the first, and the event's digest."""
+    """Return the link of an event's digest to the link before it, which is empty for the first event."""
     return hashlib.sha256(f"{before}\n{content}".encode()).hexdigest()
 
 
 def originals(ref: str) -> Steps[list[Row]]:
-    """Body and digest of each original of a compaction, in order."""
+    """Return body and digest of each original of a compaction, in order."""
     return (
         yield (
             (
@@ -71,17 +71,17 @@ def originals(ref: str) -> Steps[list[Row]]:
     )
 
 
-def restored(ref: str) -> Steps[list[dict[str, Any]]]:
-    """The original list of a compaction, held against its digests.
+def restore(ref: str) -> Steps[list[dict[str, Any]]]:
+    """Return the original messages of a compaction, checked against their digests.
 
     Raises:
-        ArchiveError: there is no such compaction, or it is not what was stored.
+        ArchiveError: there is no such compaction, or its data is damaged.
     """
     events = yield f"{EVENT} WHERE e.id = ?", (ref,)
     if not events:
         gone = yield "SELECT pruned_at FROM commits WHERE event_id = ?", (ref,)
-        why = f"; retention removed it at {stamp(moment(gone[0][0]))}" if gone and gone[0][0] else ""
-        raise ArchiveError(f"no compaction {ref!r} in this archive{why}")
+        reason = f"; retention removed it at {format_time(parse_time(gone[0][0]))}" if gone and gone[0][0] else ""
+        raise ArchiveError(f"no compaction {ref!r} in this archive{reason}")
     rows = yield from originals(ref)
     [event] = events
     if faults := list(_faults(event, rows)):
@@ -90,7 +90,7 @@ def restored(ref: str) -> Steps[list[dict[str, Any]]]:
 
 
 def _faults(event: Row, rows: list[Row]) -> list[str]:
-    """What is wrong with an event and its originals."""
+    """Return the faults of an event and its originals."""
     faults = []
     for position, (body, digest) in enumerate(rows):
         try:
@@ -105,22 +105,22 @@ def _faults(event: Row, rows: list[Row]) -> list[str]:
             faults.append(f"the event cannot be read: {error}")
         else:
             if not same:
-                faults.append("the event, or the order of its messages, is not what was committed")
+                faults.append("the event or the order of its messages changed after the commit")
     return faults
 
 
 def verify(database: Database, session: str | None) -> Steps[list[Fault]]:
-    """Derives the chain anew, from the messages up; says where it breaks."""
+    """Recompute the chain from the messages on; return each place that does not match."""
     faults = [Fault("database", what) for what in (yield from database.check())]
     sessions = yield "SELECT id, version FROM sessions WHERE ? = '' OR id = ? ORDER BY id", (session or "",) * 2
     if session is not None and not sessions:
         raise ArchiveError(f"no session {session!r} in this archive")
     for name, version in sessions:
-        faults += yield from _session(name, version)
+        faults += yield from _verify_session(name, version)
     return faults
 
 
-def _session(session: str, version: int) -> Steps[list[Fault]]:
+def _verify_session(session: str, version: int) -> Steps[list[Fault]]:
     faults = []
     events = {row[0]: row for row in (yield f"{EVENT} WHERE e.session_id = ?", (session,))}
     commits = yield (
@@ -136,10 +136,10 @@ def _session(session: str, version: int) -> Steps[list[Fault]]:
         if ref not in events and not pruned:
             faults.append(Fault(where, "its event is missing"))
         if link(before, content) != stored:
-            faults.append(Fault(where, "the chain breaks here: its link does not follow from the one before"))
+            faults.append(Fault(where, "the chain breaks here: the link does not match the one before"))
         before = stored
     if version != len(commits):
-        faults.append(Fault(f"session {session}", f"{version} compactions were committed, {len(commits)} are known"))
+        faults.append(Fault(f"session {session}", f"{version} compactions were committed, {len(commits)} are stored"))
     for ref, event in events.items():
         rows = yield from originals(ref)
         where = f"session {session}, compaction {event[2] or 1} ({ref})"

@@ -1,4 +1,4 @@
-"""The form in which messages lie in an archive: the JSON that comes back, packed where that makes it smaller."""
+"""Messages as stored in an archive: JSON that decodes to an equal message, compressed where that is smaller."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from ...errors import ArchiveError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WORTH_PACKING = 256
-"""Characters below which packing gains nothing: its own header and dictionary take more."""
+MIN_PACKED = 256
+"""Characters below which compression gains nothing over its header and dictionary."""
 
-_APART = re.compile(r"(\\\\)|\\u(D[89A-F][0-9A-F]{2})")
-"""An escape in capitals: half of a pair of surrogates that is no character. Escaped backslashes are read over."""
+_LONE = re.compile(r"(\\\\)|\\u(D[89A-F][0-9A-F]{2})")
+"""Escaped backslashes, and escapes in capitals: lone surrogates, even two in a row."""
 
 
-def dumped(values: Sequence[object]) -> tuple[list[str], list[str]]:
-    """Each value as the JSON that comes back, and its address, the SHA-256 of that.
+def encode(values: Sequence[object]) -> tuple[list[str], list[str]]:
+    """Return the JSON of each value, and its SHA-256 digest.
 
-    It is what ``json.dumps`` gives, but for two surrogates that stand apart: they come back apart.
+    The JSON is that of ``json.dumps``, except for two adjacent lone surrogates, which stay two when decoded.
 
     Raises:
-        ArchiveError: JSON cannot say one of them.
+        ArchiveError: a value is not JSON.
     """
     try:
         try:
             return _core.dumps(list(values))
-        except TypeError:  # a mapping of another type, a tuple, an enum: or something that is not JSON
+        except TypeError:  # a mapping, a tuple, an enum, or a value that is not JSON
             return _core.dumps([_plain(value) for value in values])
     except (TypeError, ValueError, RecursionError) as error:
         raise ArchiveError(f"a message cannot be archived as JSON: {error}") from error
 
 
 def _plain(value: object) -> object:
-    """The value as ``json`` writes it: any mapping is a dict, a tuple is a list, an enum is its text or number."""
+    """Return the value in plain types: a mapping becomes a dict, a tuple a list, an enum its text or number."""
     if isinstance(value, Mapping):
         return {_plain(key): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -52,31 +52,31 @@ def _plain(value: object) -> object:
     return float.__float__(value) if isinstance(value, float) else value
 
 
-def loaded(text: str) -> Any:
-    """The value of ``dumped``'s JSON."""
+def decode(text: str) -> Any:
+    """Return the value of ``encode``'s JSON."""
     if "\\uD" in text:
-        text = _APART.sub(lambda found: found[1] or chr(int(found[2], 16)), text)
+        text = _LONE.sub(lambda found: found[1] or chr(int(found[2], 16)), text)
     return json.loads(text)
 
 
 def digest_of(text: str) -> str:
-    """The address of a message's JSON: SHA-256."""
+    """Return the SHA-256 of a message's JSON."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def pack(text: str) -> str | bytes:
-    """A message's JSON as it is stored."""
-    if len(text) < WORTH_PACKING:
+    """Compress a message's JSON if that is smaller."""
+    if len(text) < MIN_PACKED:
         return text
     packed = zlib.compress(text.encode(), 1)
     return packed if len(packed) < len(text) else text
 
 
 def unpack(body: str | bytes) -> str:
-    """A message's JSON as it was.
+    """Return the JSON of a stored body.
 
     Raises:
-        ArchiveError: it cannot be read.
+        ArchiveError: the body is damaged.
     """
     if isinstance(body, str):
         return body
@@ -87,13 +87,13 @@ def unpack(body: str | bytes) -> str:
 
 
 def load(body: str | bytes, digest: str) -> dict[str, Any]:
-    """A stored message.
+    """Return a stored message.
 
     Raises:
-        ArchiveError: it is not the one that was stored.
+        ArchiveError: the body does not match its digest.
     """
     text = unpack(body)
     if digest_of(text) != digest:
         raise ArchiveError(f"a stored message does not fit its digest {digest[:16]}")
-    message: dict[str, Any] = loaded(text)
+    message: dict[str, Any] = decode(text)
     return message

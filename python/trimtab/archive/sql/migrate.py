@@ -1,4 +1,4 @@
-"""The schema's versions: numbered files, all applied or none."""
+"""Schema migrations: numbered files, applied in one transaction."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
 
 
 def migrations(name: str) -> dict[int, list[str]]:
-    """The statements of each version of a database's schema."""
+    """Return the statements of each version of a database's schema."""
     found = {}
     for file in files(__package__).joinpath("migrations").iterdir():
         kind, _, number = file.name.removesuffix(".sql").partition("_")
         if kind == name:
-            # A semicolon at the end of a line ends a statement.
+            # Each statement ends with a semicolon at the end of a line.
             found[int(number)] = [part for part in file.read_text("utf-8").split(";\n") if part.strip()]
     return dict(sorted(found.items()))
 
 
 def migrate(name: str, version: int, place: str) -> Steps[int]:
-    """Brings a schema to the newest version; answers it.
+    """Upgrade a schema to the newest version, and return that version.
 
     Raises:
-        ArchiveError: it is newer than this code.
+        ArchiveError: the schema is newer than this code.
     """
     known = migrations(name)
     newest = max(known)
     if version > newest:
         raise ArchiveError(
-            f"the archive {place} has version {version}, this trimtab knows {newest}: update trimtab, or name another"
+            f"the archive {place} has version {version}, trimtab knows {newest}: update trimtab or use another archive"
         )
     for number, statements in known.items():
         if number > version:

@@ -1,4 +1,4 @@
-"""What is asked of an archive: sessions, history, totals, what left, pins and marks."""
+"""Queries: sessions, history, totals, archived messages, pins and marks."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ArchiveError
 from ..values import Original, Past, Session, Totals
 from .codec import load
-from .statements import moment
+from .statements import parse_time
 
 if TYPE_CHECKING:
     from .statements import Steps
 
 
 def sessions() -> Steps[list[Session]]:
-    """Every session, the oldest first."""
+    """Return all sessions, oldest first."""
     rows = yield (
         (
             "SELECT id, version, created_at,"
@@ -25,11 +25,11 @@ def sessions() -> Steps[list[Session]]:
         ),
         (),
     )
-    return [Session(name, version, moment(created), *counts) for name, version, created, *counts in rows]
+    return [Session(name, version, parse_time(created), *counts) for name, version, created, *counts in rows]
 
 
 def history(session: str | None, limit: int | None) -> Steps[list[Past]]:
-    """Compactions, the latest first."""
+    """Return compactions, latest first."""
     rows = yield (
         (
             "SELECT e.id, e.session_id, e.strategy, e.original_tokens, e.compacted_tokens, e.messages_removed,"
@@ -43,27 +43,27 @@ def history(session: str | None, limit: int | None) -> Steps[list[Past]]:
 
 
 def _past(*row: Any) -> Past:
-    """A row of ``compaction_events``."""
-    ref, session, strategy, original, compacted, removed, summary, preserved, model, took, created = row
-    kept, when = _ids(preserved), moment(created)
-    return Past(ref, session, strategy, original, compacted, removed, summary, kept, model, took, when)
+    """Return a row of ``compaction_events`` as a value."""
+    ref, session, strategy, original, compacted, removed, summary, preserved, model, duration, created = row
+    ids, when = _ids(preserved), parse_time(created)
+    return Past(ref, session, strategy, original, compacted, removed, summary, ids, model, duration, when)
 
 
-def _ids(kept: object) -> tuple[int, ...]:
-    """Ids of a JSON list, as text or read already.
+def _ids(ids: object) -> tuple[int, ...]:
+    """Return the ids of a list, or of its JSON text.
 
     Raises:
-        ArchiveError: they cannot be read.
+        ArchiveError: the text is not JSON.
     """
     try:
-        found = json.loads(kept) if isinstance(kept, str) else kept
+        found = json.loads(ids) if isinstance(ids, str) else ids
     except ValueError as error:
         raise ArchiveError(f"a stored list of ids is damaged: {error}; see trimtab archive verify") from error
     return tuple(found) if isinstance(found, list) else ()
 
 
 def totals(session: str | None) -> Steps[Totals]:
-    """Sums over the compactions of a session, or of all."""
+    """Return sums over the compactions of one session or of all."""
     [(saved, removed, count)] = yield (
         (
             "SELECT coalesce(sum(original_tokens - compacted_tokens), 0), coalesce(sum(messages_removed), 0), count(*)"
@@ -75,7 +75,7 @@ def totals(session: str | None) -> Steps[Totals]:
 
 
 def archived(ref: str) -> Steps[list[Original]]:
-    """The messages that a compaction took out of its list.
+    """Return the messages that a compaction removed or changed.
 
     Raises:
         ArchiveError: there is no such compaction, or a message is damaged.
@@ -84,7 +84,7 @@ def archived(ref: str) -> Steps[list[Original]]:
     if not events:
         raise ArchiveError(f"no compaction {ref!r} in this archive")
     [(session, preserved)] = events
-    kept = set(_ids(preserved))
+    ids = set(_ids(preserved))
     rows = yield (
         (
             "SELECT a.id, m.body, m.digest, a.archived_at FROM message_archive a"
@@ -93,19 +93,19 @@ def archived(ref: str) -> Steps[list[Original]]:
         (ref,),
     )
     return [
-        Original(number, ref, session, load(body, digest), moment(when))
+        Original(number, ref, session, load(body, digest), parse_time(when))
         for number, body, digest, when in rows
-        if number not in kept
+        if number not in ids
     ]
 
 
 def pins(session: str) -> Steps[list[tuple[str, str]]]:
-    """Kinds and values of a session's pins, in their order."""
+    """Return kind and value of each pin of a session, in the order of pinning."""
     rows = yield "SELECT kind, value FROM pins WHERE session_id = ? ORDER BY pinned_at, kind, value", (session,)
     return [(kind, value) for kind, value in rows]
 
 
 def marks(session: str, kind: str) -> Steps[frozenset[str]]:
-    """Digests that a session has marked so."""
+    """Return the digests of a session's messages that have a mark."""
     rows = yield "SELECT digest FROM marks WHERE session_id = ? AND kind = ?", (session, kind)
     return frozenset(digest for (digest,) in rows)

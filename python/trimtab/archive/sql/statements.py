@@ -1,6 +1,7 @@
-"""The seam to a database: an operation is a generator of statements, run in one transaction, here or awaited.
+"""The interface to a database: an operation is a generator of statements, run in one transaction.
 
-Statements are written once, with ``?`` for a value; what the databases say differently stands in their ``Dialect``.
+The same operations serve synchronous and asynchronous connections. Statements use ``?`` for a value; a ``Dialect``
+holds the parts in which databases differ.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Row: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """One statement for many rows of values; answered with nothing."""
+    """One statement for many rows of values; it returns no rows."""
 
     sql: str
     rows: Sequence[Row]
@@ -28,26 +29,26 @@ class Many:
 
 Statement: TypeAlias = "tuple[str, Row] | Many"
 Steps: TypeAlias = Generator[Statement, list[Row], T]
-"""An operation: yields statements, is sent their rows, returns its answer."""
+"""An operation: yields statements, receives their rows, returns its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What one database says otherwise than the others.
+    """The SQL in which one database differs from others.
 
     Attributes:
         name: ``sqlite`` or ``postgres``.
-        first: gives the id that the next original will have at least.
-        last: gives the id of the last original that this transaction stored.
-        parts: a table ``part`` with the ``key`` and ``value`` of each part of a JSON list, which is its value.
-        packs: whether bodies are packed here: PostgreSQL packs by itself.
-        message: the column of the table ``search`` that is the message's id.
-        index: puts a message's words there; takes its id and its words.
-        unindex: takes them out again; takes the same. Empty where they go with the message.
-        matching: a condition that a message has all of some words.
-        asking: makes the words that condition's value.
-        size: gives the bytes that the archive has, as far as removing messages makes them fewer.
-        purge: removes what deleted rows leave in the files.
+        first: query for a lower bound of the next original's id.
+        last: query for the id of the last original that this transaction stored.
+        parts: table ``part`` with ``key`` and ``value`` of each entry of a JSON list, its one parameter.
+        packs: whether to compress bodies: PostgreSQL does it itself.
+        message: column of the table ``search`` with the message's id.
+        index: insert a message's words; parameters are its id and the words.
+        unindex: delete them, with the same parameters. Empty if they are deleted with the message.
+        matching: condition that a message contains all of some words.
+        asking: function from the words to the condition's parameter.
+        size: query for the archive's size in bytes, as far as removing messages reduces it.
+        purge: statements that remove the remains of deleted rows from the files.
     """
 
     name: str
@@ -65,53 +66,57 @@ class Dialect:
 
 
 class Database(Protocol):
-    """Runs operations. What was acknowledged is durable; what failed has left nothing."""
+    """Runs operations: durable once they return, without effect if they raise."""
 
     dialect: Dialect
 
     def run(self, make: Callable[[], Steps[T]], *, write: bool = True) -> T:
-        """Runs an operation as one transaction.
+        """Run an operation as one transaction.
 
         Raises:
-            ArchiveError: the database refused it, or is not there.
+            ArchiveError: the database fails or cannot be reached.
         """
-        ...
 
     async def arun(self, make: Callable[[], Steps[T]], *, write: bool = True) -> T:
-        """The same, awaited."""
-        ...
+        """Run an operation like ``run``, without blocking the event loop."""
 
     def columns(self, table: str) -> Steps[list[str]]:
-        """Names of a table's columns."""
-        ...
+        """Return the names of a table's columns."""
 
     def indexes(self, table: str) -> Steps[list[list[str]]]:
-        """Columns of each index beside keys and constraints, with `` DESC`` where it runs downwards."""
-        ...
+        """Return the columns of each index except those of keys and constraints; `` DESC`` marks descending ones."""
 
     def check(self) -> Steps[list[str]]:
-        """What the database finds wrong with itself."""
-        ...
+        """Return the faults that the database finds in itself."""
 
     def close(self) -> None:
-        """Lets go of what is held open."""
-        ...
+        """Close all synchronous connections."""
 
     async def aclose(self) -> None:
-        """Lets go of what the running event loop holds open."""
-        ...
+        """Close the connections of the running event loop."""
 
 
-def stamp(moment: datetime) -> str:
-    """A moment as it is stored: UTC, to the microsecond, so that texts sort as moments do."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def run_steps(steps: Steps[T], execute: Callable[[Statement], list[Row]]) -> T:
+    """Run an operation: execute each of its statements and send it the rows."""
+    try:
+        statement = next(steps)
+        while True:
+            statement = steps.send(execute(statement))
+    except StopIteration as done:
+        answer: T = done.value
+        return answer
 
 
-def moment(stored: str | datetime) -> datetime:
-    """A stored moment: text in SQLite, a timestamp in PostgreSQL.
+def format_time(time: datetime) -> str:
+    """Return a time as it is stored: UTC, to the microsecond, so that text order is time order."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_time(stored: str | datetime) -> datetime:
+    """Return a stored time: text in SQLite, a timestamp in PostgreSQL.
 
     Raises:
-        ArchiveError: it is none; the archive is damaged.
+        ArchiveError: the value is no time.
     """
     try:
         return stored.astimezone(UTC) if isinstance(stored, datetime) else datetime.fromisoformat(stored)
@@ -119,16 +124,20 @@ def moment(stored: str | datetime) -> datetime:
         raise ArchiveError(f"a stored time is damaged: {error}; see trimtab archive verify") from error
 
 
-def named(session: str) -> str:
-    """A session's name, if it is one."""
+def check_name(session: str) -> str:
+    """Return a session's name.
+
+    Raises:
+        ArchiveError: the name is blank or not printable.
+    """
     if isinstance(session, str) and session.strip() and session.isprintable():
         return session
-    raise ArchiveError(f"a session's name is printable text, got {session!r}")
+    raise ArchiveError(f"a session's name must be printable text, got {session!r}")
 
 
 def clean(text: str | None) -> str | None:
-    """Text that every database can store: a lone surrogate has no UTF-8, and PostgreSQL takes no NUL.
+    """Replace lone surrogates, which have no UTF-8, and NUL, which PostgreSQL refuses.
 
-    Only summaries come this way, for reading; the message that carries one is kept as it is.
+    Used for summaries only, as a readable copy; the message with the summary is stored unchanged.
     """
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode() if text else text

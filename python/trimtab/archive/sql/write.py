@@ -1,4 +1,4 @@
-"""What is written: transaction 1 keeps the originals, transaction 2 says what became of them."""
+"""Writes: transaction 1 stores the originals, transaction 2 records their compaction."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from ..values import Record
     from .statements import Dialect, Row, Steps
 
-PACKED_AT_ONCE = 500_000
-"""Characters of new messages that are packed as they come: 8 ms of work, and more than forty turns bring. A longer list
-is packed when it is indexed."""
+MAX_PACKED_NOW = 500_000
+"""Characters of new messages to compress at once: 8 ms of work, more than 40 turns of text. A longer list is compressed
+when it is indexed."""
 
 
 def store(texts: Sequence[str], digests: Sequence[str], session: str, now: str, dialect: Dialect) -> Steps[Stored]:
-    """Keeps each message once, and the list in its order; answers where it lies."""
-    version = yield from _seen(session, now)
+    """Store each distinct message once, and the order of the list."""
+    version = yield from _touch_session(session, now)
     bodies = dict(zip(digests, texts, strict=True))
     ids = yield from _ids(bodies, dialect)
     if new := {digest: text for digest, text in bodies.items() if digest not in ids}:
-        ids |= yield from _keep(new, dialect)
+        ids |= yield from _insert(new, dialect)
     [(first,)] = yield dialect.first, ()
-    # PostgreSQL may have forgotten a message since it was looked up: the insert fails then, and all is run again.
+    # If another transaction removed a message since its id was read, the insert fails and the operation runs again.
     yield (
         (
-            "INSERT INTO message_archive (session_id, original_message, archived_at)"  # noqa: S608 - words of ours
+            "INSERT INTO message_archive (session_id, original_message, archived_at)"  # noqa: S608 - constants
             f" SELECT ?, CAST(part.value AS BIGINT), ? FROM {dialect.parts} ORDER BY part.key"
         ),
         (session, now, json.dumps([ids.get(digest) for digest in digests])),
@@ -42,12 +42,12 @@ def store(texts: Sequence[str], digests: Sequence[str], session: str, now: str, 
     return Stored(session, version, tuple(digests), first, last)
 
 
-def _keep(new: Mapping[str, str], dialect: Dialect) -> Steps[dict[str, int]]:
-    """Stores messages, and notes that their words are not indexed yet; answers their ids."""
-    packs = dialect.packs and sum(map(len, new.values())) <= PACKED_AT_ONCE
+def _insert(new: Mapping[str, str], dialect: Dialect) -> Steps[dict[str, int]]:
+    """Store new messages and queue them for indexing; return their ids."""
+    packs = dialect.packs and sum(map(len, new.values())) <= MAX_PACKED_NOW
     rows: list[Row] = [(digest, len(text), pack(text) if packs else text) for digest, text in new.items()]
     if dialect.name == "postgres":
-        rows.sort()  # two lists that share messages wait for each other in one order, and never in a circle
+        rows.sort()  # one order for all transactions prevents deadlocks
     yield Many("INSERT INTO messages (digest, size, body) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING", rows)
     ids = yield from _ids(new, dialect)
     yield (
@@ -58,7 +58,7 @@ def _keep(new: Mapping[str, str], dialect: Dialect) -> Steps[dict[str, int]]:
 
 
 def _ids(digests: Iterable[str], dialect: Dialect) -> Steps[dict[str, int]]:
-    """Ids of those that are stored: a list is compacted again and again, and most of it was seen before."""
+    """Return the ids of the messages that are stored already: most of a list was, in earlier compactions."""
     found = yield (
         f"SELECT digest, m.id FROM {dialect.parts} CROSS JOIN messages m WHERE digest = part.value",  # noqa: S608
         (json.dumps(list(digests)),),
@@ -66,8 +66,8 @@ def _ids(digests: Iterable[str], dialect: Dialect) -> Steps[dict[str, int]]:
     return dict(found)
 
 
-def _seen(session: str, now: str) -> Steps[int]:
-    """The session's version; makes the session where it is new. PostgreSQL holds it for the rest of the transaction."""
+def _touch_session(session: str, now: str) -> Steps[int]:
+    """Return the session's version, and create a new session. PostgreSQL locks its row until the transaction ends."""
     [(version,)] = yield (
         (
             "INSERT INTO sessions (id, created_at) VALUES (?, ?)"
@@ -79,11 +79,11 @@ def _seen(session: str, now: str) -> Steps[int]:
 
 
 def commit(stored: Stored, record: Record, now: str) -> Steps[None]:
-    """Writes event, references, summary and version, or finds that they are there.
+    """Write event, references, summary and version. Idempotent by ref.
 
     Raises:
         ConflictError: the session was compacted since its originals were stored.
-        ArchiveError: the originals are no longer there.
+        ArchiveError: the originals are gone.
     """
     session, ref = stored.session, record.ref
     versions = yield "UPDATE sessions SET version = version WHERE id = ? RETURNING version", (session,)
@@ -109,20 +109,20 @@ def commit(stored: Stored, record: Record, now: str) -> Steps[None]:
             *(record.duration_ms, now),
         ),
     )
-    preserved = yield from _claim(stored, record)
+    preserved = yield from _assign(stored, record)
     yield "UPDATE compaction_events SET preserved_message_ids = ? WHERE id = ?", (json.dumps(preserved), ref)
     yield "DELETE FROM summaries WHERE session_id = ?", (session,)
     yield Many(
         "INSERT INTO summaries (session_id, event_id) SELECT CAST(? AS TEXT), id FROM compaction_events WHERE id = ?",
         [(session, live) for live in dict.fromkeys(record.live)],
     )
-    yield from _chain(stored, record, version + 1, now, preserved)
+    yield from _append(stored, record, version + 1, now, preserved)
     yield "UPDATE sessions SET version = ? WHERE id = ?", (version + 1, session)
 
 
-def _claim(stored: Stored, record: Record) -> Steps[list[int]]:
-    """Gives the stored originals their event; answers the ids of those that stay in the list."""
-    # The look-up is by id: the session's index would find every original that it ever had.
+def _assign(stored: Stored, record: Record) -> Steps[list[int]]:
+    """Assign the stored originals to their event; return the ids of the unchanged ones."""
+    # `|| ''` prevents the use of the session's index, which would read all its originals.
     yield (
         (
             "UPDATE message_archive SET compaction_event_id = ?"
@@ -137,8 +137,8 @@ def _claim(stored: Stored, record: Record) -> Steps[list[int]]:
     return [ids[position][0] for position in record.preserved]
 
 
-def _chain(stored: Stored, record: Record, version: int, now: str, preserved: list[int]) -> Steps[None]:
-    """Hangs the event on the one before it."""
+def _append(stored: Stored, record: Record, version: int, now: str, preserved: list[int]) -> Steps[None]:
+    """Append the event to the hash chain."""
     before = yield "SELECT link FROM commits WHERE session_id = ? AND version = ?", (stored.session, version - 1)
     event = Event(
         ref=record.ref,
@@ -161,12 +161,12 @@ def _chain(stored: Stored, record: Record, version: int, now: str, preserved: li
 
 
 def pin(table: str, session: str, kind: str, values: Sequence[str], now: str) -> Steps[None]:
-    """Remembers pins or marks of a session."""
-    yield from _seen(session, now)
+    """Add pins or marks to a session."""
+    yield from _touch_session(session, now)
     rows = [(session, kind, value, now) for value in dict.fromkeys(values)]
-    yield Many(f"INSERT INTO {table} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)  # noqa: S608 - a name of ours
+    yield Many(f"INSERT INTO {table} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)  # noqa: S608 - a constant
 
 
 def unpin(session: str, kind: str, value: str) -> Steps[None]:
-    """Forgets a pin of a session."""
+    """Remove a pin from a session."""
     yield "DELETE FROM pins WHERE session_id = ? AND kind = ? AND value = ?", (session, kind, value)
