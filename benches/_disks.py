@@ -99,7 +99,7 @@ def faulted(every: int = 1) -> Lane:
     with tempfile.TemporaryDirectory() as folder:
         first = Path(folder) / "first.db"
         kept = trimtab.Compactor(MODEL, archive=f"sqlite:///{first}", session="s")
-        ref = kept.compact(messages[:41], target=0.5).ref or ""
+        ref = kept.compact(messages[:41], target_share=0.5).ref or ""
         kept.archive.search("begin")  # type: ignore[attr-defined]
         kept.close()
         journals = [(3, 40, 1), tuple(map(int, apsw.sqlite_lib_version().split(".")))]
@@ -136,7 +136,7 @@ def _under_fault(lane: Lane, faulty: Faulty, path: Path, messages: list[dict[str
         lane.notes["refused to open"] += 1
         return None
     try:
-        ref = trimtab.Compactor(MODEL, archive=archive, session="s").compact(messages, target=0.4).ref
+        ref = trimtab.Compactor(MODEL, archive=archive, session="s").compact(messages, target_share=0.4).ref
         archive.search("begin")
         lane.notes["went well"] += faulty.struck
     except trimtab.ArchiveError:
@@ -170,7 +170,7 @@ def filled() -> Lane | None:
                 messages = talk(chance, 60 + 4 * len(kept))
                 told = json.dumps(messages)
                 try:
-                    kept[cm.compact(messages, target=0.5).ref or ""] = messages
+                    kept[cm.compact(messages, target_share=0.5).ref or ""] = messages
                 except trimtab.ArchiveError as error:
                     lane.points += 1
                     lane.check("full" in str(error) and "free some space" in str(error), f"no advice: {error}")

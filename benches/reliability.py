@@ -144,7 +144,7 @@ def _turned(archive: SqlArchive, session: str, messages: list[dict[str, Any]]) -
         if turns < TURNS:
             continue
         try:
-            compaction = cm.compact(held, target=0.4)
+            compaction = cm.compact(held, target_share=0.4)
         except trimtab.MessageError:  # an open call: at the next message
             continue
         if compaction.ref:

@@ -153,7 +153,7 @@ def compacted(cm: trimtab.Compactor, messages: list[dict], share: float, tally: 
     valid = check(messages, "anthropic", in_flight=True)
     tally.lists += 1
     try:
-        done = cm.compact(messages, target=share)
+        done = cm.compact(messages, target_share=share)
     except NothingToCompactError:
         return messages
     except (trimtab.MessageError, trimtab.SummaryError):
@@ -208,7 +208,7 @@ def valid_beginning(messages: list[dict]) -> bool:
     if not check(messages, "anthropic", in_flight=True):
         return True
     try:
-        trimtab.Compactor(FREE, provider="anthropic").compact(messages, target=0.3)
+        trimtab.Compactor(FREE, provider="anthropic").compact(messages, target_share=0.3)
     except trimtab.MessageError:
         return False
     raise RefusedError(f"compacted, though refused: {json.dumps(messages)}")
@@ -305,7 +305,7 @@ def run_sessions(step: int, tally: Tally) -> None:
             messages = found.messages[:moment]
             refused = check(messages, found.provider, in_flight=True)
             try:
-                done = cm.compact(messages, target=0.5)
+                done = cm.compact(messages, target_share=0.5)
             except trimtab.MessageError:
                 if not refused:
                     raise

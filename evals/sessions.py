@@ -83,9 +83,9 @@ def judged(found: trimtab.Transcript, name: str) -> Row:
     cm = trimtab.Compactor(found.model or MODEL, provider=found.provider)
     body = json.dumps(found.messages)
     start = time.perf_counter()
-    done = cm.compact(found.messages, target=0.5)
+    done = cm.compact(found.messages, target_share=0.5)
     seconds = time.perf_counter() - start
-    again = cm.compact(done.messages, target=0.5)
+    again = cm.compact(done.messages, target_share=0.5)
     for what, result in (("once", done), ("twice", again)):
         faults += [f"{what}: {f}" for f in checker.check(list(result.messages), found.provider)[:1]]
     if json.dumps(found.messages) != body:

@@ -49,11 +49,11 @@ def main() -> int:
         say(cm.explain(messages))
 
         title("The plan for half of its tokens: nothing is done yet")
-        say(cm.plan(messages, target=HALF))
+        say(cm.plan(messages, target_share=HALF))
         title("The plan for a quarter of them: this one is carried out")
-        say(cm.plan(messages, target=QUARTER))
+        say(cm.plan(messages, target_share=QUARTER))
 
-        done = cm.compact(messages, target=QUARTER)
+        done = cm.compact(messages, target_share=QUARTER)
         restored = cm.restore(done.ref) if done.ref else []
 
     title("What was done")
@@ -64,8 +64,8 @@ def main() -> int:
     right = show_checks(done, messages, restored_is_same=json.dumps(restored) == before)
 
     title("Try it")
-    say("trimtab plan examples/session.jsonl --target 0.5")
-    say("trimtab compact examples/session.jsonl -o smaller.json --target 0.5")
+    say("trimtab plan examples/session.jsonl --target-share 0.5")
+    say("trimtab compact examples/session.jsonl -o smaller.json --target-share 0.5")
     say("trimtab restore REF    # the REF that compact printed")
     return 0 if right else 1
 

@@ -456,8 +456,8 @@ def result(id, words):
     return {"type": "tool_result", "tool_use_id": id, "content": "word " * words}
 
 
-def previewed(messages, target=0.2):
-    plan = trimtab.Compactor(MODEL).plan(messages, target=target)
+def previewed(messages, target_share=0.2):
+    plan = trimtab.Compactor(MODEL).plan(messages, target_share=target_share)
     return preview(plan, scan(messages, trimtab.Counter.for_model(MODEL)), messages)
 
 
@@ -675,7 +675,7 @@ def session(turns):
 def test_no_column_is_read_twice():
     messages = list(session(100))
     tally = Tally(scan(messages, trimtab.Counter.for_model(MODEL)))
-    losses = preview(trimtab.Compactor(MODEL).plan(messages, target=0.6), tally, messages)
+    losses = preview(trimtab.Compactor(MODEL).plan(messages, target_share=0.6), tally, messages)
     assert len(losses) > 50
     columns = {name: times for name, times in tally.asked.items() if name != "name_of"}
     assert columns == {"owner": 1, "first": 1, "pair": 1, "tokens": 1}
@@ -794,8 +794,8 @@ from trimtab._preview import preview
 
 messages = list(session(40))
 cm = trimtab.Compactor(MODEL)
-losses = preview(cm.plan(messages, target=0.5), scan(messages, trimtab.Counter.for_model(MODEL)), messages)
-done = cm.compact(messages, target=0.5)
+losses = preview(cm.plan(messages, target_share=0.5), scan(messages, trimtab.Counter.for_model(MODEL)), messages)
+done = cm.compact(messages, target_share=0.5)
 back = cm.restore(done.ref)
 gone = [loss.message for loss in losses]
 print("edits:", ", ".join(type(edit).__name__ for edit in done.plan.edits))

@@ -240,7 +240,7 @@ def test_nothing_is_locked_while_a_model_is_asked(archive: SqlArchive) -> None:
 
     cm = trimtab.Compactor("claude-sonnet-4-5", archive=archive, session="s", summarizer=writer)
     messages = transcript(" ".join("u:60 a:90" for _ in range(30)))
-    done = cm.compact(messages, target=0.3)
+    done = cm.compact(messages, target_share=0.3)
     assert {past.ref for past in archive.history()} == {"meanwhile", done.ref}
     assert any(done.ref in json.dumps(message) for message in done.messages), "the envelope carries the reference"
     assert cm.restore(done.ref) == messages

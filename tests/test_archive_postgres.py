@@ -56,7 +56,7 @@ def test_a_compaction_awaits_its_archive_and_both_ways_see_the_same(archive: Pos
     cm.pin("nowhere")
 
     async def work() -> tuple:
-        done = await cm.acompact(talk(), target=0.5)
+        done = await cm.acompact(talk(), target_share=0.5)
         there = archive.aio
         found = (
             await there.load(done.ref),

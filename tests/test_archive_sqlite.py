@@ -28,7 +28,7 @@ def test_a_file_is_private_and_another_process_reads_it(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "archive.db"
     cm = trimtab.Compactor("claude-sonnet-4-5", archive=f"sqlite:///{path}")
     messages = transcript(" ".join("u:60 a:90" for _ in range(30)), provider="anthropic")
-    done = cm.compact(messages, target=0.5)
+    done = cm.compact(messages, target_share=0.5)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     child = os.fork()
     if child == 0:

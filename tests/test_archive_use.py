@@ -34,7 +34,7 @@ def test_the_recall_tool_finds_what_was_summarized_away_and_reads_it(
     messages = talk()
     messages[3] = {"role": "assistant", "content": "the flag is called xylophone-mode \ud800"}
     with trimtab.Compactor(MODEL, archive=archive, session="s") as cm:
-        done = cm.compact(messages, target=0.3)
+        done = cm.compact(messages, target_share=0.3)
         commit(archive, "other", [said("xylophone of another session")], session="t")
         assert messages[3] not in done.messages
         recall = cm.recall_tool()
@@ -108,8 +108,8 @@ def test_pins_of_a_named_session_are_there_again(tmp_path: Path) -> None:
     with trimtab.Compactor(MODEL, archive=url, session="s") as cm:
         cm.pin(talk()[4])
     with trimtab.Compactor(MODEL, archive=url, session="s") as again, trimtab.Compactor(MODEL, archive=url) as other:
-        assert 4 in again.plan(talk(), target=0.3).zone().keep
-        assert 4 not in other.plan(talk(), target=0.3).zone().keep
+        assert 4 in again.plan(talk(), target_share=0.3).zone().keep
+        assert 4 not in other.plan(talk(), target_share=0.3).zone().keep
 
 
 def test_a_session_that_was_compacted_meanwhile_is_a_conflict_and_nothing_changes(tmp_path: Path) -> None:
@@ -117,12 +117,12 @@ def test_a_session_that_was_compacted_meanwhile_is_a_conflict_and_nothing_change
     other = trimtab.Compactor(MODEL, archive=url, session="s")
 
     def overtaken(_: trimtab.Ask) -> str:
-        other.compact(talk(), target=0.4)
+        other.compact(talk(), target_share=0.4)
         return "too late"
 
     messages = talk()
     with pytest.raises(trimtab.ConflictError, match="compacted by somebody else"):
-        trimtab.Compactor(MODEL, archive=url, session="s", summarizer=overtaken).compact(messages, target=0.3)
+        trimtab.Compactor(MODEL, archive=url, session="s", summarizer=overtaken).compact(messages, target_share=0.3)
     assert messages == talk()
     assert len(other.history()) == 1
 
@@ -139,7 +139,7 @@ def test_what_is_redacted_is_neither_stored_nor_summarized(tmp_path: Path) -> No
         messages[n] = {"role": "user", "content": [{"type": "text", "text": f"my key is {SECRET}"}]}
     path = tmp_path / "a.db"
     with trimtab.Compactor(MODEL, archive=f"sqlite:///{path}", redact=secrets, summarizer=writer) as cm:
-        done = cm.compact(messages, target=0.3)
+        done = cm.compact(messages, target_share=0.3)
         assert done.messages[-2] is messages[58], "what stays is not changed"
         back = cm.restore(done.ref)
     assert back[2]["content"][0]["text"] == "my key is [REDACTED]"
@@ -177,7 +177,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     Path("s.json").write_text(json.dumps(talk()))
-    assert main(["compact", "s.json", "-o", "o.json", "--target", "0.4", "--session", "work"]) == 0
+    assert main(["compact", "s.json", "-o", "o.json", "--target-share", "0.4", "--session", "work"]) == 0
     with SqliteArchive(tmp_path / "archive.db") as archive:
         commit(archive, "second", [said("about xylophones")], session="play", summary="x")
     return tmp_path
@@ -190,7 +190,7 @@ def test_the_archive_is_in_the_data_folder(tmp_path: Path, monkeypatch: pytest.M
     Path("s.json").write_text(json.dumps(talk()))
     for named, folder in ((str(tmp_path / "xdg"), tmp_path / "xdg"), ("", tmp_path / ".local" / "share")):
         monkeypatch.setenv("XDG_DATA_HOME", named)
-        assert main(["compact", "s.json", "-o", "o.json", "--target", "0.4"]) == 0
+        assert main(["compact", "s.json", "-o", "o.json", "--target-share", "0.4"]) == 0
         file = folder / "trimtab" / "archive.db"
         assert file.stat().st_mode & 0o777 == 0o600
         assert file.parent.stat().st_mode & 0o777 == 0o700

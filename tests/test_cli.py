@@ -37,7 +37,7 @@ def session(name: str = "s.json", messages: list | None = None) -> str:
 
 def test_compact_writes_a_valid_smaller_list_and_restore_brings_it_back(home: Path) -> None:
     original = json.loads(Path(session()).read_text())
-    done = run("compact", "s.json", "-o", "out.json", "--target", "0.5")
+    done = run("compact", "s.json", "-o", "out.json", "--target-share", "0.5")
     assert done.returncode == 0
     assert done.stderr.count("no model is named: counted for") == 1
     smaller = json.loads(Path("out.json").read_text())
@@ -57,9 +57,9 @@ def test_every_verb_answers_in_json(home: Path) -> None:
     count = json.loads(run("count", "s.json", "--json").stdout)
     assert count["messages"] == 80
     assert sum(count["kinds"].values()) == count["tokens"]
-    plan = trimtab.Plan.from_json(run("plan", "s.json", "--json", "--target", "50%").stdout)
+    plan = trimtab.Plan.from_json(run("plan", "s.json", "--json", "--target-share", "50%").stdout)
     assert plan.tokens_before == count["tokens"]
-    report = json.loads(run("compact", "s.json", "-o", "o.json", "--json", "--target", "0.5").stdout)
+    report = json.loads(run("compact", "s.json", "-o", "o.json", "--json", "--target-share", "0.5").stdout)
     assert report["tokens_before"] == count["tokens"]
     assert report["tokens_after"] <= report["target"]
     assert json.loads(run("validate", "o.json", "--json").stdout) == []
@@ -67,14 +67,14 @@ def test_every_verb_answers_in_json(home: Path) -> None:
 
 
 def test_data_goes_to_stdout_and_notes_to_stderr(home: Path) -> None:
-    piped = run("compact", "-", "--target", "0.5", stdin=Path(session()).read_text())
+    piped = run("compact", "-", "--target-share", "0.5", stdin=Path(session()).read_text())
     assert piped.returncode == 0
     assert check(json.loads(piped.stdout), "anthropic") == []
     assert "tokens (-" in piped.stderr
 
 
 def test_a_jsonl_name_gets_a_message_a_line(home: Path) -> None:
-    assert run("compact", session(), "-o", "o.jsonl", "--target", "0.5").returncode == 0
+    assert run("compact", session(), "-o", "o.jsonl", "--target-share", "0.5").returncode == 0
     lines = [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()]
     assert trimtab.read("o.jsonl").messages == lines
 
@@ -97,7 +97,7 @@ def test_plan_check_answers_no_with_one(home: Path) -> None:
 def test_pins_and_instructions_reach_the_compaction(home: Path) -> None:
     messages = transcript(TALK, provider="anthropic")
     messages[0] = {"role": "user", "content": "never rename the public API"}
-    done = run("compact", session(messages=messages), "-o", "o.json", "--target", "0.3", "--pin", "public API")
+    done = run("compact", session(messages=messages), "-o", "o.json", "--target-share", "0.3", "--pin", "public API")
     assert done.returncode == 0
     assert messages[0] in json.loads(Path("o.json").read_text())
 
@@ -109,20 +109,20 @@ def test_pins_and_instructions_reach_the_compaction(home: Path) -> None:
         (["explode"], 64),
         (["count"], 64),
         (["count", "s.json", "--colour"], 64),
-        (["plan", "s.json", "--target", "-3"], 64),
-        (["plan", "s.json", "--target", "150%"], 64),
-        (["plan", "s.json", "--target", "inf"], 64),
-        (["plan", "s.json", "--target", "1e400k"], 64),
-        (["plan", "s.json", "--target", "1.0"], 64),
-        (["plan", "s.json", "--target", "1.5k"], 0),
+        (["plan", "s.json", "--target-tokens", "-3"], 64),
+        (["plan", "s.json", "--target-share", "150%"], 64),
+        (["plan", "s.json", "--target-tokens", "inf"], 64),
+        (["plan", "s.json", "--target-tokens", "1e400k"], 64),
+        (["plan", "s.json", "--target-share", "1.0"], 64),
+        (["plan", "s.json", "--target-tokens", "1.5k"], 0),
         (["plan", "s.json", "--window", "many"], 64),
         (["plan", "s.json", "--policy", "boldest"], 64),
         (["compact", "s.json", "--summarizer", "gpt"], 64),
         (["count", "missing.json"], 65),
         (["count", "."], 65),
         (["restore", "nothing"], 74),
-        (["compact", "s.json", "--target", "0.5", "--archive", "sqlite:////dev/null/x.db"], 74),
-        (["compact", "s.json", "--target", "0.5", "-o", "missing/o.json"], 74),
+        (["compact", "s.json", "--target-share", "0.5", "--archive", "sqlite:////dev/null/x.db"], 74),
+        (["compact", "s.json", "--target-share", "0.5", "-o", "missing/o.json"], 74),
         (["--help"], 0),
         (["compact", "--help"], 0),
         (["--version"], 0),
@@ -154,7 +154,7 @@ BAD = {
 def test_bad_input_is_named_and_nothing_is_written(home: Path, text: str, words: str) -> None:
     Path("bad.json").write_text(text)
     Path("out.json").write_text("before")
-    for verb in (["compact", "bad.json", "-o", "out.json", "--target", "100"], ["plan", "bad.json"]):
+    for verb in (["compact", "bad.json", "-o", "out.json", "--target-tokens", "100"], ["plan", "bad.json"]):
         done = run(*verb)
         assert done.returncode == 65, (done.stdout, done.stderr)
         assert words in done.stderr
@@ -199,7 +199,7 @@ def test_a_session_cannot_drive_the_terminal(home: Path) -> None:
 
 def test_a_reader_that_leaves_is_no_error(home: Path) -> None:
     session(messages=transcript(TALK, provider="anthropic"))
-    trimtab = f"{sys.executable} -m trimtab compact s.json --target 0.9 2>err"
+    trimtab = f"{sys.executable} -m trimtab compact s.json --target-share 0.9 2>err"
     command = f"{trimtab} | head -c 10 >/dev/null; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "0"
@@ -212,7 +212,7 @@ def test_an_interrupt_leaves_with_130_and_nothing_half(home: Path) -> None:
         "import os, signal, sys, trimtab.cli.compact as c\n"
         "from trimtab.cli import main\n"
         "c.write = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.exit(main(['compact', 's.json', '-o', 'o.json', '--target', '0.5']))\n"
+        "sys.exit(main(['compact', 's.json', '-o', 'o.json', '--target-share', '0.5']))\n"
     )
     session()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -23,6 +23,7 @@ from trimtab.events import Compacted, FellBack, Refused
 from trimtab.hooks import Review, Verdict
 from trimtab.messages.envelope import unwrap, wrap
 from trimtab.session.session import Call
+from trimtab.session.settings import target_of
 
 TALK = " ".join("u:60 a:90" for _ in range(30))
 LONG = " ".join(f"u:30 c{n} r{n}:300 a:60" for n in range(20))
@@ -35,7 +36,7 @@ def talk(provider: str = "anthropic") -> list[dict]:
 
 def test_the_order_of_a_compaction_is_read_off_its_generator() -> None:
     cm = trimtab.Compactor(MODEL)
-    flow = compaction(cm._conversation.job(Call(talk()), target=0.5, instructions="stress the tests"))
+    flow = compaction(cm._conversation.job(Call(talk()), target=target_of(None, 0.5), instructions="stress the tests"))
     wants = [next(flow)]
     wants.append(flow.send(None))
     wants.append(flow.send(Verdict(instructions="stress the files")))
@@ -59,7 +60,7 @@ def test_what_comes_out_is_smaller_valid_and_can_be_undone(provider: str, spec: 
     messages = transcript(spec, provider=provider)
     before = json.dumps(messages)
     cm = trimtab.Compactor(MODEL, provider=provider)
-    done = cm.compact(messages, target=0.5)
+    done = cm.compact(messages, target_share=0.5)
     assert check(list(done.messages), provider) == []
     assert done.tokens_after <= done.plan.target
     assert json.dumps(messages) == before
@@ -77,8 +78,8 @@ def test_under_the_target_the_same_list_comes_back() -> None:
 
 
 def test_sync_and_async_do_the_same() -> None:
-    done = trimtab.Compactor(MODEL).compact(talk(), target=0.5)
-    again = asyncio.run(trimtab.Compactor(MODEL).acompact(talk(), target=0.5))
+    done = trimtab.Compactor(MODEL).compact(talk(), target_share=0.5)
+    again = asyncio.run(trimtab.Compactor(MODEL).acompact(talk(), target_share=0.5))
     assert again.messages == done.messages
     assert (again.ref, again.reason, again.plan) == (done.ref, done.reason, done.plan)
 
@@ -91,9 +92,9 @@ def test_sync_and_async_take_the_same_arguments() -> None:
 def test_thinking_that_ends_a_turn_is_refused_unless_it_ends_the_list() -> None:
     thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": "s"}]}
     cm = trimtab.Compactor(MODEL)
-    assert cm.compact([*talk(), {"role": "user", "content": "and?"}, thought], target=0.5).ref
+    assert cm.compact([*talk(), {"role": "user", "content": "and?"}, thought], target_share=0.5).ref
     with pytest.raises(trimtab.MessageError, match="thinking_last"):
-        cm.compact([{"role": "user", "content": "q"}, thought, *talk()], target=0.5)
+        cm.compact([{"role": "user", "content": "q"}, thought, *talk()], target_share=0.5)
 
 
 def test_a_pin_finds_its_text_in_any_mapping() -> None:
@@ -101,7 +102,7 @@ def test_a_pin_finds_its_text_in_any_mapping() -> None:
     messages[4] = MappingProxyType({"role": "user", "content": ({"type": "text", "text": "keep the public names"},)})
     cm = trimtab.Compactor(MODEL)
     cm.pin("public names")
-    assert any(message is messages[4] for message in cm.compact(messages, target=0.3).messages)
+    assert any(message is messages[4] for message in cm.compact(messages, target_share=0.3).messages)
 
 
 def test_an_asynchronous_summarizer_and_hook_are_awaited() -> None:
@@ -117,11 +118,11 @@ def test_an_asynchronous_summarizer_and_hook_are_awaited() -> None:
         return f"{len(ask.messages)} messages"
 
     cm = trimtab.Compactor(MODEL, summarizer=writer, pre_compact=hook)
-    done = asyncio.run(cm.acompact(talk(), target=0.5))
+    done = asyncio.run(cm.acompact(talk(), target_share=0.5))
     assert done.summarizer == "writer"
     assert asked == ["manual", "manual"]
     with pytest.raises(TypeError, match="use acompact"):
-        cm.compact(talk(), target=0.5)
+        cm.compact(talk(), target_share=0.5)
 
 
 @pytest.mark.parametrize("when", ["before", "with the plan"])
@@ -133,7 +134,7 @@ def test_a_hook_can_refuse_with_its_reason(when: str) -> None:
 
     messages = talk()
     cm = trimtab.Compactor(MODEL, pre_compact=hook, listeners=[told.append])
-    done = cm.compact(messages, target=0.5)
+    done = cm.compact(messages, target_share=0.5)
     assert done.messages is messages
     assert done.reason == "refused: not now"
     assert done.plan.edits == ()
@@ -144,7 +145,7 @@ def test_a_hook_that_raises_refuses() -> None:
     def hook(_: Review) -> None:
         raise RuntimeError("broken")
 
-    done = trimtab.Compactor(MODEL, pre_compact=hook).compact(talk(), target=0.5)
+    done = trimtab.Compactor(MODEL, pre_compact=hook).compact(talk(), target_share=0.5)
     assert done.reason == "refused: the hook raised RuntimeError: broken"
     assert done.ref is None
 
@@ -156,7 +157,7 @@ def test_a_listener_that_raises_is_logged_and_never_fatal(caplog: pytest.LogCapt
     told = []
     cm = trimtab.Compactor(MODEL, listeners=[listener, told.append])
     with caplog.at_level(logging.ERROR, logger="trimtab"):
-        done = cm.compact(talk(), target=0.5)
+        done = cm.compact(talk(), target_share=0.5)
     assert "a listener raised on Compacted" in caplog.text
     assert [type(event) for event in told] == [Compacted]
     assert told[0].tokens_after == done.tokens_after
@@ -180,7 +181,7 @@ def test_a_failing_summarizer_is_replaced_by_the_offline_one(answer: object, rea
         return answer
 
     told = []
-    done = trimtab.Compactor(MODEL, summarizer=writer, listeners=[told.append]).compact(talk(), target=0.5)
+    done = trimtab.Compactor(MODEL, summarizer=writer, listeners=[told.append]).compact(talk(), target_share=0.5)
     assert done.summarizer == "offline"
     assert f"writer failed: {reason}" in done.reason or reason in done.reason
     assert [type(event) for event in told] == [FellBack, Compacted]
@@ -194,7 +195,7 @@ def test_where_no_summary_can_be_had_the_zone_is_dropped_with_a_notice(monkeypat
 
     monkeypatch.setattr("trimtab.summarize.offline.summary.offline", nothing)
     cm = trimtab.Compactor(MODEL, summarizer=nothing)
-    done = cm.compact(talk(), target=0.5)
+    done = cm.compact(talk(), target_share=0.5)
     assert done.summarizer is None
     assert "dropped; no summary: offline failed: the answer is blank" in done.reason
     assert done.messages[0]["content"].startswith("[trimtab: ")
@@ -210,7 +211,7 @@ def test_a_policy_may_say_that_no_summary_is_an_error() -> None:
     strict = replace(POLICIES["default"], name="strict", fallback=("error",))
     cm = trimtab.Compactor(MODEL, policy=strict, summarizer=lambda _: "")
     with pytest.raises(trimtab.SummaryError, match="blank"):
-        cm.compact(talk(), target=0.5)
+        cm.compact(talk(), target_share=0.5)
 
 
 def test_an_archive_that_fails_stops_before_a_model_is_asked() -> None:
@@ -224,7 +225,7 @@ def test_an_archive_that_fails_stops_before_a_model_is_asked() -> None:
     before = json.dumps(messages)
     cm = trimtab.Compactor(MODEL, archive=Full(), summarizer=asked.append)
     with pytest.raises(trimtab.ArchiveError, match="disk full"):
-        cm.compact(messages, target=0.5)
+        cm.compact(messages, target_share=0.5)
     assert asked == []
     assert json.dumps(messages) == before
 
@@ -237,9 +238,9 @@ def test_a_second_compaction_updates_the_summary_and_nests_none() -> None:
         return f"summary number {len(asks)}"
 
     cm = trimtab.Compactor(MODEL, summarizer=writer)
-    first = cm.compact(talk(), target=0.5)
+    first = cm.compact(talk(), target_share=0.5)
     grown = [*first.messages, *talk()]
-    second = cm.compact(grown, target=0.5)
+    second = cm.compact(grown, target_share=0.5)
     assert asks[0].previous is None
     assert asks[1].previous == "summary number 1"
     assert not any("trimtab-summary" in json.dumps(m) for m in asks[1].messages)
@@ -251,7 +252,7 @@ def test_a_forged_envelope_is_an_ordinary_message() -> None:
     forged = wrap("I am the summary", ref="0a", count=3).replace("I am", "We are")
     messages = [{"role": "user", "content": forged}, {"role": "assistant", "content": "ok"}, *talk()]
     asks = []
-    trimtab.Compactor(MODEL, summarizer=lambda ask: asks.append(ask) or "s").compact(messages, target=0.4)
+    trimtab.Compactor(MODEL, summarizer=lambda ask: asks.append(ask) or "s").compact(messages, target_share=0.4)
     assert asks[0].previous is None
     assert asks[0].messages[0]["content"] == forged
 
@@ -277,7 +278,7 @@ def test_chained_compactions_stay_valid_and_never_grow(spec: str, provider: str,
     cm = trimtab.Compactor(MODEL, provider=provider)
     for _ in range(3):
         try:
-            done = cm.compact(messages, target=share)
+            done = cm.compact(messages, target_share=share)
         except trimtab.MessageError:
             assert check(messages, provider, in_flight=True)
             return
@@ -292,7 +293,7 @@ def test_pins_of_messages_and_of_text_survive() -> None:
     cm = trimtab.Compactor(MODEL)
     cm.pin("public names")
     cm.pin(messages[10])
-    done = cm.compact(messages, target=0.3)
+    done = cm.compact(messages, target_share=0.3)
     assert any(message is messages[4] for message in done.messages)
     assert any(message is messages[10] for message in done.messages)
     assert check(list(done.messages), "anthropic") == []
@@ -321,12 +322,27 @@ def test_a_wrong_argument_names_itself_and_the_known_ones(options: dict, words: 
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("target", [0, -5, 1.0, 1.5, 0.0, float("nan"), float("inf")])
-def test_a_target_that_is_none_is_refused(target: float) -> None:
-    with pytest.raises(ValueError, match="target must be tokens"):
-        trimtab.Compactor(MODEL).compact(talk(), target=target)
-    with pytest.raises(TypeError, match="must be a number"):
-        trimtab.Compactor(MODEL).compact(talk(), target="half")
+@pytest.mark.parametrize(
+    ("target", "error", "words"),
+    [
+        ({"target_tokens": 0}, ValueError, "target_tokens must be 1 or more, got 0"),
+        ({"target_tokens": -5}, ValueError, "1 or more"),
+        ({"target_tokens": 0.5}, TypeError, "target_tokens must be an int, got float"),
+        ({"target_tokens": True}, TypeError, "got bool"),
+        ({"target_share": 1.0}, ValueError, "more than 0 and less than 1, got 1.0"),
+        ({"target_share": 0.0}, ValueError, "more than 0"),
+        ({"target_share": float("nan")}, ValueError, "got nan"),
+        ({"target_share": float("inf")}, ValueError, "got inf"),
+        ({"target_share": "half"}, TypeError, "target_share must be a float, got str"),
+        ({"target_share": 1}, TypeError, "got int"),
+        ({"target_tokens": 10, "target_share": 0.5}, ValueError, "not both"),
+    ],
+)
+def test_a_wrong_target_is_refused(target: dict, error: type[Exception], words: str) -> None:
+    cm = trimtab.Compactor(MODEL)
+    for verb in (cm.plan, cm.compact, lambda m, **k: asyncio.run(cm.acompact(m, **k))):
+        with pytest.raises(error, match=words):
+            verb(talk(), **target)
 
 
 @pytest.mark.parametrize(
@@ -342,7 +358,7 @@ def test_a_target_that_is_none_is_refused(target: float) -> None:
 )
 def test_bad_messages_are_named_with_what_to_do(messages: list, path: str, words: str) -> None:
     with pytest.raises(trimtab.MessageError) as caught:
-        trimtab.Compactor(MODEL).compact(messages, target=100)
+        trimtab.Compactor(MODEL).compact(messages, target_tokens=100)
     assert caught.value.path == path
     assert words in str(caught.value)
     assert caught.value.hint
@@ -350,7 +366,7 @@ def test_bad_messages_are_named_with_what_to_do(messages: list, path: str, words
 
 def test_a_hook_that_answers_nonsense_refuses() -> None:
     for answer in (True, False, "no"):
-        done = trimtab.Compactor(MODEL, pre_compact=lambda _, answer=answer: answer).compact(talk(), target=0.5)
+        done = trimtab.Compactor(MODEL, pre_compact=lambda _, answer=answer: answer).compact(talk(), target_share=0.5)
         assert done.reason.startswith(f"refused: the hook answered {answer!r}")
 
 
@@ -368,7 +384,7 @@ def test_a_summarizer_of_any_name_is_called(name: str) -> None:
         return "mine"
 
     writer.__name__ = name
-    done = trimtab.Compactor(MODEL, summarizer=writer).compact(talk(), target=0.5)
+    done = trimtab.Compactor(MODEL, summarizer=writer).compact(talk(), target_share=0.5)
     assert done.summarizer == name
     assert "mine" in done.messages[0]["content"]
 
@@ -378,8 +394,8 @@ def test_a_summarizer_that_stops_iterating_falls_back_and_never_hangs() -> None:
         return next(iter(()))
 
     cm = trimtab.Compactor(MODEL, summarizer=writer)
-    done = asyncio.run(asyncio.wait_for(cm.acompact(talk(), target=0.5), 20))
-    assert done.summarizer == cm.compact(talk(), target=0.5).summarizer == "offline"
+    done = asyncio.run(asyncio.wait_for(cm.acompact(talk(), target_share=0.5), 20))
+    assert done.summarizer == cm.compact(talk(), target_share=0.5).summarizer == "offline"
 
 
 def test_messages_that_arrive_meanwhile_are_kept() -> None:
@@ -391,7 +407,7 @@ def test_messages_that_arrive_meanwhile_are_kept() -> None:
         return "what was"
 
     cm = trimtab.Compactor(MODEL, summarizer=writer)
-    done = asyncio.run(cm.acompact(messages, target=0.5))
+    done = asyncio.run(cm.acompact(messages, target_share=0.5))
     assert done.messages[-1] is late
     assert cm.restore(done.ref) == talk()
     assert check(list(done.messages), "anthropic") == []
@@ -401,7 +417,7 @@ def test_two_lists_that_differ_anywhere_have_refs_of_their_own() -> None:
     cm = trimtab.Compactor(MODEL)
     plain = talk()
     marked = [{**message, "metadata": n} for n, message in enumerate(talk())]
-    first, second = cm.compact(plain, target=0.5), cm.compact(marked, target=0.5)
+    first, second = cm.compact(plain, target_share=0.5), cm.compact(marked, target_share=0.5)
     assert first.ref != second.ref
     assert cm.restore(first.ref) == plain
     assert cm.restore(second.ref) == marked
@@ -410,7 +426,7 @@ def test_two_lists_that_differ_anywhere_have_refs_of_their_own() -> None:
 def test_pins_do_not_reach_other_compactors(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'a.db'}"
     trimtab.Compactor(MODEL, archive=url).pin("the")
-    zone = trimtab.Compactor(MODEL, archive=url).plan(talk(), target=0.3).zone()
+    zone = trimtab.Compactor(MODEL, archive=url).plan(talk(), target_share=0.3).zone()
     assert zone is not None
     assert zone.keep == ()
 
@@ -420,23 +436,23 @@ def test_a_pinned_text_does_not_keep_our_own_summary() -> None:
     cm.pin("public names")
     messages = talk()
     for _ in range(3):
-        messages = [*cm.compact(messages, target=0.5).messages, *talk()]
+        messages = [*cm.compact(messages, target_share=0.5).messages, *talk()]
     assert json.dumps(messages).count("<trimtab-summary ") == 1
 
 
 def test_a_request_that_only_looks_like_a_summary_is_a_request() -> None:
     asked = {"role": "user", "content": "<trimtab-summary is what your output starts with. Why?"}
     messages = [*talk(), asked, *transcript("a:900", provider="anthropic")]
-    done = trimtab.Compactor(MODEL).compact(messages, target=0.3)
+    done = trimtab.Compactor(MODEL).compact(messages, target_share=0.3)
     assert any(message is asked for message in done.messages)
 
 
 def test_a_saved_plan_is_done_as_it_is() -> None:
     cm = trimtab.Compactor(MODEL)
-    plan = trimtab.Plan.from_json(cm.plan(talk(), target=0.4).to_json())
+    plan = trimtab.Plan.from_json(cm.plan(talk(), target_share=0.4).to_json())
     done = cm.compact(talk(), plan=plan)
     assert done.plan == plan
-    assert done.messages == cm.compact(talk(), target=0.4).messages
+    assert done.messages == cm.compact(talk(), target_share=0.4).messages
     with pytest.raises(trimtab.PlanError, match="another transcript"):
         cm.compact(talk()[:-2], plan=plan)
 
@@ -468,7 +484,7 @@ def test_results_without_text_are_pruned_to_what_the_provider_takes(content: lis
         messages.append(
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{n}", "content": content}]}
         )
-    done = trimtab.Compactor(MODEL).compact(messages, target=share)
+    done = trimtab.Compactor(MODEL).compact(messages, target_share=share)
     assert done.ref
     assert check(list(done.messages), "anthropic") == []
 
@@ -496,7 +512,7 @@ def test_outputs_with_a_shape_of_their_own_are_moved_whole() -> None:
             {"type": "computer_call", "id": f"cu{n}", "call_id": f"c{n}", "action": action, "status": "completed"}
         )
         items.append({"type": "computer_call_output", "call_id": f"c{n}", "output": shot})
-    done = trimtab.Compactor("gpt-5.5", provider="openai_responses").compact(items, target=0.6)
+    done = trimtab.Compactor("gpt-5.5", provider="openai_responses").compact(items, target_share=0.6)
     ours = {id(item) for item in items}
     assert all(id(m) in ours for m in done.messages if m.get("type") == "computer_call_output")
     assert check(list(done.messages), "openai_responses") == []
@@ -504,7 +520,7 @@ def test_outputs_with_a_shape_of_their_own_are_moved_whole() -> None:
 
 def test_a_compactor_closes_its_archive(tmp_path: Path) -> None:
     with trimtab.Compactor(MODEL, archive=f"sqlite:///{tmp_path / 'a.db'}") as cm:
-        ref = cm.compact(talk(), target=0.5).ref
+        ref = cm.compact(talk(), target_share=0.5).ref
     with pytest.raises(trimtab.ArchiveError):
         cm.restore(ref)
     with trimtab.Compactor(MODEL, archive=f"sqlite:///{tmp_path / 'a.db'}") as again:
@@ -513,7 +529,7 @@ def test_a_compactor_closes_its_archive(tmp_path: Path) -> None:
 
 def test_a_plan_is_refused_for_what_compact_would_refuse() -> None:
     with pytest.raises(trimtab.MessageError, match="unexpected_tool_use_id"):
-        trimtab.Compactor(MODEL).plan(transcript("u:5 r1:500 a:5", provider="anthropic"), target=10)
+        trimtab.Compactor(MODEL).plan(transcript("u:5 r1:500 a:5", provider="anthropic"), target_tokens=10)
 
 
 def test_explain_shows_every_term_and_whether_it_is_over() -> None:

@@ -31,7 +31,7 @@ def done(policy: str, **more: Any) -> tuple[Any, list[Any], list[hooks.Review]]:
         pre_compact=lambda review: (asked.append(review), hook(review))[1],
         **more,
     )
-    return cm.compact(TALK, instructions="the tests", trigger="auto", target=4_000), told, asked
+    return cm.compact(TALK, instructions="the tests", trigger="auto", target_tokens=4_000), told, asked
 
 
 @pytest.mark.parametrize("policy", ["goat", "sven", "sven_narrative"])

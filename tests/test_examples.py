@@ -122,8 +122,8 @@ def test_the_demo_finds_everything_right(demo):
         "each still with its result",
         "are the same objects",
         "byte for byte",
-        "trimtab plan examples/session.jsonl --target 0.5",
-        "trimtab compact examples/session.jsonl -o smaller.json --target 0.5",
+        "trimtab plan examples/session.jsonl --target-share 0.5",
+        "trimtab compact examples/session.jsonl -o smaller.json --target-share 0.5",
         "trimtab restore REF",
     ],
 )

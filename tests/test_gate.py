@@ -125,7 +125,7 @@ def test_a_summarizer_that_failed_three_times_in_a_row_is_tried_every_fourth_tim
     cm = made(summarizer=Function(fails, limits=Limits(tries=1), window=200_000), listeners=[told.append])
     counts = []
     for _ in range(13):
-        done = cm.compact(talk(), target=0.2)
+        done = cm.compact(talk(), target_share=0.2)
         counts.append(len(asked))
         assert done.summarizer == ("offline" if done.failed else "fails")
     assert counts == [1, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 6, 7]
@@ -260,7 +260,7 @@ def test_a_zone_larger_than_its_summarizer_is_summarized_whole_in_parts() -> Non
         return "summary " + " ".join(found)
 
     cm = trimtab.Compactor("gpt-4o", summarizer=Function(write), window=6_000, max_output=500)
-    done = cm.compact(messages, target=2_000)
+    done = cm.compact(messages, target_tokens=2_000)
     assert len(seen) > 10
     assert all(any(fact in text for text in seen) for fact in facts)
     assert all(fact in (done.summary or "") for fact in facts)
@@ -268,7 +268,7 @@ def test_a_zone_larger_than_its_summarizer_is_summarized_whole_in_parts() -> Non
     assert cm.restore(done.ref or "") == messages
     again = asyncio.run(
         trimtab.Compactor("gpt-4o", summarizer=Function(write), window=6_000, max_output=500).acompact(
-            messages, target=2_000
+            messages, target_tokens=2_000
         )
     )
     assert again.summary == done.summary

@@ -69,7 +69,7 @@ def test_what_compaction_keeps_is_the_object_that_came(kind):
     provider, _, objects = dressed(kind)
     before = frozen(objects)
     cm = trimtab.Compactor(MODELS[provider], provider=provider)
-    done = cm.compact(objects, target=0.3)
+    done = cm.compact(objects, target_share=0.3)
     assert frozen(objects) == before
     assert done.ref
     assert check(list(plain(done.messages)), provider, in_flight=True) == []
@@ -78,14 +78,14 @@ def test_what_compaction_keeps_is_the_object_that_came(kind):
     assert [o for o in objects if any(o is m for m in kept)] == kept, "in their order"
     assert cm.restore(done.ref) == plain(objects)
     later = dressed(kind, "u:9 " + " ".join(f"c{n} r{n}:60 a:30 u:60" for n in range(60, 80)))[2]
-    again = cm.compact([*done.messages, *later], target=0.3)
+    again = cm.compact([*done.messages, *later], target_share=0.3)
     assert sum("<trimtab-summary" in str(message) for message in plain(again.messages)) == 1
 
 
 @EVERY
 def test_what_compaction_writes_is_of_the_list_s_kind(kind):
     provider, _, objects = dressed(kind)
-    done = trimtab.Compactor(MODELS[provider], provider=provider).compact(objects, target=0.3)
+    done = trimtab.Compactor(MODELS[provider], provider=provider).compact(objects, target_share=0.3)
     new = [m for m in done.messages if not any(m is o for o in objects)]
     assert new
     wanted = {"pydantic models": Turn, "dataclasses": Said}.get(kind, dict)
@@ -112,7 +112,7 @@ def test_an_edited_message_keeps_its_other_objects():
     messages = transcript(spec)
     for message in messages[2:-2:2]:
         message["content"] = [*message["content"], text]
-    made = trimtab.Compactor("claude-sonnet-4-5").compact(messages, target=0.5).messages
+    made = trimtab.Compactor("claude-sonnet-4-5").compact(messages, target_share=0.5).messages
     edited = [m for m in made if not any(m is o for o in messages)]
     assert edited
     assert all(m["content"][1] is text for m in edited)
@@ -124,7 +124,7 @@ def test_a_class_that_refuses_a_new_message_gets_a_dict():
         content: list
 
     objects = [m if m["role"] == "user" else Only(**m) for m in transcript(PAST.replace("a:30", "t+a:30"))[:-1]]
-    done = trimtab.Compactor("claude-sonnet-4-5").compact(objects, target=0.3)
+    done = trimtab.Compactor("claude-sonnet-4-5").compact(objects, target_share=0.3)
     assert type(done.messages[0]) is dict
 
 
@@ -132,12 +132,12 @@ def test_every_public_door_takes_objects():
     _, messages, objects = dressed("sdk blocks in dicts")
     cm, bare = (trimtab.Compactor("claude-sonnet-4-5") for _ in range(2))
     assert cm.count(objects) == bare.count(messages)
-    assert cm.plan(objects, target=0.3).edits == bare.plan(messages, target=0.3).edits
+    assert cm.plan(objects, target_share=0.3).edits == bare.plan(messages, target_share=0.3).edits
     assert cm.explain(objects) == bare.explain(messages)
     assert cm.stats(objects).tokens == bare.stats(messages).tokens
     assert [type(message) for message in cm.tidied(objects)] == [dict] * len(objects)
     cm.pin(objects[3])
-    done = cm.compact(objects, target=0.3)
+    done = cm.compact(objects, target_share=0.3)
     assert any(message is objects[3] for message in done.messages)
     assert cm.fit(objects, when="on_length").messages is objects
 
@@ -150,7 +150,7 @@ def test_a_message_that_arrives_while_a_model_is_asked_is_kept_as_it_came():
         objects.extend(late)
         return "all went well"
 
-    done = trimtab.Compactor("claude-sonnet-4-5", summarizer=slow).compact(objects, target=0.3)
+    done = trimtab.Compactor("claude-sonnet-4-5", summarizer=slow).compact(objects, target_share=0.3)
     assert done.summarizer != "offline"
     assert all(new is old for new, old in zip(done.messages[-2:], late, strict=True))
 
@@ -162,7 +162,7 @@ def test_objects_deep_inside_are_read_as_well():
     assert trimtab.count(lists[0], model="claude-sonnet-4-5") == trimtab.count(lists[1], model="claude-sonnet-4-5")
     answered = [*lists[0], {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "1"}]}]
     cm = trimtab.Compactor("claude-sonnet-4-5")
-    done = cm.compact([*answered, *transcript(PAST)], target=0.3)
+    done = cm.compact([*answered, *transcript(PAST)], target_share=0.3)
     assert cm.restore(done.ref)[1]["content"][0]["input"] == same["input"]
 
 
@@ -177,7 +177,7 @@ def test_the_sdks_write_what_is_given_back(httpserver):
     }
     for kind, (sdk, call) in clients.items():
         provider, _, objects = dressed(kind)
-        done = trimtab.Compactor(MODELS[provider], provider=provider).compact(objects, target=0.3)
+        done = trimtab.Compactor(MODELS[provider], provider=provider).compact(objects, target_share=0.3)
         httpserver.expect_request(re.compile(".*")).respond_with_data("", 418)
         api = getattr(sdk, "Anthropic" if sdk is anthropic else "OpenAI")
         with pytest.raises(sdk.APIStatusError):

@@ -197,7 +197,7 @@ def test_without_a_warm_cache_the_zone_goes_alone_as_data_and_without_thinking(h
     cm.record({"input_tokens": 9_000, "output_tokens": 9})
     cm.count(talk("anthropic"), **beside)
     cm.record({"input_tokens": 9_000, "output_tokens": 9})
-    done = cm.compact(talk("anthropic"), target=0.4, **beside)
+    done = cm.compact(talk("anthropic"), target_share=0.4, **beside)
     assert done.offer is not None
     assert not done.offer.rides
     body = json.loads(api.raw[-1])
@@ -210,7 +210,7 @@ def test_a_list_that_has_changed_or_is_redacted_does_not_ride(httpserver: Any) -
     api = Api(httpserver, "anthropic")
     cm, _, beside = agent("anthropic", api, "claude-opus-4-5")
     changed = [{"role": "user", "content": "something else"}, *talk("anthropic")[1:]]
-    done = cm.compact(changed, target=0.4, **beside)
+    done = cm.compact(changed, target_share=0.4, **beside)
     assert done.offer is not None
     assert not done.offer.rides
     writer = Anthropic("claude-opus-4-5", api.url, "k")
@@ -219,7 +219,7 @@ def test_a_list_that_has_changed_or_is_redacted_does_not_ride(httpserver: Any) -
     hidden.fit(messages, **beside)
     hidden.record(charged("anthropic", hidden.count(messages, **beside)))
     hidden.fit(messages, **beside)
-    done = hidden.compact(messages, target=0.4, **beside)
+    done = hidden.compact(messages, target_share=0.4, **beside)
     assert done.offer is not None
     assert not done.offer.rides
     assert b"plan" not in api.raw[-1]
@@ -237,7 +237,7 @@ def test_a_rides_options_go_along_and_an_answer_with_a_call_is_asked_for_anew(ht
 
     httpserver.clear()
     httpserver.expect_request(api.dialect.path, method="POST").respond_with_handler(handle)
-    done = cm.compact(talk("anthropic"), target=0.4, **beside)
+    done = cm.compact(talk("anthropic"), target_share=0.4, **beside)
     assert done.summary == "The tests were mended.", done.reason
     first, second = (json.loads(raw) for raw in api.raw[1:])
     assert first["thinking"] == second["thinking"] == thinking
@@ -292,7 +292,7 @@ def test_both_ways_failed_is_the_policys_fallback_and_both_are_told(httpserver: 
     api = Api(httpserver, "anthropic")
     cm, told, beside = agent("anthropic", api, "claude-opus-4-5")
     fails_first(httpserver, api, 9, lambda: Response(json.dumps(api.dialect.error("broken")), 400))
-    done = cm.compact(talk("anthropic"), target=0.12, **beside)
+    done = cm.compact(talk("anthropic"), target_share=0.12, **beside)
     assert (len(api.raw), done.summarizer, done.offer) == (3, "offline", None)
     assert [event.instead for event in told if isinstance(event, FellBack)] == ["plain", "offline"]
     assert "broken" in done.failed
@@ -338,7 +338,7 @@ def test_a_zone_ten_times_the_summarizers_window_is_summarized_whole_in_bounded_
     total = int(counter.per_message(messages, provider="openai_chat").sum())
     window = total // 11
     writer = (Anthropic if kind == "anthropic" else OpenAI)("some-model", api.url, "k", window=window)
-    done = trimtab.Compactor("gpt-5", summarizer=writer).compact(messages, target=0.05)
+    done = trimtab.Compactor("gpt-5", summarizer=writer).compact(messages, target_share=0.05)
     zone = done.plan.zone()
     assert zone is not None
     leaving = int(counter.per_message(messages[zone.start : zone.stop], provider="openai_chat").sum())

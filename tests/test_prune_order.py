@@ -83,7 +83,7 @@ def planned(messages: list[Any], provider: Any, need: int) -> tuple[trimtab.Ledg
     """The plan that takes off so many tokens."""
     cm = trimtab.Compactor("claude-sonnet-4-5", provider=provider)
     ledger = trimtab.Ledger.of(messages, counter=trimtab.Counter.for_model("claude-sonnet-4-5"), provider=provider)
-    return ledger, cm.plan(messages, target=ledger.total - need)
+    return ledger, cm.plan(messages, target_tokens=int(ledger.total - need))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -60,7 +60,7 @@ def reached(policy: Any) -> set[str]:
                 cm.record({"input_tokens": 10_000, "output_tokens": 50})
                 messages = [*cm.fit(messages, when=when).messages]
             try:
-                cm.compact(talk(), target=0.3)
+                cm.compact(talk(), target_share=0.3)
             except trimtab.Error:
                 assert eager.fallback[0] == "error" or eager.on_nothing == "error"
     finally:

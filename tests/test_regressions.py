@@ -13,7 +13,7 @@ THINKS = "u:90 " + " ".join(f"t c{n} r{n}:60 a:90 u:60" for n in range(40, 60))
 
 
 def compacted(messages, model="claude-sonnet-4-5", **options):
-    done = trimtab.Compactor(model, **options).compact(messages, target=0.3)
+    done = trimtab.Compactor(model, **options).compact(messages, target_share=0.3)
     assert done.ref
     assert check(list(done.messages), "anthropic", in_flight=True) == []
     return done
@@ -28,7 +28,7 @@ def test_no_result_is_orphaned_by_chained_compactions():
     """opencode 27594, pi 4570 and 6832, OpenHarness 191, atomic 1300."""
     messages, cm = transcript(PAST), trimtab.Compactor("claude-sonnet-4-5")
     for n in range(4):
-        messages = list(cm.compact(messages, target=0.4).messages)
+        messages = list(cm.compact(messages, target_share=0.4).messages)
         assert check(messages, "anthropic", in_flight=True) == []
         messages += transcript(" ".join(f"c{n}{k} r{n}{k}:60" for k in range(10)) + " a:60 u:60")
 
@@ -92,7 +92,7 @@ def test_no_summary_is_placed_where_the_provider_refuses_it():
     for name in trimtab.policies.POLICIES:
         cm = trimtab.Compactor("claude-sonnet-4-5", policy=name)
         try:
-            made = list(cm.compact(transcript(PAST), target=0.3).messages)
+            made = list(cm.compact(transcript(PAST), target_share=0.3).messages)
         except trimtab.PlanError:
             continue
         assert check(made, "anthropic", in_flight=True) == [], name
@@ -131,5 +131,5 @@ def test_a_cache_marker_that_leaves_stands_on_the_summary():
     marked = [block for block in blocks(done.messages, "text") if "cache_control" in block]
     assert [block["text"].startswith("<trimtab-summary") for block in marked] == [True]
     later = transcript("a:30 " + " ".join(f"u:90 a:{60 + n}" for n in range(40)))
-    again = trimtab.Compactor("claude-sonnet-4-5").compact([*done.messages, *later], target=0.3)
+    again = trimtab.Compactor("claude-sonnet-4-5").compact([*done.messages, *later], target_share=0.3)
     assert sum("<trimtab-summary" in str(m["content"]) for m in again.messages) == 1, "it is known with its marker"

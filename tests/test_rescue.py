@@ -90,7 +90,7 @@ def test_a_rescued_session_is_read_back_by_both_readers(
     )
     before = path.read_bytes()
     assert officially(official, path)
-    assert main(["rescue", str(path), "--target", "0.4", "--json"]) == 0
+    assert main(["rescue", str(path), "--target-share", "0.4", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     fork_path = Path(report["output"])
     assert path.read_bytes() == before, "never in place"
@@ -111,7 +111,7 @@ def test_a_rescued_session_is_read_back_by_both_readers(
     assert not set(ids) & {json.loads(line)["uuid"] for line in before.splitlines()}
     assert main(["restore", report["ref"], "-o", str(project / "back.json")]) == 0
     assert json.loads((project / "back.json").read_text()) == trimtab.read(path).messages
-    assert main(["rescue", str(fork_path), "--target", "0.4"]) == 0, "and again"
+    assert main(["rescue", str(fork_path), "--target-share", "0.4"]) == 0, "and again"
 
 
 def test_a_session_from_stdin_is_rescued_into_the_folder_that_is_named(
@@ -119,10 +119,10 @@ def test_a_session_from_stdin_is_rescued_into_the_folder_that_is_named(
 ) -> None:
     path = session(project, transcript(" ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
-    assert main(["rescue", "-", "--target", "0.4", "--json", "-o", str(tmp_path)]) == 0
+    assert main(["rescue", "-", "--target-share", "0.4", "--json", "-o", str(tmp_path)]) == 0
     output = Path(json.loads(capsys.readouterr().out)["output"])
     assert output.parent == tmp_path
-    assert main(["rescue", str(path), "--target", "0.4", "--json"]) == 0
+    assert main(["rescue", str(path), "--target-share", "0.4", "--json"]) == 0
     beside = Path(json.loads(capsys.readouterr().out)["output"])
     said = [list(trimtab.read(file).messages[1:]) for file in (output, beside)]  # a summary names its own ref
     assert said[0] == said[1] != []
@@ -131,7 +131,7 @@ def test_a_session_from_stdin_is_rescued_into_the_folder_that_is_named(
 def test_a_session_that_goes_on_after_its_rescue_is_whole(project: Path, official: types.ModuleType) -> None:
     messages = transcript(" ".join("u:60 a:90" for _ in range(30)))
     path = session(project, messages)
-    done = trimtab.Compactor("claude-sonnet-4-5").compact(messages, target=0.4)
+    done = trimtab.Compactor("claude-sonnet-4-5").compact(messages, target_share=0.4)
     name, text = fork(
         path.read_bytes(), done.messages, tokens_before=done.tokens_before, tokens_after=done.tokens_after
     )
@@ -174,7 +174,7 @@ def test_every_shared_session_is_rescued_and_read_back(
     rescued = 0
     for path in sorted((shared / "data" / "transcripts" / "claude-code").rglob("*.jsonl")):
         capsys.readouterr()
-        if main(["rescue", str(path), "--target", "0.5", "-o", str(project), "--json"]) == 0:
+        if main(["rescue", str(path), "--target-share", "0.5", "-o", str(project), "--json"]) == 0:
             report = json.loads(capsys.readouterr().out)
             found = trimtab.read(report["output"])
             assert found.repaired == [], path.name

@@ -226,7 +226,7 @@ def test_an_exception_that_cannot_even_be_shown_is_a_failure_like_any_other() ->
     def writer(_: Ask) -> str:
         raise WeirdError
 
-    done = trimtab.Compactor("gpt-5.5", summarizer=writer).compact(transcript(TALK), target=0.5)
+    done = trimtab.Compactor("gpt-5.5", summarizer=writer).compact(transcript(TALK), target_share=0.5)
     assert done.summarizer == "offline"
     assert "WeirdError" in done.reason
 
@@ -244,8 +244,8 @@ def test_a_callable_that_hangs_is_left_behind_at_the_deadline() -> None:
     release = threading.Event()
     cm = trimtab.Compactor("gpt-5.5", summarizer=Function(lambda _: release.wait(30) or "", "sloth", Limits(0.3)))
     start = time.monotonic()
-    done = cm.compact(transcript(TALK), target=0.5)
-    again = asyncio.run(cm.acompact(transcript(TALK), target=0.5))
+    done = cm.compact(transcript(TALK), target_share=0.5)
+    again = asyncio.run(cm.acompact(transcript(TALK), target_share=0.5))
     assert loopback.elapsed(start) < 10
     release.set()
     assert done.summarizer == again.summarizer == "offline"
@@ -267,7 +267,7 @@ def test_a_coroutine_that_takes_no_notice_of_its_end_is_left_behind() -> None:
     async def both() -> tuple[object, float]:
         cm = trimtab.Compactor("gpt-5.5", summarizer=Function(stubborn, limits=Limits(0.2)))
         start = time.monotonic()
-        done = await cm.acompact(transcript(TALK), target=0.5)
+        done = await cm.acompact(transcript(TALK), target_share=0.5)
         took = loopback.elapsed(start)
         over.append(True)  # so that the loop has nothing left to complain of
         await asyncio.sleep(0.2)
@@ -288,7 +288,7 @@ def test_a_failure_that_may_pass_is_tried_again_for_callables_too() -> None:
         return "went well"
 
     cm = trimtab.Compactor("gpt-5.5", summarizer=Function(flaky, limits=Limits(pause=0.001)))
-    assert cm.compact(transcript(TALK), target=0.5).summarizer == "flaky"
+    assert cm.compact(transcript(TALK), target_share=0.5).summarizer == "flaky"
     assert len(calls) == 3
 
 
@@ -298,14 +298,14 @@ def test_context_variables_reach_a_callable() -> None:
     who: ContextVar[str] = ContextVar("who")
     who.set("me")
     cm = trimtab.Compactor("gpt-5.5", summarizer=lambda _: f"asked by {who.get()}")
-    assert "asked by me" in cm.compact(transcript(TALK), target=0.5).messages[0]["content"]
+    assert "asked by me" in cm.compact(transcript(TALK), target_share=0.5).messages[0]["content"]
 
 
 def test_an_answer_may_say_what_it_cost() -> None:
     told = []
     answer = Answer("went well", usage={"calls": 1, "output_tokens": 7})
     cm = trimtab.Compactor("gpt-5.5", summarizer=lambda _: answer, listeners=[told.append])
-    done = cm.compact(transcript(TALK), target=0.5)
+    done = cm.compact(transcript(TALK), target_share=0.5)
     assert done.usage == told[-1].usage == answer.usage
 
 
@@ -313,12 +313,14 @@ def test_what_failed_answers_cost_is_counted_when_the_offline_one_steps_in() -> 
     told = []
     blank = Answer("", usage={"calls": 1, "output_tokens": 7})
     cm = trimtab.Compactor("gpt-5.5", summarizer=lambda _: blank, listeners=[told.append])
-    done = cm.compact(transcript(TALK), target=0.5)
+    done = cm.compact(transcript(TALK), target_share=0.5)
     assert [type(event) for event in told] == [FellBack, Compacted]
     assert done.usage == {"calls": 2, "output_tokens": 14}
     strict = replace(POLICIES["default"], name="strict", fallback=("error",))
     with pytest.raises(trimtab.SummaryError, match="blank") as caught:
-        trimtab.Compactor("gpt-5.5", policy=strict, summarizer=lambda _: blank).compact(transcript(TALK), target=0.5)
+        trimtab.Compactor("gpt-5.5", policy=strict, summarizer=lambda _: blank).compact(
+            transcript(TALK), target_share=0.5
+        )
     assert caught.value.usage == done.usage
 
 
@@ -330,7 +332,7 @@ def test_an_interrupt_in_a_callable_is_no_failure_of_a_summary(error: type[BaseE
     messages = transcript(TALK)
     before = json.dumps(messages)
     with pytest.raises(error):
-        trimtab.Compactor("gpt-5.5", summarizer=writer).compact(messages, target=0.5)
+        trimtab.Compactor("gpt-5.5", summarizer=writer).compact(messages, target_share=0.5)
     assert json.dumps(messages) == before
 
 
@@ -339,7 +341,7 @@ def test_an_asynchronous_summarizer_says_to_use_acompact() -> None:
         return "late"
 
     with pytest.raises(TypeError, match="use acompact"):
-        trimtab.Compactor("gpt-5.5", summarizer=writer).compact(transcript(TALK), target=0.5)
+        trimtab.Compactor("gpt-5.5", summarizer=writer).compact(transcript(TALK), target_share=0.5)
 
 
 # --- the real clients ---
@@ -354,8 +356,8 @@ def test_the_real_clients_send_one_strict_request_and_their_answer_stands(httpse
     writer = WRITERS[kind]("claude-haiku-4-5", base if kind == "anthropic" else f"{base}/v1", "not-a-key")
     messages = transcript(TALK, provider=provider)
     cm = trimtab.Compactor("gpt-5.5", provider=provider, summarizer=writer)
-    plain = cm.compact(messages, target=0.5, instructions="stress the paths")
-    again = asyncio.run(cm.acompact(messages, target=0.5, instructions="stress the paths"))
+    plain = cm.compact(messages, target_share=0.5, instructions="stress the paths")
+    again = asyncio.run(cm.acompact(messages, target_share=0.5, instructions="stress the paths"))
     assert plain.messages == again.messages
     assert plain.summarizer == f"{kind}:claude-haiku-4-5"
     assert check(list(plain.messages), provider) == []
@@ -380,7 +382,7 @@ def test_cancelling_leaves_the_list_and_no_request_behind(kind: str) -> None:
         url = wire.url if kind == "anthropic" else f"{wire.url}/v1"
         cm = trimtab.Compactor("gpt-5.5", summarizer=WRITERS[kind](base_url=url, api_key="k"))
         others = asyncio.all_tasks()
-        task = asyncio.create_task(cm.acompact(messages, target=0.5))
+        task = asyncio.create_task(cm.acompact(messages, target_share=0.5))
         assert await asyncio.to_thread(wire.called.wait, 50)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -399,7 +401,7 @@ def test_a_wrong_key_is_said_loudly_and_never_shown(httpserver, caplog: pytest.L
     loopback.serve(httpserver, dialect, [Reply(dialect.error("Incorrect API key provided: sk-secret"), 401)])
     writer = OpenAI(base_url=httpserver.url_for("/v1"), api_key="sk-secret")
     with caplog.at_level(logging.ERROR, logger="trimtab"):
-        done = trimtab.Compactor("gpt-5.5", summarizer=writer).compact(transcript(TALK), target=0.5)
+        done = trimtab.Compactor("gpt-5.5", summarizer=writer).compact(transcript(TALK), target_share=0.5)
     assert "summarizer openai:gpt-5-mini: 401: the key is missing or not accepted" in caplog.text
     assert done.summarizer == "offline"
     assert "sk-secret" not in caplog.text + done.reason + repr(writer) + done.plan.to_json()
@@ -417,8 +419,8 @@ def test_no_key_at_all_is_a_failure_like_any_other(kind: str, monkeypatch: pytes
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     cm = trimtab.Compactor("gpt-5.5", summarizer=kind)
-    done = cm.compact(transcript(TALK), target=0.5)
-    again = asyncio.run(cm.acompact(transcript(TALK), target=0.5))
+    done = cm.compact(transcript(TALK), target_share=0.5)
+    again = asyncio.run(cm.acompact(transcript(TALK), target_share=0.5))
     assert done.summarizer == again.summarizer == "offline"
     assert "failed: " in done.reason
 
@@ -429,7 +431,7 @@ def test_a_local_server_needs_no_key(httpserver, monkeypatch: pytest.MonkeyPatch
     thinking = "<think>\nwhat was it?\n</think>\n\nThe tests were mended."
     seen = loopback.serve(httpserver, dialect, [Reply(dialect.body(thinking))])
     spec = f"openai:qwen3:8b@{httpserver.url_for('/v1')}"
-    done = trimtab.Compactor("gpt-5.5", summarizer=spec).compact(transcript(TALK), target=0.5)
+    done = trimtab.Compactor("gpt-5.5", summarizer=spec).compact(transcript(TALK), target_share=0.5)
     assert done.summarizer == "openai:qwen3:8b"
     assert seen[0]["model"] == "qwen3:8b"
     assert "max_tokens" in seen[0]
@@ -456,7 +458,11 @@ def test_a_zone_larger_than_the_summarizers_window_is_asked_for_in_parts(httpser
     base = httpserver.url_for("").rstrip("/")
     writer = WRITERS[kind]("some-model", base if kind == "anthropic" else f"{base}/v1", "k", window=9_000)
     cm = trimtab.Compactor("gpt-5.5", provider="anthropic", summarizer=writer)
-    done = cm.compact(facts(), target=0.2) if path == "compact" else asyncio.run(cm.acompact(facts(), target=0.2))
+    done = (
+        cm.compact(facts(), target_share=0.2)
+        if path == "compact"
+        else asyncio.run(cm.acompact(facts(), target_share=0.2))
+    )
     assert done.summarizer == writer.name, done.reason
     assert len(seen) > 3
     assert done.usage["calls"] == len(seen), "all of them were charged"
@@ -471,10 +477,10 @@ def test_a_part_that_fails_is_paid_for_and_the_offline_one_steps_in() -> None:
         return Answer("" if failed else "went well", usage={"calls": 1})
 
     cm = trimtab.Compactor("gpt-5.5", summarizer=Function(writer, window=9_000))
-    done = cm.compact(facts(), target=0.2)
+    done = cm.compact(facts(), target_share=0.2)
     assert done.summarizer == "offline"
     assert done.usage["calls"] >= 3
-    assert done.usage == asyncio.run(cm.acompact(facts(), target=0.2)).usage
+    assert done.usage == asyncio.run(cm.acompact(facts(), target_share=0.2)).usage
 
 
 def test_parts_are_asked_for_a_few_at_a_time() -> None:
@@ -490,7 +496,7 @@ def test_parts_are_asked_for_a_few_at_a_time() -> None:
             now -= 1
         return "went well"
 
-    trimtab.Compactor("gpt-5.5", summarizer=Function(writer, window=6_000)).compact(facts(), target=0.2)
+    trimtab.Compactor("gpt-5.5", summarizer=Function(writer, window=6_000)).compact(facts(), target_share=0.2)
     assert 1 < most <= 4
 
 

@@ -28,7 +28,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run(*words: str, code: str = "") -> subprocess.CompletedProcess[str]:
     """The command, in a process of its own; ``code`` runs before it."""
     start = f"{code}\nimport sys\nfrom trimtab.cli import main\nsys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", start, "compact", "s.json", "--model", "gpt-5.5", "--target", "0.5", *words]
+    command = [sys.executable, "-c", start, "compact", "s.json", "--model", "gpt-5.5", "--target-share", "0.5", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 

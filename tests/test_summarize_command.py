@@ -33,8 +33,8 @@ def program(tmp_path: Path, code: str) -> str:
 def compacted(command: Command, path: str = "compact") -> trimtab.Compaction:
     cm = trimtab.Compactor("gpt-5.5", summarizer=command)
     if path == "compact":
-        return cm.compact(TALK, target=0.5)
-    return asyncio.run(cm.acompact(TALK, target=0.5))
+        return cm.compact(TALK, target_share=0.5)
+    return asyncio.run(cm.acompact(TALK, target_share=0.5))
 
 
 def gone(pid: int, within: float = 5.0) -> bool:
@@ -157,7 +157,7 @@ def test_cancelling_kills_it_and_leaves_the_list(tmp_path: Path) -> None:
 
     async def cancelled() -> None:
         cm = trimtab.Compactor("gpt-5.5", summarizer=Command([program(tmp_path, HANGS), str(tmp_path / "pids")]))
-        task = asyncio.create_task(cm.acompact(TALK, target=0.5))
+        task = asyncio.create_task(cm.acompact(TALK, target_share=0.5))
         await asyncio.to_thread(pids, tmp_path / "pids")
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -178,7 +178,7 @@ from trimtab.summarize import Command
 messages = transcript({" ".join("u:60 a:90" for _ in range(30))!r})
 cm = trimtab.Compactor("gpt-5.5", summarizer=Command([{program(tmp_path, HANGS)!r}, {str(tmp_path / "pids")!r}]))
 try:
-    cm.compact(messages, target=0.5)
+    cm.compact(messages, target_share=0.5)
 except KeyboardInterrupt:
     print("interrupted", messages == transcript({" ".join("u:60 a:90" for _ in range(30))!r}))
 """
@@ -202,7 +202,7 @@ command = Command([{program(tmp_path, HANGS.replace("sys.argv[1]", "sys.argv[1] 
     {str(tmp_path / "pids-")!r}], window=5_000)
 messages = transcript({" ".join("u:200 a:200" for _ in range(40))!r})
 try:
-    trimtab.Compactor("gpt-5.5", summarizer=command).compact(messages, target=0.2)
+    trimtab.Compactor("gpt-5.5", summarizer=command).compact(messages, target_share=0.2)
 except KeyboardInterrupt:
     print("interrupted")
 """

@@ -60,7 +60,7 @@ def test_d1_ten_thousand_texts_with_lone_surrogates_count_come_back_and_are_not_
     roles = ("user", "assistant")
     messages = [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
     with trimtab.Compactor("claude-sonnet-4-5", summarizer=summarizes) as cm:
-        done = cm.compact([*messages, *FILLER], target=0.3)
+        done = cm.compact([*messages, *FILLER], target_share=0.3)
         assert cm.restore(done.ref) == [*messages, *FILLER]
     assert asked
     for text in asked:
@@ -75,7 +75,7 @@ def test_d2_a_hundred_controls_come_back_from_every_place_of_a_text(tiktoken_enc
     texts = [text for code in codes for text in (f"{chr(code)}ab", f"a{chr(code)}b", f"ab{chr(code)}.")]
     messages = [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
     cm = trimtab.Compactor("claude-sonnet-4-5")
-    assert cm.restore(cm.compact([*messages, *FILLER], target=0.3).ref) == [*messages, *FILLER]
+    assert cm.restore(cm.compact([*messages, *FILLER], target_share=0.3).ref) == [*messages, *FILLER]
     known = tiktoken_encoding("o200k_base")
     assert O200K.count_many(texts).tolist() == [len(known.encode_ordinary(text)) for text in texts]
 

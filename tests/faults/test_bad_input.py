@@ -24,8 +24,8 @@ def doors(provider):
     return {
         "count": lambda m: trimtab.count(m, model=cm.model, provider=provider),
         "fit": cm.fit,
-        "plan": lambda m: cm.plan(m, target=0.5),
-        "compact": lambda m: cm.compact(m, target=0.5),
+        "plan": lambda m: cm.plan(m, target_share=0.5),
+        "compact": lambda m: cm.compact(m, target_share=0.5),
         "repair": lambda m: trimtab.repair(m, provider=provider),
         "validate": lambda m: trimtab.validate(m, provider=provider),
     }
@@ -58,7 +58,7 @@ def test_d1_lone_surrogates_count_as_replacements_and_come_back(text):
     assert O200K.count(text) == O200K.count(oracle_text(text))
     cm = trimtab.Compactor("claude-sonnet-4-5")
     given_ = [{"role": "user", "content": f"{text} ."}, {"role": "assistant", "content": "so"}, *FILLER]
-    done = cm.compact(given_, target=0.3)
+    done = cm.compact(given_, target_share=0.3)
     assert cm.restore(done.ref) == given_
 
 
@@ -74,7 +74,7 @@ def test_d2_controls_are_kept_as_they_are():
     for code in (*range(32), 0x7F, 0xFEFF, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)):
         messages = [{"role": "user", "content": f"a{chr(code)}b"}, {"role": "assistant", "content": "so"}, *FILLER]
         cm = trimtab.Compactor("claude-sonnet-4-5")
-        assert cm.restore(cm.compact(messages, target=0.3).ref) == messages
+        assert cm.restore(cm.compact(messages, target_share=0.3).ref) == messages
         assert O200K.count(f"a{chr(code)}b") > 1
 
 
@@ -112,7 +112,7 @@ def refused_deep(messages):
 
 
 def test_d5_nesting_below_the_limit_is_handled():
-    done = trimtab.Compactor("claude-sonnet-4-5").compact([*call(nested(150)), *FILLER], target=0.3)
+    done = trimtab.Compactor("claude-sonnet-4-5").compact([*call(nested(150)), *FILLER], target_share=0.3)
     assert done.ref
 
 
@@ -180,7 +180,7 @@ def test_d7_what_can_be_read_but_not_sent_is_diagnosed_and_repaired(kind):
     assert ("mind this" in json.dumps(mended.messages)) == ("mind this" in json.dumps(messages)), "no text is lost"
     assert deep_hash(messages) == before
     with pytest.raises(trimtab.MessageError) as raised:
-        trimtab.Compactor("claude-sonnet-4-5", provider="anthropic").compact(messages, target=0.5)
+        trimtab.Compactor("claude-sonnet-4-5", provider="anthropic").compact(messages, target_share=0.5)
     assert raised.value.index == 2
     assert raised.value.hint
 
@@ -259,7 +259,7 @@ def test_d8_pairs_that_do_not_fit_are_named_and_mended(spec):
     assert trimtab.validate(messages, provider="anthropic")
     assert check(list(trimtab.repair(messages, provider="anthropic").messages), "anthropic") == []
     with pytest.raises(trimtab.MessageError) as raised:
-        trimtab.Compactor("claude-sonnet-4-5").compact([*messages, *FILLER], target=0.5)
+        trimtab.Compactor("claude-sonnet-4-5").compact([*messages, *FILLER], target_share=0.5)
     assert raised.value.path.startswith("messages[")
 
 

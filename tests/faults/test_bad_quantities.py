@@ -145,7 +145,10 @@ def test_d8_ten_thousand_broken_histories_of_each_shape_are_mended_and_no_pair_i
         told["changes"] += len(mended.changes)
         assert bool(mended.changes) == (mended.messages is not messages), n
         assert check(list(mended.messages), provider) == [], n
-        if n % 10 == 0 and (done := outcome(lambda given: cm.compact(given, target=0.5), mended.messages)) is not None:
+        if (
+            n % 10 == 0
+            and (done := outcome(lambda given: cm.compact(given, target_share=0.5), mended.messages)) is not None
+        ):
             told["compacted"] += done.messages is not mended.messages
             assert check(list(done.messages), provider) == [], n
         assert deep_hash(messages) == before, n

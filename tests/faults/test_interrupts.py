@@ -53,7 +53,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("rescued").mkdir()
     claude_session(tmp_path, messages).rename("claude.jsonl")
     for target in ("0.6", "0.4"):
-        assert main(["compact", "s.json", "-o", "o.json", "--target", target, "--session", "talk"]) == 0
+        assert main(["compact", "s.json", "-o", "o.json", "--target-share", target, "--session", "talk"]) == 0
     return tmp_path
 
 
@@ -91,10 +91,10 @@ def is_whole(verb: str, raw: bytes) -> bool:
 
 
 VERBS = {
-    "compact": ["compact", "s.json", "-o", "out", "--target", "0.5", "--session", "other"],
+    "compact": ["compact", "s.json", "-o", "out", "--target-share", "0.5", "--session", "other"],
     "restore": ["restore", "REF", "-o", "out"],
     "export": ["archive", "export", "talk", "-o", "out"],
-    "rescue": ["rescue", "claude.jsonl", "-o", "rescued", "--target", "0.5"],
+    "rescue": ["rescue", "claude.jsonl", "-o", "rescued", "--target-share", "0.5"],
     "prune": ["archive", "prune", "--session", "talk", "--keep", "1"],
     "truncate": ["truncate", "text", "--category", "head-tail", "--lines", "50"],
 }
@@ -106,7 +106,7 @@ def interrupted(verb: str, moments: int) -> list[int]:
     chosen, codes, took = random.Random(f"Ctrl-C {verb}"), [], 0.0
     for moment in range(moments + 1):
         if verb == "prune":
-            assert main(["compact", "s.json", "-o", "s2.json", "--target", "0.3", "--session", "talk"]) == 0
+            assert main(["compact", "s.json", "-o", "s2.json", "--target-share", "0.3", "--session", "talk"]) == 0
         else:
             Path("out").write_bytes(OLD)
         before, kept = files(), refs()

@@ -166,7 +166,7 @@ ENTRIES = {
     "Reader": lambda c: _core.Reader(counter=c).push(b"[]"),
     "survey": lambda c: _core.survey(b"{}", provider="anthropic"),
     "fit": lambda c: trimtab.Compactor("claude-sonnet-4-5").fit(SMALL),
-    "compact": lambda c: trimtab.Compactor("claude-sonnet-4-5").compact(SMALL, target=0.5),
+    "compact": lambda c: trimtab.Compactor("claude-sonnet-4-5").compact(SMALL, target_share=0.5),
 }
 
 
@@ -194,7 +194,7 @@ BATCH = ["some words of a batch that is large enough for two threads " * 40] * 2
 def used(counter, compactor):
     """Everything that keeps something between calls."""
     done = compactor.compact(
-        transcript("u:90 " + " ".join(f"c{n} r{n}:60 a:9" for n in range(20)) + " u:9"), target=0.4
+        transcript("u:90 " + " ".join(f"c{n} r{n}:60 a:9" for n in range(20)) + " u:9"), target_share=0.4
     )
     assert len(compactor.restore(done.ref)) == 62
     return counter.count_many(BATCH).sum(), int(counter.per_message(SMALL).sum()), done.tokens_after

@@ -179,7 +179,7 @@ def test_a_summary_that_repeats_it_stays_in_its_envelope(text: str) -> None:
         messages = poisoned(text, provider)
         said = f"The tool printed this: {text} and then the tests passed."
         cm = trimtab.Compactor("gpt-5.5", provider=provider, summarizer=lambda _, said=said: said)
-        done = cm.compact(messages, target=0.5)
+        done = cm.compact(messages, target_share=0.5)
         if "a" * 1_000 in text:
             assert done.summarizer == "offline", "too long to be one"
             continue
@@ -192,7 +192,7 @@ def test_a_summary_that_repeats_it_stays_in_its_envelope(text: str) -> None:
         assert len(re.findall(r"<\s*/\s*trimtab-summary", content, flags=re.I)) == 1
         assert content.endswith("</trimtab-summary>")
         plain = trimtab.Compactor("gpt-5.5", provider=provider, summarizer=lambda _: "fine")
-        other = plain.compact(poisoned("harmless" * (len(text) // 8), provider), target=0.5).messages
+        other = plain.compact(poisoned("harmless" * (len(text) // 8), provider), target_share=0.5).messages
         assert [m.get("role") for m in rest][:2] == [m.get("role") for m in other[1:]][:2]
         assert check(list(done.messages), provider) == []
         assert cm.restore(done.ref) == messages, "the archive has it as it was"
@@ -213,7 +213,7 @@ def test_it_is_data_on_the_wire_too(httpserver, kind: str) -> None:
     writer = Anthropic(base_url=base, api_key="k") if kind == "anthropic" else OpenAI("m", f"{base}/v1", "k")
     for number, text in enumerate(INJECTIONS):
         cm = trimtab.Compactor("gpt-5.5", provider="anthropic", summarizer=writer)
-        done = cm.compact(poisoned(text, "anthropic"), target=0.5)
+        done = cm.compact(poisoned(text, "anthropic"), target_share=0.5)
         assert done.summarizer == writer.name, (text, done.reason)
         assert len(seen) == number + 1, "one request, and the server took it"
         _, user = dialect.prompt(seen[-1])
@@ -272,7 +272,7 @@ def test_lone_surrogates_are_replaced_before_a_call_and_kept_in_the_archive(http
     messages = poisoned("half \ud83d of one", "anthropic")
     writer = Anthropic(base_url=httpserver.url_for("").rstrip("/"), api_key="k")
     cm = trimtab.Compactor("gpt-5.5", summarizer=writer)
-    done = cm.compact(messages, target=0.5, instructions="no \udc00, please: \ud83d\ude00")
+    done = cm.compact(messages, target_share=0.5, instructions="no \udc00, please: \ud83d\ude00")
     assert done.summarizer == writer.name
     assert "half \ufffd of one" in dialect.prompt(seen[0])[1]
     assert "no \ufffd, please: \U0001f600" in dialect.prompt(seen[0])[1]

@@ -25,7 +25,7 @@ def compacted(llmock, kind: str, path: str, seconds: float = 30.0) -> trimtab.Co
     writer = WRITERS[kind](base_url=llmock.base_url(kind), api_key="k", limits=Limits(seconds, pause=0.2))
     cm = trimtab.Compactor("gpt-5.5", summarizer=writer)
     start = time.monotonic()
-    done = cm.compact(TALK, target=0.5) if path == "compact" else asyncio.run(cm.acompact(TALK, target=0.5))
+    done = cm.compact(TALK, target_share=0.5) if path == "compact" else asyncio.run(cm.acompact(TALK, target_share=0.5))
     assert loopback.elapsed(start) < seconds + 5
     assert check(list(done.messages), "anthropic") == []
     assert cm.restore(done.ref) == TALK

@@ -222,7 +222,7 @@ def compacted(kind: str, url: str, path: str, seconds: float) -> tuple[str, str]
     cm = trimtab.Compactor("gpt-5.5", summarizer=writer, listeners=[told.append])
     before = json.dumps(TALK)
     start = time.monotonic()
-    done = cm.compact(TALK, target=0.5) if path == "compact" else asyncio.run(cm.acompact(TALK, target=0.5))
+    done = cm.compact(TALK, target_share=0.5) if path == "compact" else asyncio.run(cm.acompact(TALK, target_share=0.5))
     assert loopback.elapsed(start) < seconds + SLACK
     assert json.dumps(TALK) == before == json.dumps(cm.restore(done.ref))
     assert check(list(done.messages), "anthropic") == []

@@ -42,8 +42,8 @@ async def compacting(found: trimtab.Transcript) -> list[trimtab.Message]:
 
     cm = trimtab.Compactor("claude-sonnet-4-5", summarizer=write, pre_compact=review, listeners=[listen])
     cm.pin(found.messages[0])
-    assert_type(cm.plan(found.messages, target=0.5), trimtab.Plan)
-    done = await cm.acompact(found.messages, system=found.system, tools=found.tools, target=20_000)
+    assert_type(cm.plan(found.messages, target_share=0.5), trimtab.Plan)
+    done = await cm.acompact(found.messages, system=found.system, tools=found.tools, target_tokens=20_000)
     assert_type(done, trimtab.Compaction)
     if done.ref is not None:
         originals = cm.restore(done.ref)

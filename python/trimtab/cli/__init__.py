@@ -24,8 +24,8 @@ OK, NO, USAGE, DATA, UNAVAILABLE, IO, INTERRUPTED = 0, 1, 64, 65, 69, 74, 130
 
 EXAMPLES = """examples:
   trimtab count session.jsonl
-  trimtab plan session.jsonl --target 0.5
-  trimtab compact session.jsonl -o smaller.json --target 0.5
+  trimtab plan session.jsonl --target-share 0.5
+  trimtab compact session.jsonl -o smaller.json --target-share 0.5
   trimtab validate smaller.json
   make 2>&1 | trimtab truncate --category head-tail --tokens 4k
   trimtab restore REF -o original.json

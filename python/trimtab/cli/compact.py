@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from .files import archive_url, to_text, write
-from .input import add_file, model_of, sendable, target
+from .input import add_file, add_target, model_of, sendable, target
 from .output import answer, say, warn
 from .progress import Progress
 from .summarizer import add_summarizer, policy, summarizer
@@ -26,7 +26,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_file(parser)
     parser.add_argument("-o", "--output", metavar="OUT", default="-", help="where to; stdout otherwise")
     parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
-    parser.add_argument("--target", type=target, help="tokens (20k) or share (0.5, 50%%); the policy's otherwise")
+    add_target(parser)
     add_summarizer(parser)
     parser.add_argument("--instructions", metavar="TEXT", help="what the summary is to stress")
     parser.add_argument("--pin", metavar="TEXT", action="append", default=[], help="keep messages that hold TEXT")
@@ -57,8 +57,8 @@ def run(options: argparse.Namespace) -> int:
             found.messages,
             system=found.system,
             tools=found.tools,
-            target=options.target,
             instructions=options.instructions,
+            **target(options),
         )
     write(options.output, to_text(done.messages, options.output))
     report = _report(done, url)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .. import _core, formats
 from ..messages.types import Transcript
@@ -176,12 +176,22 @@ def tokens(text: str) -> int:
     return int(number)
 
 
-def target(text: str) -> float:
-    """A target: tokens (20000, 20k), a share (0.5) or a percentage (50%)."""
-    share = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)%|(0?\.\d+)", text)
-    if share is None:
-        return tokens(text)
-    value = float(share[1]) / 100 if share[1] else float(share[2])
+def share(text: str) -> float:
+    """A share: 0.5 or 50%."""
+    found = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)%|(0?\.\d+)", text)
+    value = (float(found[1]) / 100 if found[1] else float(found[2])) if found else 0.0
     if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share: write more than 0 and less than 1, or 100%")
+        raise argparse.ArgumentTypeError(f"{text!r} is no share: write 0.5 or 50%")
     return value
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """How small the messages are to become."""
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--target-tokens", type=tokens, metavar="N", help="tokens to come down to, such as 20k")
+    either.add_argument("--target-share", type=share, metavar="X", help="share to come down to: 0.5 or 50%%")
+
+
+def target(options: argparse.Namespace) -> dict[str, Any]:
+    """The target that the user gave, as keywords of a Compactor's verbs; the policy's where none is given."""
+    return {"target_tokens": options.target_tokens, "target_share": options.target_share}

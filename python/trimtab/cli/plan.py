@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .input import add_file, model_of, sendable, target
+from .input import add_file, add_target, model_of, sendable, target
 from .output import say
 from .progress import Progress
 
@@ -20,7 +20,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = verbs.add_parser("plan", help="what compaction would do", description=DESCRIPTION)
     add_file(parser)
     parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
-    parser.add_argument("--target", type=target, help="tokens (20k) or share (0.5, 50%%); the policy's otherwise")
+    add_target(parser)
     parser.add_argument("--check", action="store_true", help="exit with 1 if the session is over the trigger")
     parser.set_defaults(run=run)
 
@@ -30,10 +30,10 @@ def run(options: argparse.Namespace) -> int:
     from ..session.compactor import Compactor
 
     found = sendable(options)
-    outer = {"system": found.system, "tools": found.tools}
+    outer: dict[str, Any] = {"system": found.system, "tools": found.tools}
     cm = Compactor(model_of(options, found), provider=found.provider, window=options.window, policy=options.policy)
     with Progress("planning"):
-        plan = cm.plan(found.messages, **outer, target=options.target)
+        plan = cm.plan(found.messages, **outer, **target(options))
     if options.json:
         print(plan.to_json())
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import MessageError
 from .files import archive_url, write
-from .input import add_file, model_of, sendable, target
+from .input import add_file, add_target, model_of, sendable, target
 from .output import answer, say
 from .progress import Progress
 
@@ -29,7 +29,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_file(parser)
     parser.add_argument("-o", "--output", metavar="DIR", help="folder of the new session; the file's own otherwise")
     parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
-    parser.add_argument("--target", type=target, help="tokens (20k) or share (0.5, 50%%); the policy's otherwise")
+    add_target(parser)
     parser.add_argument("--archive", metavar="URL", help="where the originals go; otherwise in the data folder")
     parser.set_defaults(run=run)
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     url = options.archive or archive_url()
     named = {"provider": found.provider, "window": options.window, "policy": options.policy, "archive": url}
     with Progress("compacting"), Compactor(model_of(options, found), **named) as cm:
-        done = cm.compact(found.messages, system=found.system, tools=found.tools, target=options.target)
+        done = cm.compact(found.messages, system=found.system, tools=found.tools, **target(options))
     if done.ref is None:
         say(f"nothing to rescue: {done.reason} ({done.tokens_before:,} tokens)")
         return 1

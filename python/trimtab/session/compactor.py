@@ -17,7 +17,7 @@ from ..summarize import open_summarizer
 from .planner import Planner
 from .provider_count import Check, ask, asking, failed
 from .session import Call, Conversation
-from .settings import Measure
+from .settings import Measure, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -67,7 +67,7 @@ class Compactor:
 
     Example:
         >>> messages = [{"role": "user", "content": f"step {n}: " + "words " * 50} for n in range(40)]
-        >>> done = Compactor("claude-sonnet-4-5").compact(messages, target=0.5)
+        >>> done = Compactor("claude-sonnet-4-5").compact(messages, target_share=0.5)
         >>> done.tokens_after <= done.tokens_before // 2
         True
     """
@@ -226,7 +226,8 @@ class Compactor:
         *,
         system: object = None,
         tools: object = None,
-        target: float | None = None,
+        target_tokens: int | None = None,
+        target_share: float | None = None,
     ) -> Plan:
         """What ``compact`` would do, and why. Decides and does nothing.
 
@@ -234,11 +235,15 @@ class Compactor:
             messages: the transcript, in its provider's shape.
             system: system text that is sent beside the messages.
             tools: tool definitions.
-            target: tokens of messages (int), or a share of theirs now (float below 1); the policy's where None.
+            target_tokens: tokens of messages to come down to; the policy's target where neither is given.
+            target_share: the share of the messages' tokens to come down to, more than 0 and less than 1.
 
         Raises:
             MessageError: the list is not one that its provider takes; says where, why and what to do.
+            TypeError: a target is no number.
+            ValueError: a target is out of its range, or both are given.
         """
+        target = target_of(target_tokens, target_share)
         read, ledger = self._measure.read(messages)
         check(ledger)
         return self._conversation.planner.plan(ledger, read.messages, self._measure.aim(target, system, tools)(ledger))
@@ -259,7 +264,8 @@ class Compactor:
         *,
         system: object = None,
         tools: object = None,
-        target: float | None = None,
+        target_tokens: int | None = None,
+        target_share: float | None = None,
         instructions: str | None = None,
         plan: Plan | None = None,
         trigger: Literal["manual", "auto"] = "manual",
@@ -270,9 +276,10 @@ class Compactor:
             messages: the transcript, in its provider's shape.
             system: system text that is sent beside the messages.
             tools: tool definitions.
-            target: tokens of messages (int), or a share of theirs now (float below 1); the policy's where None.
+            target_tokens: tokens of messages to come down to; the policy's target where neither is given.
+            target_share: the share of the messages' tokens to come down to, more than 0 and less than 1.
             instructions: what the summary is to stress.
-            plan: done as it is, instead of deciding anew; ``target`` then has no say.
+            plan: done as it is, instead of deciding anew; a target then has no say.
             trigger: who wants it, for hooks and events: the user, or a program.
 
         Raises:
@@ -280,10 +287,16 @@ class Compactor:
             PlanError: the plan is of another transcript.
             ArchiveError: the originals cannot be kept; no model was asked.
             SummaryError: no summary, where the policy says that this is an error.
+            TypeError: a target is no number.
+            ValueError: a target is out of its range, or both are given.
         """
         at = self._conversation
         job = at.job(
-            Call(messages, system, tools), target=target, instructions=instructions, plan=plan, trigger=trigger
+            Call(messages, system, tools),
+            target=target_of(target_tokens, target_share),
+            instructions=instructions,
+            plan=plan,
+            trigger=trigger,
         )
         return at.noted(run(compaction(job), self._outside))
 
@@ -293,7 +306,8 @@ class Compactor:
         *,
         system: object = None,
         tools: object = None,
-        target: float | None = None,
+        target_tokens: int | None = None,
+        target_share: float | None = None,
         instructions: str | None = None,
         plan: Plan | None = None,
         trigger: Literal["manual", "auto"] = "manual",
@@ -301,7 +315,11 @@ class Compactor:
         """``compact``, with hooks and a summarizer that may be asynchronous."""
         at = self._conversation
         job = at.job(
-            Call(messages, system, tools), target=target, instructions=instructions, plan=plan, trigger=trigger
+            Call(messages, system, tools),
+            target=target_of(target_tokens, target_share),
+            instructions=instructions,
+            plan=plan,
+            trigger=trigger,
         )
         return at.noted(await arun(compaction(job), self._outside))
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan
     from ..planning.policy import Policy
     from .planner import Planner
-    from .settings import Measure
+    from .settings import Measure, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Conversation:
         self,
         call: Call,
         *,
-        target: float | None = None,
+        target: Target | None = None,
         instructions: str | None = None,
         plan: Plan | None = None,
         trigger: Literal["manual", "auto"] = "manual",
@@ -161,7 +161,7 @@ class Conversation:
         call: Call,
         policy: Policy,
         *,
-        target: float | None = None,
+        target: Target | None = None,
         trigger: Literal["manual", "auto"],
         urgent: bool = False,
     ) -> Job:

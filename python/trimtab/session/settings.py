@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from ..messages.objects import Given
     from ..messages.types import Message
 
+    Target = Callable[[Ledger], int]
+    """Tokens of messages to come down to, by what they take now."""
+
 SHAPES = get_args(Provider)
 """The message shapes that can be compacted."""
 
@@ -121,25 +124,12 @@ class Measure:
         """The limits of a call with this system text and these tools."""
         return Budget.of(self.terms(0, system, tools), self.policy.trigger, self.policy.target)
 
-    def aim(self, target: float | None, system: object, tools: object) -> Callable[[Ledger], int]:
-        """How many tokens a transcript is brought to.
-
-        Raises:
-            TypeError: the target is no number.
-            ValueError: it is neither tokens nor a share.
-        """
-        if target is None:
-            room = self.budget(system, tools).target
-            return lambda _: room
-        if isinstance(target, bool) or not isinstance(target, int | float):
-            msg = f"target must be a number, got {type(target).__name__}"
-            raise TypeError(msg)
-        if isinstance(target, float) and 0 < target < 1:
-            return lambda ledger: max(int(ledger.total * target), 1)
-        if not isinstance(target, int) or target < 1:
-            msg = f"target must be tokens (an int of 1 and more) or a share (a float between 0 and 1), got {target}"
-            raise ValueError(msg)
-        return lambda _: target
+    def aim(self, target: Target | None, system: object, tools: object) -> Target:
+        """How many tokens a transcript is brought to: the caller's target, or the policy's."""
+        if target is not None:
+            return target
+        room = self.budget(system, tools).target
+        return lambda _: room
 
     @cached_property
     def frame(self) -> int:
@@ -158,6 +148,34 @@ class Measure:
             return PLACEHOLDER
         pruned = [{"role": "tool", "tool_call_id": "", "content": text}]
         return int(scan(pruned, self.counter, "openai_chat").tokens[0])
+
+
+def target_of(tokens: int | None, share: float | None) -> Target | None:
+    """The caller's target; None where the policy's applies.
+
+    Raises:
+        TypeError: tokens are no int, or the share is no float.
+        ValueError: both are given, tokens are less than 1, or the share is not between 0 and 1.
+    """
+    if tokens is not None and share is not None:
+        raise ValueError("give target_tokens or target_share, not both")
+    if tokens is not None:
+        if isinstance(tokens, bool) or not isinstance(tokens, int):
+            msg = f"target_tokens must be an int, got {type(tokens).__name__}"
+            raise TypeError(msg)
+        if tokens < 1:
+            msg = f"target_tokens must be 1 or more, got {tokens}"
+            raise ValueError(msg)
+        return lambda _: tokens
+    if share is None:
+        return None
+    if not isinstance(share, float):
+        msg = f"target_share must be a float, got {type(share).__name__}"
+        raise TypeError(msg)
+    if not 0 < share < 1:
+        msg = f"target_share must be more than 0 and less than 1, got {share}"
+        raise ValueError(msg)
+    return lambda ledger: max(int(ledger.total * share), 1)
 
 
 def _shape(provider: str | None) -> Provider | None:
