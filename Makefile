@@ -1,169 +1,111 @@
-# Each target makes its own environment: Python 3.11, a Rust toolchain, make and a C compiler are enough.
+# Python 3.11 with pip, a Rust toolchain, make and a C compiler are enough: everything else goes into .venv.
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test lint sessions summaries sdks startup bench-jsonl huge bench-count bench-bill bench-claude claude claude-rates reliability agent record clean
+.PHONY: help demo test lint docs record nightly slow proof reliability memory fuzz fuzz-short fuzz-planted clean
 
-help:            ## the targets
-	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1 - /'
+help: ## list the targets
+	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
 
-.venv/tools: pyproject.toml
+# There is one package in .venv, that of the last build: a stamp goes when the other profile is installed.
+.venv/pyvenv.cfg:
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check "maturin>=1.10,<2" "numpy>=1.26,<3"
+
+.venv/release: .venv/pyvenv.cfg $(SOURCES)
+	$(PIP) install .
+	@rm -f .venv/checked && touch $@
+
+# ctok asks for Python 3.12 and runs on 3.11. Tests read a file out of the source of claude-agent-sdk.
+.venv/dev: .venv/pyvenv.cfg pyproject.toml
+	$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+		print(*p["dependencies"], *p["optional-dependencies"]["dev"], sep="\n")' > .venv/requirements.txt
+	$(PIP) install -r .venv/requirements.txt
+	$(PIP) download --no-deps --python-version 3.12 --only-binary=:all: --dest .venv/wheels "ctok==1.3.0"
+	$(PIP) download --no-deps --no-binary=:all: --dest .venv/wheels "claude-agent-sdk==0.2.187"
 	@touch $@
 
-# The release wheel, installed: what is shown and tested is what users get.
-.venv/wheel: .venv/tools $(SOURCES)
+.venv/checked: .venv/dev $(SOURCES)
 	rm -rf dist
-	$(BIN)/maturin build --release --quiet --out dist
-	$(BIN)/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
+	$(BIN)/maturin build --profile checked --quiet --out dist
+	$(PIP) install --force-reinstall --no-deps dist/*.whl
+	@rm -f .venv/release && touch $@
+
+# A rival that does not install is one row less, said by the bench.
+.venv/rivals: .venv/dev
+	@for rival in "tiktoken>=0.14,<0.15" gigatoken fastokens toktok-rs tokenizers "orjson>=3.11,<4" "langchain>=1,<2"; do \
+		$(PIP) install "$$rival" || echo "$$rival does not install here"; \
+	done
 	@touch $@
 
-.venv/dev: .venv/wheel pyproject.toml
-	$(BIN)/pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[dev]"
-	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --python-version 3.12 --only-binary=:all: \
-		--dest .venv/wheels "ctok==1.3.0"
-	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --no-binary=:all: \
-		--dest .venv/wheels "claude-agent-sdk==0.2.187"
-	@touch $@
-
-demo: .venv/wheel ## compact a recorded session and show what happened
+demo: .venv/release ## compact a recorded session and show what happened
 	@$(BIN)/python examples/demo.py
 
-test: lint ## format, lints, types, Rust tests, Python tests
-	cargo test --workspace --quiet
-	$(BIN)/python -m pytest
+test: lint ## format, lints, types, Rust tests, Python tests: what must pass before a change is merged
+	cargo test --profile checked --workspace --quiet
+	$(BIN)/python -m pytest -p no:benchmark -n 2 --dist worksteal
 
-lint: .venv/dev
+lint: .venv/checked
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --features trimtab-core/bench --quiet -- -D warnings
-	cargo clippy -p trimtab-tokens --no-default-features --quiet -- -D warnings
+	cargo clippy --profile checked --workspace --all-targets --features trimtab-core/bench --quiet -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy --strict python/trimtab tests/typing
 	$(BIN)/python -m mypy.stubtest trimtab._core --concise
 
-sessions: .venv/dev ## every shared session, compacted and judged
-	@$(BIN)/python evals/sessions.py
+docs: .venv/checked ## write the tables in docs/: problem codes, configuration keys, requirements, failures of a summarizer
+	@$(BIN)/python tools/codes.py
+	@$(BIN)/python tools/keys.py
+	@$(BIN)/python tests/conformance/table.py
+	@PYTHONPATH=tests $(BIN)/python -m support.matrix
 
-summaries: .venv/dev ## what the offline summarizer keeps, beside simpler extracts
-	@$(BIN)/python evals/summaries.py
+bench-%: benches/%.py .venv/dev .venv/release .venv/rivals ## run benches/NAME.py; ARGS goes to it
+	@$(BIN)/python $< $(ARGS)
 
-# A rival that does not install is one row less, said by the bench.
-.venv/rivals: .venv/dev
-	@for rival in "tiktoken>=0.14,<0.15" gigatoken fastokens toktok-rs tokenizers; do \
-		$(BIN)/pip install --quiet --disable-pip-version-check "$$rival" || echo "$$rival does not install here"; \
-	done
-	@touch $@
+bench-%: benches/test_%.py .venv/dev .venv/release .venv/rivals
+	@$(BIN)/python -m pytest $< $(ARGS)
 
-bench-count: .venv/rivals ## counting beside tiktoken and four others: MB/s, ratios, mismatches
-	@$(BIN)/python benches/count.py $(ARGS)
-	@$(BIN)/python benches/calls.py
+bench-%: rust/core/benches/%.rs
+	cargo bench --quiet --package trimtab-core --features bench --bench $* -- $(ARGS)
 
-.PHONY: bench-threads
-bench-threads: .venv/dev ## what two threads gain over one, beside what two processes do
-	@$(BIN)/python benches/threads.py
+eval-%: evals/%.py .venv/dev .venv/release ## run evals/NAME.py: accuracy, where bench is speed
+	@$(BIN)/python $< $(ARGS)
 
-.PHONY: bench-parts
-bench-parts:     ## the core's parts one by one, by Criterion; ARGS=count for some
-	cargo bench --quiet --package trimtab-core --features bench --bench parts -- $(ARGS)
+nightly: slow proof reliability memory fuzz ## all that takes minutes or hours, on the release build
+	cargo clippy -p trimtab-core --no-default-features --quiet -- -D warnings
 
-bench-bill: .venv/dev ## counts beside what providers charged, in every shared session
-	@$(BIN)/python evals/bill.py
+slow: .venv/dev .venv/release ## Python tests that take minutes; ARGS=tests/test_claude.py for one file
+	@$(BIN)/python -m pytest -s --show-capture=no -m slow $(ARGS)
 
-agent: .venv/dev ## 300 turns of an agent under every policy, against a server as strict as the provider
-	@$(BIN)/python -m pytest -s --show-capture=no -m "slow or not slow" tests/proofs/test_agent.py
-
-.PHONY: bad-data interrupts
-bad-data: .venv/dev ## strings of 100 MB, runs of a million, ten million messages, 70,000 broken lists: time and memory
-	@$(BIN)/python -m pytest -s -m slow tests/faults/test_bad_data.py tests/faults/test_bad_quantities.py
-
-interrupts: .venv/dev ## three hundred signals in long work: what was done after each, and for how long
-	@$(BIN)/python -m pytest -s -m slow tests/faults/test_process.py
-
-record: .venv/dev ## the example session, recorded anew on the repository as it is
-	@$(BIN)/python examples/record.py
-	@$(BIN)/python -m pytest -m slow tests/test_examples.py
-
-sdks: .venv/dev ## releases of the summarizers' clients, each through the matrix of failures
-	$(BIN)/python -m pytest -s -m slow tests/faults/test_summarize_sdks.py
-
-claude-rates: .venv/dev ## the estimate that stands in for Claude's vocabularies: its errors by repository
-	@$(BIN)/python rust/tokens/data/claude_rates.py $(ARGS)
-
-.PHONY: bench-pairs
-bench-pairs: .venv/dev ## counts beside what was charged for recorded texts, by kind of content
-	@$(BIN)/python evals/pairs.py
-
-bench-claude: .venv/dev ## Claude's encodings beside ctok: MB/s, ratios, differences
-	@$(BIN)/python benches/claude.py $(ARGS)
-
-claude: .venv/dev ## a million generated texts, counted as by ctok
-	@$(BIN)/python -m pytest -m slow tests/test_claude.py
-
-reliability: .venv/dev ## what befalls an archive: kills, full disks, cut lines, crowds; and its figures
-	@$(BIN)/python benches/reliability.py
-bench-jsonl: .venv/dev ## JSONL to a ledger, reading alone, beside orjson: MB/s and ratios
-	@$(BIN)/pip install --quiet --disable-pip-version-check "orjson>=3.11,<4"
-	@$(BIN)/python benches/jsonl.py
-
-huge: .venv/dev ## two gigabytes of messages, and a line of one, counted: memory
-	@$(BIN)/python -m pytest -m slow -s tests/test_files.py
-
-.PHONY: proof codes
-proof: .venv/dev ## that no list is refused: every short list, and 50,000 histories
+proof: .venv/dev .venv/release # that no list is refused: every short list, and 50,000 histories
 	cargo test --release --package trimtab-core --test proof -- --include-ignored --nocapture
 	@$(BIN)/python benches/validity.py
 
-.PHONY: bench-scan
-bench-scan: .venv/dev ## reading and judging a million messages, beside plain Python: ns a message
-	@$(BIN)/python benches/scan.py $(ARGS)
-
-codes: .venv/dev ## the table of problem codes in docs/validity.md
-	@$(BIN)/python tools/codes.py
-
-startup: .venv/dev ## what an import and the first calls cost
-	@$(BIN)/python benches/startup.py
-
-.PHONY: counts memory fuzz
-counts: .venv/dev ## 1,000,000 generated texts beside tiktoken
-	@$(BIN)/python -m pytest -m slow tests/test_counter_generated.py
+reliability: .venv/dev .venv/release # what befalls an archive: kills, full disks, cut lines, crowds
+	@$(BIN)/python benches/reliability.py
 
 # The runner is what Cargo starts a test with.
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 RUNNER = CARGO_TARGET_$(shell echo $(HOST) | tr a-z- A-Z_)_RUNNER
 
-memory:          ## the engine's tests under AddressSanitizer, then under valgrind
+memory: # the engine's tests under AddressSanitizer, then under valgrind
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/asan \
-		cargo test -p trimtab-tokens --lib --target $(HOST)
-	$(RUNNER)="valgrind --quiet --error-exitcode=1" cargo test -p trimtab-tokens --lib
+		cargo test -p trimtab-simd -p trimtab-tokens --lib --target $(HOST)
+	$(RUNNER)="valgrind --quiet --error-exitcode=1" cargo test -p trimtab-simd -p trimtab-tokens --lib
 
-fuzz:            ## a minute of each fuzz target; SECONDS=600 for more, ARGS=engine for one
+fuzz: # a minute of each fuzz target; SECONDS=600 for more, ARGS=engine for one
 	@$(PYTHON) fuzz/run.py --seconds $(or $(SECONDS),60) $(ARGS)
 
-.PHONY: fuzz-short fuzz-planted
-fuzz-short:      ## a minute of all fuzz targets, as in CI
+fuzz-short: ## a minute of all fuzz targets, as in CI
 	@$(PYTHON) fuzz/run.py --seconds 7
 
-fuzz-planted:    ## that each fuzz target finds a bug: in how many runs
+fuzz-planted: # that each fuzz target finds a bug: in how many runs
 	@$(PYTHON) fuzz/run.py --planted $(ARGS)
 
-clean:           ## everything that was built
+record: .venv/dev .venv/release ## record the example session anew on the repository as it is
+	@$(BIN)/python examples/record.py
+	@$(BIN)/python -m pytest -m slow tests/test_examples.py
+
+clean: ## remove everything that was built
 	rm -rf .venv dist target fuzz/target
-
-.PHONY: bench-plan requirements
-bench-plan: .venv/dev ## deciding on a million messages, beside a plain partition and LangChain's search
-	@$(BIN)/pip install --quiet --disable-pip-version-check "langchain>=1,<2" || echo "LangChain does not install here"
-	@$(BIN)/python benches/plan.py $(ARGS)
-
-requirements: .venv/dev ## docs/dev/requirements.md: each requirement with the case or test that shows it
-	@$(BIN)/python tests/conformance/table.py
-
-.PHONY: presets
-presets: .venv/dev ## every preset on every shared session, its summary asked of a model on this machine that fails in six ways
-	@$(BIN)/python -m pytest -q -s -m slow tests/proofs/test_presets_sessions.py
-
-.PHONY: keys
-keys: .venv/dev ## the table of keys in docs/configuration.md
-	@$(BIN)/python tools/keys.py

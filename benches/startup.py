@@ -1,4 +1,4 @@
-"""What an import and the first calls cost, each in a fresh process; ``make startup``."""
+"""What an import and the first calls cost, each in a fresh process; ``make bench-startup``."""
 
 from __future__ import annotations
 

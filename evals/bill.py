@@ -1,4 +1,4 @@
-"""Counts beside what providers charged, in every shared session; ``make bench-bill``.
+"""Counts beside what providers charged, in every shared session; ``make eval-bill``.
 
 First the next prompt of each tool loop of Claude Code, forecast from the calls before it alone: the last charge, and
 the count of what came since. No such session is of Claude 4.7 or later, so the same of the recorded turns, which are:

@@ -1,4 +1,4 @@
-"""Counts beside what was charged for recorded texts, by kind of content; ``make bench-pairs``.
+"""Counts beside what was charged for recorded texts, by kind of content; ``make eval-pairs``.
 
 A row a kind of text of ``pairs.jsonl``; by how many tokens the results of Claude 4.7 are off; then the turns where it
 is more than a tenth: beside each the same turn as a whole, where it was recorded, and what its answer was charged

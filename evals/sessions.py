@@ -1,4 +1,4 @@
-"""Compacts every shared session to half its tokens and judges what comes out; ``make sessions``.
+"""Compacts every shared session to half its tokens and judges what comes out; ``make eval-sessions``.
 
 Reads the session files of all agents in ``../shared/data/transcripts``. Prints a row a file, then the tokens
 that ``read`` accounts for beside those that the provider charged, and by format what is in the files and never

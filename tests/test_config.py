@@ -155,6 +155,6 @@ def test_every_key_is_taken_from_code_toml_yaml_and_environment_alike(tmp_path: 
 
 def test_the_page_on_configuration_has_every_key_and_its_code_runs() -> None:
     text = DOCS.read_text(encoding="utf-8")
-    assert keys.page(text) == text, "run make keys"
+    assert keys.page(text) == text, "run make docs"
     for code in re.findall(r"```python\n(.*?)```", text, flags=re.S):
         subprocess.run([sys.executable, "-c", code], check=True)

@@ -18,7 +18,7 @@ _SPEC.loader.exec_module(codes)
 
 
 def test_the_table_of_codes_is_what_the_sources_say():
-    assert codes.BLOCK.search(TEXT)[0] == codes.table(), "run make codes"
+    assert codes.BLOCK.search(TEXT)[0] == codes.table(), "run make docs"
     assert get_args(Provider) == codes.PROVIDERS
 
 

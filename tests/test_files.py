@@ -157,7 +157,7 @@ def counted(path, *, piped=False):
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to measure memory")
 def test_two_gigabytes_and_a_line_of_one_are_counted_in_half_a_gigabyte(tmp_path):
-    """`make huge`: prints what it measured."""
+    """`make slow ARGS=tests/test_files.py`: prints what it measured."""
     # Lines of 2.5 KB, as in the shared sessions.
     found = transcript(" ".join(f"u:100 c{n} r{n}:900 a:200" for n in range(14)), provider="anthropic")
     lines = to_text(found, "m.jsonl").encode()
@@ -220,7 +220,7 @@ def renamed(line, name, part):
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to measure memory")
 @pytest.mark.parametrize(("name", "size"), [*((name, 500) for name in COMPACTED), ("claude_code", 2_000)])
 def test_a_large_log_takes_half_a_gigabyte_where_little_of_it_is_live(name, size, tmp_path):
-    """`make huge`: a log of `size` MB, compacted after each 20 MB, as windows are; prints what it measured."""
+    """make slow: a log of `size` MB, compacted after each 20 MB, as windows are; prints what it measured."""
     path = tmp_path / "log.jsonl"
     part = [*log(name, 3_000)]
     with path.open("w") as file:

@@ -1,4 +1,4 @@
-"""Writes the table of problem codes into ``docs/validity.md``, from the validators' sources; ``make codes``."""
+"""Writes the table of problem codes into ``docs/validity.md``, from the validators' sources; ``make docs``."""
 
 from __future__ import annotations
 

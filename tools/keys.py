@@ -1,4 +1,4 @@
-"""The table of configuration keys in docs/configuration.md; ``make keys`` writes it anew."""
+"""The table of configuration keys in docs/configuration.md; ``make docs`` writes it anew."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Writes ``docs/dev/requirements.md``: each requirement of the documents with the cases and tests that show it.
 
-``make requirements``. Published conformance cases and our own name their requirements; ``TESTS`` names a test for what
+``make docs``. Published conformance cases and our own name their requirements; ``TESTS`` names a test for what
 is shown better by itself.
 """
 
@@ -24,7 +24,7 @@ HEAD = """# Requirements
 
 What five documents ask of a context manager, and what shows that trimtab does it: the conformance cases that name a
 requirement (`make test` runs them where the cases are at hand), our own cases (`tests/conformance/own*.py`, in
-parentheses), and tests by file and name. Made by `make requirements`.
+parentheses), and tests by file and name. Made by `make docs`.
 
 """
 

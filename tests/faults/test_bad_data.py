@@ -1,6 +1,6 @@
 """Bad data by the row, in the quantities that its promises name; what each door says of it is in ``test_bad_input``.
 
-The long forms are slow: ``make bad-data`` runs them and prints what they measured.
+The long forms are slow: ``make slow ARGS=tests/faults`` runs them and prints what they measured.
 """
 
 from __future__ import annotations

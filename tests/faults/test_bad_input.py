@@ -138,7 +138,9 @@ def test_d6_a_cycle_is_a_message_error(n):
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai_chat", "openai_responses"])
-@pytest.mark.parametrize("content", [5, 2.5, True, b"bytes", {"text": "x"}, {1}, object()], ids=repr)
+@pytest.mark.parametrize(
+    "content", [5, 2.5, True, b"bytes", {"text": "x"}, {1}, object()], ids=lambda content: type(content).__name__
+)
 def test_d7_content_of_the_wrong_type_is_named(provider, content):
     kept = {"type": "message"} if provider == "openai_responses" else {}
     refused(
@@ -148,7 +150,9 @@ def test_d7_content_of_the_wrong_type_is_named(provider, content):
     )
 
 
-@pytest.mark.parametrize("message", [None, 5, "hi", ["hi"], b"hi", object()], ids=repr)
+@pytest.mark.parametrize(
+    "message", [None, 5, "hi", ["hi"], b"hi", object()], ids=lambda message: type(message).__name__
+)
 def test_d7_what_is_no_message_is_named(message):
     refused([{"role": "user", "content": "hi"}, message], "messages[1]")
 

@@ -1,6 +1,6 @@
 """Bad data in the quantities that its promises name: nesting, odd content, pairs, files, ten million messages.
 
-All of it is slow; ``make bad-data`` runs it and prints what it did. What each row promises in short is in
+All of it is slow; ``make slow ARGS=tests/faults`` runs it and prints what it did. What each row promises in short is in
 ``test_bad_input`` and ``test_bad_data``.
 """
 

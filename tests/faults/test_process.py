@@ -170,7 +170,7 @@ ENTRIES = {
 }
 
 
-@pytest.mark.parametrize("name", ENTRIES.keys() - {"split"})
+@pytest.mark.parametrize("name", sorted(ENTRIES.keys() - {"split"}))
 def test_a_defect_in_the_core_is_an_internal_error_and_the_next_call_works(name, capfd):
     counter = trimtab.Counter("o200k_base")
     _core._plant()

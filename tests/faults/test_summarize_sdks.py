@@ -1,4 +1,4 @@
-"""Releases of the clients that changed something, each in a folder of its own, through the same matrix (make sdks)."""
+"""Releases of the clients that changed something, each in a folder of its own, through one matrix; `make slow`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a summarizer may meet, and what is promised then: run through the real clients, written as a table.
 
-``python tests/matrix.py`` writes the table into ``docs/summarizers.md``.
+``make docs`` writes the table into ``docs/summarizers.md``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from trimtab.events import Compacted, FellBack
 from trimtab.summarize import Anthropic, Limits, OpenAI
 
 DOCS = Path(__file__).parents[2] / "docs" / "summarizers.md"
-START, STOP = "<!-- the matrix: python tests/matrix.py -->\n", "<!-- end of the matrix -->\n"
+START, STOP = "<!-- the matrix: make docs -->\n", "<!-- end of the matrix -->\n"
 TALK = transcript(" ".join("u:60 a:90" for _ in range(30)), provider="anthropic")
 WRITERS = {"anthropic": Anthropic, "openai": OpenAI}
 PATHS = ("compact", "acompact")

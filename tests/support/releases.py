@@ -1,4 +1,4 @@
-"""Releases of the summarizers' clients that changed something; `make sdks` runs the matrix of failures with each."""
+"""Releases of the summarizers' clients that changed something; `make slow` runs the matrix of failures with each."""
 
 RELEASES = [
     "anthropic==0.121.0",
