@@ -20,7 +20,7 @@ import pairs
 
 import trimtab
 from trimtab.messages.usage import Usage
-from trimtab.planning.forecast import Meter
+from trimtab.planning.forecast import Forecast
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
@@ -37,12 +37,12 @@ def segments(path: Path) -> list[trimtab.Transcript]:
 
 def loops(transcript: trimtab.Transcript) -> list[int]:
     """Tokens that the forecast of each tool loop was off, with the prompt's."""
-    meter, off = Meter.of(transcript.model or MODEL), []
+    forecast, off = Forecast.of(transcript.model or MODEL), []
     for charged in transcript.usage:
-        forecast = meter.count(transcript.messages[: charged.before], transcript.provider)
-        if meter.is_loop:
-            off.append((forecast - charged.prompt, charged.prompt))
-        meter.record(Usage(charged.prompt, charged.output))
+        tokens = forecast.count(transcript.messages[: charged.before], transcript.provider)
+        if forecast.is_loop:
+            off.append((tokens - charged.prompt, charged.prompt))
+        forecast.record(Usage(charged.prompt, charged.output))
     return off
 
 
@@ -85,7 +85,7 @@ def compactions() -> None:
             path, line = SHARED / "transcripts" / row["raw_file"], int(row["line"])
             before = b"".join(path.read_bytes().splitlines(keepends=True)[: line - 1])
             found = trimtab.read(before, format="codex" if row["raw_file"].startswith("codex") else "claude_code")
-            said = Meter.read(found, found.model or MODEL).count(found.messages, found.provider)
+            said = Forecast.read(found, found.model or MODEL).count(found.messages, found.provider)
             pre, last = int(row["preTokens"] or 0), int(row["last_prompt_tokens"])
             off = f"{100 * (said - pre) / pre:+.1f} %" if pre else ""
             errors += [abs(said - pre) / pre] if pre else []

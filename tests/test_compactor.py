@@ -36,7 +36,7 @@ def talk(provider: str = "anthropic") -> list[dict]:
 
 def test_the_order_of_a_compaction_is_read_off_its_generator() -> None:
     cm = trimtab.Compactor(MODEL)
-    flow = compaction(cm._conversation.job(Call(talk()), target=target_of(None, 0.5), instructions="stress the tests"))
+    flow = compaction(cm._session.request(Call(talk()), target=target_of(None, 0.5), instructions="stress the tests"))
     wants = [next(flow)]
     wants.append(flow.send(None))
     wants.append(flow.send(Verdict(instructions="stress the files")))
@@ -374,7 +374,7 @@ def test_a_listener_that_would_have_to_be_awaited_is_an_argument_mistake() -> No
     async def listener(_: object) -> None:
         pass
 
-    with pytest.raises(TypeError, match="told and not awaited"):
+    with pytest.raises(TypeError, match="a listener is not awaited"):
         trimtab.Compactor(MODEL, listeners=[listener])
 
 

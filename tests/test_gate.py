@@ -68,11 +68,11 @@ def test_usage_in_any_providers_form_is_learned_from() -> None:
     cm = made("sven", window=200_000)
     messages = talk(2)
     cm.fit(messages)
-    counted = cm._conversation.gate.seen
+    counted = cm._session.forecast.counted
     cm.record({"prompt_tokens": 2 * counted, "completion_tokens": 7})
-    assert cm._conversation.gate.factor == pytest.approx(1.2)
+    assert cm._session.forecast.factor == pytest.approx(1.2)
     cm.record({"input_tokens": counted, "cache_read_input_tokens": counted, "output_tokens": 1})
-    assert cm._conversation.gate.factor == pytest.approx(0.8 * 1.2 + 0.4)
+    assert cm._session.forecast.factor == pytest.approx(0.8 * 1.2 + 0.4)
     with pytest.raises(ValueError, match="names no tokens"):
         cm.record({"total": 3})
 
@@ -142,8 +142,8 @@ def test_a_failed_summary_never_raises_out_of_the_gate_and_rests_after_three_rou
     cm = made(strict, summarizer=Function(fails, limits=Limits(tries=1)))
     for _ in range(3):
         assert "down" in cm.fit(messages).reason
-    assert cm.fit(messages).reason == "automatic compaction rests: 3 rounds in a row made no progress"
-    assert cm.fit([*messages, *messages[:1]]).reason.startswith("automatic compaction rests"), "a longer one too"
+    assert cm.fit(messages).reason == "automatic compaction backs off: 3 rounds in a row made no progress"
+    assert cm.fit([*messages, *messages[:1]]).reason.startswith("automatic compaction backs off"), "a longer one too"
     assert "down" in cm.fit(messages[8:]).reason, "another list gets a new chance"
     with pytest.raises(trimtab.SummaryError, match="down"):
         cm.compact(messages)

@@ -19,7 +19,7 @@ from werkzeug import Request, Response
 import trimtab
 from support.loopback import DIALECTS
 from support.transcripts import transcript
-from trimtab.compaction.drivers import Outside
+from trimtab.compaction.drivers import EffectHandler
 from trimtab.compaction.effects import Write
 from trimtab.events import Compacted, FellBack
 from trimtab.models.model import Model
@@ -300,7 +300,7 @@ def test_both_ways_failed_is_the_policys_fallback_and_both_are_told(httpserver: 
 
 def test_the_zone_alone_has_what_time_the_ride_left() -> None:
     limits = Limits(seconds=60.0, tries=2)
-    outside = Outside(None, Function(lambda _: "", limits=limits), lambda _: None, ())  # type: ignore[arg-type]
+    outside = EffectHandler(None, Function(lambda _: "", limits=limits), lambda _: None, ())  # type: ignore[arg-type]
     assert outside.limits(Write(None, None)) is limits  # type: ignore[arg-type]
     left = outside.limits(Write(None, None, time.monotonic() - 45.0))  # type: ignore[arg-type]
     assert left.seconds == pytest.approx(15.0, abs=5.0)

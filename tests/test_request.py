@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import oracle
 from support.transcripts import png
 from trimtab import Counter, Model, count, read
-from trimtab.counting.overhead import namespace, tagged
+from trimtab.counting.tools import namespace, tagged
 
 TOOL = {
     "name": "get_weather",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .planning.plan import Plan
     from .planning.policy import Policy
     from .session.compactor import Compactor
-    from .session.gate import Fitted
+    from .session.session import Fitted
     from .summarize import Ask
     from .validity.repair import Repair, repair
     from .validity.validate import Moment, Problem, validate
@@ -69,7 +69,7 @@ _HOMES = {
     "counting.counter": ("Counter", "count"),
     "errors": ("ArchiveError", "ConflictError", "Error", "InternalError", "MessageError", "PlanError", "SummaryError"),
     "compaction.result": ("Compaction",),
-    "session.gate": ("Fitted",),
+    "session.session": ("Fitted",),
     "ledger.columns": ("Kind", "Ledger", "Role"),
     "messages.types": ("Message", "Transcript"),
     "models.model": ("Model",),

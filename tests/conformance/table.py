@@ -30,7 +30,7 @@ parentheses), and tests by file and name. Made by `make docs`.
 
 TESTS = {
     "R0.30": "test_policies: an estimate drops the fraction once a text or once a message",
-    "R0.39": "test_meter: the next prompt of every shared session is known",
+    "R0.39": "test_forecast: the next prompt of every shared session is known",
     "R1.27": "test_compactor: the order of a compaction is read off its generator",
     "R1.28": "test_policies: an estimate drops the fraction once a text or once a message",
     "R1.29": "test_compactor: system text and the models window decide what a compaction aims at",

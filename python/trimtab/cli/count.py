@@ -37,9 +37,8 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Counts, and says how full the window is."""
-    from ..counting.counter import Counter, scan
-    from ..counting.overhead import overhead
-    from ..planning.forecast import Meter
+    from ..counting.counter import Counter, overhead, scan
+    from ..planning.forecast import Forecast
     from ..session.compactor import Compactor
 
     text = large(options)
@@ -84,10 +83,10 @@ def run(options: argparse.Namespace) -> int:
         more = f" · {len(most) - 6:,} more kinds" if len(most) > 6 else ""
         say("  not sent: " + " · ".join(f"{name} {many:,}" for name, many in most[:6]) + more)
     if found.usage:
-        meter = Meter.read(found, model)
-        next_ = meter.count(found.messages, found.provider)
+        forecast = Forecast.read(found, model)
+        next_ = forecast.count(found.messages, found.provider)
         say(f"  the last recorded call was charged {found.usage[-1].prompt:,} tokens")
-        say(f"  {meter.beyond:,} of them are not in the file: system text, tools, what the agent did not log")
+        say(f"  {forecast.beyond:,} of them are not in the file: system text, tools, what the agent did not log")
         say(f"  the next one would be charged about {next_:,}")
     return 0
 

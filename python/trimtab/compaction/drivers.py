@@ -1,4 +1,4 @@
-"""Two drivers of a flow, one plain, one asynchronous, and the outside world that answers it."""
+"""Two drivers of a flow, one plain and one asynchronous, and the handler that answers its effects."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from ..events import Event
     from ..hooks import PreCompact
     from ..summarize import Answer, Limits, Writer
-    from .effects import Want
+    from .effects import Effect
 
 
 AT_ONCE = 4
 """Most calls to a summarizer at the same time: providers answer more with 429."""
 
 
-class Outside:
-    """Answers a flow's wants: asks the hook, keeps the archive, calls the summarizer, tells the listeners.
+class EffectHandler:
+    """Answers a flow's effects: asks the hook, writes to the archive, calls the summarizer, tells the listeners.
 
     Attributes:
         archive: keeps the originals.
@@ -51,15 +51,15 @@ class Outside:
         self.pre_compact = pre_compact
         self.listeners = listeners
 
-    def answer(self, want: Want) -> object:
-        """What the flow asked for; may be awaitable."""
-        match want:
+    def answer(self, effect: Effect) -> object:
+        """The answer to an effect; may be awaitable."""
+        match effect:
             case Review():
-                return self.pre_compact(want)
+                return self.pre_compact(effect)
             case Store(messages, session):
                 return self.archive.store(messages, session), monotonic()
             case Write(ask, fallback):
-                return write(ask, self.writer(fallback), limits=self.limits(want))
+                return write(ask, self.writer(fallback), limits=self.limits(effect))
             case Commit(stored, record, since):
                 took = round((monotonic() - since) * 1000)
                 self.archive.commit(stored, replace(record, duration_ms=took))
@@ -69,35 +69,35 @@ class Outside:
                 self._tell(event)
         return None
 
-    async def awrite(self, want: Write) -> Answer:
-        """The summary that the flow asked for."""
-        return await awrite(want.ask, self.writer(want.fallback), limits=self.limits(want))
+    async def awrite(self, effect: Write) -> Answer:
+        """The summary, awaited."""
+        return await awrite(effect.ask, self.writer(effect.fallback), limits=self.limits(effect))
 
     def writer(self, fallback: str | None) -> Writer:
-        """Who writes: the one that the policy falls back to, or the caller's own."""
+        """The summarizer: the policy's fallback, or the caller's own."""
         return open_summarizer(fallback)[1] if fallback else self.summarizer
 
-    def limits(self, want: Write) -> Limits:
-        """The writer's limits; of its time, what is left.
+    def limits(self, effect: Write) -> Limits:
+        """The writer's limits, with the time that is left.
 
         Raises:
-            SummaryError: nothing is.
+            SummaryError: no time is left.
         """
-        limits = self.writer(want.fallback).limits
-        if want.since is None or limits.seconds is None:
+        limits = self.writer(effect.fallback).limits
+        if effect.since is None or limits.seconds is None:
             return limits
-        left = limits.seconds - (monotonic() - want.since)
+        left = limits.seconds - (monotonic() - effect.since)
         if left <= 0:
             raise SummaryError(f"the {limits.seconds:g} s are over")
         return replace(limits, seconds=left)
 
-    async def keep(self, want: Store | Commit) -> object:
-        """The archive's part of what the flow asks for, awaited."""
+    async def keep(self, effect: Store | Commit) -> object:
+        """The answer of an asynchronous archive, awaited."""
         archive: SqlArchive = cast("SqlArchive", self.archive)
-        if isinstance(want, Store):
-            return await archive.aio.store(want.messages, want.session), monotonic()
-        took = round((monotonic() - want.since) * 1000)
-        await archive.aio.commit(want.stored, replace(want.record, duration_ms=took))
+        if isinstance(effect, Store):
+            return await archive.aio.store(effect.messages, effect.session), monotonic()
+        took = round((monotonic() - effect.since) * 1000)
+        await archive.aio.commit(effect.stored, replace(effect.record, duration_ms=took))
         return None
 
     def _tell(self, event: Event) -> None:
@@ -108,7 +108,7 @@ class Outside:
                 log.exception("a listener raised on %s", type(event).__name__)
 
 
-def run(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
+def run(flow: Generator[Effect, Any, Compaction], handler: EffectHandler) -> Compaction:
     """Drives a flow where nothing is asynchronous.
 
     Raises:
@@ -116,7 +116,7 @@ def run(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
     """
     step = _advance(flow, None, None)
     while not isinstance(step, Compaction):
-        answer, failure = _together(outside, step) if isinstance(step, WriteAll) else _attempt(outside, step)
+        answer, failure = _together(handler, step) if isinstance(step, WriteAll) else _attempt(handler, step)
         if isinstance(failure, AwaitableError):
             flow.close()
             raise failure
@@ -129,32 +129,32 @@ def run(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
     return step
 
 
-def _together(outside: Outside, wanted: WriteAll) -> tuple[object, Exception | None]:
+def _together(handler: EffectHandler, effect: WriteAll) -> tuple[object, Exception | None]:
     """An answer or an exception for each, asked for in parallel."""
-    answers = write_all(wanted.asks, outside.writer(wanted.fallback), AT_ONCE)
+    answers = write_all(effect.asks, handler.writer(effect.fallback), AT_ONCE)
     return answers, next((each for each in answers if isinstance(each, AwaitableError)), None)
 
 
-async def arun(flow: Generator[Want, Any, Compaction], outside: Outside) -> Compaction:
-    """Drives a flow whose hooks and summarizers may be asynchronous; archive and plain summarizers work in threads."""
+async def arun(flow: Generator[Effect, Any, Compaction], handler: EffectHandler) -> Compaction:
+    """Drives a flow whose hooks and summarizers may be asynchronous; archives and plain summarizers run in threads."""
     import asyncio  # noqa: PLC0415 - 24 ms, paid by those who have a loop running anyway
 
-    awaits = hasattr(outside.archive, "aio")
+    awaits = hasattr(handler.archive, "aio")
     answer: object
     failure: Exception | None
     step = _advance(flow, None, None)
     while not isinstance(step, Compaction):
         failure = None
         if isinstance(step, WriteAll):
-            answer = awrite_all(step.asks, outside.writer(step.fallback), AT_ONCE)
+            answer = awrite_all(step.asks, handler.writer(step.fallback), AT_ONCE)
         elif isinstance(step, Write):
-            answer = outside.awrite(step)
+            answer = handler.awrite(step)
         elif awaits and isinstance(step, Store | Commit):
-            answer = outside.keep(step)
+            answer = handler.keep(step)
         elif isinstance(step, Store | Commit):
-            answer, failure = await asyncio.to_thread(_attempt, outside, step)
+            answer, failure = await asyncio.to_thread(_attempt, handler, step)
         else:
-            answer, failure = _attempt(outside, step)
+            answer, failure = _attempt(handler, step)
         if inspect.isawaitable(answer):
             try:
                 answer = await answer
@@ -164,16 +164,18 @@ async def arun(flow: Generator[Want, Any, Compaction], outside: Outside) -> Comp
     return step
 
 
-def _attempt(outside: Outside, want: Want) -> tuple[object, Exception | None]:
+def _attempt(handler: EffectHandler, effect: Effect) -> tuple[object, Exception | None]:
     """The answer or the failure, as values: some exceptions, StopIteration first, do not travel between threads."""
     try:
-        return outside.answer(want), None
+        return handler.answer(effect), None
     except Exception as error:  # noqa: BLE001 - the flow decides what a failure means
         return None, error
 
 
-def _advance(flow: Generator[Want, Any, Compaction], answer: object, failure: Exception | None) -> Want | Compaction:
-    """The next want, or what came of it all."""
+def _advance(
+    flow: Generator[Effect, Any, Compaction], answer: object, failure: Exception | None
+) -> Effect | Compaction:
+    """The next effect, or what came of it all."""
     try:
         return flow.send(answer) if failure is None else flow.throw(failure)
     except StopIteration as done:

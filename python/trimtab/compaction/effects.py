@@ -1,4 +1,4 @@
-"""What a compaction wants of the world outside; a driver answers each, and a test can."""
+"""The effects that a compaction yields; a driver answers each, and a test can."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Keep these messages of a session before a model is asked; answered with where they lie, and the time."""
+    """Store these messages of a session before a model is asked; answered with ``Stored`` and the time."""
 
     messages: tuple[Message, ...]
     session: str
@@ -24,9 +24,12 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Summarize; answered with a checked ``Answer``. ``fallback`` names who is to; None: the caller's own.
+    """Summarize; answered with a checked ``Answer``.
 
-    ``since`` is when the time began that it shares with another try; None: all of it is its own.
+    Attributes:
+        ask: the request to the summarizer.
+        fallback: names the summarizer to use; None is the caller's own.
+        since: when the time limit began that this attempt shares with an earlier one; None has a limit of its own.
     """
 
     ask: Ask
@@ -36,7 +39,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class WriteAll:
-    """Summarize each; answered with a text or an exception each, in the same order."""
+    """Summarize each; answered with a text or an exception each, in order."""
 
     asks: tuple[Ask, ...]
     fallback: str | None
@@ -44,11 +47,11 @@ class WriteAll:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Remember this compaction, begun when its originals were stored; answered with None."""
+    """Record this compaction; its time began when its originals were stored. Answered with None."""
 
     stored: Stored
     record: Record
     since: float
 
 
-Want: TypeAlias = Review | Store | Write | WriteAll | Commit | Event
+Effect: TypeAlias = Review | Store | Write | WriteAll | Commit | Event

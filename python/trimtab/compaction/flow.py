@@ -1,6 +1,6 @@
-"""The order in which a compaction is done: a generator that yields what it wants and is sent the answers.
+"""The order of a compaction: a generator that yields effects and is sent their answers.
 
-It does no I/O: the drivers in ``_drive`` play the outside world, and a test plays it too.
+It does no I/O: the drivers in ``drivers`` answer the effects, and a test can answer them too.
 """
 
 from __future__ import annotations
@@ -18,53 +18,53 @@ from ..planning.plan import NOTHING
 from .effects import Commit, Store
 from .rebuild import check, rebuilt
 from .result import Compaction
-from .summary import summarized
+from .summary import summarize
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ..archive import Stored
     from ..planning.plan import Plan
-    from .effects import Want
-    from .request import Job
+    from .effects import Effect
+    from .request import Request
 
 
-def compaction(job: Job) -> Generator[Want, Any, Compaction]:
-    """May I? Plan. May I do this? Store the originals; ask the model; build and check; commit; tell.
+def compaction(request: Request) -> Generator[Effect, Any, Compaction]:
+    """Review; plan; review the plan; store the originals; summarize; build and check; commit; tell.
 
     Raises:
         MessageError: the transcript is not one that its provider takes.
         ArchiveError: the originals cannot be kept; nothing was changed and no model asked.
         SummaryError: no summary, and the policy has no other way.
     """
-    if not job.policy.parity:
-        check(job.ledger)
-    verdict = yield from _asked(job, None)
+    if not request.policy.parity:
+        check(request.ledger)
+    verdict = yield from _review(request, None)
     if verdict.refuse is not None:
-        return (yield from _refused(job, verdict.refuse))
-    job = _heard(job, verdict)
-    plan = job.plan()
+        return (yield from _refused(request, verdict.refuse))
+    request = _with_verdict(request, verdict)
+    plan = request.decide()
     if not plan.edits:
-        if job.policy.on_nothing == "error" and job.trigger == "manual" and plan.reason.startswith(NOTHING):
-            raise NothingToCompactError().during("Compact", job.session)
-        return _unchanged(job, plan, plan.reason)
-    verdict = yield from _asked(job, plan)
+        if request.policy.on_nothing == "error" and request.trigger == "manual" and plan.reason.startswith(NOTHING):
+            raise NothingToCompactError().during("Compact", request.session)
+        return _unchanged(request, plan, plan.reason)
+    verdict = yield from _review(request, plan)
     if verdict.refuse is not None:
-        return (yield from _refused(job, verdict.refuse, plan))
-    job = _heard(job, verdict)
-    stored, since = yield Store(job.told, job.session)
-    outcome = yield from summarized(job, plan, since)
+        return (yield from _refused(request, verdict.refuse, plan))
+    request = _with_verdict(request, verdict)
+    stored, since = yield Store(request.redacted, request.session)
+    outcome = yield from summarize(request, plan, since)
     plan, summary, author, usage = outcome.plan, outcome.text, outcome.author, outcome.usage
     if not plan.edits:
-        yield Refused(job.trigger, plan.reason)
-        undone = _unchanged(job, plan, plan.reason)
+        yield Refused(request.trigger, plan.reason)
+        undone = _unchanged(request, plan, plan.reason)
         return replace(undone, strategy=outcome.strategy, usage=usage, failed=outcome.failed)
-    ref = _ref(job, stored, plan, summary)
-    messages, after = rebuilt(job, plan, summary, ref)
-    if after >= plan.tokens_before and not job.policy.parity:
+    ref = _ref(request, stored, plan, summary)
+    messages, after = rebuilt(request, plan, summary, ref)
+    if after >= plan.tokens_before and not request.policy.parity:
         reason = "compaction would not make it smaller"
-        yield Refused(job.trigger, reason)
-        return replace(_unchanged(job, plan, reason), usage=usage)
+        yield Refused(request.trigger, reason)
+        return replace(_unchanged(request, plan, reason), usage=usage)
     if after > plan.target and "not to the target" not in plan.reason:
         plan = replace(plan, reason=f"{plan.reason}; {after - plan.target:,} tokens over the target")
     done = Compaction(
@@ -81,10 +81,10 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
         outcome.offer,
         outcome.failed,
     )
-    yield Commit(stored, _record(job, done, summary), since)
-    done = replace(done, messages=job.read.back(done.messages))
+    yield Commit(stored, _record(request, done, summary), since)
+    done = replace(done, messages=request.read.back(done.messages))
     event = Compacted(
-        job.trigger,
+        request.trigger,
         ref,
         plan.tokens_before,
         after,
@@ -93,25 +93,25 @@ def compaction(job: Job) -> Generator[Want, Any, Compaction]:
         usage,
         summary,
         outcome.strategy,
-        job.turn,
+        request.turn,
         outcome.offer,
     )
     yield event
-    yield from told(job.policy.order, event, uuid=job.uuid, session_id=job.session)
+    yield from told(request.policy.order, event, uuid=request.uuid, session_id=request.session)
     return done
 
 
-def _heard(job: Job, verdict: Verdict) -> Job:
-    """The job with what a hook said."""
-    lines = "\n".join(text for text in (job.context, verdict.context) if text)
-    return replace(job, instructions=_either(verdict.instructions, job.instructions), context=lines or None)
+def _with_verdict(request: Request, verdict: Verdict) -> Request:
+    """The request with the hook's instructions and context."""
+    lines = "\n".join(text for text in (request.context, verdict.context) if text)
+    return replace(request, instructions=_either(verdict.instructions, request.instructions), context=lines or None)
 
 
-def _asked(job: Job, plan: Plan | None) -> Generator[Want, Any, Verdict]:
+def _review(request: Request, plan: Plan | None) -> Generator[Effect, Any, Verdict]:
     """The hook's verdict; one that raises refuses, with its reason."""
     try:
-        verdict: object = yield Review(job.trigger, job.instructions, plan)
-    except Exception as error:  # noqa: BLE001 - whatever a hook raises, it did not agree
+        verdict: object = yield Review(request.trigger, request.instructions, plan)
+    except Exception as error:  # noqa: BLE001 - a hook that raises did not agree
         return Verdict(refuse=f"the hook raised {type(error).__name__}: {error}")
     if verdict is None:
         return Verdict()
@@ -120,22 +120,22 @@ def _asked(job: Job, plan: Plan | None) -> Generator[Want, Any, Verdict]:
     return Verdict(refuse=f"the hook answered {verdict!r}: None goes on, a Verdict says more")
 
 
-def _refused(job: Job, reason: str, plan: Plan | None = None) -> Generator[Want, Any, Compaction]:
-    yield Refused(job.trigger, reason)
-    return _unchanged(job, plan or job.plan(), f"refused: {reason}")
+def _refused(request: Request, reason: str, plan: Plan | None = None) -> Generator[Effect, Any, Compaction]:
+    yield Refused(request.trigger, reason)
+    return _unchanged(request, plan or request.decide(), f"refused: {reason}")
 
 
-def _unchanged(job: Job, plan: Plan, reason: str) -> Compaction:
+def _unchanged(request: Request, plan: Plan, reason: str) -> Compaction:
     undone = replace(plan, edits=(), tokens_after=plan.tokens_before, reason=reason)
-    return Compaction(job.given, undone, None, plan.tokens_before, plan.tokens_before, reason)
+    return Compaction(request.given, undone, None, plan.tokens_before, plan.tokens_before, reason)
 
 
 def _either(new: str | None, old: str | None) -> str | None:
     return old if new is None else new
 
 
-def _record(job: Job, done: Compaction, summary: str | None) -> Record:
-    """What the archive is to remember."""
+def _record(request: Request, done: Compaction, summary: str | None) -> Record:
+    """The archive's record of the compaction."""
     kept = {id(message) for message in done.messages}
     return Record(
         ref=done.ref or "",
@@ -143,18 +143,18 @@ def _record(job: Job, done: Compaction, summary: str | None) -> Record:
         tokens_before=done.tokens_before,
         tokens_after=done.tokens_after,
         plan=done.plan.to_json(),
-        preserved=tuple(n for n, message in enumerate(job.messages) if id(message) in kept),
+        preserved=tuple(n for n, message in enumerate(request.messages) if id(message) in kept),
         summary=summary,
         summarizer=done.summarizer,
         live=tuple(found.ref for message in done.messages if (found := enveloped(message))),
-        exclusive=job.exclusive,
+        exclusive=request.exclusive,
     )
 
 
-def _ref(job: Job, stored: Stored, plan: Plan, summary: str | None) -> str:
-    """A name for this compaction: of the session, if somebody named it, the originals and what was done.
+def _ref(request: Request, stored: Stored, plan: Plan, summary: str | None) -> str:
+    """A name for this compaction: a digest of a named session, the originals, the plan and the summary.
 
-    Doing the same again is the same, so that a commit whose answer was lost is not doubled.
+    Idempotent, so that a commit whose answer was lost is not doubled.
     """
-    parts = "\0".join([job.session if job.exclusive else "", *stored.digests, plan.to_json(), summary or ""])
+    parts = "\0".join([request.session if request.exclusive else "", *stored.digests, plan.to_json(), summary or ""])
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]

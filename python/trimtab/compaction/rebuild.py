@@ -1,4 +1,4 @@
-"""The list that a compaction leaves: built, read again, and never one that its provider would refuse."""
+"""Builds the list that a compaction leaves, reads it again and validates it."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from ..ledger.columns import Ledger
     from ..messages.types import Message
     from ..planning.plan import Plan
-    from .request import Job
+    from .request import Request
 
 AT_THE_END = frozenset({"final_assistant_whitespace", "prefill_unsupported", "thinking_last", "reasoning_without_item"})
-"""Findings about how a list ends: they go away when it goes on, so they are no reason to refuse it."""
+"""Problems of a list's end: they go away when the list grows, so they are no reason to refuse it."""
 
 TOO_MUCH = frozenset(
     {"image_too_heavy", "image_too_large", "image_too_large_many", "request_too_large", "too_many_images"}
 )
-"""Findings about how much a list holds: compaction takes some of it out."""
+"""Problems of a list's size: compaction removes some of it."""
 
 
 def check(ledger: Ledger) -> None:
-    """Refuses a list that its provider would refuse, whatever comes behind it.
+    """Refuses a list that its provider would refuse, whatever messages follow.
 
     Raises:
         MessageError: names the first problem.
@@ -39,26 +39,30 @@ def check(ledger: Ledger) -> None:
             raise problem.error()
 
 
-def _arrived(job: Job) -> Sequence[Message]:
-    """What the caller has put behind the transcript while it was worked on: kept, as it is."""
-    known = len(job.messages)
-    same = len(job.given) > known and all(a is b for a, b in zip(job.given, job.read.given, strict=False))
-    return job.given[known:] if same else ()
+def _arrived(request: Request) -> Sequence[Message]:
+    """Messages that the caller appended during the compaction; they are kept as they are."""
+    known = len(request.messages)
+    grew = len(request.given) > known and all(a is b for a, b in zip(request.given, request.read.given, strict=False))
+    return request.given[known:] if grew else ()
 
 
-def rebuilt(job: Job, plan: Plan, summary: str | None, ref: str) -> tuple[list[Message], int]:
-    """The new list and its tokens; never one that the provider would refuse."""
+def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> tuple[list[Message], int]:
+    """The new list and its tokens.
+
+    Raises:
+        InternalError: the provider would refuse the list.
+    """
     placed = None
     if zone := plan.zone():
         count = zone.stop - zone.start - len(zone.keep)
-        text = job.policy.place.prefix + (summary or "")
-        written = text if job.policy.parity else wrap(text, ref=ref, count=count)
-        placed = written if isinstance(zone, Summarize) else noticed(zone.notice, job.policy.place)
-    messages = apply(plan, job.messages, job.ledger, job.counter, placed, job.policy.place)
-    messages.extend(job.read.more(_arrived(job)))
-    ledger = scan(messages, job.counter, job.ledger.provider)
+        text = request.policy.place.prefix + (summary or "")
+        written = text if request.policy.parity else wrap(text, ref=ref, count=count)
+        placed = written if isinstance(zone, Summarize) else noticed(zone.notice, request.policy.place)
+    messages = apply(plan, request.messages, request.ledger, request.counter, placed, request.policy.place)
+    messages.extend(request.read.more(_arrived(request)))
+    ledger = scan(messages, request.counter, request.ledger.provider)
     try:
-        if not job.policy.parity:
+        if not request.policy.parity:
             check(ledger)
     except MessageError as error:
         raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error

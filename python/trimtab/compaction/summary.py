@@ -1,4 +1,4 @@
-"""How a compaction comes by its summary: whom it asks, in parts where it must, and what takes a failed one's place."""
+"""Summarizes the zone of a compaction: asks a summarizer, in parts where needed, and replaces one that fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..messages.envelope import summary_in
 from ..messages.shapes import TRANSLATED, Lens, only_text
 from ..messages.types import text_of
 from ..planning.plan import Drop, Summarize, dropped
-from ..summarize import Ask, Ride, answer_of, total
+from ..summarize import Ask, Offer, Ride, Sizes, answer_of, offers, total
 from ..summarize.chunks import chunks, merged
 from .effects import Write, WriteAll
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from ..models.provider import Provider
     from ..planning.plan import Plan
-    from ..summarize import Answer, Offer, Usage
-    from .effects import Want
-    from .request import Job
+    from ..summarize import Answer, Usage
+    from .effects import Effect
+    from .request import Request
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of asking: the plan as it is now, the summary, its author and offer, and what that is called."""
+    """The result of asking: the plan as it is now, the strategy, and the summary with its author and offer."""
 
     plan: Plan
     strategy: str
@@ -38,40 +38,40 @@ class Outcome:
     failed: str = ""
 
 
-def summarized(job: Job, plan: Plan, since: float) -> Generator[Want, Any, Outcome]:
-    """The summary's text and author, or the plan without one; failing over as the policy says.
+def summarize(request: Request, plan: Plan, since: float) -> Generator[Effect, Any, Outcome]:
+    """The summary's text and author, or the plan without one; falls back as the policy says.
 
-    A ride on the session's cache that fails is followed by the next offer that sends the zone alone, within the same
-    time, which began at ``since``.
+    Where a request that reuses the session's cache fails, the next offer sends the zone alone, within one time limit,
+    which began at ``since``.
     """
     zone = plan.zone()
     if not isinstance(zone, Summarize):
-        emergency = isinstance(zone, Drop) and job.policy.emergency is not None
-        return Outcome(plan, "emergency" if emergency else job.policy.strategy)
-    steps = _steps(job, job.offers(zone))
+        emergency = isinstance(zone, Drop) and request.policy.emergency is not None
+        return Outcome(plan, "emergency" if emergency else request.policy.strategy)
+    steps = _steps(request, offered(request, zone))
     failed = ""
     usage: Usage = {}
     for (step, offer), (instead, _) in zip(steps, [*steps[1:], (None, None)], strict=True):
         if step == "error":
             break
         if step not in {"", "plain", "offline"}:
-            return replace(_without(job, plan, zone, step, failed), usage=usage, failed=failed)
+            return replace(_without(request, plan, zone, step, failed), usage=usage, failed=failed)
         author = "offline" if step == "offline" else offer.author
-        if step != "offline" and job.rests and instead not in {None, "error", "stop"}:
-            failed = job.policy.failure.format(author=author, cause="not asked, it failed too often in a row")
+        if step != "offline" and request.skips_summarizer and instead not in {None, "error", "stop"}:
+            failed = request.policy.failure.format(author=author, cause="not asked, it failed too often in a row")
             yield FellBack(author, failed, str(instead))
             continue
         try:
-            answer = yield from _written(job, _ask(job, zone, offer), step, offer, since)
-        except Exception as error:  # noqa: BLE001 - whoever summarizes may fail in any way: that is what the steps are for
+            answer = yield from _written(request, _ask(request, zone, offer), step, offer, since)
+        except Exception as error:  # noqa: BLE001 - a summarizer may fail in any way; the next step follows
             usage = total(usage, getattr(error, "usage", {}))
-            failed = job.policy.failure.format(author=author, cause=error)
+            failed = request.policy.failure.format(author=author, cause=error)
             if instead and instead != "error":
                 yield FellBack(author, str(error), instead)
             continue
         return Outcome(
             replace(plan, reason=f"{plan.reason}; {failed}" if failed else plan.reason),
-            job.policy.strategy,
+            request.policy.strategy,
             answer.text,
             author,
             total(usage, answer.usage),
@@ -79,49 +79,83 @@ def summarized(job: Job, plan: Plan, since: float) -> Generator[Want, Any, Outco
             failed if step == "offline" else "",
         )
     raise SummaryError(failed or "the policy allows no summarizer", usage=usage).during(
-        "ExecuteStrategy", job.session, strategy=job.policy.strategy
+        "ExecuteStrategy", request.session, strategy=request.policy.strategy
     )
 
 
-def _steps(job: Job, offers: tuple[Offer, ...]) -> list[tuple[str, Offer]]:
-    """What is tried, in order: the first offer, the next one behind a ride, and the policy's fallback."""
-    first, *others = offers
-    plain = [("plain", offer) for offer in others if first.rides and not offer.rides and not job.rests]
-    # The offline one does not take its own place.
-    fallback = [(step, first) for step in job.policy.fallback if not step == job.summarizer == "offline"]
+def offered(request: Request, zone: Summarize) -> tuple[Offer, ...]:
+    """The ways to get a summary of the zone, the first one to try in front; one where the offline summarizer writes."""
+    stage = request.policy.summarize
+    if request.summarizer == "offline" or stage is None:
+        return (Offer(request.summarizer, stage.model if stage else None),)
+    shape = getattr(request.writer, "shape", None)
+    # OpenAI's system text is a message, so a system text beside the messages does not tell how it is sent.
+    same = shape == request.ledger.provider and (shape == "anthropic" or request.system is None)
+    return offers(
+        request.writer,
+        request.summarizer,
+        stage,
+        request.model_id,
+        request.model,
+        Sizes(_leaving(request, zone), request.ledger.total + request.fixed, request.cached, zone.max_tokens),
+        rides=same and request.cached > 0 and request.redact is None,
+    )
+
+
+def _leaving(request: Request, zone: Summarize) -> int:
+    """Tokens of the messages that the summary replaces."""
+    costs = request.ledger.per_message
+    return int(costs[zone.start : zone.stop].sum()) - int(costs[list(zone.keep)].sum())
+
+
+def _capacity(request: Request, offer: Offer) -> int | None:
+    """Tokens of messages that the asked summarizer takes at once; None takes any number."""
+    stage = request.policy.summarize
+    if offer.window is None or stage is None:
+        return None
+    words = stage.template.system + stage.template.request() if stage.template else ""
+    return max(offer.window - stage.max_tokens - request.counter.count(words), offer.window // 2)
+
+
+def _steps(request: Request, found: tuple[Offer, ...]) -> list[tuple[str, Offer]]:
+    """The attempts, in order: the first offer, the next one where that reuses the cache, and the policy's fallback."""
+    first, *others = found
+    plain = [("plain", offer) for offer in others if first.rides and not offer.rides and not request.skips_summarizer]
+    # The offline summarizer does not replace itself.
+    fallback = [(step, first) for step in request.policy.fallback if not step == request.summarizer == "offline"]
     return [("", first), *plain[:1], *fallback]
 
 
-def _without(job: Job, plan: Plan, zone: Summarize, step: str, failed: str) -> Outcome:
-    """What a step does that needs no summary."""
+def _without(request: Request, plan: Plan, zone: Summarize, step: str, failed: str) -> Outcome:
+    """The outcome of a step that needs no summary."""
     reason = plan.reason.replace("summarized", "dropped") + f"; no summary: {failed}"
     if step == "stop":
         return Outcome(replace(plan, edits=(), tokens_after=plan.tokens_before, reason=f"stopped: {failed}"), step)
-    if step == "emergency" and job.emergency is not None:
-        return Outcome(replace(job.emergency(), reason=f"emergency; no summary: {failed}"), step)
-    about = "; ".join(_topics(job, zone)) or "..."
-    drop = dropped(zone, job.policy.place.notice, about)
+    if step == "emergency":
+        return Outcome(replace(request.decide(urgent=True), reason=f"emergency; no summary: {failed}"), step)
+    about = "; ".join(_topics(request, zone)) or "..."
+    drop = dropped(zone, request.policy.place.notice, about)
     edits = tuple(drop if edit == zone else edit for edit in plan.edits)
     return Outcome(replace(plan, edits=edits, reason=reason), step)
 
 
-def _topics(job: Job, zone: Summarize) -> list[str]:
+def _topics(request: Request, zone: Summarize) -> list[str]:
     """How the user's requests in the zone begin: the first two and the last."""
     words = [
         " ".join(text.split())[:60]
-        for message in job.told[zone.start : zone.stop]
+        for message in request.redacted[zone.start : zone.stop]
         if message.get("role") == "user" and (text := text_of(message.get("content"))).strip()
     ]
     return words if len(words) <= 3 else [*words[:2], words[-1]]
 
 
-def _written(job: Job, ask: Ask, step: str, offer: Offer, since: float) -> Generator[Want, Any, Answer]:
-    """One summary of the zone: at once where the summarizer takes it, in parts that are merged where it does not."""
+def _written(request: Request, ask: Ask, step: str, offer: Offer, since: float) -> Generator[Effect, Any, Answer]:
+    """One summary of the zone: in one request where the summarizer takes it, else in parts that are merged."""
     usage: Usage = {}
     before = len(ask.messages) + 1
     who = step if step == "offline" else None
     apart = who is None and not offer.rides
-    while apart and len(parts := chunks(ask, job.counter, job.capacity(offer))) in range(1, before):
+    while apart and len(parts := chunks(ask, request.counter, _capacity(request, offer))) in range(1, before):
         before = len(parts)
         answers = yield WriteAll(parts, who)
         texts = []
@@ -140,32 +174,30 @@ def _written(job: Job, ask: Ask, step: str, offer: Offer, since: float) -> Gener
     return replace(answer, usage=total(usage, answer.usage))
 
 
-def _ask(job: Job, zone: Summarize, offer: Offer) -> Ask:
-    kept, known = set(zone.keep), set(job.earlier)
-    costs = job.ledger.per_message
-    leaving = [(index, job.told[index]) for index in range(zone.start, zone.stop) if index not in kept]
-    prefix = job.policy.place.prefix
+def _ask(request: Request, zone: Summarize, offer: Offer) -> Ask:
+    kept, known = set(zone.keep), set(request.earlier)
+    leaving = [(index, request.redacted[index]) for index in range(zone.start, zone.stop) if index not in kept]
+    prefix = request.policy.place.prefix
     earlier = [
         text.removeprefix(prefix)
         for index, message in leaving
         if (text := summary_in(message) or (only_text(message) if index in known else None))
     ]
-    stage = job.policy.summarize
-    replaces = int(costs[zone.start : zone.stop].sum() - costs[list(zone.keep)].sum())
-    lens = Lens(job.ledger.provider)  # who summarizes need not know how Bedrock and Gemini say it
-    shape = "anthropic" if job.ledger.provider in TRANSLATED else job.ledger.provider
+    stage = request.policy.summarize
+    lens = Lens(request.ledger.provider)  # summarizers need not know the shapes of Bedrock and Gemini
+    shape = "anthropic" if request.ledger.provider in TRANSLATED else request.ledger.provider
     zone_messages = [message for index, message in leaving if not summary_in(message) and index not in known]
     return Ask(
         messages=tuple(lens.into(zone_messages)),
         provider=cast("Provider", shape),
         max_tokens=zone.max_tokens,
-        count=job.counter.count,
-        instructions=job.instructions,
+        count=request.counter.count,
+        instructions=request.instructions,
         previous="\n".join(earlier) or None,
-        after=tuple(lens.into(job.told[zone.stop :])),
-        replaces=0 if job.policy.parity else replaces,
+        after=tuple(lens.into(request.redacted[zone.stop :])),
+        replaces=0 if request.policy.parity else _leaving(request, zone),
         template=stage.template if stage else None,
         model=offer.model,
-        context=job.context,
-        ride=Ride(job.messages, job.system, job.tools) if offer.rides else None,
+        context=request.context,
+        ride=Ride(request.messages, request.system, request.tools) if offer.rides else None,
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from .. import _core
 from ..errors import MessageError
-from ..messages.objects import Given, lately, plain
+from ..messages.objects import Given, plain, sendable
 from ..models.model import Model
-from .overhead import overhead
+from .tools import spaced, tool_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -148,25 +150,35 @@ class Counter(_core.Counter):
 
 
 RAISED = "cannot be read: "
-"""How the core says that an object raised when it was looked into: then it is no question of its kind."""
+"""Begins the core's error about an object that raised while it was read; reading its fields would raise again."""
 
 
-def scan(messages: Sequence[Message], counter: _core.Counter, provider: str | None = None) -> _core.Ledger:
-    """Reads messages once into a ledger.
+def scan(
+    messages: Sequence[Message], counter: _core.Counter, provider: str | None = None, fallback: str | None = None
+) -> _core.Ledger:
+    """Reads messages of any kind once into a ledger.
+
+    Args:
+        messages: in one provider's shape.
+        counter: counts the texts.
+        provider: the shape; detected where it is None.
+        fallback: the shape of messages in which none is detected.
 
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
     """
-    return asked(messages, lambda known: _core.Ledger.of(known, counter=counter, provider=provider))
+    return asked(messages, lambda known: _ledger(known, counter, provider, fallback))
 
 
 def asked(messages: Sequence[Message], read: Callable[[Sequence[Message]], T]) -> T:
-    """What ``read``, a function of the core, makes of messages of any kind.
+    """Calls ``read``, a function of the core, with messages of any kind.
 
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
     """
-    messages = lately(messages)
+    # Callers that pass objects have one among their last messages, so a list of dicts costs a look at two.
+    if isinstance(messages, list | tuple) and not all(map(_is_plain, messages[-2:])):
+        messages = plain(messages)
     try:
         return read(messages)
     except ValueError as error:
@@ -180,28 +192,99 @@ def asked(messages: Sequence[Message], read: Callable[[Sequence[Message]], T]) -
 
 
 def read_plain(
-    messages: Sequence[Message], counter: _core.Counter, shape: Callable[[Sequence[Message]], str | None]
+    messages: Sequence[Message], counter: _core.Counter, provider: str | None = None, fallback: str | None = None
 ) -> tuple[Given, _core.Ledger]:
-    """Reads messages of any kind once, as plain dicts into a ledger; ``shape`` names their provider.
+    """Reads messages of any kind once, as plain dicts and as a ledger; ``scan`` describes the arguments.
 
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
     """
     read = Given(messages)
     try:
-        return read, _ledger(read.messages, counter, shape(read.messages))
-    except MessageError as error:
+        return read, _ledger(read.messages, counter, provider, fallback)
+    except ValueError as error:
         if RAISED in str(error):
-            raise
+            raise message_error(error) from None
         read = Given(messages, whole=True)
-    return read, _ledger(read.messages, counter, shape(read.messages))
-
-
-def _ledger(messages: Sequence[Message], counter: _core.Counter, provider: str | None) -> _core.Ledger:
     try:
-        return _core.Ledger.of(messages, counter=counter, provider=provider)
+        return read, _ledger(read.messages, counter, provider, fallback)
     except ValueError as error:
         raise message_error(error) from None
+
+
+def _ledger(
+    messages: Sequence[Message], counter: _core.Counter, provider: str | None, fallback: str | None
+) -> _core.Ledger:
+    shape = provider or (fallback and (_core.detect(messages) or fallback))
+    return _core.Ledger.of(messages, counter=counter, provider=shape)
+
+
+def _is_plain(message: object) -> bool:
+    """Whether the core reads a message as it stands: a dict down to its blocks, no log entry, or another mapping."""
+    if type(message) is not dict:
+        return isinstance(message, Mapping) and not isinstance(message, dict)
+    content = message.get("content")
+    blocks = content if isinstance(content, list | tuple) else ()
+    return "message" not in message and all(type(block) is dict for block in blocks)
+
+
+def fixed_tokens(counter: Counter, system: object = None, tools: object = None) -> tuple[int, int]:
+    """Tokens of system text, with what opens every request, and of tool definitions."""
+    return _system(counter, system) + (counter.prompt.opening if counter.prompt else 0), _tools(counter, tools)
+
+
+def overhead(
+    counter: Counter,
+    *,
+    system: object = None,
+    tools: object = None,
+    tool_choice: object = None,
+    thinking: object = None,
+    output_config: object = None,
+) -> int:
+    """Tokens of a request beyond its messages; with a plain encoding, those of the texts alone."""
+    prompt = counter.prompt
+    total = fixed_tokens(counter, system)[0] + _tools(counter, tools, tool_choice)
+    if prompt:
+        mode = thinking.get("type") if isinstance(thinking, dict) and not _forced(tools, tool_choice) else None
+        total += {"enabled": prompt.enabled, "adaptive": prompt.adaptive}.get(str(mode), 0)
+        if isinstance(output_config, dict) and output_config.get("task_budget"):
+            total += prompt.budget
+    schema = _schema(output_config)
+    if schema is not None:
+        tokens = counter.count(spaced(schema))
+        total += tokens if prompt is None else prompt.schema + tokens * prompt.schemas // 1000
+    return total
+
+
+def _system(counter: Counter, system: object) -> int:
+    if not system:
+        return 0
+    if isinstance(system, str):
+        text = system
+    elif isinstance(system, list | tuple) and all(isinstance(part, dict) for part in system):
+        text = "".join(part["text"] if isinstance(part.get("text"), str) else spaced(part) for part in system)
+    else:
+        text = spaced(system)
+    framed = counter.prompt is not None and counter.prompt.form == "framed"
+    return counter.count(text) + (counter.prompt.system if framed and counter.prompt else 0)
+
+
+def _tools(counter: Counter, tools: object, choice: object = None) -> int:
+    if not tools:
+        return 0
+    return tool_tokens(counter, json.dumps(tools, default=sendable), json.dumps(choice, default=sendable))
+
+
+def _forced(tools: object, choice: object) -> bool:
+    """Whether a tool has to be called, which leaves no place for thinking."""
+    return bool(tools) and isinstance(choice, dict) and choice.get("type") in {"any", "tool"}
+
+
+def _schema(output_config: object) -> object:
+    """The schema of a structured answer, in Anthropic's ``output_config``."""
+    form = output_config.get("format") if isinstance(output_config, dict) else None
+    return form.get("schema", form) if isinstance(form, dict) else None
 
 
 def count(

@@ -143,16 +143,6 @@ def plain(messages: Sequence[T]) -> Sequence[T]:
     return cast("Sequence[T]", Given(messages, whole=True).messages)
 
 
-def lately(messages: Sequence[T]) -> Sequence[T]:
-    """The messages as plain dicts where one of the last is none: who uses objects has one among them.
-
-    A look at two messages, so that a list of dicts pays nothing.
-    """
-    if not isinstance(messages, list | tuple) or all(map(_is_known, messages[-2:])):
-        return messages
-    return plain(messages)
-
-
 @dataclass(frozen=True, slots=True)
 class Way:
     """How the objects of a class say what they say, by name.
@@ -215,11 +205,6 @@ def _stands(message: Any) -> bool:
         return False
     content = message.get("content")
     return not isinstance(content, list | tuple) or all(type(block) is dict for block in content)
-
-
-def _is_known(message: Any) -> bool:
-    """Whether the core reads a message as it stands."""
-    return _stands(message) or (isinstance(message, Mapping) and not isinstance(message, dict))
 
 
 def _is_sdk(kind: type) -> bool:

@@ -1,7 +1,9 @@
-"""Counts that start from what was charged: an anchor, the vocabulary that fits, and one offset a tool turn.
+"""Forecast of the next prompt's tokens, learned from what earlier calls were charged.
 
-Nothing is learned as a ratio. What a log does not show (a reminder, a hidden block) is rare and adds tokens; a ratio
-would take it for content (`docs/dev/request-counts.md` has the comparison).
+Two rules. A policy that counts as the model does uses the anchor: the last charge, plus the count of the messages that
+came since, plus one offset a tool turn. A policy with its own estimate uses a moving average: the factor between a
+charged and a counted token. The anchor learns no factor: tokens that a log does not show (a reminder, a hidden block)
+are rare and add up, and a factor would spread them over all content (`docs/dev/request-counts.md` has the comparison).
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Self
 
 from ..counting.counter import Counter, scan
+from ..errors import MessageError
 from ..ledger.columns import Kind, Role
 from ..messages.usage import Usage
 from ..models.model import Model
@@ -20,79 +23,133 @@ from ..models.prompts import PROMPTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..counting.estimate import Estimate
     from ..ledger.columns import Ledger
     from ..messages.types import Message, Transcript
     from ..models.provider import Provider
+    from .budget import Terms
 
 VOTES, MAJORITY = 8, 6
-"""The other vocabulary takes over when so many of the last turns were closer to it."""
+"""The other vocabulary takes over when it was closer in 6 of the last 8 tool turns."""
 
 TURNS, ENOUGH = 15, 5
-"""Turns whose error is remembered, and how many have to agree on one before it is taken for an offset."""
+"""Tool turns whose error is remembered, and how many must agree on one number before it becomes the offset."""
 
 OTHERS = {"claude-old": "claude-4.8", "claude-new": "claude-4.6"}
-"""For a vocabulary, the grammar of the other one: ids do not always tell which of them counts."""
+"""The grammar of the other vocabulary, by vocabulary: a model id does not always tell which of the two applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A call that was charged.
+    """A charged call.
 
     Attributes:
-        before: number of messages of its prompt.
-        digest: what they say.
-        counted: what the prompt was counted as, by each counter.
-        usage: what it was charged.
+        before: number of messages in its prompt.
+        digest: of these messages.
+        counted: tokens of the prompt, as counted.
+        other: tokens of the prompt by the other vocabulary, or None.
+        prompt: tokens that the prompt was charged.
+        usage: what the whole call was charged.
     """
 
     before: int
     digest: str
-    counted: tuple[int, ...]
+    counted: int
+    other: int | None
+    prompt: int
     usage: Usage
 
     def holds(self, ledger: Ledger) -> bool:
-        """Whether the transcript goes on from this call: a change in what was sent drops the anchor."""
+        """Whether the transcript still begins with the messages of this call."""
         return len(ledger) >= self.before and ledger.digest_until(self.before) == self.digest
 
 
-@dataclass(slots=True)
-class Meter:
-    """The tokens of the next prompt, from the last charge and what came since.
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A counted prompt whose charge is not known yet.
 
     Attributes:
-        counters: the one that counts, and the other vocabulary's, if there is one.
-        anchor: the last call that was charged; None before the first.
-        votes: for the last turns, whether the other vocabulary was closer.
-        errors: for the last tool turns, what was charged beyond the forecast.
+        messages: the caller's list; it may grow before the charge is recorded.
+        before: number of messages when it was counted.
+        digest: of these messages.
+        provider: their shape.
+        counted: tokens of the prompt.
+        fixed: tokens of system text and tools among them.
+        grown: tokens since the anchor, or None without an anchor.
+        loops: whether one answer and its tool results are all that came since the anchor.
     """
 
+    messages: Sequence[Message]
+    before: int
+    digest: str
+    provider: str
+    counted: int
+    fixed: int
+    grown: int | None
+    loops: bool
+
+
+@dataclass(slots=True)
+class Forecast:
+    """The tokens of the next prompt, from the last charge and the messages that came since.
+
+    Attributes:
+        counter: reads the ledgers that callers pass.
+        counters: the one that counts, and the other vocabulary's, if there is one; the two may change places.
+        estimate: the policy's own estimate; None for a policy that counts as the model does.
+        anchor: the last charged call; None before the first.
+        votes: for the last tool turns, whether the other vocabulary was closer.
+        errors: for the last tool turns, tokens charged beyond the forecast.
+        factor: moving average of charged tokens to counted ones.
+        usage: what the last call was charged; None before the first, and after a compaction.
+        counted: tokens of messages, system text and tools that were counted last.
+        charged: tokens of messages, system text and tools, as counted for the last charged call.
+        cache_read: tokens that caches gave, over all calls.
+        cache_write: tokens that caches took, over all calls.
+    """
+
+    counter: Counter
     counters: list[Counter]
+    estimate: Estimate | None = None
     anchor: Anchor | None = None
     votes: deque[bool] = field(default_factory=lambda: deque(maxlen=VOTES))
     errors: deque[int] = field(default_factory=lambda: deque(maxlen=TURNS))
-    _pending: tuple[Anchor, tuple[int, ...] | None, bool] | None = None
+    factor: float = 1.0
+    usage: Usage | None = None
+    counted: int = 0
+    charged: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    _pending: Pending | None = None
 
     @classmethod
-    def of(cls, model: str | Model, counter: Counter | None = None) -> Self:
-        """A meter that knows nothing yet; ``counter`` counts, the model's where it is None."""
+    def of(cls, model: str | Model, counter: Counter | None = None, estimate: Estimate | None = None) -> Self:
+        """A forecast before the first charge.
+
+        Args:
+            model: an id, or a ``Model``.
+            counter: counts the messages; the model's own where it is None.
+            estimate: the policy's, where it has one.
+        """
         known = Model.named(model) if isinstance(model, str) else model
-        counters = [counter or Counter.for_model(known)]
-        if other := OTHERS.get(known.prompt.encoding):
+        counter = counter or Counter.for_model(known)
+        counters = [counter]
+        if estimate is None and (other := OTHERS.get(known.prompt.encoding)):
             counters.append(Counter.for_model(replace(known, prompt=PROMPTS[other])))
-        return cls(counters)
+        return cls(counter, counters, estimate)
 
     @classmethod
     def read(cls, transcript: Transcript, model: str | Model) -> Self:
-        """A meter that has seen every charge that a session file records."""
-        meter = cls.of(model)
+        """A forecast that has learned from every charge in a session file."""
+        forecast = cls.of(model)
         for charged in transcript.usage:
-            meter.count(transcript.messages[: charged.before], transcript.provider)
-            meter.record(Usage(charged.prompt, charged.output))
-        return meter
+            forecast.count(transcript.messages[: charged.before], transcript.provider)
+            forecast.record(Usage(charged.prompt, charged.output))
+        return forecast
 
     @property
     def offset(self) -> int:
-        """What each tool turn was charged beyond its count, where the last turns agree on one number."""
+        """Tokens that each tool turn was charged beyond its count; 0 unless most of the last turns agree on it."""
         if not self.errors:
             return 0
         middle = median_low(self.errors)
@@ -100,35 +157,64 @@ class Meter:
 
     @property
     def beyond(self) -> int:
-        """What the last call was charged beyond its count: what nobody told of, such as system text and tools."""
-        return self.anchor.usage.prompt - self.anchor.counted[0] if self.anchor else 0
+        """Tokens of the last charge beyond its count, such as system text and tools that were not passed."""
+        return self.anchor.prompt - self.anchor.counted if self.anchor else 0
 
     @property
     def is_loop(self) -> bool:
-        """Whether what was counted last goes on from the anchor with an answer and its results alone."""
-        return self._pending is not None and self._pending[1] is not None and self._pending[2]
+        """Whether the prompt that was counted last adds an answer and its tool results to the anchor, nothing else."""
+        return self._pending is not None and self._pending.loops
 
-    def count(self, messages: Sequence[Message], provider: Provider | None = None, beside: int = 0) -> int:
-        """Tokens of a prompt of these messages.
+    def count(
+        self,
+        messages: Sequence[Message],
+        provider: Provider | None = None,
+        fixed: int = 0,
+        ledger: Ledger | None = None,
+    ) -> int:
+        """Tokens of a prompt of these messages, by the anchor where there is one.
 
         Args:
             messages: the transcript.
             provider: its shape; found from the messages where it is None.
-            beside: tokens of what is sent beside them, as counted.
+            fixed: tokens of system text and tools, as counted.
+            ledger: of the messages, by ``counter``; read here where it is None.
         """
-        ledgers = [scan(messages, counter, provider) for counter in self.counters]
-        counted = tuple(int(ledger.total) + beside for ledger in ledgers)
-        first = ledgers[0]
-        anchor = self.anchor if self.anchor and self.anchor.holds(first) else None
-        grown, loops = None, False
-        if anchor:
-            known = zip(ledgers, self.counters, counted, anchor.counted, strict=True)
-            grown = tuple(now - then + _answered(ledger, counter, anchor) for ledger, counter, now, then in known)
-            loops = _loops(first, anchor.before)
-        self._pending = (Anchor(len(first), first.digest, counted, Usage()), grown, loops)
+        counter = self.counters[0]
+        if ledger is None or counter is not self.counter:
+            ledger = scan(messages, counter, ledger.provider if ledger else provider)
+        total = ledger.total + fixed
+        anchor = self.anchor if self.anchor and self.anchor.holds(ledger) else None
+        grown = total - anchor.counted + _answered(ledger, counter, anchor) if anchor else None
+        loops = anchor is not None and _loops(ledger, anchor.before)
+        self._pending = Pending(messages, len(ledger), ledger.digest, ledger.provider, total, fixed, grown, loops)
         if anchor is None or grown is None:
-            return counted[0]
-        return max(anchor.usage.prompt + grown[0] + (self.offset if loops else 0), 0)
+            return total
+        return max(anchor.prompt + grown + (self.offset if loops else 0), 0)
+
+    def terms(self, terms: Terms) -> Terms:
+        """The terms of the next call, with what the last one was charged and the factor.
+
+        Before the first charge, the counted tokens stand in for charged ones.
+        """
+        self.counted = terms.sent
+        terms = replace(terms, factor=self.factor)
+        if self.usage is None:
+            return replace(terms, input=self.counted)
+        charged = self.usage
+        if self.estimate is not None and self.estimate.asks:
+            terms = replace(terms, messages=charged.prompt + charged.output)
+        return replace(
+            terms,
+            input=charged.input,
+            cache_read=charged.cache_read,
+            cache_write=charged.cache_write,
+            answered=charged.output,
+        )
+
+    def at_least(self, terms: Terms) -> int:
+        """Tokens of the last charge plus the growth of the count since; 0 before the first charge."""
+        return self.usage.prompt + terms.sent - self.charged if self.usage else 0
 
     def cached(self, ledger: Ledger) -> int:
         """Tokens of the prompt that the provider's cache has, by the last charge; 0 where it tells nothing."""
@@ -137,35 +223,60 @@ class Meter:
         return self.anchor.usage.cache_read + self.anchor.usage.cache_write
 
     def record(self, usage: object) -> None:
-        """Learns what the prompt that was counted last was charged.
+        """Learns what the last call was charged.
 
         Raises:
-            ValueError: it names no tokens of a prompt.
+            ValueError: the usage names no prompt tokens.
         """
         charged = Usage.of(usage)
-        if self._pending is None:
-            return
-        sent, grown, loops = self._pending
-        if grown is not None and loops and self.anchor:
-            errors = [charged.prompt - self.anchor.usage.prompt - each for each in grown]
-            self.errors.append(errors[0])
-            self.votes.append(abs(errors[-1]) < abs(errors[0]))
-        self.anchor, self._pending = replace(sent, usage=charged), None
-        if len(self.votes) == VOTES and not any(self.votes) and len(self.counters) > 1:
-            self.counters, self.anchor = self.counters[:1], replace(self.anchor, counted=self.anchor.counted[:1])
-        elif sum(self.votes) >= MAJORITY:
+        self.usage, self.charged = charged, self.counted
+        self.cache_read += charged.cache_read
+        self.cache_write += charged.cache_write
+        if self.estimate is not None:
+            if learns := self.estimate.learns:
+                prompt = sum(getattr(charged, name) for name in learns.terms)
+                self.factor = learns.learned(self.factor, prompt, self.counted)
+        elif self._pending is not None:
+            self._anchor(self._pending, charged)
+            self._pending = None
+
+    def _anchor(self, sent: Pending, charged: Usage) -> None:
+        """Moves the anchor to a charged prompt, and lets the two vocabularies compete."""
+        other, anchor = self._by_other(sent), self.anchor
+        counted = None if other is None else other.total + sent.fixed
+        if sent.loops and anchor and sent.grown is not None:
+            error = charged.prompt - anchor.prompt - sent.grown
+            self.errors.append(error)
+            if other is not None and counted is not None and anchor.other is not None:
+                grown = counted - anchor.other + _answered(other, self.counters[1], anchor)
+                self.votes.append(abs(charged.prompt - anchor.prompt - grown) < abs(error))
+        self.anchor = Anchor(sent.before, sent.digest, sent.counted, counted, charged.prompt, charged)
+        if len(self.votes) == VOTES and not any(self.votes):
+            del self.counters[1:]
+        elif sum(self.votes) >= MAJORITY and counted is not None:
             self.counters.reverse()
-            self.anchor = replace(self.anchor, counted=self.anchor.counted[::-1])
+            self.anchor = replace(self.anchor, counted=counted, other=self.anchor.counted)
             self.votes.clear()
             self.errors.clear()
 
+    def _by_other(self, sent: Pending) -> Ledger | None:
+        """A counted prompt by the other vocabulary; None without one, or where the messages have changed since.
+
+        Read once the charge is known: no forecast needs it earlier.
+        """
+        if len(self.counters) == 1:
+            return None
+        try:
+            ledger = scan(sent.messages[: sent.before], self.counters[1], sent.provider)
+        except MessageError:
+            return None
+        return ledger if ledger.digest == sent.digest else None
+
     def explain(self) -> str:
-        """The terms that were learned, a line each; nothing before the first charge."""
+        """The learned terms, a line each; empty before the first charge."""
         if self.anchor is None:
             return ""
-        lines = [
-            f"anchor         {self.anchor.usage.prompt:>11,}  charged for the first {self.anchor.before:,} messages"
-        ]
+        lines = [f"anchor         {self.anchor.prompt:>11,}  charged for the first {self.anchor.before:,} messages"]
         lines.append(f"beyond         {self.beyond:>11,}  of it not counted here")
         if self.offset:
             lines.append(f"offset         {self.offset:>11,}  charged beyond each tool turn's count")
@@ -173,20 +284,20 @@ class Meter:
 
 
 def _answered(ledger: Ledger, counter: Counter, anchor: Anchor) -> int:
-    """What an answer with hidden thinking was charged beyond its count; 0 where its text is there, or is dropped."""
+    """Tokens that an answer with hidden thinking was charged beyond its count; 0 where its text is shown or dropped."""
     if anchor.before >= len(ledger) or not anchor.usage.output:
         return 0
     start, stop = (int(ledger.first[anchor.before + n]) for n in (0, 1))
     kind, tokens = ledger.kind[start:stop], ledger.tokens[start:stop].astype(int)
     thinking = kind == Kind.THINKING
     if not tokens[thinking].any() or anchor.usage.output < tokens[~thinking].sum():
-        return 0  # an output that is smaller than what can be seen is a placeholder
+        return 0  # an output smaller than the visible blocks is a placeholder
     thought = counter.prompt.thought if counter.prompt and (kind == Kind.CALL).any() else 0
     return anchor.usage.output + thought - int(ledger.per_message[anchor.before])
 
 
 def _loops(ledger: Ledger, before: int) -> bool:
-    """Whether an answer and results of tools are all that came since."""
+    """Whether one answer and its tool results are all that came since."""
     role, kind, first = ledger.role[before:], ledger.kind, int(ledger.first[before])
     answers = (role == Role.ASSISTANT).sum() == 1 and len(role) >= 2
     given = ledger.role[ledger.owner[first:]] != Role.ASSISTANT

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from uuid import uuid4
 
 from ..archive import open_archive
-from ..compaction.drivers import Outside, arun, run
+from ..compaction.drivers import EffectHandler, arun, run
 from ..compaction.flow import compaction
 from ..compaction.rebuild import check
 from ..errors import ArchiveError, CountError, NothingToCompactError, SummaryError
 from ..hooks import noop
-from ..planning.forecast import Meter
+from ..planning.forecast import Forecast
 from ..summarize import open_summarizer
-from .planner import Planner
-from .provider_count import Check, ask, asking, failed
-from .session import Call, Conversation
-from .settings import Measure, target_of
+from .provider_count import ProviderCount, ask, asking, failed
+from .session import Call, Session
+from .settings import Settings, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from ..planning.policy import Policy
     from ..planning.zones import Stats
     from ..summarize import Answer, Ask, Summarizer, Writer
-    from .gate import Fitted, When
+    from .session import Fitted, When
 
 
 class Compactor:
@@ -90,72 +89,64 @@ class Compactor:
         betas: Iterable[str] = (),
     ) -> None:
         """Opens the archive; reads and writes nothing else."""
-        self._measure = Measure.of(model, policy, provider, window=window, max_output=max_output, betas=betas)
-        self.model = model if isinstance(model, str) else model.name
-        self.session = uuid4().hex if session is None else session
         if thinking not in ("strip", "mark"):
             msg = f"thinking must be 'strip' or 'mark', got {thinking!r}"
             raise ValueError(msg)
-        binds = self._measure.model.binds_thinking
-        name, write = open_summarizer(summarizer)
+        settings = Settings.of(model, policy, provider, window=window, max_output=max_output, betas=betas)
+        name, writer = open_summarizer(summarizer)
         listeners = tuple(listeners)
         if any(iscoroutinefunction(listener) for listener in listeners):
-            raise TypeError("a listener is told and not awaited: pass a plain function")
-        self.budget()  # a window without room is said now, not with the first message
+            raise TypeError("a listener is not awaited: pass a plain function")
+        self.model = model if isinstance(model, str) else model.name
+        self.session = uuid4().hex if session is None else session
         self.archive = open_archive(archive)
-        self._outside = Outside(self.archive, write, pre_compact or noop, listeners)
-        self._conversation = Conversation(
-            measure=self._measure,
-            planner=Planner(self._measure, self._pins, strips=binds and thinking == "strip"),
-            meter=Meter.of(self._measure.model, self._measure.counter),
-            outside=self._outside,
+        self._handler = EffectHandler(self.archive, writer, pre_compact or noop, listeners)
+        self._session = Session(
+            settings=settings,
+            forecast=Forecast.of(settings.model, settings.counter, settings.policy.counter),
+            handler=self._handler,
             model=self.model,
             summarizer=name,
-            session=self.session,
+            name=self.session,
             exclusive=session is not None,
             redact=redact,
-            marks=binds and thinking == "mark",
+            strips=settings.model.binds_thinking and thinking == "strip",
+            marks=settings.model.binds_thinking and thinking == "mark",
         )
-
-    def _pins(self) -> Iterable[tuple[str, str]]:
-        """What is pinned in the session, as the archive has it now."""
-        return self.archive.pins(self.session)
 
     @property
     def policy(self) -> Policy:
         """How it decides."""
-        return self._measure.policy
+        return self._session.policy
 
     @property
     def hook(self) -> PreCompact:
-        """Who is asked before a compaction."""
-        return self._outside.pre_compact
+        """The hook that is asked before a compaction."""
+        return self._handler.pre_compact
 
     @property
     def window(self) -> int:
         """Tokens that the model takes, input and output together."""
-        return self._measure.model.window
+        return self._session.settings.model.window
 
     def budget(self, *, system: object = None, tools: object = None) -> Budget:
         """The limits of a call with this system text and these tools."""
-        return self._measure.budget(system, tools)
+        return self._session.budget(Call((), system, tools))
 
     def explain(self, messages: Sequence[Message] | None = None, *, system: object = None, tools: object = None) -> str:
         """Every term of the budget, a line each; how the messages stand to it; whom a summary of them is asked of.
 
         Of a summary, each way to come by it and what it costs at most, the one that is taken first.
         """
-        ledger = self._measure.scan(messages) if messages is not None else None
-        tokens = ledger.total if ledger is not None else None
-        lines = [f"model          {self.model}", f"counted by     {self._measure.counter.explain()}"]
-        meter = self._conversation.meter
-        learned = [meter.explain()] if meter.anchor else []
-        if self._conversation.checks.last:
-            learned.append(self._conversation.checks.last.explain())
-        asked = []
-        if ledger is not None and messages is not None:
-            asked = self._conversation.explain(Call(messages, system, tools), ledger)
-        return "\n".join([*lines, self.budget(system=system, tools=tools).explain(tokens), *learned, *asked])
+        at = self._session
+        tokens = None if messages is None else at.scan(messages).total
+        lines = [f"model          {self.model}", f"counted by     {at.settings.counter.explain()}"]
+        lines.append(self.budget(system=system, tools=tools).explain(tokens))
+        if at.forecast.anchor:
+            lines.append(at.forecast.explain())
+        if at.counts.last:
+            lines.append(at.counts.last.explain())
+        return "\n".join([*lines, *(at.explain(Call(messages, system, tools)) if messages is not None else ())])
 
     def count(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> int:
         """Tokens of the next call's prompt: what the last one was charged, and the count of what came since.
@@ -170,9 +161,11 @@ class Compactor:
         Raises:
             MessageError: a message cannot be read.
         """
-        return self._conversation.count(Call(messages, system, tools))
+        return self._session.count(Call(messages, system, tools))
 
-    def check(self, messages: Sequence[Message], client: Any, *, system: object = None, tools: object = None) -> Check:
+    def check(
+        self, messages: Sequence[Message], client: Any, *, system: object = None, tools: object = None
+    ) -> ProviderCount:
         """What the provider's counting endpoint says of these messages, beside the count here.
 
         Nothing else ever asks it. An answer is kept, and given again for the same request; ``explain`` shows the last.
@@ -199,11 +192,11 @@ class Compactor:
             if isawaitable(answer):
                 getattr(answer, "close", lambda: None)()
                 raise CountError(f"{CountError.words}: the client is asynchronous, await acheck")
-        return self._conversation.checks.take(request, answer, counted)
+        return self._session.counts.keep(request, answer, counted)
 
     async def acheck(
         self, messages: Sequence[Message], client: Any, *, system: object = None, tools: object = None
-    ) -> Check:
+    ) -> ProviderCount:
         """``check``, with an asynchronous client or one of either kind."""
         call = Call(messages, system, tools)
         request, answer, counted = self._asking(call)
@@ -213,12 +206,12 @@ class Compactor:
                 answer = await answer if isawaitable(answer) else answer
             except Exception as error:
                 raise failed(error) from error
-        return self._conversation.checks.take(request, answer, counted)
+        return self._session.counts.keep(request, answer, counted)
 
     def _asking(self, call: Call) -> tuple[dict[str, Any], object, int]:
         """The request to the counting endpoint, the answer where it is known, and the count here."""
-        request = asking(self._measure.model, self.model, [*call.messages], call.system, call.tools)
-        return request, self._conversation.checks.known(request), self._conversation.counted(call)
+        request = asking(self._session.settings.model, self.model, [*call.messages], call.system, call.tools)
+        return request, self._session.counts.known(request), self._session.counted(call)
 
     def plan(
         self,
@@ -243,20 +236,13 @@ class Compactor:
             TypeError: a target is no number.
             ValueError: a target is out of its range, or both are given.
         """
-        target = target_of(target_tokens, target_share)
-        read, ledger = self._measure.read(messages)
-        check(ledger)
-        return self._conversation.planner.plan(ledger, read.messages, self._measure.aim(target, system, tools)(ledger))
+        request = self._session.request(Call(messages, system, tools), target=target_of(target_tokens, target_share))
+        check(request.ledger)
+        return request.decide()
 
     def stats(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> Stats:
         """How the messages fall into the policy's zones, and how full the window is."""
-        from ..planning.zones import Stats  # noqa: PLC0415 - numpy comes with the first plan
-
-        read, ledger = self._measure.read(messages)
-        at, trigger = self._conversation, self._measure.policy.trigger
-        terms = at.gate.terms(self._measure.terms(ledger.total, system, tools), self._measure.policy)
-        groups, tokens = at.planner.groups(ledger, read.messages, self._measure.aim(None, system, tools)(ledger))
-        return Stats(self.session, groups, tokens, trigger.utilisation(terms), at.gate.rounds, trigger.fires(terms))
+        return self._session.stats(Call(messages, system, tools))
 
     def compact(
         self,
@@ -279,7 +265,7 @@ class Compactor:
             target_tokens: tokens of messages to come down to; the policy's target where neither is given.
             target_share: the share of the messages' tokens to come down to, more than 0 and less than 1.
             instructions: what the summary is to stress.
-            plan: done as it is, instead of deciding anew; a target then has no say.
+            plan: done as it is, instead of deciding anew; a target then has no effect.
             trigger: who wants it, for hooks and events: the user, or a program.
 
         Raises:
@@ -290,15 +276,14 @@ class Compactor:
             TypeError: a target is no number.
             ValueError: a target is out of its range, or both are given.
         """
-        at = self._conversation
-        job = at.job(
+        request = self._session.request(
             Call(messages, system, tools),
             target=target_of(target_tokens, target_share),
             instructions=instructions,
             plan=plan,
             trigger=trigger,
         )
-        return at.noted(run(compaction(job), self._outside))
+        return self._session.done(run(compaction(request), self._handler))
 
     async def acompact(
         self,
@@ -313,15 +298,14 @@ class Compactor:
         trigger: Literal["manual", "auto"] = "manual",
     ) -> Compaction:
         """``compact``, with hooks and a summarizer that may be asynchronous."""
-        at = self._conversation
-        job = at.job(
+        request = self._session.request(
             Call(messages, system, tools),
             target=target_of(target_tokens, target_share),
             instructions=instructions,
             plan=plan,
             trigger=trigger,
         )
-        return at.noted(await arun(compaction(job), self._outside))
+        return self._session.done(await arun(compaction(request), self._handler))
 
     def fit(
         self,
@@ -348,15 +332,15 @@ class Compactor:
             MessageError: the list is not one that its provider takes.
             ArchiveError: the originals cannot be kept; nothing was changed.
         """
-        at = self._conversation
-        call = at.at(Call(messages, system, tools), when, turn)
-        job = at.due(call, when)
-        if job is None:
+        at = self._session
+        call = at.begin(Call(messages, system, tools), when, turn)
+        request = at.due(call, when)
+        if request is None:
             return at.fitted(call)
         try:
-            return at.fitted(call, run(compaction(job), self._outside))
+            return at.fitted(call, run(compaction(request), self._handler))
         except (SummaryError, NothingToCompactError) as error:
-            return at.resting(call, error)
+            return at.unfitted(call, error)
 
     async def afit(
         self,
@@ -368,15 +352,15 @@ class Compactor:
         turn: int | None = None,
     ) -> Fitted:
         """``fit``, with hooks and a summarizer that may be asynchronous."""
-        at = self._conversation
-        call = at.at(Call(messages, system, tools), when, turn)
-        job = at.due(call, when)
-        if job is None:
+        at = self._session
+        call = at.begin(Call(messages, system, tools), when, turn)
+        request = at.due(call, when)
+        if request is None:
             return at.fitted(call)
         try:
-            return at.fitted(call, await arun(compaction(job), self._outside))
+            return at.fitted(call, await arun(compaction(request), self._handler))
         except (SummaryError, NothingToCompactError) as error:
-            return at.resting(call, error)
+            return at.unfitted(call, error)
 
     def record(self, usage: object) -> None:
         """Tells what the last call was charged: the next ``fit`` starts from it.
@@ -387,18 +371,16 @@ class Compactor:
         Raises:
             ValueError: it names no tokens of a prompt.
         """
-        self._conversation.record(usage)
+        self._session.forecast.record(usage)
 
     def take(self, tool: str, output: str) -> str:
         """A tool's output as it is to enter the transcript: cut as the policy says for tools of its kind."""
-        ingest = self._measure.policy.ingest
+        ingest = self.policy.ingest
         return output if ingest is None else ingest.taken(output, ingest.category(tool))
 
     def tidied(self, messages: Sequence[Message]) -> list[Message]:
         """The messages with old results pruned as the policy says, and nothing else done; nothing is archived."""
-        read, ledger = self._measure.read(messages)
-        aimed = self._measure.aim(None, None, None)(ledger)
-        return read.back(self._conversation.planner.tidied(ledger, read.messages, aimed))
+        return self._session.prune(messages)
 
     def restore(self, ref: str) -> list[dict[str, Any]]:
         """The whole original list of a compaction, equal to what it was and the same as JSON.
@@ -449,7 +431,7 @@ class Compactor:
             ValueError: an empty text would pin everything.
         """
         if not isinstance(what, str):
-            self.archive.pin(self.session, "message", self._measure.scan([what]).digest_of(0))
+            self.archive.pin(self.session, "message", self._session.scan([what]).digest_of(0))
         elif what.strip():
             self.archive.pin(self.session, "text", what)
         else:

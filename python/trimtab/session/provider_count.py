@@ -1,4 +1,4 @@
-"""The provider's own count of a request, beside ours: asked for when it is wanted, never by itself, and kept."""
+"""The provider's own count of a request, beside ours: asked for on demand only, and kept."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from ..models.model import Model
 
 KEPT = 64
-"""Answers that are kept: the last ones."""
+"""Number of answers that are kept, the latest ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """A count beside the provider's.
+class ProviderCount:
+    """A count of a request, here and by its provider.
 
     Attributes:
         counted: tokens of the request, as counted here.
-        answered: tokens of it, as the provider's endpoint says.
+        answered: tokens of the request, as the provider's endpoint counts them.
     """
 
     counted: int
@@ -30,32 +30,32 @@ class Check:
 
     @property
     def error(self) -> float:
-        """How far the count is off, as a share of the answer; below 0 where it is too low."""
+        """The error of the count here, as a share of the answer; below 0 where it is too low."""
         return (self.counted - self.answered) / max(self.answered, 1)
 
     def explain(self) -> str:
-        """Both, in a line."""
+        """Both counts, in a line."""
         return f"checked        {self.answered:>11,}  by the provider, {self.counted:,} here: {100 * self.error:+.2f} %"
 
 
 @dataclass(slots=True)
-class Checks:
+class ProviderCounts:
     """The answers of a provider's counting endpoint, by request.
 
     Attributes:
         answers: tokens by the request's digest, the latest last.
-        last: the last check; None before the first.
+        last: the last pair of counts; None before the first.
     """
 
     answers: dict[str, int] = field(default_factory=dict)
-    last: Check | None = None
+    last: ProviderCount | None = None
 
     def known(self, request: dict[str, Any]) -> int | None:
-        """The answer to a request that was asked before."""
+        """The kept answer to a request, or None."""
         return self.answers.get(_key(request))
 
-    def take(self, request: dict[str, Any], answer: object, counted: int) -> Check:
-        """Keeps an answer: a number, or what the provider's client gives.
+    def keep(self, request: dict[str, Any], answer: object, counted: int) -> ProviderCount:
+        """Keeps an answer: a number, or the object that the provider's client returns.
 
         Raises:
             CountError: it names no tokens.
@@ -68,7 +68,7 @@ class Checks:
         self.answers[key] = tokens
         while len(self.answers) > KEPT:
             del self.answers[next(iter(self.answers))]
-        self.last = Check(counted, tokens)
+        self.last = ProviderCount(counted, tokens)
         return self.last
 
 
@@ -81,7 +81,7 @@ def asking(model: Model, name: str, messages: list[Any], system: object, tools: 
     if model.provider == "anthropic":
         request = {"messages": messages, "system": system}
     elif not model.prompt.name.startswith("OpenAI"):
-        msg = f"{name} has no counting endpoint that is asked here: Claude's have, and OpenAI's"
+        msg = f"{name} has no counting endpoint that is supported here: models of Anthropic and OpenAI have one"
         raise ValueError(msg)
     elif any(not isinstance(item, dict) or item.get("tool_calls") or item.get("role") == "tool" for item in messages):
         msg = "OpenAI's endpoint counts items of the Responses API, and these are messages of Chat Completions"
@@ -93,13 +93,13 @@ def asking(model: Model, name: str, messages: list[Any], system: object, tools: 
 
 
 def ask(client: Any, request: dict[str, Any]) -> Any:
-    """What the client answers, or the awaitable of an asynchronous one."""
+    """The client's answer, or the awaitable of an asynchronous client."""
     count = client.messages.count_tokens if "messages" in request else client.responses.input_tokens.count
     return count(**request)
 
 
 def failed(error: Exception) -> CountError:
-    """What a client raised, as one error whatever it was."""
+    """A client's exception as a ``CountError``."""
     return CountError(f"{CountError.words}: {error}")
 
 

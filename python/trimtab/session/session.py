@@ -1,41 +1,68 @@
-"""One conversation as its Compactor knows it between calls: what is due, the job that it makes, what goes out."""
+"""One conversation between calls: what is known of it, which compaction is due, and what goes into the next call."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import uuid4
 
 from .._log import log
-from ..compaction.request import Job
-from ..counting.overhead import overhead
+from ..compaction.request import Request
+from ..compaction.summary import offered
+from ..counting.counter import fixed_tokens, overhead, read_plain, scan
 from ..errors import Error, PlanError
-from ..messages.objects import Given, lately
+from ..messages.objects import Given, plain
 from ..messages.types import whole_calls
 from ..models.model import UNBOUND
+from ..planning.pins import flagged, pinned
 from ..planning.plan import Summarize
-from ..summarize import Offer, Sizes, offers
-from .gate import Fitted, Gate, When
-from .provider_count import Checks
+from .provider_count import ProviderCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..compaction.drivers import Outside
+    from ..compaction.drivers import EffectHandler
     from ..compaction.result import Compaction
     from ..ledger.columns import Ledger
     from ..messages.types import Message
-    from ..planning.budget import Terms
-    from ..planning.forecast import Meter
+    from ..planning.budget import Budget, Terms
+    from ..planning.forecast import Forecast
     from ..planning.plan import Plan
     from ..planning.policy import Policy
-    from .planner import Planner
-    from .settings import Measure, Target
+    from ..planning.zones import Stats
+    from .settings import Settings, Target
+
+When = Literal["before_call", "after_step", "after_tool_batch", "after_run", "on_length", "on_overflow"]
+"""Moments at which an agent asks what to send."""
+
+PATIENCE = 3
+"""Rounds without progress before automatic compaction backs off until the beginning of the list changes.
+
+Also the failures in a row before the summarizer is asked in every fourth compaction only.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What goes into the call.
+
+    Attributes:
+        messages: the list to send; the caller's own, the very same object, where nothing was done.
+        request: keywords of the provider's call: the messages, and the system text where it was given; where thinking
+            was marked, also ``betas`` and the field of ``thinking`` that lets the provider drop it.
+        compaction: what was done, None where nothing was.
+        reason: why nothing was done although the trigger was passed; empty otherwise.
+    """
+
+    messages: Sequence[Message]
+    request: dict[str, Any]
+    compaction: Compaction | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What the next call is to send.
+    """The content of the next call.
 
     Attributes:
         messages: the transcript.
@@ -49,46 +76,92 @@ class Call:
 
 
 @dataclass
-class Conversation:
-    """What is known of one conversation, and what follows for its next call.
+class Session:
+    """One conversation between calls.
 
     Attributes:
-        measure: how it measures.
-        planner: decides.
-        meter: what calls were charged, against what they were counted as.
-        outside: answers what a compaction wants.
+        settings: of its Compactor.
+        forecast: tokens of the next prompt, learned from what calls were charged.
+        handler: answers the effects of a compaction.
         model: the id that its calls name.
         summarizer: its name.
-        session: the conversation's name in the archive.
+        name: the conversation's name in the archive.
         exclusive: whether another compaction of the session meanwhile is a conflict.
-        redact: takes out of a text what is neither to be stored nor summarized.
+        redact: removes from a text what must not be stored or summarized.
+        strips: whether an edit removes the thinking behind it, where the model binds it.
         marks: whether later requests say that the provider may drop thinking.
-        gate: what it has learned.
-        checks: what the provider's counting endpoint answered.
-        edited: whether a compaction was done.
+        counts: answers of the provider's counting endpoint.
+        turn: number of tool batches since the user spoke.
+        no_progress: rounds without progress in a row.
+        failed: compactions in a row for which the summarizer gave no summary.
+        backing_off: why a due compaction was not tried; empty where it was tried, or none was due.
+        rounds: number of compactions.
+        summaries: digests of summaries that stand without an envelope.
+        edited: whether ``fit`` has compacted.
     """
 
-    measure: Measure
-    planner: Planner
-    meter: Meter
-    outside: Outside
+    settings: Settings
+    forecast: Forecast
+    handler: EffectHandler
     model: str
     summarizer: str
-    session: str
+    name: str
     exclusive: bool
     redact: Callable[[str], str] | None
+    strips: bool
     marks: bool
-    gate: Gate = field(default_factory=Gate)
-    checks: Checks = field(default_factory=Checks)
+    counts: ProviderCounts = field(default_factory=ProviderCounts)
+    turn: int = 0
+    no_progress: int = 0
+    failed: int = 0
+    backing_off: str = ""
+    rounds: int = 0
+    summaries: list[str] = field(default_factory=list)
     edited: bool = False
+    _begins: tuple[int, str] = (0, "")
+    _only_prunes: bool = False
 
     @property
     def policy(self) -> Policy:
         """How it decides."""
-        return self.measure.policy
+        return self.settings.policy
 
-    def at(self, call: Call, when: When, turn: int | None) -> Call:
-        """Takes note of the moment; an answer that was cut at its limit loses the calls that end in the middle.
+    @property
+    def skips_summarizer(self) -> bool:
+        """Whether the summarizer is not asked now: after three failures in a row it is asked every fourth time."""
+        return self.failed >= PATIENCE and (self.failed - PATIENCE) % (PATIENCE + 1) != PATIENCE
+
+    def scan(self, messages: Sequence[Message]) -> Ledger:
+        """The messages as numbers.
+
+        Raises:
+            MessageError: a message cannot be read.
+        """
+        settings = self.settings
+        return scan(messages, settings.counter, settings.provider, settings.model.provider)
+
+    def fixed(self, call: Call) -> tuple[int, int]:
+        """Tokens of system text and of tools, these by the policy's own estimate where it has one."""
+        counter, estimate = self.settings.counter, self.policy.counter
+        if estimate is None or not isinstance(call.tools, list | tuple):
+            return fixed_tokens(counter, call.system, call.tools)
+        return fixed_tokens(counter, call.system)[0], estimate.overhead(call.tools)
+
+    def budget(self, call: Call) -> Budget:
+        """The limits of a call with this system text and these tools."""
+        return self.settings.budget(*self.fixed(call))
+
+    def count(self, call: Call) -> int:
+        """Tokens of the call's prompt: the last charge, and the count of the messages that came since."""
+        fixed = overhead(self.settings.counter, system=call.system, tools=call.tools)
+        return self.forecast.count(call.messages, fixed=fixed, ledger=self.scan(call.messages))
+
+    def counted(self, call: Call) -> int:
+        """Tokens of the call's prompt by the count alone, whatever was charged before."""
+        return self.scan(call.messages).total + overhead(self.settings.counter, system=call.system, tools=call.tools)
+
+    def begin(self, call: Call, when: When, turn: int | None) -> Call:
+        """Records the moment; removes unfinished calls from an answer that was cut at its limit.
 
         Raises:
             ValueError: there is no such moment.
@@ -96,7 +169,10 @@ class Conversation:
         if when not in get_args(When):
             msg = f"when must be one of {', '.join(get_args(When))}, got {when!r}"
             raise ValueError(msg)
-        self.gate.moment(when, turn)
+        if turn is not None:
+            self.turn = turn
+        else:
+            self.turn = 0 if when == "before_call" else self.turn + (when == "after_tool_batch")
         if when != "on_length" or not call.messages:
             return call
         read = Given(call.messages)
@@ -105,170 +181,204 @@ class Conversation:
             return call
         return replace(call, messages=[*call.messages[:-1], *read.back([last])])
 
-    def count(self, call: Call) -> int:
-        """Tokens of the call's prompt: what the last one was charged, and the count of what came since."""
-        beside = overhead(self.measure.counter, system=call.system, tools=call.tools)
-        messages = lately(call.messages)
-        return self.meter.count(messages, self.measure.shape(messages), beside)
-
-    def counted(self, call: Call) -> int:
-        """Tokens of the call's prompt by the count alone, whatever was charged before."""
-        beside = overhead(self.measure.counter, system=call.system, tools=call.tools)
-        return self.measure.scan(call.messages).total + beside
-
-    def terms(self, ledger: Ledger, call: Call) -> Terms:
-        """What is known of the call, what was charged for the last one with it."""
-        terms = self.gate.terms(self.measure.terms(ledger.total, call.system, call.tools), self.policy)
-        if self.policy.counter is not None:
-            return terms
-        return replace(terms, beyond=self.count(call) - terms.sent)
-
-    def due(self, call: Call, when: When) -> Job | None:
-        """The compaction that is due at this moment, None where none is."""
-        if not self.gate.watches(when, self.policy):
+    def due(self, call: Call, when: When) -> Request | None:
+        """The compaction that is due at this moment, or None; reads the messages once."""
+        trigger, prune = self.policy.trigger, self.policy.prune
+        if not trigger.auto or (when not in trigger.when and (prune is None or when not in prune.when)):
             return None
-        ledger = self.measure.scan(call.messages)
-        self.gate.look(ledger)
-        terms = self.terms(ledger, call)
-        policy = self.gate.due(when, terms, self.policy)
+        ledger, fixed = self.scan(call.messages), self.fixed(call)
+        self._reconsider(ledger)
+        terms = self._terms(ledger.total, fixed)
+        if self.policy.counter is None:
+            tokens = self.forecast.count(call.messages, fixed=sum(fixed), ledger=ledger)
+            terms = replace(terms, beyond=tokens - terms.sent)
+        policy = self._policy_due(when, terms)
         if policy is None:
             return None
-        urgent = self.policy.trigger.endangers(terms) or self.policy.trigger.overflows(terms)
-        return self._job(call, policy, trigger="auto", urgent=urgent)
+        return self._request(
+            call, fixed, policy, trigger="auto", urgent=trigger.endangers(terms) or trigger.overflows(terms)
+        )
 
-    def job(
+    def _terms(self, tokens: int, fixed: tuple[int, int]) -> Terms:
+        """The terms of a call with so many tokens of messages, with what was charged for the last one."""
+        system, tools = fixed
+        return self.forecast.terms(replace(self.settings.limits, messages=tokens, system=system, tools=tools))
+
+    def _reconsider(self, ledger: Ledger) -> None:
+        """Ends backing off for a list that begins otherwise than the one that made no progress."""
+        if not self.no_progress:
+            self._begins = (0, "")
+            return
+        length, digest = self._begins
+        if length and (len(ledger) < length or ledger.digest_until(length) != digest):
+            self.no_progress = length = 0
+        if not length:
+            self._begins = (len(ledger), ledger.digest)
+
+    def _policy_due(self, when: When, terms: Terms) -> Policy | None:
+        """The policy to apply now: the session's, its pruning alone, or None."""
+        policy = self.policy
+        trigger, prune = policy.trigger, policy.prune
+        self.backing_off, self._only_prunes = "", False
+        if when in trigger.when and (trigger.fires(terms) or when == "on_overflow" or self._in_danger(terms)):
+            if self.no_progress < PATIENCE:
+                return policy
+            self.backing_off = f"automatic compaction backs off: {self.no_progress} rounds in a row made no progress"
+            log.warning("%s", self.backing_off)
+            return None
+        self._only_prunes = prune is not None and when in prune.when
+        return replace(policy, summarize=None, order=()) if self._only_prunes else None
+
+    def _in_danger(self, terms: Terms) -> bool:
+        """Whether the last charge shows that the call is in danger, although the policy's own estimate is far lower.
+
+        A quarter of the bytes is two thirds of what thinking, calls and pictures are charged.
+        """
+        if self.policy.counter is None or self.policy.parity or not terms.window:
+            return False
+        return self.forecast.at_least(terms) > self.policy.trigger.critical * terms.window
+
+    def request(
         self,
         call: Call,
         *,
+        policy: Policy | None = None,
         target: Target | None = None,
         instructions: str | None = None,
         plan: Plan | None = None,
         trigger: Literal["manual", "auto"] = "manual",
-    ) -> Job:
-        """The compaction of these messages, whatever the trigger says.
+    ) -> Request:
+        """A request to compact these messages, whatever the trigger says.
 
         Raises:
             PlanError: the plan is of another transcript.
         """
-        made = self._job(call, self.policy, target=target, trigger=trigger)
+        made = self._request(call, self.fixed(call), policy or self.policy, target=target, trigger=trigger)
         if plan is not None and plan.digest != made.ledger.digest:
             raise PlanError("the plan was made for another transcript; make a new one for these messages")
-        decides = made.plan if plan is None else lambda: plan
-        return replace(made, instructions=instructions, plan=decides)
+        return replace(made, instructions=instructions, plan=plan)
 
-    def _job(
+    def _request(
         self,
         call: Call,
+        fixed: tuple[int, int],
         policy: Policy,
         *,
         target: Target | None = None,
         trigger: Literal["manual", "auto"],
         urgent: bool = False,
-    ) -> Job:
+    ) -> Request:
+        settings = self.settings
         taken = tuple(call.messages) if isinstance(call.messages, list | tuple) else call.messages
-        read, ledger = self.measure.read(taken)
-        messages = tuple(read.messages)
-        tokens = self.measure.aim(target, call.system, call.tools)(ledger)
-        return Job(
+        read, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
+        pins, summaries = self.policy.keep.flags()
+        known = ledger.find(self.summaries) if self.summaries else ()
+        return Request(
             given=call.messages,
             read=read,
-            messages=messages,
+            messages=tuple(read.messages),
             ledger=ledger,
-            counter=self.measure.counter,
+            counter=settings.counter,
             policy=policy,
-            plan=lambda: self.planner.plan(ledger, messages, tokens, policy, urgent=urgent),
+            target=settings.aim(target, ledger, fixed),
+            fixed=sum(fixed),
+            cached=self.forecast.cached(ledger),
+            frame=settings.frame,
+            placeholder=settings.placeholder,
+            pins=pinned(ledger, read.messages, self.handler.archive.pins(self.name), pins),
+            earlier=tuple(sorted({*known, *flagged(read.messages, summaries)})),
+            strips=self.strips,
+            model=settings.model,
+            model_id=self.model,
+            writer=self.handler.summarizer,
             summarizer=self.summarizer,
             trigger=trigger,
-            session=self.session,
+            session=self.name,
+            urgent=urgent,
             exclusive=self.exclusive,
             redact=self.redact,
-            emergency=lambda: self.planner.plan(ledger, messages, tokens, urgent=True),
-            earlier=self.planner.summaries(ledger, messages),
-            offers=lambda zone: self.offers(zone, ledger, call),
-            capacity=self._capacity,
             system=call.system,
             tools=call.tools,
-            rests=self.gate.rests,
+            skips_summarizer=self.skips_summarizer,
             uuid=str(uuid4()),
-            turn=self.gate.turn,
+            turn=self.turn,
         )
 
-    def offers(self, zone: Summarize, ledger: Ledger, call: Call) -> tuple[Offer, ...]:
-        """The ways to come by a summary of the zone, the one to take first; one where the offline one writes."""
-        stage = self.policy.summarize
-        if self.summarizer == "offline" or stage is None:
-            return (Offer(self.summarizer, stage.model if stage else None),)
-        costs = ledger.per_message
-        terms = self.measure.terms(ledger.total, call.system, call.tools)
-        leaving = int(costs[zone.start : zone.stop].sum()) - int(costs[list(zone.keep)].sum())
-        cached = self.meter.cached(ledger) if self.policy.counter is None else 0
-        writer = self.outside.summarizer
-        shape = getattr(writer, "shape", None)
-        # OpenAI's system text is a message: beside them it says nothing of how it is sent.
-        same = shape == ledger.provider and (shape == "anthropic" or call.system is None)
-        return offers(
-            writer,
-            self.summarizer,
-            stage,
-            self.model,
-            self.measure.model,
-            Sizes(leaving, terms.sent, cached, zone.max_tokens),
-            rides=same and cached > 0 and self.redact is None,
-        )
+    def explain(self, call: Call) -> list[str]:
+        """The ways to get the summary that a compaction of these messages would ask for, a line each.
 
-    def explain(self, call: Call, ledger: Ledger) -> list[str]:
-        """The ways to come by the summary that a compaction of these messages would ask for, a line each.
-
-        Of a list that is below the target already, one to a tenth of it.
+        Messages that are below the target already are taken to a tenth of their tokens.
         """
-        target = min(self.measure.aim(None, call.system, call.tools)(ledger), max(ledger.total // 10, 1))
-        zone = self.planner.plan(ledger, lately(call.messages), target).zone() if len(ledger) else None
+        request = self.request(call)
+        target = min(request.target, max(request.ledger.total // 10, 1))
+        zone = replace(request, target=target).decide().zone() if len(request.ledger) else None
         if self.summarizer == "offline" or not isinstance(zone, Summarize):
             return []
-        found = self.offers(zone, ledger, call)
+        found = offered(request, zone)
         return [f"{'summary' if offer is found[0] else 'or':14} {offer}" for offer in found]
 
-    def _capacity(self, offer: Offer) -> int | None:
-        """Tokens of messages that who is asked takes at once."""
-        stage = self.policy.summarize
-        if offer.window is None or stage is None:
-            return None
-        asked = self.measure.counter.count(stage.template.system + stage.template.request()) if stage.template else 0
-        return max(offer.window - stage.max_tokens - asked, offer.window // 2)
+    def stats(self, call: Call) -> Stats:
+        """How the messages fall into the policy's zones, and how full the window is."""
+        from ..planning.zones import Stats, grouped  # noqa: PLC0415 - numpy comes with the first plan
 
-    def noted(self, done: Compaction) -> Compaction:
-        """The same, once it is taken note of."""
-        self.gate.done(done)
-        self.planner.remember(done)
-        return done
+        request, trigger = self.request(call), self.policy.trigger
+        terms = self._terms(request.ledger.total, self.fixed(call))
+        groups, tokens = grouped(
+            request.ledger,
+            self.policy,
+            window=request.model.window,
+            target=request.target,
+            pins=request.pins,
+            summaries=request.earlier,
+        )
+        return Stats(self.name, groups, tokens, trigger.utilisation(terms), self.rounds, trigger.fires(terms))
 
-    def fitted(self, call: Call, done: Compaction | None = None) -> Fitted:
+    def prune(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages with old results pruned, and nothing else done."""
+        from ..compaction.apply import apply  # noqa: PLC0415 - numpy comes with the first plan
+
+        request = self.request(Call(messages), policy=replace(self.policy, summarize=None))
+        made, plan = [*request.messages], request.decide()
+        if plan.edits:
+            made = apply(plan, request.messages, request.ledger, request.counter, None)
+        return request.read.back(made)
+
+    def done(self, compaction: Compaction) -> Compaction:
+        """Records a compaction: what was charged belongs to another list now.
+
+        A round that only prunes and finds nothing to prune does not count as one without progress.
+        """
+        progress = compaction.ref is not None
+        self.rounds += progress
+        self.no_progress = 0 if progress else self.no_progress + (not self._only_prunes)
+        self._only_prunes = False
+        self.failed = self.failed + 1 if compaction.failed else 0 if compaction.offer else self.failed
+        if progress:
+            self.forecast.usage = None
+        if self.policy.parity and compaction.summary is not None:
+            text = self.policy.place.prefix + compaction.summary
+            placed = [message for message in plain(compaction.messages) if message.get("content") == text]
+            self.summaries.extend(self.scan([message]).digest_of(0) for message in placed)
+        return compaction
+
+    def fitted(self, call: Call, compaction: Compaction | None = None) -> Fitted:
         """What goes into the call: the list as it is, or as a compaction left it."""
-        if done is not None:
-            self.noted(done)
-            call = replace(call, messages=done.messages)
-            self.edited |= done.ref is not None
+        reason = self.backing_off
+        if compaction is not None:
+            self.done(compaction)
+            self.edited |= compaction.ref is not None
+            call = replace(call, messages=compaction.messages)
             if self.policy.counter is None:
-                self.count(call)  # what is sent is what will be charged
-        key = "input" if self.measure.provider == "openai_responses" else "messages"
+                self.count(call)  # the next charge is for these messages
+            reason = "" if compaction.ref is not None else compaction.reason
+            compaction = compaction if compaction.ref is not None else None
+        key = "input" if self.settings.provider == "openai_responses" else "messages"
         request = {key: call.messages, **({"system": call.system} if call.system is not None else {})}
         request |= UNBOUND if self.marks and self.edited else {}
-        done_now = done if done is not None and done.ref is not None else None
-        why = done.reason if done is not None and done_now is None else self.gate.resting
-        return Fitted(call.messages, request, done_now, why if done_now is None else "")
+        return Fitted(call.messages, request, compaction, reason)
 
-    def resting(self, call: Call, error: Exception) -> Fitted:
-        """The same list, where the policy says that a failure is an error: an automatic one is logged, not raised."""
+    def unfitted(self, call: Call, error: Exception) -> Fitted:
+        """The list as it is, where an automatic compaction failed and the policy says error: logged, not raised."""
         log.warning("automatic compaction failed: %s", error.account if isinstance(error, Error) else error)
-        self.gate.stuck += 1
+        self.no_progress += 1
         return replace(self.fitted(call), reason=str(error))
-
-    def record(self, usage: object) -> None:
-        """Learns what the last call was charged.
-
-        Raises:
-            ValueError: it names no tokens of a prompt.
-        """
-        self.gate.record(usage, self.policy)
-        if self.policy.counter is None:
-            self.meter.record(usage)

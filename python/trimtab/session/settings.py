@@ -1,16 +1,13 @@
-"""How one Compactor measures: messages as a ledger, a call as terms, a target as tokens."""
+"""The settings of a Compactor, and the numbers that follow from them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, cast, get_args
 
-from .. import _core
-from ..counting.counter import Counter, read_plain, scan
-from ..counting.overhead import overhead
+from ..counting.counter import Counter, fixed_tokens, scan
 from ..messages.envelope import wrap
-from ..messages.objects import lately
 from ..models.model import Model, known
 from ..models.provider import Provider
 from ..planning.budget import Budget, Terms
@@ -19,36 +16,34 @@ from ..planning.stages.sizes import PLACEHOLDER
 from ..policies import POLICIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from ..ledger.columns import Ledger
-    from ..messages.objects import Given
-    from ..messages.types import Message
 
     Target = Callable[[Ledger], int]
-    """Tokens of messages to come down to, by what they take now."""
+    """Tokens of messages to come down to, given the messages now."""
 
 SHAPES = get_args(Provider)
 """The message shapes that can be compacted."""
 
 
 @dataclass(frozen=True)
-class Measure:
-    """What does not change from call to call, and what follows from it.
+class Settings:
+    """What does not change from call to call.
 
     Attributes:
-        model: with the limits that rule.
+        model: with the limits that apply.
         policy: how to decide.
         counter: the policy's own, or the model's.
         provider: the messages' shape; found from the messages where it is None.
-        reserve: tokens kept free for the answer.
+        limits: the terms of an empty call: the window, and the tokens kept free for the answer.
     """
 
     model: Model
     policy: Policy
     counter: Counter
     provider: Provider | None
-    reserve: int
+    limits: Terms
 
     @classmethod
     def of(
@@ -61,11 +56,11 @@ class Measure:
         max_output: int | None,
         betas: Iterable[str],
     ) -> Self:
-        """What follows from a Compactor's arguments.
+        """The settings that follow from a Compactor's arguments.
 
         Raises:
             TypeError: the model is neither an id nor a ``Model``.
-            ValueError: a name that there is not.
+            ValueError: an unknown name, or a window without room for messages.
         """
         if not isinstance(model, str | Model):
             msg = f"model must be an id or a Model, got {type(model).__name__}"
@@ -73,67 +68,28 @@ class Measure:
         rules = _policy(policy)
         found = Model.named(model, betas=betas) if isinstance(model, str) else model
         counter = rules.counter.counter() if rules.counter else Counter.for_model(found)
-        # The caller's window rules, then the policy's for a model that is in no table, then the table's.
+        # The caller's window comes first, then the policy's for a model that is in no table, then the table's.
         stands_in = rules.trigger.rules or found.name not in known()
         if window is None and stands_in and rules.trigger.window is not None:
             is_wide = not rules.trigger.rules and found.window > rules.trigger.window  # by a beta flag
             window = found.window if is_wide else rules.trigger.window
         limited = found.limited(window, max_output)
         reserve = max_output or rules.trigger.kept_free(limited.max_output)
-        return cls(limited, rules, counter, _shape(provider), reserve)
+        settings = cls(limited, rules, counter, _shape(provider), Terms(window=limited.window, output=reserve))
+        settings.budget(*fixed_tokens(counter))  # reports a window without room before the first message
+        return settings
 
-    def scan(self, messages: Sequence[Message]) -> Ledger:
-        """The messages as numbers.
+    def budget(self, system: int, tools: int) -> Budget:
+        """The limits of a call with so many tokens of system text and tools."""
+        return Budget.of(replace(self.limits, system=system, tools=tools), self.policy.trigger, self.policy.target)
 
-        Raises:
-            MessageError: a message cannot be read.
-        """
-        messages = lately(messages)
-        return scan(messages, self.counter, self.shape(messages))
-
-    def read(self, messages: Sequence[Message]) -> tuple[Given, Ledger]:
-        """The messages as plain dicts, and as numbers.
-
-        Raises:
-            MessageError: a message cannot be read.
-        """
-        return read_plain(messages, self.counter, self.shape)
-
-    def shape(self, messages: Sequence[Message]) -> Provider:
-        """The shape that the messages have."""
-        return cast("Provider", self.provider or _core.detect(messages) or self.model.provider)
-
-    def terms(self, messages: int, system: object, tools: object) -> Terms:
-        """What is known of a call with so many tokens of messages before it is made."""
-        return Terms(
-            window=self.model.window,
-            output=self.reserve,
-            messages=messages,
-            system=overhead(self.counter, system=system),
-            tools=self._tools(tools),
-        )
-
-    def _tools(self, tools: object) -> int:
-        """Tokens of tool definitions, by the policy's own estimate where it has one."""
-        estimate = self.policy.counter
-        if estimate is None or not isinstance(tools, list | tuple):
-            return overhead(self.counter, tools=tools) - overhead(self.counter)
-        return estimate.overhead(tools)
-
-    def budget(self, system: object, tools: object) -> Budget:
-        """The limits of a call with this system text and these tools."""
-        return Budget.of(self.terms(0, system, tools), self.policy.trigger, self.policy.target)
-
-    def aim(self, target: Target | None, system: object, tools: object) -> Target:
-        """How many tokens a transcript is brought to: the caller's target, or the policy's."""
-        if target is not None:
-            return target
-        room = self.budget(system, tools).target
-        return lambda _: room
+    def aim(self, target: Target | None, ledger: Ledger, fixed: tuple[int, int]) -> int:
+        """Tokens of messages to come down to: by the caller's target, or the policy's."""
+        return target(ledger) if target is not None else self.budget(*fixed).target
 
     @cached_property
     def frame(self) -> int:
-        """Most tokens of what stands around a summary: envelope, note, acknowledgement, and their two messages."""
+        """Most tokens around a summary: envelope, note, acknowledgement, and their two messages."""
         place = self.policy.place
         around = place.prefix if self.policy.parity else wrap(place.prefix, ref="0" * 20, count=10**7)
         beside = max(place.ack, place.question, key=len)

@@ -11,7 +11,7 @@ from trimtab import config
 from trimtab.events import ContextCompacted
 from trimtab.ledger.columns import unpaired
 from trimtab.planning.budget import Terms
-from trimtab.session.gate import Gate
+from trimtab.planning.forecast import Forecast
 from trimtab.summarize import request
 
 from .outside import Stub, Told
@@ -102,29 +102,32 @@ def session(  # noqa: PLR0917 - what a case of sven's session may say
     schema_overhead: int | None = None,
     ops: Any = None,
 ) -> Session:
-    gate, messages, tools = Gate(), [], schema_overhead or 0
-    gate.factor = calibration_factor or gate.factor
+    forecast, messages, tools = Forecast.of("gpt-4o", estimate=SVEN.counter), [], schema_overhead or 0
+    forecast.factor = calibration_factor or forecast.factor
 
     def counted() -> int:
         return ledger(Sven(messages).messages, SVEN).total if token_count is None else token_count
 
     def calibrate_n(times: int, actual: int, estimate: int) -> None:
-        gate.seen = estimate
+        forecast.counted = estimate
         for _ in range(times):
-            gate.record({"input_tokens": actual}, SVEN)
+            forecast.record({"input_tokens": actual})
 
     def usage(charged: dict[str, int]) -> None:
-        gate.seen = Terms(max_tokens or 0, messages=counted(), tools=tools).sent
-        gate.record(charged, SVEN)
+        forecast.counted = Terms(max_tokens or 0, messages=counted(), tools=tools).sent
+        forecast.record(charged)
+
+    def cached(read: int, write: int) -> None:
+        factor = forecast.factor
+        forecast.record({"input": False, "cache_read": read, "cache_write": write})
+        forecast.factor = factor
 
     steps = {
         "push": messages.append,
         "push_many": messages.extend,
         "calibrate_n": calibrate_n,
         "calibrate": lambda actual, estimate: calibrate_n(True, actual, estimate),
-        "cache": lambda read=0, write=0: gate.record(
-            {"input": False, "cache_read": read, "cache_write": write}, replace(SVEN, counter=None)
-        ),
+        "cache": lambda read=0, write=0: cached(read, write),
         "usage": usage,
         "recalculate": lambda: None,
         "clear": messages.clear,
@@ -132,16 +135,16 @@ def session(  # noqa: PLR0917 - what a case of sven's session may say
     }
     for name, *arguments in ops or ():
         steps[name](*arguments)
-    found = Terms(max_tokens or 0, max_output_tokens or 0, counted(), tools=tools, factor=gate.factor)
+    found = Terms(max_tokens or 0, max_output_tokens or 0, counted(), tools=tools, factor=forecast.factor)
     return Session(
         token_count=found.messages,
         effective_token_count=int(SVEN.trigger.used(found)),
         input_budget=SVEN.trigger.capacity(found),
         context_fraction=SVEN.trigger.utilisation(found),
-        calibration_factor=gate.factor,
+        calibration_factor=forecast.factor,
         schema_overhead=found.tools,
-        cache_read_total=gate.read,
-        cache_write_total=gate.written,
+        cache_read_total=forecast.cache_read,
+        cache_write_total=forecast.cache_write,
         messages=messages,
         _terms=found,
     )
@@ -165,7 +168,7 @@ def agent_turn(submit: str | None = None, usage: Mapping[str, Any] | None = None
     made = sven({}, Stub(), Told())
     made.fit([{"role": "user", "content": submit or ""}])
     made.record(usage or {"input": False})
-    return {"calibration_factor": made._conversation.gate.factor, "usage_event": usage}
+    return {"calibration_factor": made._session.forecast.factor, "usage_event": usage}
 
 
 @op
@@ -189,7 +192,7 @@ class Agent:
 
     def gate(self, when: Any) -> None:
         self.messages = list(self.cm.fit(self.messages, when=when).messages)
-        self.order.append(f"gate({self.cm._conversation.gate.turn})")
+        self.order.append(f"gate({self.cm._session.turn})")
 
     def push(self, role: str, text: str) -> None:
         self.messages.append({"role": role, "content": text})

@@ -76,7 +76,7 @@ def repair(messages: Sequence[Message], *, provider: Provider, **moment: Unpack[
     rules, original = rules_of(moment), moment.get("original")
     counter = Counter.chars()
     before = None if original is None else scan(original, counter, provider)
-    read, ledger = read_plain(messages, counter, lambda _: provider)
+    read, ledger = read_plain(messages, counter, provider)
     if not rules.problems(ledger, before):
         return Repair(messages, [])
     mended = mend(read.messages, provider, rules, before or (ledger if rules.binds else None))

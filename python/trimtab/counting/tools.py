@@ -1,4 +1,4 @@
-"""What is sent beside the messages: system text, tool definitions, options; as the text that the model reads."""
+"""Tool definitions as the text that a model reads, and their tokens."""
 
 from __future__ import annotations
 
@@ -15,68 +15,26 @@ if TYPE_CHECKING:
 
 
 class Counting(Protocol):
-    """What a ``Counter`` is here."""
+    """The part of a ``Counter`` that is needed here."""
 
     prompt: Prompt | None
 
     def __hash__(self) -> int:
-        """Whatever tells counters apart."""
+        """Tells counters apart in the cache."""
 
     def count(self, text: str, /) -> int:
         """Tokens of a text."""
 
 
-def overhead(
-    counter: Counting,
-    *,
-    system: object = None,
-    tools: object = None,
-    tool_choice: object = None,
-    thinking: object = None,
-    output_config: object = None,
-) -> int:
-    """Tokens of a request beyond its messages: for a plain encoding, those of the texts alone."""
-    prompt = counter.prompt
-    total = _system(counter, system) + _opening(prompt)
-    if tools:
-        total += defined(counter, json.dumps(tools, default=sendable), json.dumps(tool_choice, default=sendable))
-    if prompt:
-        mode = thinking.get("type") if isinstance(thinking, dict) and not _forced(tools, tool_choice) else None
-        total += {"enabled": prompt.enabled, "adaptive": prompt.adaptive}.get(str(mode), 0)
-        if isinstance(output_config, dict) and output_config.get("task_budget"):
-            total += prompt.budget
-    schema = _schema(output_config)
-    if schema is not None:
-        tokens = counter.count(_spaced(schema))
-        total += tokens if prompt is None else prompt.schema + tokens * prompt.schemas // 1000
-    return total
-
-
-def _forced(tools: object, choice: object) -> bool:
-    """Whether a tool has to be called, which leaves no room for thinking."""
-    return bool(tools) and isinstance(choice, dict) and choice.get("type") in {"any", "tool"}
-
-
-def _opening(prompt: Prompt | None) -> int:
-    return prompt.opening if prompt else 0
-
-
-def _system(counter: Counting, system: object) -> int:
-    if not system:
-        return 0
-    if isinstance(system, str):
-        text = system
-    elif isinstance(system, list | tuple) and all(isinstance(part, dict) for part in system):
-        text = "".join(part["text"] if isinstance(part.get("text"), str) else _spaced(part) for part in system)
-    else:
-        text = _spaced(system)
-    framed = counter.prompt is not None and counter.prompt.form == "framed"
-    return counter.count(text) + (counter.prompt.system if framed and counter.prompt else 0)
-
-
 @lru_cache(64)
-def defined(counter: Counting, tools: str, choice: str) -> int:
-    """Tokens of tool definitions, remembered: they go with every call."""
+def tool_tokens(counter: Counting, tools: str, choice: str) -> int:
+    """Tokens of tool definitions, cached because every call sends them again.
+
+    Args:
+        counter: counts the texts.
+        tools: the definitions, as JSON.
+        choice: the ``tool_choice``, as JSON.
+    """
     definitions, chosen, prompt = json.loads(tools), json.loads(choice), counter.prompt
     definitions = [function for tool in _list(definitions) for function in _functions(tool)]
     if prompt is None or prompt.form == "plain":
@@ -117,14 +75,14 @@ def _functions(tool: Any) -> list[Any]:
 def tagged(tool: Any) -> str:
     """A tool's definition as Claude reads it; one that the provider has by its options, its own text is not known."""
     if not isinstance(tool, dict):
-        return _spaced(tool)
+        return spaced(tool)
     function: dict[str, Any] = tool["function"] if isinstance(tool.get("function"), dict) else tool
     schema = function.get("input_schema") or function.get("parameters") or {}
     if not schema and "name" in tool and tool.get("type") not in {None, "custom", "function"}:
-        return _spaced(tool)
+        return spaced(tool)
     written = {"description": function.get("description"), "name": function.get("name"), "parameters": schema}
     written = {key: value for key, value in written.items() if value not in (None, "")}
-    return f"<function>{_spaced(written)}</function>\n"
+    return f"<function>{spaced(written)}</function>\n"
 
 
 def namespace(tools: Iterable[Any]) -> str:
@@ -134,10 +92,10 @@ def namespace(tools: Iterable[Any]) -> str:
     for tool in tools:
         function = tool.get("function", tool) if isinstance(tool, dict) else tool
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            others.append(_spaced(tool))
+            others.append(spaced(tool))
             continue
         schema = function.get("parameters") or function.get("input_schema") or {}
-        body = "".join(_properties(schema, schema)) if isinstance(schema, dict) else _spaced(schema)
+        body = "".join(_properties(schema, schema)) if isinstance(schema, dict) else spaced(schema)
         lines.append(_comment(function.get("description")))
         lines.append(f"type {function['name']} = " + (f"(_: {{\n{body}}}) => any;\n\n" if body else "() => any;\n\n"))
     return "".join([*lines, "} // namespace functions", *others])
@@ -185,11 +143,6 @@ def _type(schema: Any, root: Mapping[str, Any], depth: int) -> str:
             return "any"
 
 
-def _schema(output_config: object) -> object:
-    """The schema of a structured answer, in Anthropic's ``output_config``."""
-    form = output_config.get("format") if isinstance(output_config, dict) else None
-    return form.get("schema", form) if isinstance(form, dict) else None
-
-
-def _spaced(value: object) -> str:
+def spaced(value: object) -> str:
+    """A value as JSON, with spaces behind commas and colons."""
     return json.dumps(value, ensure_ascii=False, default=sendable)

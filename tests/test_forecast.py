@@ -15,8 +15,8 @@ from support.transcripts import transcript
 from trimtab import Compactor, Counter, Model, read
 from trimtab.errors import CountError
 from trimtab.messages.usage import Usage
-from trimtab.planning.forecast import ENOUGH, MAJORITY, Meter
-from trimtab.session.provider_count import KEPT, Checks
+from trimtab.planning.forecast import ENOUGH, MAJORITY, Forecast
+from trimtab.session.provider_count import KEPT, ProviderCounts
 
 SONNET = "claude-sonnet-4-6"
 
@@ -33,51 +33,51 @@ def charge(messages, model, more=0):
 
 
 def test_the_next_prompt_is_the_last_charge_and_the_count_of_what_came_since():
-    meter, prompts = Meter.of(SONNET), turns(3)
-    assert meter.count(prompts[0]) == charge(prompts[0], SONNET).prompt
-    meter.record({"input_tokens": 3, "cache_read_input_tokens": 20_000, "cache_creation_input_tokens": 7})
+    forecast, prompts = Forecast.of(SONNET), turns(3)
+    assert forecast.count(prompts[0]) == charge(prompts[0], SONNET).prompt
+    forecast.record({"input_tokens": 3, "cache_read_input_tokens": 20_000, "cache_creation_input_tokens": 7})
     grown = charge(prompts[1], SONNET).prompt - charge(prompts[0], SONNET).prompt
-    assert meter.count(prompts[1]) == 20_010 + grown
-    assert "20,010  charged for the first 1 messages" in meter.explain()
+    assert forecast.count(prompts[1]) == 20_010 + grown
+    assert "20,010  charged for the first 1 messages" in forecast.explain()
 
 
 def test_a_change_of_what_was_sent_drops_the_anchor():
-    meter, prompts = Meter.of(SONNET), turns(3)
-    meter.count(prompts[1])
-    meter.record(charge(prompts[1], SONNET, 5_000))
+    forecast, prompts = Forecast.of(SONNET), turns(3)
+    forecast.count(prompts[1])
+    forecast.record(charge(prompts[1], SONNET, 5_000))
     changed = [{"role": "user", "content": "something else"}, *prompts[2][1:]]
-    assert meter.count(changed) == charge(changed, SONNET).prompt
-    assert meter.count(prompts[2]) == charge(prompts[2], SONNET).prompt + 5_000
-    assert meter.count(prompts[0]) == charge(prompts[0], SONNET).prompt, "a list cut behind the anchor"
+    assert forecast.count(changed) == charge(changed, SONNET).prompt
+    assert forecast.count(prompts[2]) == charge(prompts[2], SONNET).prompt + 5_000
+    assert forecast.count(prompts[0]) == charge(prompts[0], SONNET).prompt, "a list cut behind the anchor"
 
 
-def test_the_vocabulary_is_the_one_that_the_charges_are_of():
-    odd, meter, off = "claude-opus-4-8", Meter.of(SONNET), []
+def test_forecast_takes_the_vocabulary_that_the_charges_are_of():
+    odd, forecast, off = "claude-opus-4-8", Forecast.of(SONNET), []
     for messages in turns(MAJORITY + 4):
-        forecast, charged = meter.count(messages), charge(messages, odd)
-        off.append(forecast - charged.prompt)
-        meter.record(charged)
+        tokens, charged = forecast.count(messages), charge(messages, odd)
+        off.append(tokens - charged.prompt)
+        forecast.record(charged)
     assert all(off[1 : MAJORITY + 1])
     assert not any(off[MAJORITY + 1 :])
-    assert meter.counters[0].engine.endswith("claude-new")
+    assert forecast.counters[0].engine.endswith("claude-new")
 
 
-def test_a_vocabulary_that_never_was_closer_is_counted_no_more():
-    meter = Meter.of(SONNET)
+def test_forecast_drops_a_vocabulary_that_never_was_closer():
+    forecast = Forecast.of(SONNET)
     for messages in turns(12):
-        meter.count(messages)
-        meter.record(charge(messages, SONNET))
-    assert [counter.engine.rsplit(" ", 1)[-1] for counter in meter.counters] == ["claude-old"]
+        forecast.count(messages)
+        forecast.record(charge(messages, SONNET))
+    assert [counter.engine.rsplit(" ", 1)[-1] for counter in forecast.counters] == ["claude-old"]
 
 
 def test_an_offset_is_learned_only_where_turns_agree_on_it():
     for extra, learned in ((lambda n: -19, -19), (lambda n: 100 * (n == 3), 0), (lambda n: -n * n, 0)):
-        meter, more = Meter.of(SONNET), 0
+        forecast, more = Forecast.of(SONNET), 0
         for n, messages in enumerate(turns(ENOUGH + 3)):
-            meter.count(messages)
+            forecast.count(messages)
             more += extra(n)
-            meter.record(charge(messages, SONNET, more))
-        assert meter.offset == learned
+            forecast.record(charge(messages, SONNET, more))
+        assert forecast.offset == learned
 
 
 def test_an_answer_with_hidden_thinking_is_what_its_output_was_charged():
@@ -87,13 +87,13 @@ def test_an_answer_with_hidden_thinking_is_what_its_output_was_charged():
     messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": [thinking, call]}]
     messages.append({"role": "user", "content": [result]})
     results = int(Counter.for_model(SONNET).per_message(messages)[2])
-    meter = Meter.of(SONNET)
-    meter.count(messages[:1])
-    meter.record(Usage(1_000, output=777))
-    assert meter.count(messages) == 1_000 + 777 + results
-    meter.count(messages[:1])
-    meter.record(Usage(1_000, output=1))  # a placeholder: less than the call alone
-    assert meter.count(messages) == 1_000 + int(Counter.for_model(SONNET).per_message(messages)[1:].sum())
+    forecast = Forecast.of(SONNET)
+    forecast.count(messages[:1])
+    forecast.record(Usage(1_000, output=777))
+    assert forecast.count(messages) == 1_000 + 777 + results
+    forecast.count(messages[:1])
+    forecast.record(Usage(1_000, output=1))  # a placeholder: less than the call alone
+    assert forecast.count(messages) == 1_000 + int(Counter.for_model(SONNET).per_message(messages)[1:].sum())
 
 
 def test_a_compactor_goes_by_what_was_charged():
@@ -113,7 +113,7 @@ def test_a_compactor_goes_by_what_was_charged():
 def test_a_session_file_calibrates_itself(tmp_path):
     assert Model.named(SONNET).prompt.encoding == "claude-old"
     found = read("examples/session.jsonl")
-    assert Meter.read(found, SONNET).anchor is None or found.usage
+    assert Forecast.read(found, SONNET).anchor is None or found.usage
 
 
 @pytest.mark.shared
@@ -121,12 +121,12 @@ def test_the_next_prompt_of_every_shared_session_is_known(shared):
     off = []
     for path in sorted((shared / "data" / "transcripts" / "claude-code").rglob("*.jsonl")):
         found = read(path)
-        meter = Meter.of(found.model or SONNET)
+        forecast = Forecast.of(found.model or SONNET)
         for charged in found.usage:
-            forecast = meter.count(found.messages[: charged.before], found.provider)
-            if meter.is_loop:
-                off.append(100 * abs(forecast - charged.prompt) / charged.prompt)
-            meter.record(Usage(charged.prompt, charged.output))
+            tokens = forecast.count(found.messages[: charged.before], found.provider)
+            if forecast.is_loop:
+                off.append(100 * abs(tokens - charged.prompt) / charged.prompt)
+            forecast.record(Usage(charged.prompt, charged.output))
     assert len(off) > 1_000
     assert statistics.median(off) <= 0.02
     assert sorted(off)[int(0.95 * len(off))] <= 0.3
@@ -221,7 +221,7 @@ def test_a_count_that_the_provider_does_not_give_is_one_error_and_nothing_kept(h
 
 
 def test_answers_are_kept_for_the_last_requests_alone():
-    checks = Checks()
+    counts = ProviderCounts()
     for n in range(KEPT + 3):
-        checks.take({"n": n}, n, 1)
-    assert [checks.known({"n": n}) for n in (2, 3, KEPT + 2)] == [None, 3, KEPT + 2]
+        counts.keep({"n": n}, n, 1)
+    assert [counts.known({"n": n}) for n in (2, 3, KEPT + 2)] == [None, 3, KEPT + 2]

@@ -1,0 +1,48 @@
+"""Positions of the messages that a session has pinned, or that carry a flag."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ..messages.envelope import summary_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..ledger.columns import Ledger
+    from ..messages.types import Message
+
+
+def pinned(
+    ledger: Ledger, messages: Sequence[Message], pins: Iterable[tuple[str, str]], flag: str | None
+) -> tuple[int, ...]:
+    """Positions of the pinned messages, ascending.
+
+    Args:
+        ledger: of the messages.
+        messages: the transcript.
+        pins: ``("message", digest)`` pins one message, ``("text", words)`` each message with these words anywhere in
+            it, except summaries.
+        flag: the key that pins a message which carries it, or None.
+    """
+    pins = tuple(pins)
+    found = {*ledger.find(value for kind, value in pins if kind == "message"), *flagged(messages, flag)}
+    if texts := [value for kind, value in pins if kind == "text"]:
+        for index, message in enumerate(messages):
+            if any(_holds(message, text) for text in texts) and summary_in(message) is None:
+                found.add(index)
+    return tuple(sorted(found))
+
+
+def flagged(messages: Sequence[Message], flag: str | None) -> list[int]:
+    """Positions of the messages that carry a flag."""
+    return [index for index, message in enumerate(messages) if message.get(flag)] if flag else []
+
+
+def _holds(value: object, text: str) -> bool:
+    if isinstance(value, str):
+        return text in value
+    if isinstance(value, Mapping):
+        return any(_holds(part, text) for part in value.values())
+    return isinstance(value, list | tuple) and any(_holds(part, text) for part in value)

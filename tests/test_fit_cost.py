@@ -1,0 +1,71 @@
+"""What ``fit`` does below its trigger: one pass over the list, one look at system text and tools, few modules."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import trimtab
+from support.transcripts import transcript
+from trimtab.counting import counter
+from trimtab.session import session
+
+PACKAGE = Path(trimtab.__file__).parent
+TOOLS = [{"name": "Read", "description": "reads", "input_schema": {"type": "object", "properties": {}}}]
+
+
+def grown(count: int) -> list[Any]:
+    return transcript("u:9 " + " ".join(f"c{n} r{n}:{20 + 7 * n}" for n in range(1, count + 1)))
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-6", "gpt-5.5"])
+def test_fit_below_the_trigger_reads_the_list_once_and_enters_five_modules(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cm, messages = trimtab.Compactor(model), grown(4)
+    cm.fit(messages, system="rules", tools=TOOLS)
+    cm.record({"input_tokens": 900, "output_tokens": 5})
+    messages = grown(5)
+
+    reads: list[int] = []
+    overheads: list[object] = []
+    modules: set[str] = set()
+    ledger_of, fixed_tokens = counter._core.Ledger.of, counter.fixed_tokens
+
+    class Ledger:
+        @staticmethod
+        def of(read: Any, **options: Any) -> Any:
+            reads.append(len(read))
+            return ledger_of(read, **options)
+
+    def counted(*args: Any) -> tuple[int, int]:
+        overheads.append(args)
+        return fixed_tokens(*args)
+
+    def enter(frame: FrameType, event: str, _: object) -> None:
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(PACKAGE):
+            modules.add(str(path.relative_to(PACKAGE)))
+
+    monkeypatch.setattr(counter._core, "Ledger", Ledger)
+    monkeypatch.setattr(session, "fixed_tokens", counted)
+    monkeypatch.setattr(session, "overhead", counted)
+    sys.setprofile(enter)
+    try:
+        fitted = cm.fit(messages, system="rules", tools=TOOLS)
+    finally:
+        sys.setprofile(None)
+    assert fitted.messages is messages
+    assert reads == [len(messages)]
+    assert len(overheads) == 1
+    assert modules == {
+        "session/compactor.py",
+        "session/session.py",
+        "counting/counter.py",
+        "planning/forecast.py",
+        "planning/budget.py",
+    }
