@@ -3,95 +3,314 @@
 from __future__ import annotations
 
 import importlib
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 from ._core import __version__
 
 if TYPE_CHECKING:
+    from . import (
+        archive,
+        compaction,
+        config,
+        counting,
+        errors,
+        events,
+        formats,
+        hooks,
+        ledger,
+        messages,
+        models,
+        planning,
+        policies,
+        session,
+        summarize,
+        validity,
+    )
+    from .archive import Archive
     from .compaction.result import Compaction
     from .counting.counter import Counter, count
+    from .counting.estimate import Calibration, Estimate
     from .counting.truncate import truncate
-    from .errors import ArchiveError, ConflictError, Error, InternalError, MessageError, PlanError, SummaryError
+    from .errors import (
+        ArchiveError,
+        BusyError,
+        ConfigError,
+        ConflictError,
+        CountError,
+        Error,
+        InternalError,
+        MessageError,
+        NothingToCompactError,
+        PlanError,
+        SessionError,
+        SummaryError,
+    )
+    from .events import CompactBoundary, Compacted, ContextCompacted, FellBack, Refused, SessionStart
     from .formats import read
+    from .hooks import Review, Verdict
     from .ledger.columns import Kind, Ledger, Role
     from .ledger.split import split
     from .messages.types import Message, Transcript
+    from .messages.usage import Usage
     from .models.model import Model
     from .models.provider import Provider
-    from .planning.budget import Budget
-    from .planning.plan import Plan
+    from .planning.budget import Budget, Terms, Trigger
+    from .planning.plan import Drop, Plan, Prune, StripThinking, Summarize, Truncate
     from .planning.policy import Policy
+    from .planning.stages import (
+        Emergency,
+        Ingest,
+        Keep,
+        Messages,
+        Pins,
+        Place,
+        PruneResults,
+        Summaries,
+        SummarizeZone,
+        Template,
+        Tokens,
+        Turns,
+    )
+    from .planning.zones import Stats
     from .session.compactor import Compactor
+    from .session.overflow import is_overflow
+    from .session.provider_count import ProviderCount
     from .session.session import Fitted
-    from .summarize import Ask
+    from .summarize import Answer, Ask, Limits, Summarizer, Writer
     from .validity.repair import Repair, repair
     from .validity.validate import Moment, Problem, validate
 
 __all__ = [
+    "Answer",
+    "Archive",
     "ArchiveError",
     "Ask",
     "Budget",
+    "BusyError",
+    "Calibration",
+    "CompactBoundary",
+    "Compacted",
     "Compaction",
     "Compactor",
+    "ConfigError",
     "ConflictError",
+    "ContextCompacted",
+    "CountError",
     "Counter",
+    "Drop",
+    "Emergency",
     "Error",
+    "Estimate",
+    "FellBack",
     "Fitted",
+    "Ingest",
     "InternalError",
+    "Keep",
     "Kind",
     "Ledger",
+    "Limits",
     "Message",
     "MessageError",
+    "Messages",
     "Model",
     "Moment",
+    "NothingToCompactError",
+    "Pins",
+    "Place",
     "Plan",
     "PlanError",
     "Policy",
     "Problem",
     "Provider",
+    "ProviderCount",
+    "Prune",
+    "PruneResults",
+    "Refused",
     "Repair",
+    "Review",
     "Role",
+    "SessionError",
+    "SessionStart",
+    "Stats",
+    "StripThinking",
+    "Summaries",
+    "Summarize",
+    "SummarizeZone",
+    "Summarizer",
     "SummaryError",
+    "Template",
+    "Terms",
+    "Tokens",
     "Transcript",
+    "Trigger",
+    "Truncate",
+    "Turns",
+    "Usage",
+    "Verdict",
+    "Writer",
     "__version__",
+    "archive",
+    "compaction",
+    "config",
     "count",
+    "counting",
+    "errors",
+    "events",
+    "formats",
+    "hooks",
+    "is_overflow",
+    "ledger",
+    "messages",
+    "models",
+    "planning",
+    "policies",
     "read",
     "repair",
+    "session",
     "split",
+    "summarize",
     "truncate",
     "validate",
+    "validity",
 ]
 
-# Names are loaded when they are first used: an agent that only counts does not pay for archives and formats.
+# Names and packages are loaded when they are first used: counting does not pay for archives and formats.
+_PACKAGES = frozenset(
+    (
+        "archive",
+        "compaction",
+        "config",
+        "counting",
+        "errors",
+        "events",
+        "formats",
+        "hooks",
+        "ledger",
+        "messages",
+        "models",
+        "planning",
+        "policies",
+        "session",
+        "summarize",
+        "validity",
+    )
+)
 _HOMES = {
-    "planning.budget": ("Budget",),
-    "session.compactor": ("Compactor",),
-    "counting.counter": ("Counter", "count"),
-    "errors": ("ArchiveError", "ConflictError", "Error", "InternalError", "MessageError", "PlanError", "SummaryError"),
+    "archive": ("Archive",),
     "compaction.result": ("Compaction",),
-    "session.session": ("Fitted",),
-    "ledger.columns": ("Kind", "Ledger", "Role"),
-    "messages.types": ("Message", "Transcript"),
+    "counting.counter": (
+        "Counter",
+        "count",
+    ),
+    "counting.estimate": (
+        "Calibration",
+        "Estimate",
+    ),
+    "counting.truncate": ("truncate",),
+    "errors": (
+        "ArchiveError",
+        "BusyError",
+        "ConfigError",
+        "ConflictError",
+        "CountError",
+        "Error",
+        "InternalError",
+        "MessageError",
+        "NothingToCompactError",
+        "PlanError",
+        "SessionError",
+        "SummaryError",
+    ),
+    "events": (
+        "CompactBoundary",
+        "Compacted",
+        "ContextCompacted",
+        "FellBack",
+        "Refused",
+        "SessionStart",
+    ),
+    "formats": ("read",),
+    "hooks": (
+        "Review",
+        "Verdict",
+    ),
+    "ledger.columns": (
+        "Kind",
+        "Ledger",
+        "Role",
+    ),
+    "ledger.split": ("split",),
+    "messages.types": (
+        "Message",
+        "Transcript",
+    ),
+    "messages.usage": ("Usage",),
     "models.model": ("Model",),
     "models.provider": ("Provider",),
-    "planning.plan": ("Plan",),
+    "planning.budget": (
+        "Budget",
+        "Terms",
+        "Trigger",
+    ),
+    "planning.plan": (
+        "Drop",
+        "Plan",
+        "Prune",
+        "StripThinking",
+        "Summarize",
+        "Truncate",
+    ),
     "planning.policy": ("Policy",),
-    "validity.repair": ("Repair", "repair"),
-    "ledger.split": ("split",),
-    "counting.truncate": ("truncate",),
-    "validity.validate": ("Moment", "Problem", "validate"),
-    "formats": ("read",),
-    "summarize": ("Ask",),
+    "planning.stages": (
+        "Emergency",
+        "Ingest",
+        "Keep",
+        "Messages",
+        "Pins",
+        "Place",
+        "PruneResults",
+        "Summaries",
+        "SummarizeZone",
+        "Template",
+        "Tokens",
+        "Turns",
+    ),
+    "planning.zones": ("Stats",),
+    "session.compactor": ("Compactor",),
+    "session.session": ("Fitted",),
+    "session.overflow": ("is_overflow",),
+    "session.provider_count": ("ProviderCount",),
+    "summarize": (
+        "Answer",
+        "Ask",
+        "Limits",
+        "Summarizer",
+        "Writer",
+    ),
+    "validity.repair": (
+        "Repair",
+        "repair",
+    ),
+    "validity.validate": (
+        "Moment",
+        "Problem",
+        "validate",
+    ),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    """A public name, from the module that has it."""
+    """A public name or package, loaded."""
+    if name in _PACKAGES:
+        return importlib.import_module(f".{name}", __name__)
     if name not in _HOME:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
     value: object = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    if isinstance(value, type | FunctionType) and value.__module__.startswith(f"{__name__}.") and name != "Ledger":
+        value.__module__ = __name__  # the core's Ledger cannot be changed
     globals()[name] = value
     return value
 

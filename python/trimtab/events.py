@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ._repr import short
+
 if TYPE_CHECKING:
     from .planning.plan import Plan
     from .summarize import Offer, Usage
@@ -27,6 +29,8 @@ class Compacted:
         turn: number of tool batches since the user spoke; 0 before the first call.
         offer: how the summary was asked for, and what that was to cost at most; None where nobody was asked.
     """
+
+    __repr__ = short
 
     trigger: str
     ref: str
@@ -63,6 +67,8 @@ class CompactBoundary(Step):
         session_id: the session's.
     """
 
+    __repr__ = short
+
     uuid: str
     session_id: str
 
@@ -86,6 +92,8 @@ class SessionStart(Step):
         source: always ``compact``.
     """
 
+    __repr__ = short
+
     session_id: str
     source: str = "compact"
 
@@ -97,6 +105,8 @@ class SessionStart(Step):
 @dataclass(frozen=True, slots=True)
 class ContextCompacted(Step):
     """What seed 003 reports of a compaction."""
+
+    __repr__ = short
 
     def payload(self) -> dict[str, Any]:
         """The event as the document gives it."""
@@ -125,6 +135,8 @@ class Refused:
         reason: why.
     """
 
+    __repr__ = short
+
     trigger: str
     reason: str
 
@@ -139,6 +151,8 @@ class FellBack:
         instead: what took its place: a step of the policy's fallback, or ``plain`` where a ride on the session's cache
             failed and the messages that leave were sent alone.
     """
+
+    __repr__ = short
 
     summarizer: str
     reason: str

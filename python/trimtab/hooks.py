@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from ._repr import short
+
 if TYPE_CHECKING:
     from .planning.plan import Plan
 
@@ -26,6 +28,8 @@ class Review:
         plan: None the first time.
     """
 
+    __repr__ = short
+
     trigger: str
     instructions: str | None
     plan: Plan | None
@@ -44,6 +48,8 @@ class Verdict:
         instructions: replaces the instructions; None leaves them.
         context: is added to what a model is asked.
     """
+
+    __repr__ = short
 
     refuse: str | None = None
     instructions: str | None = None

@@ -166,7 +166,8 @@ class SqlArchive:
         """Recompute all digests and the hash chain; return each place that does not match.
 
         Raises:
-            ArchiveError: there is no such session, or the database cannot be read.
+            SessionError: there is no such session.
+            ArchiveError: the database cannot be read.
         """
         return self._database.run(lambda: verify(self._database, session), write=False)
 
@@ -205,7 +206,7 @@ class SqlArchive:
         """Remove all data of a session, also from the search index; its current summaries lose their originals.
 
         Raises:
-            ArchiveError: there is no such session.
+            SessionError: there is no such session.
         """
         return self._run(lambda: _retain.forget(self._database.dialect, session), dry_run=dry_run)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .._repr import short
 from ..planning.plan import Summarize
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Compaction:
         offer: how the summary was asked for, and what that was to cost at most; None where nobody was asked.
         failed: why the summarizer gave none; empty where it did, or was not needed.
     """
+
+    __repr__ = short
 
     messages: Sequence[Message]
     plan: Plan

@@ -53,6 +53,10 @@ class Counter(_core.Counter):
     prompt: Prompt | None = None
     """How the model's requests are counted; None for a plain encoding."""
 
+    def __repr__(self) -> str:
+        """What counts."""
+        return f"<Counter: {self.engine}>"
+
     def explain(self) -> str:
         """What counts, and how wrong it may be."""
         exact = "an estimate by length" if " rounded " in self.engine else "exact"

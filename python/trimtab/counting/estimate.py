@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._log import log
+from .._repr import short
 from ..errors import CountError
 from .counter import Counter
 
@@ -26,6 +27,8 @@ class Calibration:
         most: nor rises above this.
         terms: what of a call's usage was input.
     """
+
+    __repr__ = short
 
     weight: float = 0.2
     least: float = 0.5
@@ -62,6 +65,8 @@ class Estimate:
         asks: whether the provider's counting endpoint is asked first, where there is one.
         per: units that make a token.
     """
+
+    __repr__ = short
 
     name: str
     unit: Literal["chars", "bytes", "utf16"]

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .._repr import short
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -108,6 +110,8 @@ class Transcript:
             the model, the system prompt, the tools, usage or a compaction are not in it, nor copies of what is in the
             messages.
     """
+
+    __repr__ = short
 
     messages: list[dict[str, Any]]
     provider: Provider

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from .._repr import short
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -17,6 +19,8 @@ class Usage:
         cache_read: of the prompt, from a cache.
         cache_write: of the prompt, into a cache.
     """
+
+    __repr__ = short
 
     input: int = 0
     output: int = 0

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from .._log import log
+from .._repr import short
 from . import table as _model_table
 from .prompts import PROMPTS, Prompt
 
@@ -58,6 +59,8 @@ class Model:
         prefill: whether the list may end with the beginning of the answer; models from Claude 4.6 on refuse that.
         known: whether it is in the table, and not taken for one of its family.
     """
+
+    __repr__ = short
 
     name: str
     provider: Provider

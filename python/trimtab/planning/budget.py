@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from .._repr import short
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -23,6 +25,8 @@ class Terms:
         factor: what a counted token came to on average, once calls have been charged.
         beyond: charged for the last call beyond what it was counted as, and still there.
     """
+
+    __repr__ = short
 
     window: int
     output: int = 0
@@ -80,6 +84,8 @@ class Trigger:
         unlimited: the utilisation of a window that is not known.
         whole: the share is a whole number of tokens, cut down: 85 % of 200,000 is 170,000 (seed 002).
     """
+
+    __repr__ = short
 
     share: float = 0.80
     over: tuple[str, ...] = ("counted", "system", "tools")
@@ -167,6 +173,8 @@ class Budget:
         critical: tokens of messages past which the next call is in danger.
         rule: what is held against what.
     """
+
+    __repr__ = short
 
     window: int
     reserve: int

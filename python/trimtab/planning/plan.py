@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
+from .._repr import short
 from ..errors import PlanError
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Prune:
         why: the ``Reason`` why they go first; empty where they are the oldest.
     """
 
+    __repr__ = short
+
     rows: tuple[int, ...]
     text: str = ""
     why: str = ""
@@ -48,6 +51,8 @@ class Cut:
         marker: what is put behind it.
     """
 
+    __repr__ = short
+
     rows: tuple[int, ...]
     most: int
     unit: str
@@ -63,6 +68,8 @@ class Truncate:
         max_tokens: most tokens that each may keep.
     """
 
+    __repr__ = short
+
     rows: tuple[int, ...]
     max_tokens: int
 
@@ -77,6 +84,8 @@ class Summarize:
         max_tokens: most tokens of the summary.
         keep: messages of the zone that stay, verbatim, behind the summary; ascending.
     """
+
+    __repr__ = short
 
     start: int
     stop: int
@@ -95,6 +104,8 @@ class Drop:
         keep: messages of the zone that stay, verbatim, behind the notice; ascending.
     """
 
+    __repr__ = short
+
     start: int
     stop: int
     notice: str
@@ -108,6 +119,8 @@ class StripThinking:
     Attributes:
         rows: positions of thinking blocks, ascending.
     """
+
+    __repr__ = short
 
     rows: tuple[int, ...]
 
@@ -147,6 +160,8 @@ class Plan:
         provider: the messages' shape.
         policy: name of the policy that decided.
     """
+
+    __repr__ = short
 
     version: ClassVar[int] = VERSION
 

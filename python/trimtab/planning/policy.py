@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
+from .._repr import short
 from .budget import Trigger
 from .stages.template import Place
 
@@ -40,6 +41,8 @@ class Policy:
         parity: for conformance tests alone: a compaction may grow, no request is kept by force, a summary stands
             without its envelope and earlier ones are not taken up, and the result is not validated.
     """
+
+    __repr__ = short
 
     name: str
     keep: Keep

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .._repr import short
 from ..ledger.columns import Zone
 from .decide import zones
 
@@ -37,6 +38,8 @@ class Stats:
         compactions: how often the session was compacted.
         due: whether the trigger is passed.
     """
+
+    __repr__ = short
 
     session: str
     groups: dict[str, tuple[int, ...]]

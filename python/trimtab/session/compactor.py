@@ -114,6 +114,10 @@ class Compactor:
             marks=settings.model.binds_thinking and thinking == "mark",
         )
 
+    def __repr__(self) -> str:
+        """Model, policy and window."""
+        return f"Compactor({self.model!r}, policy={self.policy.name!r}, window={self.window})"
+
     @property
     def policy(self) -> Policy:
         """How it decides."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import uuid4
 
 from .._log import log
+from .._repr import short
 from ..compaction.request import Request
 from ..compaction.summary import offered
 from ..counting.counter import fixed_tokens, overhead, read_plain, scan
@@ -53,6 +54,8 @@ class Fitted:
         compaction: what was done, None where nothing was.
         reason: why nothing was done although the trigger was passed; empty otherwise.
     """
+
+    __repr__ = short
 
     messages: Sequence[Message]
     request: dict[str, Any]

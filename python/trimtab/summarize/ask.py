@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from .._repr import short
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -41,6 +43,8 @@ class Answer:
         other: types of blocks that are neither text nor thinking.
         usage: what was charged.
     """
+
+    __repr__ = short
 
     text: str
     stop: str | None = "end_turn"
@@ -109,6 +113,8 @@ class Ask:
         context: lines that a hook adds to what is asked.
         ride: the session's own request, where the summary is asked for behind it; ``turn(ask)`` is how.
     """
+
+    __repr__ = short
 
     messages: tuple[Message, ...]
     provider: Provider

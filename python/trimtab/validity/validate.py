@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 from .. import _core
+from .._repr import short
 from ..counting.counter import Counter, asked, scan
 from ..errors import MessageError
 from ..models.model import Model
@@ -29,6 +30,8 @@ class Problem:
         message: the provider's own words, ids filled in.
         fix: what to do.
     """
+
+    __repr__ = short
 
     index: int
     block: int | None

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ArchiveError
+from ...errors import ArchiveError, SessionError
 from ..values import Fault
 from .codec import load
 from .statements import format_time, parse_time
@@ -114,7 +114,7 @@ def verify(database: Database, session: str | None) -> Steps[list[Fault]]:
     faults = [Fault("database", what) for what in (yield from database.check())]
     sessions = yield "SELECT id, version FROM sessions WHERE ? = '' OR id = ? ORDER BY id", (session or "",) * 2
     if session is not None and not sessions:
-        raise ArchiveError(f"no session {session!r} in this archive")
+        raise SessionError(f"no session {session!r} in this archive")
     for name, version in sessions:
         faults += yield from _verify_session(name, version)
     return faults

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import ArchiveError
+from ...errors import SessionError
 from ..values import Pruned
 from .codec import unpack
 from .words import index_words
@@ -108,10 +108,10 @@ def forget(dialect: Dialect, session: str) -> Steps[Pruned]:
     """Remove a session: its events, originals, pins, marks and chain, and the messages that no other session has.
 
     Raises:
-        ArchiveError: there is no such session.
+        SessionError: there is no such session.
     """
     if not (yield "SELECT 1 FROM sessions WHERE id = ?", (session,)):
-        raise ArchiveError(f"no session {session!r} in this archive")
+        raise SessionError(f"no session {session!r} in this archive")
     events = yield "SELECT id FROM compaction_events WHERE session_id = ? ORDER BY created_at, id", (session,)
     messages = yield "SELECT DISTINCT original_message FROM message_archive WHERE session_id = ?", (session,)
     yield "DELETE FROM sessions WHERE id = ?", (session,)

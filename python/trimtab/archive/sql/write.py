@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from ...errors import ArchiveError, ConflictError
+from ...errors import ArchiveError, ConflictError, SessionError
 from ..values import Stored
 from .chain import Event, link
 from .codec import pack
@@ -88,7 +88,7 @@ def commit(stored: Stored, record: Record, now: str) -> Steps[None]:
     session, ref = stored.session, record.ref
     versions = yield "UPDATE sessions SET version = version WHERE id = ? RETURNING version", (session,)
     if not versions:
-        raise ArchiveError(f"session {session!r} was forgotten while it was compacted; nothing was changed")
+        raise SessionError(f"session {session!r} was forgotten while it was compacted; nothing was changed")
     if (yield "SELECT 1 FROM commits WHERE event_id = ?", (ref,)):
         return
     [(version,)] = versions

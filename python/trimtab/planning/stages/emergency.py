@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..._repr import short
 from ..plan import Summarize, dropped
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class Emergency:
         keep: what stays.
         notice: what stands in the place of the rest.
     """
+
+    __repr__ = short
 
     keep: Keep
     notice: str

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ... import _core
+from ..._repr import short
 from ...ledger.columns import Zone
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class Tokens:
         window: as a share of the window instead.
         target: as a share of the target instead.
     """
+
+    __repr__ = short
 
     count: int = 0
     window: float = 0.0
@@ -48,6 +51,8 @@ class Messages:
         share: as a share of all messages instead, rounded down.
         of_more_than: none are kept where there are no more than this many times as many.
     """
+
+    __repr__ = short
 
     count: int = 0
     share: float = 0.0
@@ -74,6 +79,8 @@ class Turns:
         count: of turns.
     """
 
+    __repr__ = short
+
     count: int
 
     def __post_init__(self) -> None:
@@ -95,6 +102,8 @@ class Summaries:
         flag: a key of a message that says that it is one; None knows those of our own making alone.
     """
 
+    __repr__ = short
+
     flag: str | None = None
 
     def take(self, draft: Draft, window: int, target: int) -> tuple[str, int]:
@@ -110,6 +119,8 @@ class Pins:
     Attributes:
         flag: a key of a message that says that it is pinned; None knows those that the caller pinned alone.
     """
+
+    __repr__ = short
 
     flag: str | None = None
 
@@ -134,6 +145,8 @@ class Keep:
         least: messages at the end that stay whatever the keepers say, in whole groups.
         fill: what room the target leaves is given back to older messages; without it, the zones are the last word.
     """
+
+    __repr__ = short
 
     keepers: tuple[Keeper, ...]
     snap: Literal["back", "back_to_text", "forward", "own"] = "own"

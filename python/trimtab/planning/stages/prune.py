@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ..._repr import short
 from ...ledger.columns import Kind, RowFlag
 from ..plan import Cut, Prune, Reason, Truncate
 
@@ -43,6 +44,8 @@ class PruneResults:
         order: what goes before the rest, where no more goes than the target needs: ``images`` (pictures of the user's,
             and results that hold one) and ``superseded`` (results of reading a file that a newer read of it made old).
     """
+
+    __repr__ = short
 
     min_tokens: int = 0
     enough: bool = False

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from ... import _core
+from ..._repr import short
 from ..plan import Summarize, Truncate
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class SummarizeZone:
         by_price: where neither the policy nor the caller names who is asked, it is who costs least: the summarizer's
             own model, the session's, or the session's with all that its provider has in its cache.
     """
+
+    __repr__ = short
 
     share: float
     min_tokens: int

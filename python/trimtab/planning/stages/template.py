@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ..._repr import short
 from ...counting.truncate import truncate
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Template:
         as_messages: the messages go as they are, and ``opening`` behind them as one more user turn.
         headings: each topic must be a heading of the answer.
     """
+
+    __repr__ = short
 
     opening: str
     system: str = ""
@@ -92,6 +95,8 @@ class Place:
         notice: what stands in a summary's place where there is none; ``{count}`` and ``{about}`` are filled in.
     """
 
+    __repr__ = short
+
     shape: Literal["user", "user_ack", "system", "assistant", "question"] = "user"
     prefix: str = ""
     ack: str = "Understood. I continue from there."
@@ -126,6 +131,8 @@ class Ingest:
         categories: a tool's name, or its beginning with a ``*``, to the category of its output.
         otherwise: the category of all other tools.
     """
+
+    __repr__ = short
 
     tokens: int
     categories: tuple[tuple[str, str], ...]

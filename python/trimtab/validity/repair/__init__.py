@@ -10,6 +10,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from ..._repr import short
 from ...counting.counter import Counter, read_plain, scan
 from ...messages.shapes import Lens, said
 from ...messages.types import Repaired
@@ -38,6 +39,8 @@ class Repair:
         messages: the list; the given one itself if it was valid, and the same objects where nothing was changed.
         changes: what was changed, in the order of the messages.
     """
+
+    __repr__ = short
 
     messages: Sequence[Message]
     changes: list[Repaired]

@@ -1,0 +1,99 @@
+"""The door: what is public is reachable, named for the package, short in a notebook, and fails by name."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import trimtab
+from trimtab.policies import POLICIES
+
+MODEL = "claude-sonnet-4-5"
+LONG = [{"role": ("user", "assistant")[n % 2], "content": f"step {n} " + "word " * 300} for n in range(200)]
+PACKAGES = "archive compaction config counting errors events formats hooks models planning policies session summarize"
+CLASSES = [
+    value
+    for name in trimtab.__all__
+    if isinstance(value := getattr(trimtab, name), type) and value.__module__.startswith("trimtab")
+]
+
+
+@pytest.mark.parametrize("name", PACKAGES.split())
+def test_a_package_is_there_without_an_import_of_its_own(name: str) -> None:
+    code = f"import trimtab; print(trimtab.{name}.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"trimtab.{name}"
+
+
+@pytest.mark.parametrize("name", sorted(set(trimtab.__all__) - {"__version__"}))
+def test_a_public_class_or_function_is_named_for_the_package(name: str) -> None:
+    value = getattr(trimtab, name)
+    if inspect.isfunction(value) or (isinstance(value, type) and name not in {"Ledger", "Message", "Moment"}):
+        assert value.__module__ == "trimtab"
+        assert pickle.loads(pickle.dumps(value)) is value
+
+
+def test_every_exception_is_public() -> None:
+    found = {name for name, value in vars(trimtab.errors).items() if isinstance(value, type)}
+    assert {name for name in found if name.endswith("Error")} <= set(trimtab.__all__)
+
+
+def made() -> dict[str, Any]:
+    """A value of each public class that may hold much."""
+    cm = trimtab.Compactor(MODEL, archive="memory")
+    done = cm.compact(LONG, target_share=0.3)
+    rows = tuple(range(5_000))
+    zone = trimtab.Summarize(0, 5_000, 2_000, rows)
+    ask: list[trimtab.Ask] = []
+    trimtab.Compactor(MODEL, summarizer=lambda one: ask.append(one) or "a summary").compact(LONG, target_share=0.3)
+    several = [*POLICIES.values(), *(POLICIES[name].keep for name in POLICIES)]
+    stages = [s for p in POLICIES.values() for s in (p.prune, p.summarize, p.place, p.ingest, p.emergency, p.trigger)]
+    values = [
+        *(cm, done, done.plan, cm.fit(LONG), cm.stats(LONG), cm.budget(), cm.policy, cm.archive, ask[0], zone),
+        *(trimtab.Model.named(MODEL), trimtab.Counter("o200k_base"), trimtab.Counter.for_model(MODEL)),
+        *(trimtab.repair(LONG, provider="anthropic"), trimtab.Transcript(LONG, "anthropic", "anthropic")),
+        *(trimtab.Prune(rows), trimtab.Truncate(rows, 5), trimtab.StripThinking(rows), trimtab.Drop(0, 9, "n" * 999)),
+        *(trimtab.Answer("word " * 999), trimtab.Ledger.of(LONG, counter=trimtab.Counter.for_model(MODEL))),
+        *(trimtab.Problem(0, 0, "c" * 999, "m" * 999, "f" * 999), *several, *(s for s in stages if s is not None)),
+    ]
+    return {f"{type(value).__name__}-{n}": value for n, value in enumerate(values)}
+
+
+MADE = made()
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_repr_never_floods(name: str) -> None:
+    text = repr(MADE[name])
+    assert len(text) <= 200
+    assert type(MADE[name]).__name__ in text
+
+
+@pytest.mark.parametrize("name", ["Plan", "Policy", "Budget", "Model"])
+def test_values_are_pickled(name: str) -> None:
+    value = next(value for key, value in MADE.items() if key.startswith(f"{name}-"))
+    assert pickle.loads(pickle.dumps(value)) == value
+
+
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+def test_no_public_signature_has_a_private_parameter(kind: type) -> None:
+    for name, function in inspect.getmembers(kind, inspect.isfunction):
+        if not name.startswith("_") or name == "__init__":
+            assert not [word for word in inspect.signature(function).parameters if word.startswith("_")], name
+
+
+def test_an_unknown_session_is_an_error_of_its_own() -> None:
+    archive = trimtab.Compactor(MODEL).archive
+    for verb in (archive.forget, archive.verify):
+        with pytest.raises(trimtab.SessionError, match="no session 'nobody'"):
+            verb("nobody")
+
+
+def test_an_overflow_is_told_from_a_limit_of_the_rate() -> None:
+    assert trimtab.is_overflow("prompt is too long: 213462 tokens > 200000 maximum")
+    assert not trimtab.is_overflow("Too many requests. Please slow down.")
