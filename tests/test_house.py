@@ -16,8 +16,13 @@ PACKAGE = ROOT / "python" / "trimtab"
 FILES = sorted(path for path in PACKAGE.rglob("*.py*") if path.suffix in {".py", ".pyi"})
 
 ROOT_FILES = {
-    "_core": 0, "errors": 0, "_log": 0, "_repr": 0,
-    "hooks": "summarize", "events": "summarize", "__init__": "session",
+    "_core": 0,
+    "errors": 0,
+    "_log": 0,
+    "_repr": 0,
+    "hooks": "summarize",
+    "events": "summarize",
+    "__init__": "session",
 }
 """Files of the root that others import: at the bottom, or right above a folder. Doors import everything."""
 
