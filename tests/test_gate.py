@@ -225,13 +225,13 @@ def test_statistics_say_which_messages_stay_and_why() -> None:
 def test_a_tools_output_is_cut_by_the_category_of_the_tool() -> None:
     cm = made("sven")
     log = "".join(f"line {n}\n" for n in range(5_000))
-    shell, grep = cm.take("shell", log), cm.take("grep", log)
+    shell, grep = cm.ingest("shell", log), cm.ingest("grep", log)
     assert shell.startswith("line 0\n")
     assert "line 4999" in shell
     assert "line 4999" not in grep
     assert "omitted" in shell
-    assert cm.take("shell", "short") == "short"
-    assert made().take("shell", log) is log
+    assert cm.ingest("shell", "short") == "short"
+    assert made().ingest("shell", log) is log
 
 
 def test_a_zone_larger_than_its_summarizer_is_summarized_whole_in_parts() -> None:

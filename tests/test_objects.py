@@ -135,7 +135,7 @@ def test_every_public_door_takes_objects():
     assert cm.plan(objects, target_share=0.3).edits == bare.plan(messages, target_share=0.3).edits
     assert cm.explain(objects) == bare.explain(messages)
     assert cm.stats(objects).tokens == bare.stats(messages).tokens
-    assert [type(message) for message in cm.tidied(objects)] == [dict] * len(objects)
+    assert [type(message) for message in cm.prune(objects)] == [dict] * len(objects)
     cm.pin(objects[3])
     done = cm.compact(objects, target_share=0.3)
     assert any(message is objects[3] for message in done.messages)

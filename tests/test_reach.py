@@ -53,8 +53,8 @@ def reached(policy: Any) -> set[str]:
                 summarizer=Function(write, limits=Limits(tries=1, seconds=None), window=100_000),
             )
             messages: list[Any] = talk()
-            cm.take("Bash", "line\n" * 9_000)
-            cm.tidied(messages)
+            cm.ingest("Bash", "line\n" * 9_000)
+            cm.prune(messages)
             cm.stats(messages)
             for when in ("before_call", "after_step", "after_tool_batch", "after_run", "on_overflow"):
                 cm.record({"input_tokens": 10_000, "output_tokens": 50})

@@ -1,4 +1,4 @@
-"""A plan done to messages: new ones where an edit says so, the same objects everywhere else."""
+"""Applies a plan to messages: new dicts where an edit changes one, the original objects everywhere else."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan
 
 TEXT_TYPE = {"anthropic": "text", "openai_chat": "text", "openai_responses": "input_text"}
-"""The type of a block of text in a tool's result, by provider; where blocks have types."""
+"""The type of a text block in a tool's result, by provider, where blocks have types."""
 
 GAP = "[trimtab: messages were left out here]"
-"""What the user says between two turns of the assistant that now are neighbours."""
+"""The user's message between two turns of the assistant that became neighbours."""
 
 
 def apply(  # noqa: PLR0917 - a plan, its transcript, and what takes the place of what leaves
@@ -39,15 +39,15 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and what takes the place o
     placed: str | None,
     place: Place | None = None,
 ) -> list[Message]:
-    """The list that ``plan`` makes of ``messages``.
+    """The messages with the plan's edits.
 
     Args:
-        plan: made for just these messages.
+        plan: made for these messages.
         messages: the original transcript; none of it is changed.
-        ledger: the transcript's.
-        counter: measures what a truncated result may keep.
-        placed: the text that stands where messages left: a summary in its envelope, or a notice.
-        place: where it stands, and what stands around it.
+        ledger: of the messages.
+        counter: counts truncated results.
+        placed: the text in place of the messages that left: a summary in its envelope, or a notice.
+        place: the messages that hold it.
 
     Raises:
         PlanError: the plan is of another transcript.
@@ -58,7 +58,7 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and what takes the place o
     zone = plan.zone()
     kept = frozenset(zone.keep) if zone else frozenset()
     out: list[Message] = []
-    last = -1  # the message of the transcript that was kept last
+    last = -1  # the last kept message of the transcript
     for index, original in enumerate(messages):
         if zone and index == zone.start:
             around = place or Place()
@@ -85,20 +85,20 @@ def _lost_marker(zone: Summarize | Drop, ledger: Ledger) -> bool:
 
 
 def _marked(placed: list[Message]) -> list[Message]:
-    """The same with a cache marker on the summary: the next calls all begin with it."""
+    """The placed messages with a cache marker on the summary: all later calls begin with it."""
     text = {"type": "text", "text": placed[0]["content"], "cache_control": {"type": "ephemeral"}}
     return [{**placed[0], "content": [text]}, *placed[1:]]
 
 
 _STRICT = ("anthropic", "bedrock", "gemini")
-"""Where what the assistant says in two messages is one turn, or is refused."""
+"""Providers that merge or refuse two messages of one role in a row."""
 
 
 def _between(provider: str, out: list[Message], message: Message) -> Message | None:
-    """What stands between two messages that became neighbours, because what stood between them is gone.
+    """The message between two that became neighbours because others left, or None.
 
-    Two of the assistant's are merged, and thinking in the middle of a turn is refused, or are refused themselves; two
-    of the user's are refused where roles alternate strictly.
+    A provider merges two messages of the assistant, and then refuses thinking in the middle of the turn, or refuses the
+    two; where roles alternate strictly, it refuses two of the user.
     """
     role = message.get("role")
     if provider not in _STRICT or not out or role != out[-1].get("role"):
@@ -109,31 +109,31 @@ def _between(provider: str, out: list[Message], message: Message) -> Message | N
 
 
 def _follows(zone: Summarize | Drop, ledger: Ledger) -> int | None:
-    """Who speaks behind what is placed; None where nothing follows."""
+    """The role of the message behind the placed ones; None where none follows."""
     following = zone.keep[0] if zone.keep else zone.stop
     return int(ledger.role[following]) if following < len(ledger) else None
 
 
 def noticed(notice: str, place: Place) -> str:
-    """A notice as it stands: where it takes the place of a summary that the assistant acknowledges, marked like one."""
+    """A notice as it is placed: with a summary's prefix where the assistant acknowledges summaries."""
     return place.prefix + notice if place.shape == "user_ack" else notice
 
 
 def _notice_place(place: Place, provider: str) -> Place:
-    """Where a notice stands: as a summary would, but never as the assistant's own words."""
+    """The place of a notice: that of a summary, but never in the assistant's own words."""
     if place.shape in {"assistant", "question"}:
         return replace(place, shape="user", ack=place.ack if provider in _STRICT else "")
     return place
 
 
 def put(text: str, place: Place, provider: str, follows: int | None) -> list[Message]:
-    """What stands where messages left, in the shape that was asked for or the nearest that the provider takes.
+    """The messages in place of those that left, in the requested shape or the nearest one that the provider takes.
 
     Args:
         text: a summary or a notice.
-        place: where it stands, and what stands around it.
+        place: the messages that hold it.
         provider: the messages' shape.
-        follows: the ``Role`` of who speaks behind it, None where nothing follows.
+        follows: the ``Role`` of the next message, None where none follows.
     """
     strict, shape = provider in _STRICT, place.shape
     before_user = follows == Role.USER
@@ -212,7 +212,7 @@ def _with_result(message: Message, block: int, content: Callable[[Any], Any]) ->
 
 
 def _changed(block: Message, content: Callable[[Any], Any]) -> Message:
-    """A result's block with other content: the block itself holds it, or what stands under its one key."""
+    """A result's block with other content: in the block itself, or under its one key."""
     for key, inner in (("toolResult", "content"), ("functionResponse", "response"), ("function_response", "response")):
         if isinstance(result := block.get(key), dict):
             return {**block, key: {**result, inner: content(result.get(inner))}}
@@ -224,7 +224,7 @@ def _placeholder(tokens: int) -> str:
 
 
 def _like(old: object, text: str, provider: str) -> Any:
-    """A text in the form that the old content had: a string, a block, or what a function gives back."""
+    """A text in the form of the old content: a string, a block, or a function's response."""
     if provider == "gemini":
         return {"result": text}
     if provider == "bedrock":
@@ -242,13 +242,13 @@ def _began(old: object, most: int, unit: str, marker: str, provider: str) -> Any
 
 
 def cut(text: str, most: int, unit: str = "bytes", marker: str = "") -> str:
-    """At most ``most`` of a text, with ``marker`` behind it where something is missing; no code point is parted.
+    """The first ``most`` units of a text, with ``marker`` behind them where text is missing; no code point is split.
 
     Args:
-        text: what is cut; it comes back as it is where it is no longer.
+        text: to cut; returned unchanged where it is short enough.
         most: how much of it may stay.
         unit: ``bytes`` of UTF-8, ``chars`` or ``utf16`` units.
-        marker: stands where the text was cut.
+        marker: put where the text was cut.
     """
     encoding = {"bytes": "utf-8", "utf16": "utf-16-le"}.get(unit)
     if encoding is None:
@@ -259,7 +259,7 @@ def cut(text: str, most: int, unit: str = "bytes", marker: str = "") -> str:
 
 
 def _shortened(old: object, most: int, counter: Counter, provider: str) -> Any:
-    """The content with its text cut to what its pictures and files leave; they go where they leave too little."""
+    """The content with its text cut to the tokens that pictures and files leave; these go where they leave too few."""
     if not isinstance(old, list):
         text = old if isinstance(old, str) else json.dumps(old, ensure_ascii=False, default=str)
         return _like(old, _cut(text, most, counter), provider)
@@ -274,7 +274,7 @@ def _shortened(old: object, most: int, counter: Counter, provider: str) -> Any:
 
 
 def _text_of(part: object) -> str | None:
-    """What a part of a result says: its text, or its JSON."""
+    """The text of a part of a result, or its JSON."""
     if not isinstance(part, dict):
         return None
     if "json" in part:
@@ -283,12 +283,12 @@ def _text_of(part: object) -> str | None:
 
 
 def _cut(text: str, most: int, counter: Counter) -> str:
-    """Head and tail of what a tool gave."""
+    """Head and tail of a tool's output."""
     return truncate(text, tokens=most, category="head-tail", counter=counter)
 
 
 def _without(message: Message | None, blocks: set[int]) -> Message | None:
-    """The message without some of its blocks; None if nothing is left, or the message is one of them itself."""
+    """The message without some of its blocks; None if nothing is left, or the message itself is such a block."""
     if message is None or message.get("type") == "reasoning":
         return None
     if "reasoning_content" in message:

@@ -1,4 +1,4 @@
-"""What came of a compaction."""
+"""The result of a compaction."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compaction:
-    """What came of it.
+    """The result of a compaction.
 
     Attributes:
         messages: the new list; untouched messages are the same objects. The caller's own list where nothing was done.
-        plan: what was done.
+        plan: the edits that were done.
         ref: gives the originals back (``Compactor.restore``); None where nothing was done.
-        usage: what the summarizer charged, answers that could not be used with it; empty for one that charges nothing.
-        tokens_before: tokens of the messages as they were.
-        tokens_after: tokens of the messages as they are.
-        reason: what was done and why, or why nothing was.
-        summarizer: who wrote the summary, None if there is none.
-        summary: its text, None if there is none.
-        strategy: what the policy calls what was done, or the step that took a failed summarizer's place.
-        offer: how the summary was asked for, and what that was to cost at most; None where nobody was asked.
-        failed: why the summarizer gave none; empty where it did, or was not needed.
+        usage: what the summarizer charged, unusable answers included; empty where it charges nothing.
+        tokens_before: tokens of the messages before.
+        tokens_after: tokens of the messages after.
+        reason: what was done and why, or why nothing was done.
+        summarizer: the author of the summary, or None.
+        summary: its text, or None.
+        strategy: the policy's name for it, or the step that replaced a failed summarizer.
+        offer: how the summary was asked for, and its highest cost; None where no summarizer was asked.
+        failed: why the summarizer gave no summary; empty where it gave one or was not needed.
     """
 
     __repr__ = short
@@ -52,17 +52,17 @@ class Compaction:
 
     @property
     def saved(self) -> int:
-        """Tokens that the messages have less."""
+        """Tokens saved."""
         return self.tokens_before - self.tokens_after
 
     @property
     def reduction(self) -> float:
-        """The same in percent of what they had (seed 002)."""
+        """Percent of the tokens saved, as AgentPG reports it."""
         return self.saved / self.tokens_before * 100 if self.tokens_before else 0.0
 
     @property
     def path(self) -> str:
-        """Which way it went: ``noop``, ``prune-only``, ``summarised`` or ``dropped``."""
+        """The kind of compaction: ``noop``, ``prune-only``, ``summarised`` or ``dropped``."""
         zone = self.plan.zone()
         if not self.plan.edits:
             return "noop"

@@ -140,7 +140,7 @@ def _without(request: Request, plan: Plan, zone: Summarize, step: str, failed: s
 
 
 def _topics(request: Request, zone: Summarize) -> list[str]:
-    """How the user's requests in the zone begin: the first two and the last."""
+    """The first words of the user's requests in the zone: the first two and the last."""
     words = [
         " ".join(text.split())[:60]
         for message in request.redacted[zone.start : zone.stop]

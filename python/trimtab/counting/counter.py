@@ -1,4 +1,4 @@
-"""Text to tokens, and messages to tokens."""
+"""Tokens of texts, messages and requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def message_error(error: ValueError) -> ValueError:
-    """The core's error about a message as a ``MessageError``; any other as it is."""
+    """The core's error about a message as a ``MessageError``; any other unchanged."""
     match error.args:
         case (str(what), str(path), int(index), str(hint)):
             return MessageError(what, path=path, index=index, hint=hint)
@@ -41,9 +41,9 @@ class Counter(_core.Counter):
     """Counts tokens, offline and in time linear in the text.
 
     ``Counter("o200k_base")`` and ``Counter("cl100k_base")`` equal tiktoken's ``encode_ordinary``: text that looks like
-    a special token is text, lone surrogates count as U+FFFD. ``Counter("claude-old")`` (Claude 3 to 4.6) and
+    a special token is plain text, lone surrogates count as U+FFFD. ``Counter("claude-old")`` (Claude 3 to 4.6) and
     ``Counter("claude-new")`` (4.7 and later) count a text as it stands inside a prompt, with the vocabularies that the
-    package ctok reconstructed; what a message adds is not in it.
+    package ctok reconstructed; without the tokens that a message adds.
 
     Example:
         >>> Counter("o200k_base").count("hello world")
@@ -58,7 +58,7 @@ class Counter(_core.Counter):
         return f"<Counter: {self.engine}>"
 
     def explain(self) -> str:
-        """What counts, and how wrong it may be."""
+        """The engine that counts, and its error."""
         exact = "an estimate by length" if " rounded " in self.engine else "exact"
         if self.engine.startswith("trimtab claude"):
             by_rates = self.engine.endswith("by rates")
@@ -81,14 +81,13 @@ class Counter(_core.Counter):
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], *, pattern: str | None = None) -> Self:
-        """The counter of a vocabulary file, which is read once and stays in memory; ``engine`` says what counts.
+        """The counter of a vocabulary file, which is read once and stays in memory; ``engine`` names the engine.
 
-        A ``tokenizer.json`` is known by what it says: byte-level pairs, split by the pattern of Llama 3, Qwen 2 and 3,
-        DeepSeek V3, GPT-2, ``o200k_base`` or ``cl100k_base``, are counted by our own engine. Any other is counted by
-        the crate ``tokenizers``: then a text is one step, in which memory grows with it, ``exceeds`` has no early end
-        and a ``tally`` keeps the text. Special and added tokens are text, as they are in ``count`` everywhere, and no
-        text is truncated or padded. A file of ranks, as tiktoken keeps them, is one of our encodings or needs a
-        pattern.
+        trimtab's own engine counts a ``tokenizer.json`` with byte-level pairs and the pattern of Llama 3, Qwen 2 and 3,
+        DeepSeek V3, GPT-2, ``o200k_base`` or ``cl100k_base``. The crate ``tokenizers`` counts any other: its memory
+        grows with the text, ``exceeds`` has no early exit, and a ``tally`` keeps the text. Special and added tokens are
+        plain text, and no text is truncated or padded. A file of ranks, in tiktoken's form, is one of the built-in
+        encodings or needs a pattern.
 
         Args:
             path: a ``tokenizer.json`` or a file of ranks.
@@ -96,8 +95,8 @@ class Counter(_core.Counter):
 
         Raises:
             OSError: the file cannot be read.
-            ValueError: it holds something else; says what. Counting raises it for a text of which a model can make no
-                tokens.
+            ValueError: the file has another content; says which. Counting raises it for a text that a model cannot
+                tokenize.
         """
         file = Path(path)
         data = file.read_bytes()
@@ -107,10 +106,10 @@ class Counter(_core.Counter):
             raise ValueError(f"{file}: {error}") from None
 
     def per_message(self, messages: Sequence[Message], *, provider: str | None = None) -> NDArray[np.uint32]:
-        """What each message adds to the model's prompt: uint32, shape (messages,).
+        """Tokens that each message adds to the model's prompt: uint32, shape (messages,).
 
-        Of the list that it read last the counter counts only what has changed, known by the identity of its strings;
-        those it keeps alive until it reads another.
+        The counter caches the list that it read last and counts only changed messages, which it finds by the identity
+        of their strings; it keeps these alive until it reads another list.
 
         Args:
             messages: a list or tuple of messages in any provider's shape.
@@ -125,9 +124,9 @@ class Counter(_core.Counter):
     def count_file(self, path: str | PathLike[str]) -> int:
         """Tokens of a file's text, read a megabyte at a time.
 
-        Memory is bounded, with two exceptions: a text without a place to part is held as far as that goes on, and one
-        that is normalized first (Qwen's) or counted by the crate ``tokenizers``, as ``engine`` says, is held whole.
-        What is not UTF-8 counts as U+FFFD.
+        Memory is bounded, with two exceptions: a stretch of text without a safe place to split it, and a whole text
+        that is normalized first (Qwen) or counted by the crate ``tokenizers``, as ``engine`` says. Bytes that are not
+        UTF-8 count as U+FFFD.
 
         Raises:
             OSError: the file cannot be read.
@@ -144,11 +143,11 @@ class Counter(_core.Counter):
         unit: Literal["chars", "bytes", "utf16"] = "chars",
         round: Literal["floor", "ceil", "half_up"] = "ceil",
     ) -> Self:
-        """A quarter of a text's length: what four of the five seed systems do.
+        """A quarter of a text's length, as many agents estimate tokens.
 
         Args:
             unit: Unicode scalar values, UTF-8 bytes or UTF-16 units.
-            round: what happens to the fraction.
+            round: how to round the fraction.
         """
         return cls(f"chars/4 {unit} {round}")
 
@@ -307,12 +306,12 @@ def count(
     Args:
         messages: a text, or messages in any provider's shape.
         model: an id, or a ``Model`` of your own.
-        system: the system prompt, where it is sent beside the messages.
+        system: the system prompt, where it is not one of the messages.
         tools: tool definitions.
-        tool_choice: which of them are to be called.
-        thinking: how the model is to think.
+        tool_choice: the tools that may or must be called.
+        thinking: the request's setting of thinking.
         output_config: the form of the answer.
-        provider: the messages' shape, where it cannot be seen from them.
+        provider: the messages' shape, where it cannot be detected.
 
     Raises:
         MessageError: a message cannot be read.

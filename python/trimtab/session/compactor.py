@@ -1,4 +1,4 @@
-"""The front door: everything that keeps one agent's transcript inside its window."""
+"""The ``Compactor``: the public class that keeps an agent's transcript inside its model's context window."""
 
 from __future__ import annotations
 
@@ -41,26 +41,27 @@ class Compactor:
     """Keeps a transcript inside its model's window.
 
     Args:
-        model: an id, or a ``Model`` of your own. Nothing else is mandatory.
-        provider: the messages' shape; found from the messages where it is not given.
+        model: an id, or a ``Model`` of your own. No other argument is required.
+        provider: the messages' shape; detected where it is not given.
         window: tokens of input and output together; overrides the table.
         max_output: tokens kept free for the answer; at most 32,000 of the model's where it is not given.
         policy: a preset's name, or a ``Policy``.
         summarizer: ``offline`` (no text leaves the process), ``anthropic``, ``openai``, ``cmd:PROGRAM ...``, a value of
             ``trimtab.summarize``, or a callable from ``Ask`` to text, plain or async.
         archive: ``memory`` (lives with the Compactor), ``sqlite:///PATH``, or an ``Archive``.
-        session: the conversation's name in the archive. Where it is given, its pins are there again, and a compaction
-            that overtakes another of the same session is a conflict; where it is not, each Compactor has its own.
-        redact: takes a text, gives it without what is neither to be stored nor summarized. The messages that stay are
-            not changed; what comes back from the archive is.
-        thinking: what becomes of thinking behind an edit, where the model binds it: ``strip`` takes it out, ``mark``
-            leaves it and has every later request of ``fit`` say that the provider may drop it.
-        pre_compact: asked before anything is decided, and again with the plan; may refuse or change the instructions.
-        listeners: told what happened.
-        betas: beta flags that are sent with every call; one of them may widen the window.
+        session: the conversation's name in the archive. A named session finds its pins again, and two compactions of
+            it at a time are a conflict; without a name, each Compactor has a session of its own.
+        redact: a function that removes from a text what must not be stored or summarized. Messages that stay are not
+            changed; messages that come back from the archive are redacted.
+        thinking: how to treat thinking behind an edit, where the model binds it: ``strip`` removes it, ``mark`` keeps
+            it, and every later request of ``fit`` says that the provider may drop it.
+        pre_compact: a hook that is asked before anything is decided, and again with the plan; it may refuse or change
+            the instructions.
+        listeners: functions that receive each event.
+        betas: beta flags of every call; one of them may widen the window.
 
     Raises:
-        ValueError: a name that there is not, or a window without room.
+        ValueError: an unknown name, or a window without room for messages.
         ImportError: the summarizer's client is not installed.
         ArchiveError: the archive cannot be opened.
 
@@ -120,7 +121,7 @@ class Compactor:
 
     @property
     def policy(self) -> Policy:
-        """How it decides."""
+        """The policy that decides."""
         return self._session.policy
 
     @property
@@ -130,7 +131,7 @@ class Compactor:
 
     @property
     def window(self) -> int:
-        """Tokens that the model takes, input and output together."""
+        """The model's context window in tokens, input and output together."""
         return self._session.settings.model.window
 
     def budget(self, *, system: object = None, tools: object = None) -> Budget:
@@ -138,9 +139,9 @@ class Compactor:
         return self._session.budget(Call((), system, tools))
 
     def explain(self, messages: Sequence[Message] | None = None, *, system: object = None, tools: object = None) -> str:
-        """Every term of the budget, a line each; how the messages stand to it; whom a summary of them is asked of.
+        """Every term of the budget, a line each; with messages, also each way to get a summary of them.
 
-        Of a summary, each way to come by it and what it costs at most, the one that is taken first.
+        The first way to get a summary is tried first; each has the most that it can cost.
         """
         at = self._session
         tokens = None if messages is None else at.scan(messages).total
@@ -153,9 +154,9 @@ class Compactor:
         return "\n".join([*lines, *(at.explain(Call(messages, system, tools)) if messages is not None else ())])
 
     def count(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> int:
-        """Tokens of the next call's prompt: what the last one was charged, and the count of what came since.
+        """Tokens of the next call's prompt: the last charge, and the count of the messages that came since.
 
-        Before the first ``record``, and once the beginning of the list has changed, it is the count alone.
+        Before the first ``record``, and after a change of the messages that were charged, it is the count alone.
 
         Args:
             messages: the transcript, in its provider's shape.
@@ -170,21 +171,21 @@ class Compactor:
     def check(
         self, messages: Sequence[Message], client: Any, *, system: object = None, tools: object = None
     ) -> ProviderCount:
-        """What the provider's counting endpoint says of these messages, beside the count here.
+        """The count of the provider's counting endpoint, beside the count here.
 
-        Nothing else ever asks it. An answer is kept, and given again for the same request; ``explain`` shows the last.
+        No other method asks the endpoint. Answers are kept by request; ``explain`` shows the last one.
 
         Args:
             messages: the transcript, in Anthropic's shape or that of OpenAI's Responses.
-            client: an ``anthropic.Anthropic`` or an ``openai.OpenAI``, or whatever has the ``messages.count_tokens`` of
-                the one or the ``responses.input_tokens.count`` of the other.
+            client: an ``anthropic.Anthropic`` or an ``openai.OpenAI``, or any object with the
+                ``messages.count_tokens`` of the first or the ``responses.input_tokens.count`` of the second.
             system: system text that is sent beside the messages.
             tools: tool definitions.
 
         Raises:
-            CountError: the client failed, whatever it raised; or it is an asynchronous one.
+            CountError: the client raised, or it is asynchronous.
             MessageError: a message cannot be read.
-            ValueError: the model is not one of these providers', or the messages are of Chat Completions.
+            ValueError: the model is of another provider, or the messages are of Chat Completions.
         """
         call = Call(messages, system, tools)
         request, answer, counted = self._asking(call)
@@ -201,7 +202,7 @@ class Compactor:
     async def acheck(
         self, messages: Sequence[Message], client: Any, *, system: object = None, tools: object = None
     ) -> ProviderCount:
-        """``check``, with an asynchronous client or one of either kind."""
+        """``check``, with an asynchronous or a plain client."""
         call = Call(messages, system, tools)
         request, answer, counted = self._asking(call)
         if answer is None:
@@ -213,7 +214,7 @@ class Compactor:
         return self._session.counts.keep(request, answer, counted)
 
     def _asking(self, call: Call) -> tuple[dict[str, Any], object, int]:
-        """The request to the counting endpoint, the answer where it is known, and the count here."""
+        """The request to the counting endpoint, the kept answer or None, and the count here."""
         request = asking(self._session.settings.model, self.model, [*call.messages], call.system, call.tools)
         return request, self._session.counts.known(request), self._session.counted(call)
 
@@ -226,7 +227,7 @@ class Compactor:
         target_tokens: int | None = None,
         target_share: float | None = None,
     ) -> Plan:
-        """What ``compact`` would do, and why. Decides and does nothing.
+        """The plan of ``compact``, with its reason. Changes nothing.
 
         Args:
             messages: the transcript, in its provider's shape.
@@ -236,7 +237,7 @@ class Compactor:
             target_share: the share of the messages' tokens to come down to, more than 0 and less than 1.
 
         Raises:
-            MessageError: the list is not one that its provider takes; says where, why and what to do.
+            MessageError: the provider would refuse the list; says where, why and what to do.
             TypeError: a target is no number.
             ValueError: a target is out of its range, or both are given.
         """
@@ -260,7 +261,7 @@ class Compactor:
         plan: Plan | None = None,
         trigger: Literal["manual", "auto"] = "manual",
     ) -> Compaction:
-        """Brings the messages to the target, whatever the trigger says. They are not changed; a new list comes back.
+        """Compacts the messages to the target, whatever the trigger says; returns a new list and changes no message.
 
         Args:
             messages: the transcript, in its provider's shape.
@@ -268,15 +269,15 @@ class Compactor:
             tools: tool definitions.
             target_tokens: tokens of messages to come down to; the policy's target where neither is given.
             target_share: the share of the messages' tokens to come down to, more than 0 and less than 1.
-            instructions: what the summary is to stress.
+            instructions: for the summarizer.
             plan: done as it is, instead of deciding anew; a target then has no effect.
-            trigger: who wants it, for hooks and events: the user, or a program.
+            trigger: for hooks and events: ``manual`` if a user asked, ``auto`` if a program did.
 
         Raises:
-            MessageError: the list is not one that its provider takes; says where, why and what to do.
+            MessageError: the provider would refuse the list; says where, why and what to do.
             PlanError: the plan is of another transcript.
-            ArchiveError: the originals cannot be kept; no model was asked.
-            SummaryError: no summary, where the policy says that this is an error.
+            ArchiveError: the originals cannot be stored; no model was asked.
+            SummaryError: no summary, and the policy has no fallback.
             TypeError: a target is no number.
             ValueError: a target is out of its range, or both are given.
         """
@@ -320,7 +321,7 @@ class Compactor:
         when: When = "before_call",
         turn: int | None = None,
     ) -> Fitted:
-        """What goes into the next call: the same list below the policy's trigger, a compacted one above it.
+        """The messages for the next call: the very same list below the policy's trigger, a compacted one above it.
 
         Args:
             messages: the transcript, in its provider's shape.
@@ -328,13 +329,13 @@ class Compactor:
             tools: tool definitions.
             when: the moment: ``before_call``, ``after_step``, ``after_tool_batch``, ``after_run``, ``on_length`` (the
                 answer was cut at its limit) or ``on_overflow`` (the provider refused the call as too long). A policy
-                looks at the moments that its trigger names and at no others: ``agentpg`` only after a run, ``opencode``
-                after a step and on an overflow.
+                acts only at the moments that its trigger names: ``agentpg`` after a run, ``opencode`` after a step and
+                on an overflow.
             turn: number of tool batches since the user spoke; counted from ``when`` where it is not given.
 
         Raises:
-            MessageError: the list is not one that its provider takes.
-            ArchiveError: the originals cannot be kept; nothing was changed.
+            MessageError: the provider would refuse the list.
+            ArchiveError: the originals cannot be stored; nothing was changed.
         """
         at = self._session
         call = at.begin(Call(messages, system, tools), when, turn)
@@ -367,31 +368,31 @@ class Compactor:
             return at.unfitted(call, error)
 
     def record(self, usage: object) -> None:
-        """Tells what the last call was charged: the next ``fit`` starts from it.
+        """Records what the last call was charged: the next ``fit`` starts from it.
 
         Args:
-            usage: of the answer, as any provider gives it.
+            usage: of the answer, in any provider's form.
 
         Raises:
-            ValueError: it names no tokens of a prompt.
+            ValueError: it names no prompt tokens.
         """
         self._session.forecast.record(usage)
 
-    def take(self, tool: str, output: str) -> str:
-        """A tool's output as it is to enter the transcript: cut as the policy says for tools of its kind."""
+    def ingest(self, tool: str, output: str) -> str:
+        """A tool's output for the transcript, truncated by the policy's rule for this category of tool."""
         ingest = self.policy.ingest
         return output if ingest is None else ingest.taken(output, ingest.category(tool))
 
-    def tidied(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages with old results pruned as the policy says, and nothing else done; nothing is archived."""
+    def prune(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages with old results pruned by the policy's rule; nothing else changes, and nothing is archived."""
         return self._session.prune(messages)
 
     def restore(self, ref: str) -> list[dict[str, Any]]:
-        """The whole original list of a compaction, equal to what it was and the same as JSON.
+        """The whole original list of a compaction, equal to the original and identical as JSON.
 
-        Objects come back as the dicts that they said: an archive holds JSON and no names of classes, so that what is
-        stored does not decide which code runs. Their class makes them again: ``kind.model_validate(message)`` of a
-        pydantic model, ``kind(**message)`` of a dataclass; an SDK takes the dicts.
+        Objects come back as dicts: an archive holds JSON without class names, so that stored text never decides which
+        code runs. ``kind.model_validate(message)`` makes a pydantic model of such a dict, ``kind(**message)`` a
+        dataclass; an SDK takes the dict itself.
 
         Raises:
             ArchiveError: the archive knows no such ref.
@@ -399,12 +400,12 @@ class Compactor:
         return self.archive.load(ref)
 
     def recall_tool(self, *, limit: int = 5) -> Recall:
-        """A tool with which the model looks up what was summarized away in this session.
+        """A tool with which the model looks up messages of this session that were summarized.
 
         ``definition(provider)`` goes into the request's tools; calling the tool with a call's input answers it.
 
         Raises:
-            ArchiveError: an archive of one's own that cannot search.
+            ArchiveError: the archive cannot search.
         """
         from ..archive.recall import Recall  # noqa: PLC0415 - loaded with the first tool
 
@@ -416,7 +417,7 @@ class Compactor:
         """The compactions of this session, the latest first.
 
         Raises:
-            ArchiveError: an archive of one's own that has none.
+            ArchiveError: the archive has no history.
         """
         if not hasattr(self.archive, "history"):
             raise ArchiveError(f"{type(self.archive).__name__} has no history")
@@ -424,7 +425,7 @@ class Compactor:
         return past
 
     def pin(self, what: Message | str) -> None:
-        """Keeps a message, or every message that holds a text, verbatim from now on, in this session.
+        """Keeps a message, or every message with a text in it, verbatim from now on, in this session.
 
         Args:
             what: a message as it stands in the list, or a text.
@@ -439,11 +440,11 @@ class Compactor:
         elif what.strip():
             self.archive.pin(self.session, "text", what)
         else:
-            msg = "an empty text is in every message: pin a text of at least one word"
+            msg = "an empty text would pin every message: pin at least one word"
             raise ValueError(msg)
 
     def close(self) -> None:
-        """Closes the archive; nothing else is held open."""
+        """Closes the archive."""
         self.archive.close()
 
     def __enter__(self) -> Self:

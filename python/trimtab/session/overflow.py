@@ -1,4 +1,4 @@
-"""Whether a provider refused a call because it was too long: they say so in many ways."""
+"""Detects that a provider refused a call because it was too long; providers word this in many ways."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _BUSY = re.compile(
 )
 _CODES = frozenset({"context_length_exceeded", "request_too_large", "model_context_window_exceeded"})
 _TOO_LARGE = 413
-"""The status of HTTP for a body that is too large."""
+"""HTTP status of a body that is too large."""
 
 
 def is_overflow(message: str) -> bool:
-    """Whether an error's text says that the call was too long; a limit of the rate is none of the length.
+    """Whether an error's text says that the call was too long; a rate limit does not.
 
     Example:
         >>> is_overflow("prompt is too long: 213462 tokens > 200000 maximum")
@@ -53,7 +53,7 @@ def is_overflow(message: str) -> bool:
 
 
 def kind_of(error: object, status: int | None = None) -> Kind:
-    """What an error is to the one who called: too long, or anything else.
+    """The kind of an error: a call that is too long, or anything else.
 
     Args:
         error: its text, its body, or the exception of an SDK.
@@ -68,7 +68,7 @@ def kind_of(error: object, status: int | None = None) -> Kind:
 
 
 def _inside(error: object) -> tuple[set[str], list[str]]:
-    """Codes and texts, however deep a body has them."""
+    """The codes and texts of an error, at any depth of its body."""
     if isinstance(error, str):
         found: Any = None
         if error.lstrip().startswith("{"):

@@ -1,7 +1,7 @@
-"""Compaction as a task in the session itself (seed 004): a marker is queued, answered by a summary, and then the pivot.
+"""Compaction as a task in the session itself, as opencode does it: a queued marker is answered by a summary.
 
 The session is a list of messages as opencode stores them, ``{info, parts}``; nothing in it is ever deleted. ``visible``
-is what the model still sees of it, ``prompt`` the same as messages of a provider.
+is the part that the model still sees, ``prompt`` that part as messages of a provider.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from .compactor import Compactor
 
 Stored = dict[str, Any]
-"""A message as it is stored: ``info`` and ``parts``."""
+"""A stored message: ``info`` and ``parts``."""
 
 
 class Queue:
     """A session whose compactions are messages of its own.
 
     Args:
-        compactor: decides and asks; its policy says what is asked and how it goes on.
-        messages: the session so far; new messages are put behind it.
-        clock: milliseconds, for when a result was marked.
+        compactor: decides and summarizes by its policy.
+        messages: the session so far; new messages are appended.
+        clock: milliseconds, for the time at which a result was marked.
     """
 
     def __init__(
@@ -38,13 +38,13 @@ class Queue:
         messages: Iterable[Stored] = (),
         clock: Callable[[], int] = lambda: time_ns() // 1_000_000,
     ) -> None:
-        """Takes the session as it is."""
+        """Copies the list of messages."""
         self.compactor = compactor
         self._clock = clock
         self.messages = list(messages)
 
     def enqueue(self, *, auto: bool) -> Stored:
-        """Queues a compaction: a user message with a marker. The next ``run`` takes it up."""
+        """Queues a compaction: a user message with a marker, which the next ``run`` answers."""
         marker = {"info": {"id": uuid4().hex, "role": "user"}, "parts": [{"type": "compaction", "auto": auto}]}
         self.messages.append(marker)
         return marker
@@ -56,11 +56,11 @@ class Queue:
         return next((message for message in [*waiting][::-1] if opencode.markers(message)), None)
 
     def visible(self) -> list[Stored]:
-        """What the model still sees: from the latest marker with a finished summary on."""
+        """The messages that the model still sees: from the latest marker with a finished summary on."""
         return opencode.pivot(self.messages)
 
     def prompt(self) -> list[dict[str, Any]]:
-        """The same as messages of OpenAI's chat shape: markers as their question, pruned results as placeholders."""
+        """The visible messages in OpenAI's chat shape: markers as their question, pruned results as placeholders."""
         return opencode.prompt(self.visible())
 
     def run(self) -> Compaction | None:
@@ -96,14 +96,14 @@ class Queue:
         return done
 
     def prune(self) -> tuple[str, ...]:
-        """Marks old results as compacted, by the policy's rules; their output stays where it is.
+        """Marks old results as compacted, by the policy's rules; their output stays in place.
 
         Returns:
             The ids of the calls whose results were marked now.
         """
         since = self._since()
         before = opencode.prompt(since)
-        after = self.compactor.tidied(before)
+        after = self.compactor.prune(before)
         gone = {old.get("tool_call_id") for old, new in zip(before, after, strict=True) if old is not new}
         tools = [part for message in since for part in message["parts"] if part.get("type") == "tool"]
         marked = [part for part in tools if part["callID"] in gone and part["state"].get("status") == "completed"]
@@ -112,10 +112,10 @@ class Queue:
         return tuple(part["callID"] for part in marked)
 
     def _since(self) -> list[Stored]:
-        """The messages behind the latest summary: what is older is gone for the model anyway."""
+        """The messages behind the latest summary: the model does not see older ones."""
         last = [at for at, message in enumerate(self.messages) if message["info"].get("summary")]
         return self.messages[last[-1] + 1 :] if last else self.messages
 
     def _history(self, marker: Stored) -> list[dict[str, Any]]:
-        """What is to be summarized: all that the model sees, the marker last and as its question."""
+        """The messages to summarize: all that the model sees, with the marker last and as its question."""
         return opencode.prompt([message for message in self.visible() if message is not marker] + [marker])

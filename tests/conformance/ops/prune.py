@@ -28,7 +28,7 @@ def prune_old_tool_results(messages: list[dict[str, Any]], preserve_recent: int 
     policy = replace(GOAT, prune=replace(GOAT.prune, age=age))
     before, given = copy.deepcopy(messages), chat(messages)
     pairs = {id(new): old for new, old in zip(given, messages, strict=True)}
-    after = trimtab.Compactor(MODEL, provider="openai_chat", policy=policy).tidied(given)
+    after = trimtab.Compactor(MODEL, provider="openai_chat", policy=policy).prune(given)
     changed = [n for n, (old, new) in enumerate(zip(given, after, strict=True)) if old is not new]
     shown = [pairs.get(id(message), message) for message in after]
     return Listed(shown, changed_indices=changed, input_mutated=before != messages)

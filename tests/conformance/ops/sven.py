@@ -156,7 +156,7 @@ def agent_tool_turn(
 ) -> dict[str, Any]:
     made = sven({"config": config}, Stub(), Told(), window=max_tokens, max_output=int(True))
     found = (tool[key] for key in GIVEN if isinstance(tool.get(key), str))
-    return {"stored_tool_result": made.take(tool.get("name", ""), next(found, ""))}
+    return {"stored_tool_result": made.ingest(tool.get("name", ""), next(found, ""))}
 
 
 GIVEN = ("output", "result", "content", "text")
@@ -214,7 +214,7 @@ class Agent:
 
     def tools(self) -> None:
         self.order.append("tools")
-        content = self.cm.take(MODEL, MODEL)
+        content = self.cm.ingest(MODEL, MODEL)
         self.messages.append({"role": "tool", "tool_call_id": MODEL, "content": content})
         self.order.append("truncate+push")
         self.gate("after_tool_batch")
