@@ -27,11 +27,11 @@ FLAGS = " ".join(
 
 PLANTED = {
     "claude": (
-        "tokens/src/claude/exact/wide.rs",
+        "tokens/src/claude/exact/windows.rs",
         "sure - usize::from(sure > 0 && quotes >> (sure - 1) & 1 != 0)",
         "sure",
     ),
-    "engine": ("tokens/src/starts.rs", "true) as u32;", "true) as u32 * 0;"),
+    "engine": ("tokens/src/bpe/pretokenize/masks.rs", "true) as u32;", "true) as u32 * 0;"),
     "jsonl": (
         "core/src/jsonl.rs",
         "self.walk.place.pass_lines(bytes, found.iter().map(|(lines, _)| lines).sum());",

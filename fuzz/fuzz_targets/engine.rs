@@ -62,7 +62,7 @@ fuzz_target!(|data: &[u8]| {
         let limit = usize::from(*limit);
         assert_eq!(encoding.exceeds(&text, limit), expected > limit, "{encoding:?} {limit} {text:?}");
         let counter = Counter::exact(encoding);
-        let mut tally = counter.tally();
+        let mut tally = counter.incremental();
         for part in data.chunks(1 + limit) {
             tally.append_bytes(part);
         }

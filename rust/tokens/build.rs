@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 
 #[allow(dead_code, missing_docs)] // what reads the tables is not needed to make them
-#[path = "src/tables/mod.rs"]
+#[path = "src/bpe/tables/mod.rs"]
 mod tables;
 
 #[path = "src/claude/make.rs"]
@@ -24,12 +24,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         GzDecoder::new(fs::File::open(&file)?).read_to_string(&mut text)?;
         // A line is a token and its rank, and ranks are the line numbers.
         let tokens = text.lines().map(|line| STANDARD.decode(line.split(' ').next().unwrap_or(line)));
-        let merges = tables::make::ranked(tokens.collect::<Result<_, _>>()?)?;
-        fs::write(out.join(name), bytemuck::cast_slice(&tables::make::make(&merges)?))?;
+        let merges = tables::build::ranked(tokens.collect::<Result<_, _>>()?)?;
+        fs::write(out.join(name), bytemuck::cast_slice(&tables::build::make(&merges)?))?;
     }
     let file = Path::new("data").join("classes.txt");
     println!("cargo::rerun-if-changed={}", file.display());
-    println!("cargo::rerun-if-changed=src/tables");
+    println!("cargo::rerun-if-changed=src/bpe/tables");
     for file in ["claude-old.pieces", "claude-new.pieces", "claude.classes"] {
         println!("cargo::rerun-if-changed=data/{file}");
     }

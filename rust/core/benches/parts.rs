@@ -16,7 +16,7 @@ use trimtab_core::ledger::{Builder, Ledger};
 use trimtab_core::shape::Provider;
 use trimtab_core::truncate::{Category, Limits, truncate};
 use trimtab_core::validate::{Options, validate};
-use trimtab_tokens::{Claude, Counter, Encoding, Tally};
+use trimtab_tokens::{Claude, Counter, Encoding, IncrementalCounter};
 
 /// The texts of a folder's files that end so, one behind the other, in the order of their names.
 fn texts(folder: &str, end: &str) -> String {
@@ -103,7 +103,7 @@ fn questions(bench: &mut Criterion) {
         let cut = || truncate(black_box(long), Category::HeadTail, limits, &counter);
         group.bench_function("truncate 50 KB to 1,000", |bench| bench.iter(cut));
         let grown = || {
-            let mut tally: Tally = counter.tally();
+            let mut tally: IncrementalCounter = counter.incremental();
             long.split_inclusive('\n').map(|line| (tally.append(line), tally.tokens()).1).max()
         };
         group.bench_function("tally 50 KB by lines", |bench| bench.iter(grown));

@@ -14,8 +14,8 @@ use crate::ledger::{Builder, Ledger, Sums};
 use crate::prompt::Prompt;
 use crate::shape::{self, Provider};
 use trimtab_simd::{Kernel, Work};
+use trimtab_tokens::cancel;
 use trimtab_tokens::pool;
-use trimtab_tokens::stop;
 use walk::{Place, Walk, is_blank, lines};
 
 /// Bytes that are read at once: many pieces for each thread, little beside what a process needs anyway.
@@ -150,7 +150,7 @@ impl Reader {
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            stop::between();
+            cancel::poll_now();
             // Less than a task for each thread is held until there is more.
             let is_enough = rest.len() >= self.wanted.max(self.chunk / 16);
             let taken = if self.held.is_empty() && is_enough { self.take(rest)? } else { self.hold(rest)? };

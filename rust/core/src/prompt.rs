@@ -3,7 +3,7 @@
 //! The numbers are the caller's; the table of them, by generation and with the evidence for each, is
 //! `python/trimtab/_prompts.py`.
 
-use trimtab_tokens::count::scale;
+use trimtab_tokens::counter::scale;
 
 use crate::media::Vision;
 

@@ -52,7 +52,7 @@ struct Tally {
     running: u64,
     cuts: u64,
     outcomes: u64,
-    parted: u64,
+    is_safe_split: u64,
 }
 
 fn prove(provider: Provider, messages: &[Message], counter: &Counter, tally: &mut Tally) {
@@ -93,7 +93,8 @@ fn prove(provider: Provider, messages: &[Message], counter: &Counter, tally: &mu
     holds(&edited(messages, &columns, |kind, _, block| (kind != Kind::Thinking).then_some(block)), "stripped");
     tally.cuts += cuts.len() as u64;
     let unsafe_cuts = (1..messages.len()).filter(|&cut| !columns.safe[cut]);
-    tally.parted += unsafe_cuts.filter(|&cut| !judged(provider, &replaced(messages, 0, cut), !closed)).count() as u64;
+    tally.is_safe_split +=
+        unsafe_cuts.filter(|&cut| !judged(provider, &replaced(messages, 0, cut), !closed)).count() as u64;
 }
 
 fn all(provider: Provider, kinds: &[char], most: u32) -> Tally {
@@ -118,7 +119,7 @@ fn every_list_of_up_to_four_messages_stays_valid_whatever_is_done_to_it() {
     let tally = all(Provider::Anthropic, &KINDS, 4);
     assert_eq!(tally.lists, 11_110);
     assert!(tally.valid > 100 && tally.running > 100 && tally.outcomes > 5_000, "{tally:?}");
-    assert!(tally.parted > 100, "cuts that are not safe are refused: {tally:?}");
+    assert!(tally.is_safe_split > 100, "cuts that are not safe are refused: {tally:?}");
 }
 
 #[test]
@@ -144,7 +145,7 @@ fn every_list_of_up_to_three_messages_stays_valid_in_every_other_shape() {
         let tally = all(provider, &KINDS, 3);
         assert_eq!(tally.lists, 1_110);
         assert!(tally.valid >= 20 && tally.running > 5 && tally.outcomes > 100, "{provider:?}: {tally:?}");
-        assert!(tally.parted > 0, "{provider:?}: cuts that are not safe are refused: {tally:?}");
+        assert!(tally.is_safe_split > 0, "{provider:?}: cuts that are not safe are refused: {tally:?}");
     }
 }
 

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::{PyErr, intern};
 use trimtab_core::error::Error;
-use trimtab_tokens::stop::{self, Stopped};
+use trimtab_tokens::cancel::{self, Cancelled};
 
 /// Every error of the core as Python's.
 ///
@@ -49,7 +49,7 @@ type Raised = Arc<Mutex<Option<PyErr>>>;
 pub fn released<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Error> + Send) -> PyResult<T> {
     let raised = Raised::default();
     let (asked, elsewhere) = (Arc::clone(&raised), AtomicBool::new(false));
-    py.detach(|| caught(|| stop::watched(move || signalled(&asked, &elsewhere), work)))
+    py.detach(|| caught(|| cancel::cancellable(move || signalled(&asked, &elsewhere), work)))
         .map_err(|payload| unwound(payload.as_ref(), &raised))?
         .map_err(to_py)
 }
@@ -81,7 +81,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
 
 /// Why work unwound: a signal, or a defect.
 fn unwound(payload: &(dyn Any + Send), raised: &Raised) -> PyErr {
-    if payload.is::<Stopped>()
+    if payload.is::<Cancelled>()
         && let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     {
         return error;
@@ -102,7 +102,7 @@ pub fn held_or_released<T: Send>(
         return released(py, work);
     }
     let tripping = || {
-        stop::trip();
+        cancel::panic_if_planted();
         work()
     };
     caught(tripping).map_err(|payload| panicked(payload.as_ref()))?.map_err(to_py)
@@ -131,5 +131,5 @@ pub fn defect(what: &str) -> PyErr {
 #[pyfunction]
 #[pyo3(name = "_plant")]
 pub fn plant() {
-    stop::plant();
+    cancel::plant_panic();
 }

@@ -1,4 +1,4 @@
-//! Counting.
+//! BatchCounter.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use trimtab_core::ledger::Ledger;
 use trimtab_core::media::Vision;
 use trimtab_core::prompt::{self, Form};
 use trimtab_core::shape::Provider;
-use trimtab_tokens::stop;
+use trimtab_tokens::cancel;
 use trimtab_tokens::{self as tokens, Chars, Claude, Encoding, Round, Unit};
 
 use crate::convert::{array, held_or_released, released, to_py};
@@ -82,7 +82,7 @@ impl Counter {
     fn count(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<usize> {
         let text = Text::of_either(text)?;
         // A short text is counted before another thread could have begun.
-        let effort = self.0.text.effort(text.as_ref().len(), usize::MAX);
+        let effort = self.0.text.cost_estimate(text.as_ref().len(), usize::MAX);
         held_or_released(py, effort, || Ok(self.0.text.count(text.as_ref())))
     }
 
@@ -109,7 +109,7 @@ impl Counter {
 
     /// A count of a text that is to grow.
     fn tally(&self) -> Tally {
-        Tally(Mutex::new(self.0.text.tally()))
+        Tally(Mutex::new(self.0.text.incremental()))
     }
 
     /// The first ``head`` and the last ``tail`` tokens of a text, as two texts: exactly, and at whole characters.
@@ -144,14 +144,18 @@ impl Counter {
 
     /// Whether a text has more than n tokens, found without counting the rest.
     fn exceeds(&self, py: Python<'_>, text: &Bound<'_, PyAny>, n: usize) -> PyResult<bool> {
-        let start = self.0.text.telling(n).map(|most| Text::start(text, most)).transpose()?.flatten();
+        let start = self.0.text.prefix_len(n).map(|most| Text::start(text, most)).transpose()?.flatten();
         if let Some(start) = start.as_ref().map(Text::as_ref)
-            && held_or_released(py, self.0.text.effort(start.len(), n), || Ok(self.0.text.exceeds_from(start, n)))?
+            && held_or_released(py, self.0.text.cost_estimate(start.len(), n), || {
+                Ok(self.0.text.prefix_exceeds(start, n))
+            })?
         {
             return Ok(true);
         }
         let text = Text::of_either(text)?;
-        held_or_released(py, self.0.text.effort(text.as_ref().len(), n), || Ok(self.0.text.exceeds(text.as_ref(), n)))
+        held_or_released(py, self.0.text.cost_estimate(text.as_ref().len(), n), || {
+            Ok(self.0.text.exceeds(text.as_ref(), n))
+        })
     }
 
     /// What each message adds to the model's prompt: uint32, shape (messages,).
@@ -199,7 +203,7 @@ fn some<'py>(py: Python<'py>, items: &mut impl Iterator<Item = Bound<'py, PyAny>
     while copied < COPIED
         && let Some(item) = items.next()
     {
-        if texts.len() % stop::ITEMS == 0 {
+        if texts.len() % cancel::ITEMS_PER_POLL == 0 {
             py.check_signals()?;
         }
         let text = Text::of_either(&item)?;

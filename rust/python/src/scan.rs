@@ -10,7 +10,7 @@ use trimtab_core::error::Error;
 use trimtab_core::ledger::{Builder, Ledger};
 use trimtab_core::shape::{self, Provider};
 use trimtab_simd::prefetch_at;
-use trimtab_tokens::stop;
+use trimtab_tokens::cancel;
 
 use crate::convert::{caught, panicked, released, to_py};
 use crate::raw::items;
@@ -96,7 +96,7 @@ fn read<'py>(
     remember: &mut impl FnMut(&Bound<'py, PyAny>),
 ) -> PyResult<Builder<Text>> {
     let mut one = |(index, message): (usize, Bound<'py, PyAny>)| {
-        if index % stop::ITEMS == 0 {
+        if index % cancel::ITEMS_PER_POLL == 0 {
             message.py().check_signals().map_err(Problem::Raised)?;
         }
         let view = View::of(message);
@@ -105,7 +105,7 @@ fn read<'py>(
         Ok(())
     };
     let all = || {
-        stop::trip();
+        cancel::panic_if_planted();
         messages.enumerate().try_for_each(&mut one)
     };
     // Reading calls into objects of any kind, and one that changes while it is read makes the binding panic.
@@ -197,7 +197,7 @@ pub fn provider_of(messages: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<
 fn found(messages: &Bound<'_, PyAny>) -> PyResult<Option<Provider>> {
     let (mut found, mut system) = (None, false);
     for (index, message) in each(messages, 0)?.enumerate() {
-        if index % stop::ITEMS == 0 {
+        if index % cancel::ITEMS_PER_POLL == 0 {
             message.py().check_signals()?;
         }
         let view = View::of(message);

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use trimtab_core::node::MAX_DEPTH;
 use trimtab_simd::prefetch_at;
-use trimtab_tokens::stop;
+use trimtab_tokens::cancel;
 
 use crate::raw;
 
@@ -77,7 +77,7 @@ impl Seen {
         let (mut at, mut known) = (0, 0);
         while known < self.ends.len() {
             messages.py().check_signals()?;
-            let chunk = known..self.ends.len().min(known + stop::ITEMS);
+            let chunk = known..self.ends.len().min(known + cancel::ITEMS_PER_POLL);
             let all = raw::items(messages, chunk.clone(), &mut |message| {
                 self.prefetch(known + AHEAD);
                 let same = self.matches(message, &mut at, 0) && at == self.ends[known].marks;

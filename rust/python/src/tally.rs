@@ -1,4 +1,4 @@
-//! Counting a text that grows.
+//! BatchCounter a text that grows.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,10 +11,10 @@ use crate::text::Text;
 
 /// A count of a text that grows: what more text cannot change is counted once.
 #[pyclass(frozen, module = "trimtab._core")]
-pub struct Tally(pub Mutex<tokens::Tally>);
+pub struct Tally(pub Mutex<tokens::IncrementalCounter>);
 
 impl Tally {
-    fn locked(&self) -> MutexGuard<'_, tokens::Tally> {
+    fn locked(&self) -> MutexGuard<'_, tokens::IncrementalCounter> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

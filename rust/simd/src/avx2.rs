@@ -14,7 +14,7 @@ use std::arch::x86_64::{
 use bytemuck::cast;
 
 use crate::kernel::{KEY, Kernel, Line, NEAR, Skipped, WIDE, Work};
-use crate::portable::find_special;
+use crate::scalar::find_special;
 
 /// Proof that the features of [`run`] were detected.
 #[derive(Clone, Copy)]

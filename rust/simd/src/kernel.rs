@@ -1,6 +1,6 @@
 //! What a page must be able to do.
 
-use crate::portable;
+use crate::scalar;
 
 /// Bytes of a window.
 pub const WIDE: usize = 64;
@@ -74,13 +74,13 @@ pub trait Kernel: Copy {
     /// C0 to CF in bits 0 to 3, those behind D0 to DF in bits 4 to 7, a bit for sixteen characters.
     #[inline(always)]
     fn pairs(self, bytes: &[u8; WIDE + 1], known: &[u8; 16]) -> u64 {
-        portable::pairs(bytes, known)
+        scalar::pairs(bytes, known)
     }
 
     /// Writes code points as UTF-8 to the beginning of `out`, which has room for four bytes each and [`TRANSCODED`] more:
     /// how many bytes they take. A surrogate becomes a byte that is no UTF-8.
     #[inline(always)]
     fn transcode(self, units: &[u32], out: &mut [u8]) -> usize {
-        portable::transcode(units, out, 0)
+        scalar::transcode(units, out, 0)
     }
 }

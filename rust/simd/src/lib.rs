@@ -13,11 +13,13 @@
 mod avx2;
 mod kernel;
 mod portable;
+mod scalar;
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
 pub use kernel::{KEY, Kernel, Line, NEAR, Skipped, TRANSCODED, WIDE, Work};
-pub use portable::{Portable, find_special};
+pub use portable::Portable;
+pub use scalar::find_special;
 
 /// A page: its name, its number, and whether this processor has its instructions.
 type Page = (&'static str, u8, fn() -> bool);

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::engine::with_worker;
-use super::load;
-use super::tally::{Growing, SoFar};
-use super::vocabulary::{CL100K, O200K, Vocabulary};
+use crate::bpe::load;
+use crate::bpe::vocabulary::{CL100K, O200K, Vocabulary};
+use crate::bpe::worker::with_worker;
 use crate::error::Error;
+use crate::growing::{PretokenState, State};
 
 /// A byte-pair encoding whose counts equal tiktoken's `encode_ordinary`: text that looks like a special token is text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,11 +109,11 @@ impl Encoding {
     }
 
     /// The start of a count of a text that is to grow.
-    pub(super) fn so_far(self) -> SoFar {
+    pub(super) fn state(self) -> State {
         if self.inside().normalizes {
-            return SoFar::Whole(String::new());
+            return State::Whole(String::new());
         }
-        SoFar::Tokens(Growing::new(self.inside()))
+        State::Tokens(PretokenState::new(self.inside()))
     }
 
     /// The bytes of each token, by rank: how the vocabulary is checked against the published one.

@@ -1,6 +1,45 @@
 //! Estimates by length: so many of a text's characters, bytes or UTF-16 units make a token.
 
-use super::Size;
+/// Length of a text in every unit that a policy may ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Tokens, before a model's factors.
+    pub tokens: usize,
+    /// Bytes of UTF-8.
+    pub bytes: usize,
+    /// Unicode scalar values.
+    pub chars: usize,
+    /// UTF-16 units.
+    pub utf16: usize,
+}
+
+impl Size {
+    /// The lengths of so many characters of ASCII, but their tokens.
+    #[must_use]
+    pub fn ascii(bytes: usize) -> Self {
+        Self { tokens: 0, bytes, chars: bytes, utf16: bytes }
+    }
+
+    /// The lengths of `text` but its tokens.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let bytes = text.len();
+        if text.is_ascii() {
+            return Self::ascii(bytes);
+        }
+        let (chars, utf16) = chars_and_utf16(text);
+        Self { tokens: 0, bytes, chars, utf16 }
+    }
+}
+
+impl std::ops::AddAssign for Size {
+    fn add_assign(&mut self, other: Self) {
+        self.tokens += other.tokens;
+        self.bytes += other.bytes;
+        self.chars += other.chars;
+        self.utf16 += other.utf16;
+    }
+}
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use super::Encoding;
-pub use super::load::PATTERNS;
-pub use super::split::Scheme;
-use super::split::solid;
-use super::tables::make::{bytes_of, merge, ranked};
-use super::walk::{Fill, apply};
+pub use crate::bpe::load::PATTERNS;
+pub use crate::bpe::pretokenize::scalar::Pattern;
+use crate::bpe::pretokenize::scalar::solid;
+use crate::bpe::pretokenize::windows::{Fill, apply};
+use crate::bpe::tables::build::{bytes_of, merge, ranked};
+use crate::encoding::Encoding;
 
 pub const ENCODINGS: [Encoding; 2] = [Encoding::O200k, Encoding::Cl100k];
 
@@ -23,18 +23,18 @@ fn all(text: &str, fill: impl Fn(usize, &mut [usize]) -> usize) -> Vec<usize> {
     found
 }
 
-/// The scalar scanner's pieces.
+/// The scalar scanner's pretokens.
 #[must_use]
-pub fn split(scheme: Scheme, text: &str) -> Vec<usize> {
-    all(text, |at, ends| scheme.fill_one_by_one(text.as_bytes(), at, ends))
+pub fn split(pattern: Pattern, text: &str) -> Vec<usize> {
+    all(text, |at, ends| pattern.fill_one_by_one(text.as_bytes(), at, ends))
 }
 
-/// The wide scanner's pieces.
+/// The wide scanner's pretokens.
 #[must_use]
-pub fn split_wide(scheme: Scheme, text: &str) -> Vec<usize> {
+pub fn split_wide(pattern: Pattern, text: &str) -> Vec<usize> {
     all(text, |at, ends| {
         let (text, limit) = (text.as_bytes(), solid(text.as_bytes()));
-        apply(scheme, Fill { scheme, text, limit, at, ends })
+        apply(pattern, Fill { pattern, text, limit, at, ends })
     })
 }
 
@@ -57,7 +57,7 @@ impl Slow {
     #[must_use]
     pub fn count(&self, encoding: Encoding, text: &str) -> usize {
         let (mut total, mut start) = (0, 0);
-        for end in split(encoding.inside().scheme, text) {
+        for end in split(encoding.inside().pattern, text) {
             total += merge(&text.as_bytes()[start..end], &self.bytes, &self.merges).len();
             start = end;
         }

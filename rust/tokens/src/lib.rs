@@ -4,36 +4,25 @@
 #[cfg(target_endian = "big")]
 compile_error!("the tables of the vocabularies are little-endian");
 
-mod cache;
-mod class;
+pub mod batch;
+mod bpe;
+pub mod cancel;
 pub mod claude;
-pub mod count;
-mod deepseek;
+pub mod counter;
 pub mod encoding;
-mod engine;
 pub mod error;
 pub mod estimate;
-#[cfg_attr(not(feature = "tokenizers"), path = "foreign_none.rs")]
-mod foreign;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod lines;
-mod load;
-pub mod many;
-mod merge;
-mod merging;
+mod growing;
+#[cfg_attr(not(feature = "tokenizers"), path = "huggingface_none.rs")]
+mod huggingface;
+pub mod incremental;
 pub mod pool;
-mod split;
-mod starts;
-pub mod stop;
-mod tables;
-mod tally;
-mod unknown;
-pub mod vocabulary;
-mod walk;
 
+pub use bpe::vocabulary::Vocabulary;
 pub use claude::Claude;
-pub use count::{Counter, Counting, Size};
+pub use counter::{BatchCounter, Counter};
 pub use encoding::Encoding;
-pub use estimate::{Chars, Round, Unit};
-pub use tally::Tally;
+pub use estimate::{Chars, Round, Size, Unit};
+pub use incremental::IncrementalCounter;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::stop::{self, Watch};
+use crate::cancel::{self, CancelToken};
 
 /// The pool and the process that made it: threads do not survive a fork, so a child makes its own. The calling thread works
 /// as well, so the pool has one thread less than may work; None where that leaves none.
@@ -17,11 +17,11 @@ pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
     let Some(pool) = (if items.len() < 2 { None } else { pool() }) else {
         return items.iter().map(work).collect();
     };
-    let (cursor, watch) = (Cursor::new(items, work), stop::current());
+    let (cursor, watch) = (Cursor::new(items, work), cancel::current());
     pool.in_place_scope(|scope| {
         for _ in 0..pool.current_num_threads().min(items.len() - 1) {
             scope.spawn(|_| {
-                let _guard = watch.as_ref().map(stop::working_for);
+                let _guard = watch.as_ref().map(cancel::join);
                 cursor.work(watch.as_deref());
             });
         }
@@ -73,7 +73,7 @@ impl<'t, T, R, F: Fn(&T) -> R> Cursor<'t, T, R, F> {
     }
 
     /// Works on items until there are no more.
-    fn work(&self, watch: Option<&Watch>) {
+    fn work(&self, watch: Option<&CancelToken>) {
         let _busy = Busy::new(self);
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -85,10 +85,11 @@ impl<'t, T, R, F: Fn(&T) -> R> Cursor<'t, T, R, F> {
     }
 
     /// Waits for the helpers, and asks meanwhile whether the work is still wanted.
-    fn wait(&self, watch: Option<&Watch>) {
+    fn wait(&self, watch: Option<&CancelToken>) {
         let mut progress = self.lock();
         while progress.busy > 0 {
-            let waited = self.idle.wait_timeout(progress, stop::PAUSE).unwrap_or_else(PoisonError::into_inner);
+            let waited =
+                self.idle.wait_timeout(progress, cancel::POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner);
             progress = waited.0;
             if let Some(watch) = watch.filter(|_| waited.1.timed_out()) {
                 drop(progress);
@@ -155,7 +156,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::stop::Stopped;
+    use crate::cancel::Cancelled;
 
     #[test]
     fn what_is_made_is_in_the_order_of_the_items() {
@@ -170,11 +171,11 @@ mod tests {
         for _ in 0..20 {
             let endless = |_: &u32| -> u32 {
                 loop {
-                    stop::check();
+                    cancel::poll();
                 }
             };
-            let done = catch_unwind(|| stop::watched(|| true, || map(&[0, 1, 2, 3], endless)));
-            assert!(done.unwrap_err().is::<Stopped>());
+            let done = catch_unwind(|| cancel::cancellable(|| true, || map(&[0, 1, 2, 3], endless)));
+            assert!(done.unwrap_err().is::<Cancelled>());
         }
     }
 
@@ -186,7 +187,7 @@ mod tests {
                 assert!(item != bad, "a defect");
             };
             let items: Vec<u32> = (0..100).collect();
-            let done = catch_unwind(AssertUnwindSafe(|| stop::watched(|| false, || map(&items, work))));
+            let done = catch_unwind(AssertUnwindSafe(|| cancel::cancellable(|| false, || map(&items, work))));
             assert!(done.is_err());
         }
     }
@@ -195,8 +196,10 @@ mod tests {
     fn work_that_shares_out_work_of_its_own_ends() {
         let inner: Vec<u64> = (0..100).collect();
         for _ in 0..200 {
-            let sums: Vec<u64> =
-                stop::watched(|| false, || map(&[1, 2, 3, 4, 5, 6, 7, 8], |&n| map(&inner, |i| i * n).iter().sum()));
+            let sums: Vec<u64> = cancel::cancellable(
+                || false,
+                || map(&[1, 2, 3, 4, 5, 6, 7, 8], |&n| map(&inner, |i| i * n).iter().sum()),
+            );
             assert_eq!(sums, [1, 2, 3, 4, 5, 6, 7, 8].map(|n| 4_950 * n));
         }
     }

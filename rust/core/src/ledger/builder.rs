@@ -12,9 +12,9 @@ use crate::media;
 use crate::node::{Node, Shape, Text, encoded, write_json, write_spaced};
 use crate::prompt::tags;
 use crate::prompt::{Form, Prompt};
-use trimtab_tokens::count::shares;
+use trimtab_tokens::cancel;
+use trimtab_tokens::counter::shares;
 use trimtab_tokens::pool;
-use trimtab_tokens::stop;
 
 /// What is done with texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -424,16 +424,16 @@ impl<T: Text> Builder<T> {
         for (row, found) in all.iter().enumerate() {
             ledger.flags[row] = (ledger.flags[row] & !TRAITS) | (found.traits & allowed(ledger.kind[row]));
         }
-        stop::between();
+        cancel::poll_now();
         ledger.measure(all.iter().map(|row| row.size), &self.media, counter)?;
-        stop::between();
+        cancel::poll_now();
         if !is_told {
             return Ok(ledger);
         }
         ledger.lengthen(&all)?;
-        stop::between();
+        cancel::poll_now();
         ledger.reads = self.reads(&ledger);
-        stop::between();
+        cancel::poll_now();
         ledger.digests = Self::digests(&ledger);
         Ok(ledger)
     }

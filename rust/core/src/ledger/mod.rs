@@ -28,8 +28,8 @@ use crate::prompt::Form;
 use crate::prompt::tags;
 use piece::Measured;
 use trimtab_tokens::Size;
-use trimtab_tokens::count::scale;
-use trimtab_tokens::stop;
+use trimtab_tokens::cancel;
+use trimtab_tokens::counter::scale;
 
 /// No partner.
 pub const UNPAIRED: i32 = -1;
@@ -267,7 +267,7 @@ impl Ledger {
     pub(crate) fn join(&mut self) {
         self.tie();
         self.safe = groups::safe(self);
-        stop::between();
+        cancel::poll_now();
         frame::frame(self);
     }
 
@@ -286,9 +286,9 @@ impl Ledger {
 
     /// Fills what ids tie together.
     fn tie(&mut self) {
-        stop::between();
+        cancel::poll_now();
         self.twins = groups::twins(self);
-        stop::between();
+        cancel::poll_now();
         self.pair = groups::pairs(self);
     }
 

@@ -9,7 +9,7 @@ use crate::envelope;
 use crate::node::{Room, Text};
 use crate::prompt;
 use crate::prompt::Form;
-use trimtab_tokens::{Counting, Size};
+use trimtab_tokens::{BatchCounter, Size};
 
 /// A piece of a row's text.
 pub enum Piece<T> {
@@ -77,7 +77,7 @@ pub fn measured<'p, T: Text + 'p>(
     is_told: bool,
 ) -> Vec<Measured> {
     let (mut all, first, mut room) = (Vec::with_capacity(rows.len()), rows.start, (Room::default(), Vec::new()));
-    let tokens = counter.text.together(rows.len(), |counting| {
+    let tokens = counter.text.count_rows(rows.len(), |counting| {
         for row in rows {
             counting.of(row - first);
             let around = Around::of(ledger, row, said(row), counter.prompt.form);
@@ -94,7 +94,7 @@ pub fn measured<'p, T: Text + 'p>(
 fn one<T: Text>(
     around: &Around,
     pieces: &[Piece<T>],
-    counting: &mut Counting<'_>,
+    counting: &mut BatchCounter<'_>,
     (room, digests): &mut (Room, Vec<[u8; 16]>),
     is_told: bool,
 ) -> Measured {
@@ -153,7 +153,7 @@ impl Around {
         around
     }
 
-    fn count(&self, n: usize, text: &str, counting: &mut Counting<'_>) {
+    fn count(&self, n: usize, text: &str, counting: &mut BatchCounter<'_>) {
         let at = |what: Option<(usize, &'static str)>| what.filter(|(place, _)| *place == n).map_or("", |(_, tag)| tag);
         let (before, after) = (at(self.before), at(self.after));
         if self.is_unsent {

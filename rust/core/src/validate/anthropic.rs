@@ -5,7 +5,7 @@
 use super::turns::{Turn, name, only_results, rows, turns};
 use super::{Findings, Options, limits, partner, repeated, running, thinking};
 use crate::ledger::{Kind, Ledger, MessageFlag, Role, RowFlag};
-use trimtab_tokens::stop;
+use trimtab_tokens::cancel;
 
 pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledger>) {
     let ledger = found.ledger;
@@ -24,13 +24,13 @@ pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledge
         alternation(found);
     }
     contents(found);
-    stop::between();
+    cancel::poll_now();
     results(found, &turns);
     calls(found, &turns, options);
-    stop::between();
+    cancel::poll_now();
     servers(found, &turns, options);
     thinking::check(found, &turns, options);
-    stop::between();
+    cancel::poll_now();
     if let Some(original) = original {
         thinking::bound(found, &turns, original, options);
     }

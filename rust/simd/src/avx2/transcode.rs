@@ -8,7 +8,7 @@ use std::arch::x86_64::{
 use bytemuck::cast;
 
 use crate::kernel::TRANSCODED;
-use crate::portable;
+use crate::scalar;
 
 /// A shuffle that packs four characters of four places each: by a bit for each of one byte, and above those a bit for each
 /// of one or two bytes.
@@ -41,7 +41,7 @@ pub fn transcode(units: &[u32], out: &mut [u8]) -> usize {
     for four in fours {
         let units: __m128i = cast(*four);
         if _mm_testz_si128(units, all(0xFFFF_0000)) == 0 {
-            at = portable::transcode(four, out, at);
+            at = scalar::transcode(four, out, at);
             continue;
         }
         let (one, two) = (_mm_cmpgt_epi32(all(0x80), units), _mm_cmpgt_epi32(all(0x800), units));
@@ -58,5 +58,5 @@ pub fn transcode(units: &[u32], out: &mut [u8]) -> usize {
         out[at..at + TRANSCODED].copy_from_slice(&written);
         at += 12 - which.count_ones() as usize;
     }
-    portable::transcode(rest, out, at)
+    scalar::transcode(rest, out, at)
 }

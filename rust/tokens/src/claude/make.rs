@@ -24,7 +24,7 @@ pub fn make(data: &Path, to: &Path) {
     fs::write(to, out).expect("cargo's folder can be written to");
 }
 
-/// The bits of each character, as `data/claude.py` packs them and claude/exact/chars.rs names them.
+/// The bits of each character, as `data/claude.py` packs them and claude/exact/classes.rs names them.
 fn classes(text: &str) -> Vec<u16> {
     let mut bits = vec![0u16; 0x11_0000];
     for line in text.lines() {
@@ -91,7 +91,7 @@ fn array<T: std::fmt::Debug>(name: &str, unit: &str, values: &[T], out: &mut Str
     writeln!(out, "pub static {name}: [{unit}; {}] = {values:?};", values.len()).expect("a string can grow");
 }
 
-/// Writes a family's double array, and what each character costs by itself, as claude/exact/tile.rs reads it.
+/// Writes a family's double array, and what each character costs by itself, as claude/exact/cover.rs reads it.
 fn vocabulary(mut bytes: &[u8], name: &str, bits: &[u16], out: &mut String) {
     let (pieces, prefixes) = (texts(&mut bytes), texts(&mut bytes));
     let (units, root) = double_array(&pieces);
@@ -131,7 +131,7 @@ fn vocabulary(mut bytes: &[u8], name: &str, bits: &[u16], out: &mut String) {
     array(&format!("{name}_NEAR"), "u8", &alone[..0x1_0000], out);
     stages(&format!("{name}_FAR"), "u8", &alone[0x1_0000..], out);
     let longest = pieces.iter().map(Vec::len).max().unwrap_or(0);
-    assert!(longest < 256, "the tiling keeps 256 places"); // claude/tile.rs: RING
+    assert!(longest < 256, "the tiling keeps 256 places"); // claude/exact/cover.rs: RING
 }
 
 /// Reads one list, each text with what it shares with the one before.

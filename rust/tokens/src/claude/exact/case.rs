@@ -1,8 +1,8 @@
 //! How a word is written in the stream: its case as a marker, its ends as markers.
 
-use super::chars::Bits;
-use super::tile::{BOW, CAPS, EOW, SHIFT};
-use crate::stop;
+use super::classes::Bits;
+use super::cover::{BOW, CAPS, EOW, SHIFT};
+use crate::cancel;
 
 /// Letters from which a word all in capitals is written with a marker, by the old vocabulary.
 const SHORTEST_CAPS: usize = 4;
@@ -34,7 +34,7 @@ pub fn mark(word: &str, caps: bool, out: &mut Vec<u8>) {
     } else {
         let mut buffer = [0; 4];
         for c in word.chars().flat_map(Lower::of) {
-            stop::along(out.len());
+            cancel::poll_at(out.len());
             out.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes());
         }
     }
@@ -65,7 +65,7 @@ fn case(word: &str, caps: bool) -> Case {
     let (mut letters, mut upper, mut blocked) = (0, 0, dotted);
     for c in word.chars() {
         let bits = Bits::of(c);
-        stop::along(letters);
+        cancel::poll_at(letters);
         letters += 1;
         upper += usize::from(bits.is_upper() && c != '\u{130}');
         // A letter without case, or a titlecase one: it stands in the way of the marker for all capitals.

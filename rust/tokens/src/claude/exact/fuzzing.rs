@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::cells::{Before, Reader};
-use super::chars::Bits;
-use super::known::Known;
+use super::classes::Bits;
+use super::cover::BOW;
 use super::normalize::{compose, is_control};
-use super::tile::BOW;
+use super::segment_cache::SegmentCache;
+use super::segments::{Before, Reader};
 use super::{Vocabulary, vocabulary};
 use crate::claude::Family;
 
@@ -17,7 +17,7 @@ use crate::claude::Family;
 pub fn count(family: Family, text: &str, opened: bool) -> usize {
     let vocabulary = vocabulary(family);
     let normal = normal(vocabulary, text);
-    let mut known = Known::new(vocabulary);
+    let mut known = SegmentCache::new(vocabulary);
     let mut reader = Reader { opened, ..Reader::new(&normal, vocabulary, &mut known) };
     let (mut at, mut before) = (0, Before::default());
     while at < normal.len() {
@@ -31,7 +31,7 @@ pub fn count(family: Family, text: &str, opened: bool) -> usize {
 pub fn count_wide(family: Family, text: &str, opened: bool) -> usize {
     let vocabulary = vocabulary(family);
     let normal = normal(vocabulary, text);
-    Reader { opened, ..Reader::new(&normal, vocabulary, &mut Known::new(vocabulary)) }.tokens()
+    Reader { opened, ..Reader::new(&normal, vocabulary, &mut SegmentCache::new(vocabulary)) }.tokens()
 }
 
 /// The normal form by its definition: each step goes over all of the text.
@@ -70,7 +70,7 @@ impl Slow {
     /// What the fast tiling says.
     #[must_use]
     pub fn tiled(&self, cell: &[u8]) -> u32 {
-        self.vocabulary.pieces.tile(cell)
+        self.vocabulary.pieces.min_cover(cell)
     }
 
     /// The fewest tokens of a cell with its markers: what is behind each place costs a token for each piece that it may

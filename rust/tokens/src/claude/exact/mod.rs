@@ -1,26 +1,26 @@
-//! Counting with the vocabularies.
+//! Claude's tokens by its vocabularies.
 
 mod case;
-mod cells;
-mod chars;
+mod classes;
+mod cover;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod known;
 mod normalize;
+mod segment_cache;
+mod segments;
 mod table;
-mod tile;
-mod wide;
 mod window;
+mod windows;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use super::{Claude, Family, Frame};
-use cells::{CONTRACTIONS, Reader};
-use chars::Bits;
-use known::Known;
-use tile::{BOW, EOW, Pieces};
+use classes::Bits;
+use cover::{BOW, EOW, Pieces};
+use segment_cache::SegmentCache;
+use segments::{CONTRACTIONS, Reader};
 
 /// Tokens of `text`.
 pub fn count(claude: Claude, text: &str) -> usize {
@@ -32,9 +32,9 @@ pub fn count_up_to(claude: Claude, text: &str, limit: usize) -> usize {
     let vocabulary = vocabulary(claude.family);
     KNOWN.with(|known| match known[claude.family as usize].try_borrow_mut() {
         Ok(mut known) => {
-            count_with(claude, known.get_or_insert_with(|| Known::new(vocabulary)), vocabulary, text, limit)
+            count_with(claude, known.get_or_insert_with(|| SegmentCache::new(vocabulary)), vocabulary, text, limit)
         }
-        Err(_) => count_with(claude, &mut Known::new(vocabulary), vocabulary, text, limit),
+        Err(_) => count_with(claude, &mut SegmentCache::new(vocabulary), vocabulary, text, limit),
     })
 }
 
@@ -61,7 +61,13 @@ pub fn settled(text: &str) -> usize {
     }
 }
 
-fn count_with(claude: Claude, known: &mut Known, vocabulary: &'static Vocabulary, text: &str, limit: usize) -> usize {
+fn count_with(
+    claude: Claude,
+    known: &mut SegmentCache,
+    vocabulary: &'static Vocabulary,
+    text: &str,
+    limit: usize,
+) -> usize {
     if claude.frame != Frame::Inside {
         return framed(claude.frame == Frame::Opened, known, vocabulary, text);
     }
@@ -91,7 +97,7 @@ fn section(text: &str) -> usize {
 }
 
 /// Tokens of a message that is one text.
-fn framed(opened: bool, known: &mut Known, vocabulary: &'static Vocabulary, raw: &str) -> usize {
+fn framed(opened: bool, known: &mut SegmentCache, vocabulary: &'static Vocabulary, raw: &str) -> usize {
     let straight = vocabulary.straightened(raw);
     let normal = normalize::normalize(&straight);
     let mut body = normal.trim_end_matches('\n');
@@ -132,19 +138,19 @@ const SECTION: usize = 1 << 12;
 /// Lengths of blank runs that are looked up; longer ones are tiled.
 const RUN: usize = 257;
 
-static OLD: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::new(tile::OLD, true, true));
-static NEW: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::new(tile::NEW, false, false));
+static OLD: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::new(cover::OLD, true, true));
+static NEW: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::new(cover::NEW, false, false));
 
 impl Vocabulary {
     fn new(pieces: Pieces, folds_quotes: bool, caps: bool) -> Self {
         let contractions = CONTRACTIONS.map(|suffix| {
             let marked = [b"'", suffix.as_bytes(), &[EOW]].concat();
-            pieces.tile(&marked)
+            pieces.min_cover(&marked)
         });
         let single = std::array::from_fn(|byte| {
             let byte = u8::try_from(byte).unwrap_or(0);
             let cells: [&[u8]; 4] = [&[byte], &[BOW, byte], &[byte, EOW], &[BOW, byte, EOW]];
-            cells.map(|cell| u8::try_from(pieces.tile(cell)).unwrap_or(u8::MAX))
+            cells.map(|cell| u8::try_from(pieces.min_cover(cell)).unwrap_or(u8::MAX))
         });
         let blanks = [b' ', b'\t', b'\n'].map(|byte| runs(&pieces, byte));
         Self { pieces, folds_quotes, caps, contractions, single, blanks }
@@ -165,7 +171,7 @@ impl Vocabulary {
         };
         match self.blanks[kind].get(length) {
             Some(tokens) => u32::from(*tokens),
-            None => self.pieces.tile(&vec![byte; length]),
+            None => self.pieces.min_cover(&vec![byte; length]),
         }
     }
 }
@@ -183,5 +189,5 @@ fn runs(pieces: &Pieces, byte: u8) -> [u8; RUN] {
 
 thread_local! {
     /// What this thread remembers of each family's cells.
-    static KNOWN: [RefCell<Option<Known>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
+    static KNOWN: [RefCell<Option<SegmentCache>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
 }

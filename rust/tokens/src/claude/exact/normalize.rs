@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::{canonical_combining_class, compose as join, decompose_canonical};
 
-use super::chars::{Bits, decode};
-use crate::stop;
+use super::classes::{Bits, decode};
+use crate::cancel;
 
 /// The first byte of the first character that a normalization has to do with: those below U+0300 are never changed.
 const FIRST_COMPOSED: u8 = 0xCC;
@@ -15,7 +15,7 @@ const FIRST_COMPOSED: u8 = 0xCC;
 pub fn straightened(text: &str) -> Cow<'_, str> {
     let (mut out, mut copied) = (String::new(), 0);
     for at in memchr::memchr_iter(0xE2, text.as_bytes()) {
-        stop::along(at);
+        cancel::poll_at(at);
         let straight = match text.as_bytes()[at + 1..at + 3] {
             [0x80, 0x98 | 0x99] => '\'',
             [0x80, 0x9C | 0x9D] => '"',
@@ -41,7 +41,7 @@ pub fn normalize(text: &str) -> Cow<'_, str> {
 pub fn is_normal(text: &str, start: usize) -> bool {
     let (bytes, mut at) = (text.as_bytes(), start);
     while at < bytes.len() {
-        stop::along(at);
+        cancel::poll_at(at);
         if bytes[at].is_ascii() {
             if bytes[at].is_ascii_control() && !matches!(bytes[at], b'\t' | b'\n') {
                 return false;
@@ -80,7 +80,7 @@ fn composed(text: &str) -> String {
     let joined = |c: char| Bits::of(c).is_composed();
     let (bytes, mut copied, mut at) = (text.as_bytes(), 0, 0);
     while at < bytes.len() {
-        stop::along(at);
+        cancel::poll_at(at);
         if bytes[at] < FIRST_COMPOSED {
             at += 1;
             continue;
@@ -108,11 +108,11 @@ pub fn compose(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some(at) = rest.find(came_later) {
         let width = rest[at..].chars().next().map_or(0, char::len_utf8);
-        out.extend(rest[..at].nfc().inspect(|_| stop::check()));
+        out.extend(rest[..at].nfc().inspect(|_| cancel::poll()));
         out.push_str(&rest[at..at + width]);
         rest = &rest[at + width..];
     }
-    out.extend(rest.nfc().inspect(|_| stop::check()));
+    out.extend(rest.nfc().inspect(|_| cancel::poll()));
 }
 
 /// Whether `c` may be a mark, a base or a composition that Unicode 15.1 does not know. Emoji and other symbols beyond the
@@ -173,7 +173,7 @@ fn replaced(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (bytes, mut copied, mut at) = (text.as_bytes(), 0, 0);
     while at < bytes.len() {
-        stop::along(at);
+        cancel::poll_at(at);
         if (b' '..0x7F).contains(&bytes[at]) {
             at += 1;
             continue;

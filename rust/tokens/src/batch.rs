@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use trimtab_simd::prefetch_at;
 
-use super::Counter;
-use super::count::scale;
-use super::engine::parted;
-use super::pool::map;
+use crate::bpe::worker::is_safe_split;
+use crate::counter::Counter;
+use crate::counter::scale;
 use crate::error::Error;
+use crate::pool::map;
 
 /// Bytes of a job: at 400 MB/s it takes 160 us, beside which handing it to a thread is noise.
 const JOB: usize = 64 * 1024;
@@ -32,7 +32,7 @@ impl Counter {
     pub fn count_many<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vec<u32>, Error> {
         let jobs = self.jobs(texts);
         let found = map(&jobs, |job| {
-            self.together(job.len(), |counting| {
+            self.count_rows(job.len(), |counting| {
                 counting.expect(job.iter().map(|(_, range)| range.len()).sum());
                 let part = |(text, range): &Part| &texts[*text].as_ref()[range.clone()];
                 for (n, some) in job.iter().enumerate() {
@@ -57,16 +57,16 @@ impl Counter {
         let (mut jobs, mut job, mut cost) = (Vec::new(), Vec::new(), 0);
         for (number, text) in texts.iter().enumerate() {
             let (text, mut start) = (text.as_ref().as_bytes(), 0);
-            while self.counts_parts() && cost + text.len() - start > 2 * JOB {
+            while self.is_additive() && cost + text.len() - start > 2 * JOB {
                 let wanted = start + JOB.saturating_sub(cost);
                 let mut ends = (wanted.max(start + 1)..text.len()).take(JOB);
-                let Some(stop) = ends.find(|&at| parted(text, at)) else { break };
+                let Some(stop) = ends.find(|&at| is_safe_split(text, at)) else { break };
                 job.push((number, start..stop));
                 jobs.push(std::mem::take(&mut job));
                 (start, cost) = (stop, 0);
             }
             job.push((number, start..text.len()));
-            cost += self.effort(text.len() - start, usize::MAX);
+            cost += self.cost_estimate(text.len() - start, usize::MAX);
             if cost >= JOB {
                 jobs.push(std::mem::take(&mut job));
                 cost = 0;
@@ -82,14 +82,18 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Chars, Claude, Encoding, Round, Unit};
+    use crate::claude::Claude;
+    use crate::encoding::Encoding;
+    use crate::estimate::Chars;
+    use crate::estimate::Round;
+    use crate::estimate::Unit;
 
     fn counters() -> [Counter; 3] {
         let chars = Chars { unit: Unit::Chars, per: 4, round: Round::Ceil };
         [Counter::exact(Encoding::O200k), Counter::claude(Claude::named("claude-new").unwrap()), Counter::length(chars)]
     }
 
-    /// Short texts, empty ones, and some that are longer than a job: one that can be parted and one that cannot.
+    /// Short texts, empty ones, and some that are longer than a job: one that can be split and one that cannot.
     fn texts() -> Vec<String> {
         let long = [50_000, 90_000].map(|times| ["a b, ", "\u{4e2d}"].map(|some| some.repeat(times))).concat();
         let short = (0..5_000).map(|i| format!("line {i}: {}", "word ".repeat(i % 17)));

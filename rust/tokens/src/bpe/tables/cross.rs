@@ -1,4 +1,4 @@
-//! Which neighbouring characters a token may span. Where none may, a piece falls apart into pieces that are counted alone.
+//! Which neighbouring characters a token may span. Where none may, a pretoken falls apart into pretokens that are counted alone.
 
 use bytemuck::cast_slice;
 

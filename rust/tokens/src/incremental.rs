@@ -1,16 +1,8 @@
 //! The tokens of a text that grows.
 
-use super::count::scale;
-use super::engine::with_worker;
-use super::vocabulary::Vocabulary;
-use super::{Chars, Claude, Counter};
-
-/// Pieces at the end of a text that more text may change. Where a piece ends is decided by it and by what stands up to
-/// the end of the one behind it, or by blanks, which make at most three pieces: what stands before four is settled.
-const OPEN: usize = 4;
-
-/// Bytes that may wait before they are counted.
-const WAITING: usize = 64 * 1024;
+use crate::counter::scale;
+use crate::counter::{Counter, Engine};
+use crate::growing::{SectionState, State};
 
 /// Counts a text that is given part by part, without counting again what more text cannot change.
 ///
@@ -19,33 +11,20 @@ const WAITING: usize = 64 * 1024;
 /// ```
 /// use trimtab_tokens::{Counter, Encoding};
 ///
-/// let mut tally = Counter::exact(Encoding::O200k).tally();
+/// let mut tally = Counter::exact(Encoding::O200k).incremental();
 /// tally.append("hello wor");
 /// tally.append_bytes(b"ld");
 /// assert_eq!(tally.tokens(), 2);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct IncrementalCounter {
     counter: Counter,
-    so_far: SoFar,
+    state: State,
     /// The start of a character whose other bytes are still to come.
     begun: Vec<u8>,
 }
 
-#[derive(Clone, Debug)]
-pub(super) enum SoFar {
-    Tokens(Growing),
-    Sections(Sections),
-    Length(Chars, usize),
-    /// Where any part may change the count of all.
-    Whole(String),
-}
-
-impl Tally {
-    pub(super) fn new(counter: Counter, so_far: SoFar) -> Self {
-        Self { counter, so_far, begun: Vec::new() }
-    }
-
+impl IncrementalCounter {
     /// Adds text.
     pub fn append(&mut self, text: &str) {
         if !self.begun.is_empty() {
@@ -82,11 +61,11 @@ impl Tally {
     }
 
     fn add(&mut self, text: &str) {
-        match &mut self.so_far {
-            SoFar::Tokens(growing) => growing.append(text),
-            SoFar::Sections(sections) => sections.append(text),
-            SoFar::Length(chars, length) => *length += chars.length_of(text),
-            SoFar::Whole(whole) => whole.push_str(text),
+        match &mut self.state {
+            State::Tokens(growing) => growing.append(text),
+            State::SectionState(sections) => sections.append(text),
+            State::Length(chars, length) => *length += chars.length_of(text),
+            State::Whole(whole) => whole.push_str(text),
         }
     }
 
@@ -97,93 +76,37 @@ impl Tally {
             ended.append("");
             return ended.tokens();
         }
-        let plain = match &mut self.so_far {
-            SoFar::Tokens(growing) => growing.tokens(),
-            SoFar::Sections(sections) => sections.tokens(),
-            SoFar::Length(chars, length) => chars.tokens(*length),
-            SoFar::Whole(whole) => return self.counter.count(whole),
+        let plain = match &mut self.state {
+            State::Tokens(growing) => growing.tokens(),
+            State::SectionState(sections) => sections.tokens(),
+            State::Length(chars, length) => chars.tokens(*length),
+            State::Whole(whole) => return self.counter.count(whole),
         };
         scale(plain, self.counter.rate())
     }
 }
 
-/// Text whose settled pieces are counted and let go.
-#[derive(Clone, Debug)]
-pub(super) struct Growing {
-    vocabulary: &'static Vocabulary,
-    settled: usize,
-    open: Vec<u8>,
-    /// Bytes from which it pays to look at the open end again: its pieces may be long.
-    next: usize,
-}
-
-impl Growing {
-    pub fn new(vocabulary: &'static Vocabulary) -> Self {
-        Self { vocabulary, settled: 0, open: Vec::new(), next: WAITING }
-    }
-
-    pub fn append(&mut self, text: &str) {
-        self.open.extend_from_slice(text.as_bytes());
-        if self.open.len() >= self.next {
-            self.tokens();
-            self.next = WAITING.max(2 * self.open.len());
-        }
-    }
-
-    /// Tokens of the text so far.
-    pub fn tokens(&mut self) -> usize {
-        with_worker(self.vocabulary, |worker| {
-            let ends = worker.split(&self.open, 0);
-            let (done, left) = ends.split_at(ends.len().saturating_sub(OPEN));
-            let start = done.last().copied().unwrap_or_default();
-            self.settled += worker.pieces(&self.open, 0, done);
-            let rest = worker.pieces(&self.open, start, left);
-            self.open.drain(..start);
-            self.settled + rest
-        })
-    }
-}
-
-/// Text of Claude's whose settled lines are counted and let go.
-#[derive(Clone, Debug)]
-pub(super) struct Sections {
-    claude: Claude,
-    settled: usize,
-    open: String,
-    /// As in [`Growing`].
-    next: usize,
-}
-
-impl Sections {
-    pub fn new(claude: Claude) -> Self {
-        Self { claude, settled: 0, open: String::new(), next: WAITING }
-    }
-
-    pub fn append(&mut self, text: &str) {
-        self.open.push_str(text);
-        if self.open.len() >= self.next {
-            self.settle();
-            self.next = WAITING.max(2 * self.open.len());
-        }
-    }
-
-    fn settle(&mut self) {
-        let end = self.claude.settled(&self.open).unwrap_or_default();
-        self.settled += self.claude.count(&self.open[..end]);
-        self.open.drain(..end);
-    }
-
-    /// Tokens of the text so far.
-    pub fn tokens(&mut self) -> usize {
-        self.settle();
-        self.settled + self.claude.count(&self.open)
+impl Counter {
+    /// A count of a text that is to grow.
+    #[must_use]
+    pub fn incremental(&self) -> IncrementalCounter {
+        let state = match self.engine {
+            Engine::Exact(encoding) => encoding.state(),
+            Engine::Length(chars) => State::Length(chars, 0),
+            Engine::Claude(claude) if claude.settled("").is_some() => State::SectionState(SectionState::new(claude)),
+            Engine::Claude(_) | Engine::HuggingFace(_) => State::Whole(String::new()),
+        };
+        IncrementalCounter { counter: *self, state, begun: Vec::new() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::vocabulary::{CL100K, O200K};
     use super::*;
+    use crate::bpe::vocabulary::{CL100K, O200K};
+    use crate::bpe::worker::with_worker;
+    use crate::claude::Claude;
+    use crate::growing::PretokenState;
 
     #[test]
     fn a_growing_text_of_claudes_counts_as_the_whole_and_keeps_no_more_than_its_last_lines() {
@@ -205,7 +128,7 @@ mod tests {
             (seed >> 33) as usize % below
         };
         for (name, claude) in Claude::NAMES {
-            let (mut tally, mut whole) = (Counter::claude(claude).tally(), String::new());
+            let (mut tally, mut whole) = (Counter::claude(claude).incremental(), String::new());
             for _ in 0..300 {
                 let part = parts[next(parts.len())].repeat(1 + next(20));
                 tally.append(&part);
@@ -217,7 +140,7 @@ mod tests {
                 }
             }
             tally.tokens();
-            if let SoFar::Sections(sections) = &tally.so_far {
+            if let State::SectionState(sections) = &tally.state {
                 assert!(whole.len() > 10_000 && sections.open.len() < 8_000, "{}", sections.open.len());
             }
         }
@@ -236,7 +159,7 @@ mod tests {
         };
         for _ in 0..3_000 {
             for vocabulary in [&*O200K, &*CL100K] {
-                let (mut growing, mut whole) = (Growing::new(vocabulary), String::new());
+                let (mut growing, mut whole) = (PretokenState::new(vocabulary), String::new());
                 for _ in 0..next(30) {
                     let part = parts[next(parts.len())];
                     growing.append(part);

@@ -1,21 +1,20 @@
-//! Counting the tokens of a text: pieces, and for each what the tables or the thread's cache say, or else merging.
+//! Counts the tokens of a text: a pretoken's count comes from the thread's cache, the vocabulary's tables, or merging.
 //!
-//! Only sums are wanted, so order is free: pieces that were not seen lately wait until there are enough of them for
-//! their places in the large tables to be asked for together.
+//! A sum needs no order, so cache misses wait in a queue until their lines of the large tables can be prefetched together.
 
 #![allow(clippy::inline_always)] // compiled for the page
 
 use std::cell::RefCell;
 
-use super::cache::{BATCH, Batch, Cache, MEDIUM, Pieces, hash_of, look_up};
-use super::error::require_page;
-use super::merge;
-use super::split::solid;
-use super::tables::Tables;
-use super::unknown::Unknown;
-use super::vocabulary::Vocabulary;
-use super::walk::{self, Fill, NO_MASKS, PatternWork, ROOM, apply};
-use crate::stop;
+use crate::bpe::cache::{BATCH, Batch, Cache, MEDIUM, Pretokens, hash_of, look_up};
+use crate::bpe::merge;
+use crate::bpe::misses::MissQueue;
+use crate::bpe::pretokenize::scalar::solid;
+use crate::bpe::pretokenize::windows::{self, Fill, NO_MASKS, PatternWork, ROOM, apply};
+use crate::bpe::tables::Tables;
+use crate::bpe::vocabulary::Vocabulary;
+use crate::cancel;
+use crate::error::require_page;
 use trimtab_simd::{Kernel, Work, run};
 
 /// Vocabularies that a thread keeps a cache for: the last ones that it counted in.
@@ -24,15 +23,15 @@ const KEPT: usize = 4;
 /// Counts in one vocabulary, on one thread.
 pub struct Worker {
     vocabulary: &'static Vocabulary,
-    pub(super) cache: Cache,
-    pub(super) unknown: Unknown,
-    /// Room for the ends of pieces, and for looking them up.
+    pub cache: Cache,
+    pub misses: MissQueue,
+    /// Room for the ends of pretokens, and for looking them up.
     ends: Vec<usize>,
-    pub(super) batch: Batch,
+    pub batch: Batch,
 }
 
 thread_local! {
-    /// The workers of this thread: a child of a fork has its own copy of them, and no lock to wait for.
+    /// The workers of this thread: a child of a fork has its own copy of them, and no lock to push for.
     #[allow(clippy::vec_box)] // one is taken out and put back with each text: a pointer, not half a kilobyte
     static WORKERS: RefCell<Vec<Box<Worker>>> = const { RefCell::new(Vec::new()) };
 }
@@ -57,8 +56,8 @@ pub fn with_worker<R>(vocabulary: &'static Vocabulary, work: impl FnOnce(&mut Wo
     result
 }
 
-/// Whether a piece ends at `at` in any text that has these two bytes there: a space behind what is none.
-pub fn parted(text: &[u8], at: usize) -> bool {
+/// Whether a pretoken ends at `at` in any text that has these two bytes there: a space behind what is none.
+pub fn is_safe_split(text: &[u8], at: usize) -> bool {
     at > 0 && text[at] == b' ' && text[at - 1].is_ascii_graphic()
 }
 
@@ -68,7 +67,7 @@ impl Worker {
         Self {
             vocabulary,
             cache: Cache::default(),
-            unknown: Unknown::default(),
+            misses: MissQueue::default(),
             ends: vec![0; BATCH],
             batch: Batch::default(),
         }
@@ -84,21 +83,21 @@ impl Worker {
         self.expect(text.len());
         let mut counts = [0];
         self.add(text, 0, &mut counts);
-        self.settle(&mut counts);
+        self.flush(&mut counts);
         counts[0]
     }
 
-    /// Adds the tokens of `text` to `counts[index]`, those of the pieces that wait later: [`Worker::settle`].
+    /// Adds the tokens of `text` to `counts[index]`, those of the pretokens that push later: [`Worker::flush`].
     pub fn add(&mut self, text: &[u8], index: usize, counts: &mut [usize]) {
-        apply(self.vocabulary.scheme, Add { worker: self, text, index, counts });
+        apply(self.vocabulary.pattern, Add { worker: self, text, index, counts });
     }
 
-    /// Whether `text` has more than `limit` tokens: a piece has at least one, and a byte at most one.
+    /// Whether `text` has more than `limit` tokens: a pretoken has at least one, and a byte at most one.
     pub fn exceeds(&mut self, text: &[u8], limit: usize) -> bool {
-        apply(self.vocabulary.scheme, Exceeds { worker: self, text, limit })
+        apply(self.vocabulary.pattern, Exceeds { worker: self, text, limit })
     }
 
-    /// Splits off at most `most` pieces from `at` on: where they end, and the tokens of those that were seen lately.
+    /// Parts off at most `most` pretokens from `at` on: where they end, and the tokens of those that were seen lately.
     #[inline(always)]
     fn next<const CASED: bool, const DIGITS: usize>(
         &mut self,
@@ -109,57 +108,57 @@ impl Worker {
         most: usize,
         index: usize,
     ) -> (usize, usize) {
-        stop::check();
-        let Vocabulary { scheme, tables, .. } = self.vocabulary;
+        cancel::poll();
+        let Vocabulary { pattern, tables, .. } = self.vocabulary;
         let lines = self.cache.short.get();
         if DIGITS != NO_MASKS && most == BATCH {
             let batch = &mut self.batch;
             let (end, tokens) =
-                walk::count::<CASED, DIGITS>(kernel, *scheme, tables.whole_numbers, lines, text, limit, at, batch);
+                windows::count::<CASED, DIGITS>(kernel, *pattern, tables.whole_numbers, lines, text, limit, at, batch);
             return (end, tokens + self.left(text, index));
         }
         let ends = &mut self.ends[..most];
-        let found = walk::fill::<CASED, DIGITS>(kernel, *scheme, text, limit, at, ends);
+        let found = windows::fill::<CASED, DIGITS>(kernel, *pattern, text, limit, at, ends);
         let end = ends[found - 1];
-        let total = look_up(kernel, lines, Pieces { text, start: at, ends: &ends[..found] }, &mut self.batch);
+        let total = look_up(kernel, lines, Pretokens { text, start: at, ends: &ends[..found] }, &mut self.batch);
         (end, total + self.left(text, index))
     }
 
-    /// Tokens of the pieces that were seen lately, and of long ones; the others wait.
-    fn look_up(&mut self, pieces: Pieces<'_>, index: usize) -> usize {
-        run(LookUp { worker: self, pieces }) + self.left(pieces.text, index)
+    /// Tokens of the pretokens that were seen lately, and of long ones; the others push.
+    fn look_up(&mut self, pretokens: Pretokens<'_>, index: usize) -> usize {
+        run(LookUp { worker: self, pretokens }) + self.left(pretokens.text, index)
     }
 
-    /// Tokens of the long pieces that a look-up left; what was not seen lately waits.
+    /// Tokens of the long pretokens that a look-up left; what was not seen lately waits.
     #[inline]
-    pub(super) fn left(&mut self, text: &[u8], index: usize) -> usize {
+    pub fn left(&mut self, text: &[u8], index: usize) -> usize {
         for asked in self.batch.missed.drain(..) {
-            self.unknown.wait(&self.vocabulary.tables, asked, index);
+            self.misses.push(&self.vocabulary.tables, asked, index);
         }
         if self.batch.longer.is_empty() { 0 } else { self.longer(text, index) }
     }
 
-    /// Tokens of pieces that are split already: the first begins at `at`.
-    pub fn pieces(&mut self, text: &[u8], mut at: usize, ends: &[usize]) -> usize {
+    /// Tokens of pretokens that are split already: the first begins at `at`.
+    pub fn pretokens(&mut self, text: &[u8], mut at: usize, ends: &[usize]) -> usize {
         let mut counts = [0];
         for some in ends.chunks(BATCH) {
-            counts[0] += self.look_up(Pieces { text, start: at, ends: some }, 0);
+            counts[0] += self.look_up(Pretokens { text, start: at, ends: some }, 0);
             at = some[some.len() - 1];
-            self.settle(&mut counts);
+            self.flush(&mut counts);
         }
         counts[0]
     }
 
     fn fill(&self, text: &[u8], limit: usize, at: usize, ends: &mut [usize]) -> usize {
-        let scheme = self.vocabulary.scheme;
-        apply(scheme, Fill { scheme, text, limit, at, ends })
+        let pattern = self.vocabulary.pattern;
+        apply(pattern, Fill { pattern, text, limit, at, ends })
     }
 
-    /// The ends of all pieces from `at` on, the start of one.
+    /// The ends of all pretokens from `at` on, the start of one.
     pub fn split(&self, text: &[u8], mut at: usize) -> Vec<usize> {
         let (mut all, mut ends, limit) = (Vec::new(), vec![0; BATCH], solid(text));
         while at < text.len() {
-            stop::check();
+            cancel::poll();
             let found = self.fill(text, limit, at, &mut ends);
             all.extend_from_slice(&ends[..found]);
             at = ends[found - 1];
@@ -172,11 +171,11 @@ impl Worker {
         let (mut at, mut left, limit) = (0, tokens, solid(text));
         let mut ends = vec![0; BATCH];
         while at < text.len() {
-            stop::check();
+            cancel::poll();
             let most = left.clamp(ROOM, BATCH);
             let found = self.fill(text, limit, at, &mut ends[..most]);
             for &end in &ends[..found] {
-                let count = self.pieces(text, at, &[end]);
+                let count = self.pretokens(text, at, &[end]);
                 if count > left {
                     return Some(
                         left.checked_sub(1).map_or(at, |last| at + merge::ends(self.tables(), &text[at..end])[last]),
@@ -192,13 +191,13 @@ impl Worker {
     pub fn tail(&mut self, text: &[u8], tokens: usize) -> Option<usize> {
         let mut bytes = tokens.saturating_mul(8).saturating_add(64);
         loop {
-            // A piece ends before any space behind a sign, a letter or a digit, whatever stands before it.
-            let start = (1..text.len().saturating_sub(bytes)).rev().find(|&at| parted(text, at)).unwrap_or(0);
+            // A pretoken ends before any space behind a sign, a letter or a digit, whatever stands before it.
+            let start = (1..text.len().saturating_sub(bytes)).rev().find(|&at| is_safe_split(text, at)).unwrap_or(0);
             let ends = self.split(text, start);
             let (mut end, mut left) = (text.len(), tokens);
             for n in (0..ends.len()).rev() {
                 let at = n.checked_sub(1).map_or(start, |before| ends[before]);
-                let count = self.pieces(text, at, &[end]);
+                let count = self.pretokens(text, at, &[end]);
                 if count > left {
                     let stops = merge::ends(self.tables(), &text[at..end]);
                     return Some(stops[..count - left].last().map_or(at, |stop| at + stop));
@@ -212,35 +211,35 @@ impl Worker {
         }
     }
 
-    /// Counts the pieces that wait.
-    pub fn settle(&mut self, counts: &mut [usize]) {
-        self.unknown.settle(&self.vocabulary.tables, &mut self.cache, counts);
+    /// Counts the pretokens that push.
+    pub fn flush(&mut self, counts: &mut [usize]) {
+        self.misses.flush(&self.vocabulary.tables, &mut self.cache, counts);
     }
 
     fn tables(&self) -> &'static Tables {
         &self.vocabulary.tables
     }
 
-    /// Tokens of the pieces that no key holds, but for those that were not seen lately: they wait. Their places are asked for
+    /// Tokens of the pretokens that no key holds, but for those that were not seen lately: they push. Their places are asked for
     /// before the first is looked up.
     #[cold]
     fn longer(&mut self, text: &[u8], index: usize) -> usize {
         let mut total = 0;
-        for (piece, hash) in &mut self.batch.longer {
-            let piece = &text[piece.clone()];
-            if piece.len() <= MEDIUM {
-                *hash = hash_of(piece);
-                self.cache.prefetch_long(piece, *hash);
+        for (pretoken, hash) in &mut self.batch.longer {
+            let pretoken = &text[pretoken.clone()];
+            if pretoken.len() <= MEDIUM {
+                *hash = hash_of(pretoken);
+                self.cache.prefetch_long(pretoken, *hash);
             }
         }
-        for (piece, hash) in self.batch.longer.drain(..) {
-            let piece = &text[piece];
-            if piece.len() > MEDIUM {
-                total += self.unknown.count(&self.vocabulary.tables, &mut self.cache, piece);
-            } else if let Some(count) = self.cache.long(piece, hash) {
+        for (pretoken, hash) in self.batch.longer.drain(..) {
+            let pretoken = &text[pretoken];
+            if pretoken.len() > MEDIUM {
+                total += self.misses.count(&self.vocabulary.tables, &mut self.cache, pretoken);
+            } else if let Some(count) = self.cache.long(pretoken, hash) {
                 total += count;
             } else {
-                self.unknown.wait_long(piece, hash, index);
+                self.misses.push_long(pretoken, hash, index);
             }
         }
         total
@@ -266,8 +265,8 @@ impl PatternWork for Add<'_> {
             let (end, tokens) = worker.next::<CASED, DIGITS>(kernel, text, limit, at, BATCH, index);
             counts[index] += tokens;
             at = end;
-            if worker.unknown.are_enough() {
-                worker.settle(counts);
+            if worker.misses.is_full() {
+                worker.flush(counts);
             }
         }
     }
@@ -289,29 +288,29 @@ impl PatternWork for Exceeds<'_> {
         let (mut counts, mut at, solid) = ([0], 0, solid(text));
         while at < text.len() {
             // What is left cannot reach the limit.
-            if text.len() - at + counts[0] + worker.unknown.tokens().1 <= limit {
+            if text.len() - at + counts[0] + worker.misses.tokens().1 <= limit {
                 break;
             }
             let most = limit.saturating_sub(counts[0]).clamp(ROOM, BATCH);
             let (end, tokens) = worker.next::<CASED, DIGITS>(kernel, text, solid, at, most, 0);
             (at, counts[0]) = (end, counts[0] + tokens);
-            if counts[0] + worker.unknown.tokens().0 > limit {
-                worker.unknown.clear();
+            if counts[0] + worker.misses.tokens().0 > limit {
+                worker.misses.clear();
                 return true;
             }
-            if worker.unknown.are_enough() {
-                worker.settle(&mut counts);
+            if worker.misses.is_full() {
+                worker.flush(&mut counts);
             }
         }
-        worker.settle(&mut counts);
+        worker.flush(&mut counts);
         counts[0] > limit
     }
 }
 
-/// A look-up of pieces that are split already.
+/// A look-up of pretokens that are split already.
 struct LookUp<'w, 't> {
     worker: &'w mut Worker,
-    pieces: Pieces<'t>,
+    pretokens: Pretokens<'t>,
 }
 
 impl Work for LookUp<'_, '_> {
@@ -319,6 +318,6 @@ impl Work for LookUp<'_, '_> {
 
     #[inline(always)]
     fn run(self, kernel: impl Kernel) -> usize {
-        look_up(kernel, self.worker.cache.short.get(), self.pieces, &mut self.worker.batch)
+        look_up(kernel, self.worker.cache.short.get(), self.pretokens, &mut self.worker.batch)
     }
 }

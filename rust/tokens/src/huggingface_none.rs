@@ -2,9 +2,9 @@
 
 /// None can be had.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Foreign {}
+pub enum HuggingFace {}
 
-impl Foreign {
+impl HuggingFace {
     /// Says why.
     pub fn read(_data: &[u8], _name: &str) -> Result<&'static Self, String> {
         Err("this build is without the feature `tokenizers`, which counts in others".to_owned())

@@ -20,9 +20,9 @@ impl Merges {
     }
 }
 
-/// Tokens of `piece` under `merges`, by the definition: as long as there is one, the first pair of the lowest rank.
-pub fn merge(piece: &[u8], bytes: &[u32; 256], merges: &HashMap<(u32, u32), u32>) -> Vec<u32> {
-    let mut tokens: Vec<u32> = piece.iter().map(|&byte| bytes[usize::from(byte)]).collect();
+/// Tokens of `pretoken` under `merges`, by the definition: as long as there is one, the first pair of the lowest rank.
+pub fn merge(pretoken: &[u8], bytes: &[u32; 256], merges: &HashMap<(u32, u32), u32>) -> Vec<u32> {
+    let mut tokens: Vec<u32> = pretoken.iter().map(|&byte| bytes[usize::from(byte)]).collect();
     loop {
         let ranks = tokens.windows(2).map(|pair| merges.get(&(pair[0], pair[1])).copied().unwrap_or(NONE));
         match ranks.enumerate().min_by_key(|&(_, rank)| rank) {
@@ -87,7 +87,7 @@ pub fn make(merges: &Merges) -> Result<Vec<u64>, String> {
     }
     let bytes = bytes_of(&merges.tokens)?;
     let table = merges.table();
-    let count = |piece: &[u8]| merge(piece, &bytes, &table).len();
+    let count = |pretoken: &[u8]| merge(pretoken, &bytes, &table).len();
     let mut ascii = vec![NONE; 128 * 128];
     for (&(left, right), &token) in &table {
         if let ([left], [right]) = (&merges.tokens[left as usize][..], &merges.tokens[right as usize][..])
@@ -107,7 +107,7 @@ pub fn make(merges: &Merges) -> Result<Vec<u64>, String> {
         .collect();
     let (pairs, filter) = pairs(&table);
     let sections: [Vec<u64>; SECTIONS] = [
-        seeds(&merges.tokens, count),
+        short_tokens(&merges.tokens, count),
         pairs,
         filter,
         packed(&ascii),
@@ -128,7 +128,7 @@ pub fn make(merges: &Merges) -> Result<Vec<u64>, String> {
 }
 
 /// Lines of four entries, two of them taken on average: one line in seven is full and goes on in the next.
-fn seeds(tokens: &[Vec<u8>], count: impl Fn(&[u8]) -> usize) -> Vec<u64> {
+fn short_tokens(tokens: &[Vec<u8>], count: impl Fn(&[u8]) -> usize) -> Vec<u64> {
     let short: Vec<&Vec<u8>> = tokens.iter().filter(|token| token.len() <= SHORT).collect();
     let lines = (short.len() / 2).max(2);
     let mut words = vec![0; lines * 8];

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use super::Vocabulary;
 use super::case;
-use super::chars::{Bits, Class, decode};
-use super::tile::{BOW, EOW};
-use crate::cache::{Asked, BATCH, Cache, MEDIUM, SHORTS, find_all, hash_of, line_of};
+use super::classes::{Bits, Class, decode};
+use super::cover::{BOW, EOW};
+use crate::bpe::cache::{BATCH, Cache, MEDIUM, Probe, SHORTS, find_all, hash_of, line_of};
+use crate::bpe::tables::{Key, SHORT};
 use crate::error::require_page;
-use crate::tables::{Key, SHORT};
 use trimtab_simd::prefetch_at;
 use trimtab_simd::{Kernel, Line, Work, run};
 
@@ -19,13 +19,13 @@ const MOST: usize = 15;
 const LONGER: usize = BATCH / 2;
 
 /// Tokens by cell: words as they stand in the text, anything else with its markers.
-pub struct Known {
+pub struct SegmentCache {
     vocabulary: &'static Vocabulary,
     cache: Cache,
     /// Cells whose lines are on their way, how many they are, and those that were not found there.
-    waiting: Box<[Asked; BATCH]>,
+    waiting: Box<[Probe; BATCH]>,
     count: usize,
-    missed: Vec<Asked>,
+    missed: Vec<Probe>,
     /// Where the lines are.
     lines: usize,
     /// Words of more bytes than a key holds, that wait likewise, with their hashes.
@@ -33,9 +33,9 @@ pub struct Known {
     scratch: Vec<u8>,
 }
 
-impl Known {
+impl SegmentCache {
     pub fn new(vocabulary: &'static Vocabulary) -> Self {
-        let (waiting, cache) = (Box::new([Asked::default(); BATCH]), Cache::default());
+        let (waiting, cache) = (Box::new([Probe::default(); BATCH]), Cache::default());
         let (missed, longer) = (Vec::with_capacity(BATCH), Vec::with_capacity(LONGER));
         let lines = cache.short.get().as_ptr().addr();
         require_page();
@@ -61,7 +61,7 @@ impl Known {
         }
         let hash = key.hash();
         prefetch_at(self.lines + line_of::<SHORTS>(hash) * size_of::<Line>());
-        self.waiting[self.count % BATCH] = Asked { key, hash };
+        self.waiting[self.count % BATCH] = Probe { key, hash };
         self.count += 1;
         if self.count == BATCH {
             *total += self.settle_short();
@@ -106,7 +106,7 @@ impl Known {
         let waiting = &self.waiting[..std::mem::take(&mut self.count)];
         let mut total = run(FindAll { cache: &self.cache, waiting, missed: &mut self.missed });
         let mut missed = std::mem::take(&mut self.missed);
-        for Asked { key, hash } in missed.drain(..) {
+        for Probe { key, hash } in missed.drain(..) {
             // An equal cell may have been missed before it.
             let known = self.cache.short(key, hash);
             total += known.unwrap_or_else(|| self.first_seen(key, hash));
@@ -151,11 +151,11 @@ impl Known {
     fn tiled(&self, cell: &[u8]) -> usize {
         let pieces = &self.vocabulary.pieces;
         if !is_word(cell) {
-            return pieces.tile(cell) as usize;
+            return pieces.min_cover(cell) as usize;
         }
         let mut marked = Vec::with_capacity(cell.len() + 3);
         case::mark(str::from_utf8(cell).unwrap_or_default(), self.vocabulary.caps, &mut marked);
-        pieces.tile(&marked) as usize
+        pieces.min_cover(&marked) as usize
     }
 }
 
@@ -171,8 +171,8 @@ fn is_word(cell: &[u8]) -> bool {
 /// A look-up of the cells that wait.
 struct FindAll<'w> {
     cache: &'w Cache,
-    waiting: &'w [Asked],
-    missed: &'w mut Vec<Asked>,
+    waiting: &'w [Probe],
+    missed: &'w mut Vec<Probe>,
 }
 
 impl Work for FindAll<'_> {

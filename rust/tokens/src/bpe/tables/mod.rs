@@ -4,14 +4,14 @@
 
 #![allow(clippy::cast_possible_truncation)] // words are cut into halves, and hashes to the size of a table
 
+pub mod build;
 mod cross;
-pub mod make;
 
 use bytemuck::cast_slice;
 
 pub use cross::Cross;
 
-/// Longest piece that a key holds, in bytes.
+/// Longest pretoken that a key holds, in bytes.
 pub const SHORT: usize = 15;
 
 /// No token.
@@ -29,7 +29,7 @@ const PAIRS: usize = 8;
 /// Sections of the tables, in order.
 const SECTIONS: usize = 7;
 
-/// A piece of at most [`SHORT`] bytes: its bytes, and in the last one its length and room for its count. It is written
+/// A pretoken of at most [`SHORT`] bytes: its bytes, and in the last one its length and room for its count. It is written
 /// as sixteen bytes, so its words lie in order.
 ///
 /// ```text
@@ -58,7 +58,7 @@ impl Key {
     #[inline]
     pub fn of(text: &[u8], start: usize, stop: usize) -> Self {
         if let Some(wide) = text.get(start..start + 16) {
-            // One read for all lengths; what lies behind the piece is masked away.
+            // One read for all lengths; what lies behind the pretoken is masked away.
             let wide = u128::from_le_bytes(wide.try_into().unwrap_or_default());
             return Self::masked(wide, stop - start);
         }
@@ -78,7 +78,7 @@ impl Key {
         Self { low: wide as u64, high: (wide >> 64) as u64 | (length as u64) << 60 }
     }
 
-    /// The high word of the entry that says `count` for this piece.
+    /// The high word of the entry that says `count` for this pretoken.
     #[inline]
     pub fn with_count(self, count: usize) -> u64 {
         self.high | (count as u64) << COUNT
@@ -91,20 +91,20 @@ impl Key {
         wide as u64 ^ (wide >> 64) as u64
     }
 
-    /// Whether the piece is of ASCII alone.
+    /// Whether the pretoken is of ASCII alone.
     #[inline]
     pub fn is_ascii(self) -> bool {
         (self.low | self.high << 8) & 0x8080_8080_8080_8080 == 0
     }
 
-    /// The bytes of the piece.
+    /// The bytes of the pretoken.
     pub fn bytes(self) -> Bytes {
         let wide = u128::from(self.low) | u128::from(self.high) << 64;
         Bytes(wide.to_le_bytes(), (self.high >> 60) as usize)
     }
 }
 
-/// The bytes of a short piece, and how many they are.
+/// The bytes of a short pretoken, and how many they are.
 pub struct Bytes([u8; 16], usize);
 
 impl AsRef<[u8]> for Bytes {
@@ -159,9 +159,9 @@ impl Pair {
 /// The tables of one vocabulary.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
-    /// Pieces of at most [`SHORT`] bytes that are in the vocabulary, with their counts: lines of four entries, their low words
+    /// Pretokens of at most [`SHORT`] bytes that are in the vocabulary, with their counts: lines of four entries, their low words
     /// first; a full one goes on in the next.
-    seeds: &'static [[u64; 8]],
+    short_tokens: &'static [[u64; 8]],
     /// Two tokens and the token that they merge into: lines of eight, a full one goes on in the next.
     pairs: &'static [[u64; PAIRS]],
     /// A bit for each pair by its hash: most look-ups end here.
@@ -192,7 +192,7 @@ impl Tables {
             found
         };
         Self {
-            seeds: cast_slice(next(0)),
+            short_tokens: cast_slice(next(0)),
             pairs: cast_slice(next(1)),
             filter: next(2),
             ascii: cast_slice(next(3)),
@@ -203,26 +203,26 @@ impl Tables {
         }
     }
 
-    /// Where the look-up of a piece with that hash begins.
+    /// Where the look-up of a pretoken with that hash begins.
     #[inline]
     pub fn line(&self, hash: u64) -> &'static [u64; 8] {
-        &self.seeds[line_of(hash, self.seeds.len())]
+        &self.short_tokens[line_of(hash, self.short_tokens.len())]
     }
 
-    /// Tokens of a piece that is in the vocabulary, as `find` finds them in a line.
+    /// Tokens of a pretoken that is in the vocabulary, as `find` finds them in a line.
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the instructions of its caller
-    pub fn seed(&self, key: Key, hash: u64, find: impl Fn(&[u64; 8], Key) -> Option<usize>) -> Option<usize> {
-        let mut at = line_of(hash, self.seeds.len());
+    pub fn find_short(&self, key: Key, hash: u64, find: impl Fn(&[u64; 8], Key) -> Option<usize>) -> Option<usize> {
+        let mut at = line_of(hash, self.short_tokens.len());
         loop {
-            let line = &self.seeds[at];
+            let line = &self.short_tokens[at];
             if let Some(count) = find(line, key) {
                 return Some(count);
             }
             if line[7] == 0 {
                 return None;
             }
-            at = if at + 1 == self.seeds.len() { 0 } else { at + 1 };
+            at = if at + 1 == self.short_tokens.len() { 0 } else { at + 1 };
         }
     }
 

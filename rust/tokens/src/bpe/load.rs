@@ -8,45 +8,45 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::split::Scheme;
-use super::tables::Tables;
-use super::tables::make::{Merges, bytes_of, make, merge, ranked};
-use super::vocabulary::{CL100K, O200K, Vocabulary};
+use crate::bpe::pretokenize::scalar::Pattern;
+use crate::bpe::tables::Tables;
+use crate::bpe::tables::build::{Merges, bytes_of, make, merge, ranked};
+use crate::bpe::vocabulary::{CL100K, O200K, Vocabulary};
 
 /// The patterns that are known, as files write them.
-pub const PATTERNS: [(&[&str], Scheme); 8] = [
+pub const PATTERNS: [(&[&str], Pattern); 8] = [
     (
         &[concat!(
             r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
             r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
             r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
         )],
-        Scheme::O200k,
+        Pattern::O200k,
     ),
     (
         &[concat!(
             r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|",
             r"\s*[\r\n]|\s+(?!\S)|\s",
         )],
-        Scheme::Cl100k,
+        Pattern::Cl100k,
     ),
     (
         &[concat!(
             r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|",
             r"\s+(?!\S)|\s+",
         )],
-        Scheme::Llama3,
+        Pattern::Llama3,
     ),
     (
         &[concat!(
             r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|",
             r"\s+(?!\S)|\s+",
         )],
-        Scheme::Qwen2,
+        Pattern::Qwen2,
     ),
-    (&[r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"], Scheme::Gpt2),
-    (&[r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"], Scheme::Gpt2),
-    (&[], Scheme::Gpt2), // a byte-level pre-tokenizer's own
+    (&[r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"], Pattern::Gpt2),
+    (&[r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"], Pattern::Gpt2),
+    (&[], Pattern::Gpt2), // a byte-level pre-tokenizer's own
     (
         &[
             r"\p{N}{1,3}",
@@ -56,7 +56,7 @@ pub const PATTERNS: [(&[&str], Scheme); 8] = [
                 r" ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
             ),
         ],
-        Scheme::DeepSeek3,
+        Pattern::DeepSeek3,
     ),
 ];
 
@@ -94,7 +94,7 @@ pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<&'static V
     if let Some(vocabulary) = READ.get(digest) {
         return Ok(vocabulary);
     }
-    let (merges, scheme, normalizes) = if is_json(data) {
+    let (merges, pattern, normalizes) = if is_json(data) {
         tokenizer(&serde_json::from_slice(data).map_err(|error| format!("no tokenizer.json: {error}"))?)?
     } else {
         let tokens = ranks(data)?;
@@ -105,7 +105,7 @@ pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<&'static V
         (ranked(tokens)?, known(&[pattern.to_owned()])?, false)
     };
     let tables = Tables::read(Vec::leak(make(&merges)?));
-    Ok(READ.keep(digest, Vocabulary { name: name.to_owned(), normalizes, scheme, tables }))
+    Ok(READ.keep(digest, Vocabulary { name: name.to_owned(), normalizes, pattern, tables }))
 }
 
 /// Whether a file is to be a `tokenizer.json`.
@@ -129,7 +129,7 @@ fn ranks(data: &[u8]) -> Result<Vec<Vec<u8>>, String> {
 }
 
 /// What a `tokenizer.json` says: merges, pattern, and whether texts are normalized.
-fn tokenizer(file: &Value) -> Result<(Merges, Scheme, bool), String> {
+fn tokenizer(file: &Value) -> Result<(Merges, Pattern, bool), String> {
     let model = &file["model"];
     for (key, allowed) in [
         ("type", &[Value::from("BPE"), Value::Null][..]),
@@ -145,7 +145,7 @@ fn tokenizer(file: &Value) -> Result<(Merges, Scheme, bool), String> {
             ));
         }
     }
-    let scheme = scheme(&file["pre_tokenizer"])?;
+    let pattern = pattern(&file["pre_tokenizer"])?;
     let normalizes = match &file["normalizer"] {
         Value::Null => false,
         normalizer if normalizer["type"] == "NFC" => true,
@@ -156,11 +156,11 @@ fn tokenizer(file: &Value) -> Result<(Merges, Scheme, bool), String> {
     if model["ignore_merges"] == true {
         reachable(&merges, file)?;
     }
-    Ok((merges, scheme, normalizes))
+    Ok((merges, pattern, normalizes))
 }
 
 /// The way to split that a pre-tokenizer's patterns are.
-fn scheme(pre: &Value) -> Result<Scheme, String> {
+fn pattern(pre: &Value) -> Result<Pattern, String> {
     let alone = [pre.clone()];
     let steps = pre["pretokenizers"].as_array().map_or(&alone[..], Vec::as_slice);
     let (mut patterns, mut bytes) = (Vec::new(), None);
@@ -182,9 +182,9 @@ fn scheme(pre: &Value) -> Result<Scheme, String> {
 }
 
 /// The way to split that these patterns are, one after the other.
-fn known(patterns: &[String]) -> Result<Scheme, String> {
+fn known(patterns: &[String]) -> Result<Pattern, String> {
     let known = PATTERNS.iter().find(|(known, _)| known == &patterns);
-    known.map(|(_, scheme)| *scheme).ok_or_else(|| format!("the pattern {patterns:?} is not known"))
+    known.map(|(_, pattern)| *pattern).ok_or_else(|| format!("the pattern {patterns:?} is not known"))
 }
 
 /// The merges of a model, and their tokens: the bytes, then what each merge makes.
@@ -220,7 +220,7 @@ fn named(bytes: &HashMap<char, u8>, name: &str) -> Option<Vec<u8>> {
     name.chars().map(|char| bytes.get(&char).copied()).collect()
 }
 
-/// Whether each token is what its bytes merge into: then a piece that is in the vocabulary need not be looked up first.
+/// Whether each token is what its bytes merge into: then a pretoken that is in the vocabulary need not be looked up first.
 fn reachable(merges: &Merges, file: &Value) -> Result<(), String> {
     let added: HashSet<&str> =
         file["added_tokens"].as_array().into_iter().flatten().filter_map(|token| token["content"].as_str()).collect();

@@ -1,6 +1,6 @@
-//! Byte-pair merging: how many tokens a piece falls into, and where they end.
+//! Byte-pair merging: how many tokens a pretoken falls into, and where they end.
 //!
-//! A piece of at most [`DIRECT`] bytes is merged as the definition says. A longer one is merged in windows, and that is
+//! A pretoken of at most [`DIRECT`] bytes is merged as the definition says. A longer one is merged in windows, and that is
 //! exact: a row of tokens is what merging gives if and only if that is true of each two neighbours alone. So the tokens
 //! of two windows stand side by side where the last of the one and the first of the other do.
 
@@ -9,47 +9,47 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::class::decode;
-use super::merging::{DIRECT, Merging, direct};
-use super::tables::{NONE, Tables};
-use crate::stop;
+use crate::bpe::merge_state::{DIRECT, MergeState, direct};
+use crate::bpe::pretokenize::classes::decode;
+use crate::bpe::tables::{NONE, Tables};
+use crate::cancel;
 
 /// Bytes of a window; three quarters of it are kept. The longest token of any known vocabulary has 128 bytes.
 const WINDOW: usize = 512;
 
-/// Bits of a place in a piece, beside a rank in one word: a piece of a terabyte.
+/// Bits of a place in a pretoken, beside a rank in one word: a pretoken of a terabyte.
 const PLACE: u32 = 40;
 
-/// Tokens of `piece`, which is of whole characters.
-pub fn count(tables: &Tables, piece: &[u8]) -> usize {
-    match piece.len() {
-        0 | 1 => piece.len(),
-        2..=DIRECT => direct(tables, piece),
+/// Tokens of `pretoken`, which is of whole characters.
+pub fn count(tables: &Tables, pretoken: &[u8]) -> usize {
+    match pretoken.len() {
+        0 | 1 => pretoken.len(),
+        2..=DIRECT => direct(tables, pretoken),
         _ => {
-            let (bytes, tokens) = repeated(tables, piece);
-            tokens + windows::<Number>(tables, &piece[bytes..]).0
+            let (bytes, tokens) = repeated(tables, pretoken);
+            tokens + windows::<Number>(tables, &pretoken[bytes..]).0
         }
     }
 }
 
-/// Where the tokens of `piece` end, counted in bytes from its start.
-pub fn ends(tables: &Tables, piece: &[u8]) -> Vec<usize> {
-    windows(tables, piece)
+/// Where the tokens of `pretoken` end, counted in bytes from its start.
+pub fn ends(tables: &Tables, pretoken: &[u8]) -> Vec<usize> {
+    windows(tables, pretoken)
 }
 
-/// Where the tokens of `piece` end, by a heap of the pairs: time grows a little faster than the piece.
-fn heaped(tables: &Tables, piece: &[u8]) -> Vec<usize> {
-    let length = piece.len();
+/// Where the tokens of `pretoken` end, by a heap of the pairs: time grows a little faster than the pretoken.
+fn heaped(tables: &Tables, pretoken: &[u8]) -> Vec<usize> {
+    let length = pretoken.len();
     if length <= DIRECT {
-        let live = Merging::<DIRECT>::of_bytes(tables, piece, 0).merged(tables);
+        let live = MergeState::<DIRECT>::of_bytes(tables, pretoken, 0).merged(tables);
         return (1..length).filter(|&at| live >> at & 1 == 1).chain([length]).collect();
     }
-    let mut tokens: Vec<u32> = piece.iter().map(|&byte| tables.byte(byte)).collect();
-    // Starts of the next and of the last token, by the start of each; the piece's end for none.
+    let mut tokens: Vec<u32> = pretoken.iter().map(|&byte| tables.byte(byte)).collect();
+    // Starts of the next and of the last token, by the start of each; the pretoken's end for none.
     let mut next: Vec<usize> = (1..=length).collect();
     let mut before: Vec<usize> = (0..length).map(|at| at.checked_sub(1).unwrap_or(length)).collect();
     let entry = |rank: u32, at: usize| Reverse(u64::from(rank) << PLACE | at as u64);
-    let mut heap: BinaryHeap<Reverse<u64>> = piece
+    let mut heap: BinaryHeap<Reverse<u64>> = pretoken
         .windows(2)
         .enumerate()
         .map(|(at, pair)| (tables.merged_bytes(pair[0], pair[1]), at))
@@ -57,7 +57,7 @@ fn heaped(tables: &Tables, piece: &[u8]) -> Vec<usize> {
         .map(|(rank, at)| entry(rank, at))
         .collect();
     while let Some(Reverse(least)) = heap.pop() {
-        stop::check();
+        cancel::poll();
         let (rank, at) = ((least >> PLACE) as u32, (least & ((1 << PLACE) - 1)) as usize);
         let right = next[at];
         // An entry may be of a pair that is no more: its token went into another, or its neighbour did.
@@ -84,17 +84,17 @@ fn heaped(tables: &Tables, piece: &[u8]) -> Vec<usize> {
     (0..length).filter(|&at| tokens[at] != NONE).map(|at| next[at]).collect()
 }
 
-/// Whether `piece[..middle]` and the rest of it, a token each, stay two tokens side by side.
-fn joins(tables: &Tables, piece: &[u8], middle: usize) -> bool {
-    heaped(tables, piece) == [middle, piece.len()]
+/// Whether `pretoken[..middle]` and the rest of it, a token each, stay two tokens side by side.
+fn joins(tables: &Tables, pretoken: &[u8], middle: usize) -> bool {
+    heaped(tables, pretoken) == [middle, pretoken.len()]
 }
 
-/// Where the tokens of a long piece end: merged in windows, larger ones where two do not join.
-fn windows<E: Default + Extend<usize>>(tables: &Tables, piece: &[u8]) -> E {
+/// Where the tokens of a long pretoken end: merged in windows, larger ones where two do not join.
+fn windows<E: Default + Extend<usize>>(tables: &Tables, pretoken: &[u8]) -> E {
     let mut size = WINDOW;
     loop {
         let mut ends = E::default();
-        if windows_of(tables, piece, size, &mut ends) {
+        if windows_of(tables, pretoken, size, &mut ends) {
             return ends;
         }
         size *= 4;
@@ -102,15 +102,15 @@ fn windows<E: Default + Extend<usize>>(tables: &Tables, piece: &[u8]) -> E {
 }
 
 /// The same with windows of `size` bytes; false where two of them do not join.
-fn windows_of(tables: &Tables, piece: &[u8], size: usize, ends: &mut impl Extend<usize>) -> bool {
+fn windows_of(tables: &Tables, pretoken: &[u8], size: usize, ends: &mut impl Extend<usize>) -> bool {
     let (mut at, mut last) = (0, 0); // where the window begins, and the last token before it
     loop {
-        let stop = piece.len().min(at + size);
-        let found = heaped(tables, &piece[at..stop]);
-        if at > 0 && !joins(tables, &piece[last..at + found[0]], at - last) {
+        let stop = pretoken.len().min(at + size);
+        let found = heaped(tables, &pretoken[at..stop]);
+        if at > 0 && !joins(tables, &pretoken[last..at + found[0]], at - last) {
             return false;
         }
-        if stop == piece.len() {
+        if stop == pretoken.len() {
             ends.extend(found.iter().map(|end| at + end));
             return true;
         }
@@ -132,21 +132,21 @@ impl Extend<usize> for Number {
     }
 }
 
-/// Bytes at the start of a piece that is one character again and again: whole tokens, each the same, that may be
+/// Bytes at the start of a pretoken that is one character again and again: whole tokens, each the same, that may be
 /// counted without looking; with the number of those tokens.
-fn repeated(tables: &Tables, piece: &[u8]) -> (usize, usize) {
-    let unit = decode(piece, 0, piece[0]).length;
-    if piece[unit..] != piece[..piece.len() - unit] {
+fn repeated(tables: &Tables, pretoken: &[u8]) -> (usize, usize) {
+    let unit = decode(pretoken, 0, pretoken[0]).length;
+    if pretoken[unit..] != pretoken[..pretoken.len() - unit] {
         return (0, 0);
     }
     for size in [DIRECT, 3 * DIRECT, WINDOW] {
-        if piece.len() < 2 * size {
+        if pretoken.len() < 2 * size {
             break;
         }
-        let token = heaped(tables, &piece[..size])[0];
-        let tokens = (piece.len() - size) / token;
+        let token = heaped(tables, &pretoken[..size])[0];
+        let tokens = (pretoken.len() - size) / token;
         // If the rest begins with twice the same token, any number of it may stand before.
-        if let [first, second, ..] = heaped(tables, &piece[tokens * token..])[..]
+        if let [first, second, ..] = heaped(tables, &pretoken[tokens * token..])[..]
             && (first, second) == (token, 2 * token)
             && token.is_multiple_of(unit)
         {
@@ -158,9 +158,9 @@ fn repeated(tables: &Tables, piece: &[u8]) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tables::make::{bytes_of, merge, ranked};
-    use super::super::vocabulary::{CL100K, O200K};
     use super::*;
+    use crate::bpe::tables::build::{bytes_of, merge, ranked};
+    use crate::bpe::vocabulary::{CL100K, O200K};
 
     const CHARS: &str = "abetnioxyz =-_*#./0149AMZ中日の é─━\n";
     const BEYOND: &str = " оенитрПСжλασéüñłşاللهمنيحةשלוםกานี่รับहिन्दी한국어이다のですカーン的是一不了在人有我他这𝒜😀’“…";
@@ -181,9 +181,9 @@ mod tests {
                 let alphabet: Vec<char> =
                     (0..=next(8)).map(|_| script.chars().nth(next(script.chars().count())).unwrap()).collect();
                 let length = if round % 20 == 0 { 2_500 } else { 90 };
-                let piece: String = (0..=next(length)).map(|_| alphabet[next(alphabet.len())]).collect();
-                let expected = merge(piece.as_bytes(), &bytes, &table);
-                assert_eq!(count(tables, piece.as_bytes()), expected.len(), "{piece:?}");
+                let pretoken: String = (0..=next(length)).map(|_| alphabet[next(alphabet.len())]).collect();
+                let expected = merge(pretoken.as_bytes(), &bytes, &table);
+                assert_eq!(count(tables, pretoken.as_bytes()), expected.len(), "{pretoken:?}");
                 let mut end = 0;
                 let stops: Vec<usize> = expected
                     .iter()
@@ -192,7 +192,7 @@ mod tests {
                         end
                     })
                     .collect();
-                assert_eq!(ends(tables, piece.as_bytes()), stops, "{piece:?}");
+                assert_eq!(ends(tables, pretoken.as_bytes()), stops, "{pretoken:?}");
             }
         }
     }

@@ -6,10 +6,10 @@
 //! stream falls into cells that are counted one by one; `data/claude.py` asserts it of every piece.
 
 use super::Vocabulary;
-use super::chars::{Bits, Class, decode};
-use super::known::Known;
+use super::classes::{Bits, Class, decode};
 use super::normalize::is_normal;
-use crate::stop;
+use super::segment_cache::SegmentCache;
+use crate::cancel;
 
 /// Suffixes that an apostrophe joins to the word before: the word behind it has no beginning of its own.
 pub const CONTRACTIONS: [&str; 7] = ["s", "t", "d", "m", "ll", "re", "ve"];
@@ -68,7 +68,7 @@ pub struct Before {
 pub struct Reader<'a> {
     pub text: &'a str,
     pub vocabulary: &'static Vocabulary,
-    pub known: &'a mut Known,
+    pub known: &'a mut SegmentCache,
     /// Whether what stands before the text ends in the beginning of a word, which counts as a space.
     pub opened: bool,
     /// Whether the text may not be normalized.
@@ -81,7 +81,7 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// A reader of a normalized text.
-    pub fn new(text: &'a str, vocabulary: &'static Vocabulary, known: &'a mut Known) -> Self {
+    pub fn new(text: &'a str, vocabulary: &'static Vocabulary, known: &'a mut SegmentCache) -> Self {
         Self { text, vocabulary, known, opened: false, is_raw: false, is_odd: false, total: 0 }
     }
 }
@@ -103,7 +103,7 @@ impl Reader<'_> {
         while at < length {
             cells = cells.wrapping_add(1); // asked by the way: a cell is counted in the time that asking takes
             if cells == 0 {
-                stop::check();
+                cancel::poll();
             }
             at = self.windows(at, &mut before);
             if at < length && !self.is_odd {
@@ -163,7 +163,7 @@ impl Reader<'_> {
     fn end_of(&self, class: u8, mut at: usize) -> usize {
         let bytes = self.text.as_bytes();
         while let Some(byte) = bytes.get(at) {
-            stop::along(at);
+            cancel::poll_at(at);
             let here = ASCII[usize::from(*byte)];
             if here == class {
                 at += 1;
@@ -290,7 +290,7 @@ impl Reader<'_> {
         let mut alone = self.vocabulary.pieces.alone(code);
         let mut number = first.numeral() != 0 && !first.is_hard_letter();
         while end < bytes.len() && !bytes[end].is_ascii() {
-            stop::along(end);
+            cancel::poll_at(end);
             let (code, width) = decode(bytes, end);
             let bits = Bits::at(code);
             if bits.class() != Class::Hard || !(bits.is_selector() || bits.kind() == first.kind()) {

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use super::split::Scheme;
-use super::tables::Tables;
+use crate::bpe::pretokenize::scalar::Pattern;
+use crate::bpe::tables::Tables;
 
 /// Words that lie at the start of a cache line.
 #[repr(C, align(64))]
@@ -21,26 +21,27 @@ macro_rules! tables {
 }
 
 /// `o200k_base`.
-pub static O200K: LazyLock<Vocabulary> = LazyLock::new(|| ours("o200k_base", Scheme::O200k, tables!("o200k_base")));
+pub static O200K: LazyLock<Vocabulary> = LazyLock::new(|| ours("o200k_base", Pattern::O200k, tables!("o200k_base")));
 
 /// `cl100k_base`.
-pub static CL100K: LazyLock<Vocabulary> = LazyLock::new(|| ours("cl100k_base", Scheme::Cl100k, tables!("cl100k_base")));
+pub static CL100K: LazyLock<Vocabulary> =
+    LazyLock::new(|| ours("cl100k_base", Pattern::Cl100k, tables!("cl100k_base")));
 
-fn ours(name: &str, scheme: Scheme, tables: Tables) -> Vocabulary {
-    Vocabulary { name: name.to_owned(), normalizes: false, scheme, tables }
+fn ours(name: &str, pattern: Pattern, tables: Tables) -> Vocabulary {
+    Vocabulary { name: name.to_owned(), normalizes: false, pattern, tables }
 }
 
-/// How texts are split, and what their pieces are merged into.
+/// How texts are split, and what their pretokens are merged into.
 #[derive(Debug)]
 pub struct Vocabulary {
     /// What it is called.
-    pub(super) name: String,
+    pub name: String,
     /// Whether texts are put into normalization form C first.
-    pub(super) normalizes: bool,
+    pub normalizes: bool,
     /// How texts are split.
-    pub(super) scheme: Scheme,
-    /// What pieces are merged into.
-    pub(super) tables: Tables,
+    pub pattern: Pattern,
+    /// What pretokens are merged into.
+    pub tables: Tables,
 }
 
 impl PartialEq for Vocabulary {
@@ -53,7 +54,8 @@ impl Eq for Vocabulary {}
 
 impl Vocabulary {
     /// The text that is counted.
-    pub(super) fn normal<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    #[must_use]
+    pub fn normal<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if !self.normalizes || text.is_ascii() || is_nfc(text) {
             return Cow::Borrowed(text);
         }

@@ -8,12 +8,12 @@
 //!
 //! [`Reader`]'s other functions, which take a character at a time, are what this means.
 
-use super::cells::{Before, CONTRACTIONS, Reader};
-use super::chars::{Bits, Class};
+use super::classes::{Bits, Class};
+use super::cover::{CharInfo, Pieces};
 use super::normalize::{joins, may_change, stays};
-use super::tile::{Known, Pieces};
+use super::segments::{Before, CONTRACTIONS, Reader};
 use super::window::{Ascii, READ, Window, low};
-use crate::stop;
+use crate::cancel;
 use trimtab_simd::{Kernel, WIDE, Work};
 
 /// The last bit of `mask`, which is not 0.
@@ -67,7 +67,7 @@ impl Reader<'_> {
     fn windows_with(&mut self, kernel: impl Kernel, mut at: usize, before: &mut Before) -> usize {
         let mut padded = [0; READ];
         loop {
-            stop::check();
+            cancel::poll();
             let window = Window::new(kernel, &self.text.as_bytes()[at..], &mut padded);
             let beyond = self.beyond(kernel, at, &window);
             if self.is_odd {
@@ -277,7 +277,7 @@ struct Beyond {
 
 /// The character before `place` that is beyond ASCII, and what is known of it.
 #[inline]
-fn before(pieces: Pieces, place: usize, window: &Window) -> Option<(usize, Known)> {
+fn before(pieces: Pieces, place: usize, window: &Window) -> Option<(usize, CharInfo)> {
     let is_beyond = window.of.tail & 1 << place >> 1 != 0;
     is_beyond.then(|| window.character(last(window.of.lead & low(place)))).map(|code| (code, pieces.character(code)))
 }
@@ -359,7 +359,7 @@ mod tests {
 
     /// What a text costs by one cell after another.
     fn by_cells(text: &str, vocabulary: &'static Vocabulary) -> usize {
-        let mut known = super::super::known::Known::new(vocabulary);
+        let mut known = super::super::segment_cache::SegmentCache::new(vocabulary);
         let mut reader = Reader::new(text, vocabulary, &mut known);
         let (mut at, mut before) = (0, Before::default());
         while at < text.len() {

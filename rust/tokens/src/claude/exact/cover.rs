@@ -1,8 +1,8 @@
 //! The fewest pieces that a cell can be laid with.
 
-use super::chars::decode;
+use super::classes::decode;
 use super::table;
-use crate::stop;
+use crate::cancel;
 
 /// The markers, as bytes that UTF-8 never has.
 pub const BOW: u8 = 0xF8;
@@ -43,9 +43,9 @@ pub static NEW: Pieces = Pieces {
 /// A character that is not of ASCII: its tokens by itself in bits 0 to 2; bit 3 if nothing beside it matters to it, and
 /// then the tokens once more in bits 4 to 6 if it is no letter of a word. Without bit 3 one of those says what it is.
 #[derive(Clone, Copy)]
-pub struct Known(u8);
+pub struct CharInfo(u8);
 
-impl Known {
+impl CharInfo {
     /// Tokens of the character by itself.
     #[inline]
     pub fn tokens(self) -> u32 {
@@ -93,10 +93,10 @@ impl Pieces {
 
     /// What is known of a code point.
     #[inline]
-    pub fn character(&self, code: usize) -> Known {
+    pub fn character(&self, code: usize) -> CharInfo {
         match self.near.get(code) {
-            Some(known) => Known(*known),
-            None => Known(self.blocks[usize::from(self.index[code / 64 - 0x400]) * 64 + code % 64]),
+            Some(known) => CharInfo(*known),
+            None => CharInfo(self.blocks[usize::from(self.index[code / 64 - 0x400]) * 64 + code % 64]),
         }
     }
 
@@ -138,7 +138,7 @@ impl Pieces {
     /// The fewest tokens for `marked`: pieces, or the bytes of characters that no piece covers.
     ///
     /// Time is linear in the length, times the longest piece where the text is made for it; memory is constant.
-    pub fn tile(&self, marked: &[u8]) -> u32 {
+    pub fn min_cover(&self, marked: &[u8]) -> u32 {
         if self.has(marked) {
             return 1;
         }
@@ -152,7 +152,7 @@ impl Pieces {
         least[0] = 0;
         for at in 0..marked.len() {
             if at % 32 == 31 {
-                stop::check(); // a word is shorter, and a place costs up to a microsecond
+                cancel::poll(); // a word is shorter, and a place costs up to a microsecond
             }
             // Each place is used again N bytes on, and must be empty by then.
             let here = std::mem::replace(&mut least[at % N], u32::MAX);

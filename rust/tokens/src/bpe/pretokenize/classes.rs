@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn each_code_point_has_the_class_that_tiktoken_sees() {
         let mut expected = vec![OTHER; 0x11_0000];
-        for line in include_str!("../data/classes.txt").lines() {
+        for line in include_str!("../../../data/classes.txt").lines() {
             let [first, last, class] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
             let range = usize::from_str_radix(first, 16).unwrap()..=usize::from_str_radix(last, 16).unwrap();
             let class = match class {

@@ -1,7 +1,7 @@
-//! Work that can be stopped: long loops ask from time to time whether it is still wanted.
+//! Cancellation: long loops poll whether their result is still wanted.
 //!
-//! Who is no longer wanted unwinds with [`Stopped`], through whatever called it, to whoever called [`watched`]; nothing
-//! that only counts has to know of it. Threads that work for another are stopped with it.
+//! Cancelled work unwinds with [`Cancelled`] to the caller of [`cancellable`], so that functions in between need no result
+//! type. Threads that work for another thread share its token.
 
 use std::cell::{Cell, RefCell};
 use std::panic::resume_unwind;
@@ -9,27 +9,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What stopped work unwinds with.
+/// The payload of cancelled work.
 #[derive(Debug)]
-pub struct Stopped;
+pub struct Cancelled;
 
-/// Between two questions to whoever is watched for: a quarter of the tenth of a second in which a user wants an answer,
-/// since what was made must be let go as well; and long beside what the question costs.
-pub const PAUSE: Duration = Duration::from_millis(25);
+/// Time between two polls: a quarter of the tenth of a second in which a user expects an answer, since memory must be
+/// freed as well; long beside the cost of a poll.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// Messages or texts that are gone over between two looks whether they are still wanted: a millisecond's, at most.
-pub const ITEMS: usize = 1_024;
+/// Messages or texts between two polls: a millisecond of work at most.
+pub const ITEMS_PER_POLL: usize = 1_024;
 
-/// Calls of [`check`] between two looks at the clock: between two of them some microseconds of counting.
+/// Calls of [`poll`] between two looks at the clock, some microseconds of counting apart.
 const CALLS: u32 = 64;
 
 /// Whom the work of a thread is for.
-pub struct Watch {
+pub struct CancelToken {
     unwanted: Box<dyn Fn() -> bool + Send + Sync>,
     stopped: AtomicBool,
 }
 
-impl Watch {
+impl CancelToken {
     /// Asks; once the answer was yes, it stays.
     pub fn ask(&self) -> bool {
         if (self.unwanted)() {
@@ -42,39 +42,39 @@ impl Watch {
     #[inline]
     pub fn begin(&self) {
         if self.stopped.load(Ordering::Relaxed) {
-            resume_unwind(Box::new(Stopped));
+            resume_unwind(Box::new(Cancelled));
         }
     }
 }
 
 /// A watch, and whether this thread is the one that asks.
-type Current = Option<(Arc<Watch>, bool)>;
+type Current = Option<(Arc<CancelToken>, bool)>;
 
 thread_local! {
-    static WATCH: RefCell<Current> = const { RefCell::new(None) };
+    static TOKEN: RefCell<Current> = const { RefCell::new(None) };
     static LEFT: Cell<u32> = const { Cell::new(CALLS) };
     static ASKED: Cell<Option<Instant>> = const { Cell::new(None) };
     static PLANTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does `work`, and asks `unwanted` every now and then; where that says yes, unwinds with [`Stopped`].
-pub fn watched<R>(unwanted: impl Fn() -> bool + Send + Sync + 'static, work: impl FnOnce() -> R) -> R {
-    let watch = Arc::new(Watch { unwanted: Box::new(unwanted), stopped: AtomicBool::new(false) });
+/// Does `work`, and asks `unwanted` every now and then; where that says yes, unwinds with [`Cancelled`].
+pub fn cancellable<R>(unwanted: impl Fn() -> bool + Send + Sync + 'static, work: impl FnOnce() -> R) -> R {
+    let watch = Arc::new(CancelToken { unwanted: Box::new(unwanted), stopped: AtomicBool::new(false) });
     let _guard = Guard::set(Some((watch, true)));
     ASKED.set(Some(Instant::now()));
-    trip();
+    panic_if_planted();
     work()
 }
 
 /// Whom this thread works for.
 #[must_use]
-pub fn current() -> Option<Arc<Watch>> {
-    WATCH.try_with(|watch| watch.borrow().as_ref().map(|(watch, _)| Arc::clone(watch))).ok().flatten()
+pub fn current() -> Option<Arc<CancelToken>> {
+    TOKEN.try_with(|watch| watch.borrow().as_ref().map(|(watch, _)| Arc::clone(watch))).ok().flatten()
 }
 
 /// Works for another thread, as long as the answer lives.
 #[must_use]
-pub fn working_for(watch: &Arc<Watch>) -> Guard {
+pub fn join(watch: &Arc<CancelToken>) -> Guard {
     Guard::set(Some((Arc::clone(watch), false)))
 }
 
@@ -83,20 +83,20 @@ pub struct Guard(Current);
 
 impl Guard {
     fn set(current: Current) -> Self {
-        Self(WATCH.try_with(|watch| watch.replace(current)).ok().flatten())
+        Self(TOKEN.try_with(|watch| watch.replace(current)).ok().flatten())
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
         let before = self.0.take();
-        let _ = WATCH.try_with(|watch| watch.replace(before));
+        let _ = TOKEN.try_with(|watch| watch.replace(before));
     }
 }
 
 /// Unwinds if the work of this thread is no longer wanted. To be called wherever a loop may last.
 #[inline]
-pub fn check() {
+pub fn poll() {
     match LEFT.get() {
         0 => look(),
         left => LEFT.set(left - 1),
@@ -105,23 +105,23 @@ pub fn check() {
 
 /// The same where a loop goes through a text: `at` is the byte that it has come to. Costs a comparison but every 4 KB.
 #[inline]
-pub fn along(at: usize) {
+pub fn poll_at(at: usize) {
     if at % (4 * 1024) < 4 {
-        check(); // a character has up to four bytes, so that none steps over this
+        poll(); // a character has up to four bytes, so that none steps over this
     }
 }
 
 /// The same between two parts of work that last some milliseconds each, and have no loop that could ask.
-pub fn between() {
+pub fn poll_now() {
     look();
 }
 
 #[cold]
 fn look() {
     LEFT.set(CALLS);
-    let unwanted = WATCH.try_with(|watch| match &*watch.borrow() {
+    let unwanted = TOKEN.try_with(|watch| match &*watch.borrow() {
         Some((watch, false)) => watch.stopped.load(Ordering::Relaxed),
-        Some((watch, true)) if ASKED.get().is_none_or(|asked| asked.elapsed() >= PAUSE) => {
+        Some((watch, true)) if ASKED.get().is_none_or(|asked| asked.elapsed() >= POLL_INTERVAL) => {
             let unwanted = watch.ask();
             ASKED.set(Some(Instant::now()));
             unwanted
@@ -129,12 +129,12 @@ fn look() {
         _ => false,
     });
     if unwanted == Ok(true) {
-        resume_unwind(Box::new(Stopped));
+        resume_unwind(Box::new(Cancelled));
     }
 }
 
 /// Lets the next work of this thread panic, once, so that a test can see what becomes of a defect.
-pub fn plant() {
+pub fn plant_panic() {
     PLANTED.set(true);
 }
 
@@ -142,9 +142,9 @@ pub fn plant() {
 ///
 /// # Panics
 ///
-/// Once after [`plant`], never otherwise.
+/// Dedup after [`plant_panic`], never otherwise.
 #[inline]
-pub fn trip() {
+pub fn panic_if_planted() {
     assert!(!PLANTED.replace(false), "a planted defect");
 }
 
@@ -157,7 +157,7 @@ mod tests {
 
     fn endless() {
         loop {
-            check();
+            poll();
         }
     }
 
@@ -165,8 +165,8 @@ mod tests {
     fn endless_work_stops_when_it_is_no_longer_wanted() {
         let asked = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&asked);
-        let done = catch_unwind(|| watched(move || count.fetch_add(1, Ordering::Relaxed) == 2, endless));
-        assert!(done.unwrap_err().is::<Stopped>());
+        let done = catch_unwind(|| cancellable(move || count.fetch_add(1, Ordering::Relaxed) == 2, endless));
+        assert!(done.unwrap_err().is::<Cancelled>());
         assert_eq!(asked.load(Ordering::Relaxed), 3);
         assert!(current().is_none());
     }
@@ -174,19 +174,19 @@ mod tests {
     #[test]
     fn who_works_for_another_stops_with_it() {
         let done = catch_unwind(AssertUnwindSafe(|| {
-            watched(
+            cancellable(
                 || true,
                 || {
                     let watch = current().unwrap();
                     let worker = std::thread::spawn({
                         let watch = Arc::clone(&watch);
                         move || {
-                            let _guard = working_for(&watch);
+                            let _guard = join(&watch);
                             endless();
                         }
                     });
                     while !watch.ask() {}
-                    worker.join().unwrap_err().is::<Stopped>()
+                    worker.join().unwrap_err().is::<Cancelled>()
                 },
             )
         }));
@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn a_planted_defect_shows_once() {
-        plant();
-        assert!(catch_unwind(|| watched(|| false, || ())).is_err());
-        watched(|| false, || ());
+        plant_panic();
+        assert!(catch_unwind(|| cancellable(|| false, || ())).is_err());
+        cancellable(|| false, || ());
     }
 }

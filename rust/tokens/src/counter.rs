@@ -1,13 +1,15 @@
-//! Counting: one text, the pieces of a transcript.
+//! Tokens of one text, in any encoding or by an estimate.
 
 use std::ops::Range;
 
-use super::engine::{Worker, parted, with_worker};
-use super::foreign::Foreign;
-use super::tally::{Sections, SoFar};
-use super::vocabulary::Vocabulary;
-use super::{Chars, Claude, Encoding, Tally, estimate, load};
+use crate::bpe::load;
+use crate::bpe::vocabulary::Vocabulary;
+use crate::bpe::worker::{Worker, is_safe_split, with_worker};
+use crate::claude::Claude;
+use crate::encoding::Encoding;
 use crate::error::Error;
+use crate::estimate::{Chars, Size};
+use crate::huggingface::HuggingFace;
 
 /// Bytes from which a batch is worth a second thread: 64 KB of prose in short texts took 2.4 ms on one, 1.4 ms on two.
 const PARALLEL: usize = 64 * 1024;
@@ -20,52 +22,15 @@ const CHARS: usize = 6;
 
 /// How a text becomes a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Engine {
+pub enum Engine {
+    /// By byte-pair merging.
     Exact(Encoding),
+    /// By covers of segments.
     Claude(Claude),
-    Foreign(&'static Foreign),
+    /// By the crate `tokenizers`.
+    HuggingFace(&'static HuggingFace),
+    /// By length.
     Length(Chars),
-}
-
-/// Length of a text in every unit that a policy may ask for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
-    /// Tokens, before a model's factors.
-    pub tokens: usize,
-    /// Bytes of UTF-8.
-    pub bytes: usize,
-    /// Unicode scalar values.
-    pub chars: usize,
-    /// UTF-16 units.
-    pub utf16: usize,
-}
-
-impl Size {
-    /// The lengths of so many characters of ASCII, but their tokens.
-    #[must_use]
-    pub fn ascii(bytes: usize) -> Self {
-        Self { tokens: 0, bytes, chars: bytes, utf16: bytes }
-    }
-
-    /// The lengths of `text` but its tokens.
-    #[must_use]
-    pub fn of(text: &str) -> Self {
-        let bytes = text.len();
-        if text.is_ascii() {
-            return Self::ascii(bytes);
-        }
-        let (chars, utf16) = estimate::chars_and_utf16(text);
-        Self { tokens: 0, bytes, chars, utf16 }
-    }
-}
-
-impl std::ops::AddAssign for Size {
-    fn add_assign(&mut self, other: Self) {
-        self.tokens += other.tokens;
-        self.bytes += other.bytes;
-        self.chars += other.chars;
-        self.utf16 += other.utf16;
-    }
 }
 
 /// `tokens` times a factor in thousandths, rounded half up.
@@ -77,7 +42,7 @@ pub fn scale(tokens: usize, factor: u32) -> usize {
 /// Text to tokens, for an encoding or a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    engine: Engine,
+    pub(super) engine: Engine,
     /// Factor on the encoding's tokens, in thousandths.
     rate: u32,
 }
@@ -108,8 +73,8 @@ impl Counter {
             Err(error) if !load::is_json(data) => return Err(error),
             Err(error) => error,
         };
-        let theirs = Foreign::read(data, name).map_err(|theirs| Error::Argument(format!("{ours}; {theirs}")))?;
-        Ok(Self { engine: Engine::Foreign(theirs), rate: 1000 })
+        let theirs = HuggingFace::read(data, name).map_err(|theirs| Error::Argument(format!("{ours}; {theirs}")))?;
+        Ok(Self { engine: Engine::HuggingFace(theirs), rate: 1000 })
     }
 
     /// Estimates by length.
@@ -134,7 +99,7 @@ impl Counter {
     #[must_use]
     pub fn chars(&self) -> Option<Chars> {
         match self.engine {
-            Engine::Exact(_) | Engine::Claude(_) | Engine::Foreign(_) => None,
+            Engine::Exact(_) | Engine::Claude(_) | Engine::HuggingFace(_) => None,
             Engine::Length(chars) => Some(chars),
         }
     }
@@ -145,16 +110,16 @@ impl Counter {
         match self.engine {
             Engine::Exact(encoding) => format!("trimtab {}", encoding.name()),
             Engine::Claude(claude) => format!("trimtab {}", claude.name()),
-            Engine::Foreign(foreign) => format!("tokenizers {}", foreign.name()),
+            Engine::HuggingFace(foreign) => format!("tokenizers {}", foreign.name()),
             Engine::Length(c) => format!("{:?}/{} rounded {:?}", c.unit, c.per, c.round).to_lowercase(),
         }
     }
 
     /// What counting takes, of so many bytes up to so many tokens: in bytes that our own engine counts in that time.
     #[must_use]
-    pub fn effort(&self, bytes: usize, most: usize) -> usize {
+    pub fn cost_estimate(&self, bytes: usize, most: usize) -> usize {
         match self.engine {
-            Engine::Foreign(_) => bytes.saturating_mul(SLOWER),
+            Engine::HuggingFace(_) => bytes.saturating_mul(SLOWER),
             _ => bytes.min(most),
         }
     }
@@ -181,32 +146,32 @@ impl Counter {
         match self.engine {
             Engine::Exact(encoding) => encoding.count(text),
             Engine::Claude(claude) => claude.count(text),
-            Engine::Foreign(foreign) => foreign.count(text),
+            Engine::HuggingFace(foreign) => foreign.count(text),
             Engine::Length(chars) => chars.count(text),
         }
     }
 
     /// Tokens of each of `texts` texts, in the encoding, that `give` gives: on this thread, and looked up together.
-    pub fn together(&self, texts: usize, give: impl FnOnce(&mut Counting<'_>)) -> Vec<usize> {
+    pub fn count_rows(&self, texts: usize, give: impl FnOnce(&mut BatchCounter<'_>)) -> Vec<usize> {
         let (counts, text) = (vec![0; texts], 0);
         let Engine::Exact(encoding) = self.engine else {
-            let mut counting = Counting { counter: self, worker: None, counts, text };
+            let mut counting = BatchCounter { counter: self, worker: None, counts, text };
             give(&mut counting);
             return counting.counts;
         };
         with_worker(encoding.inside(), |worker| {
-            let mut counting = Counting { counter: self, worker: Some((encoding.inside(), worker)), counts, text };
+            let mut counting = BatchCounter { counter: self, worker: Some((encoding.inside(), worker)), counts, text };
             give(&mut counting);
-            let Counting { worker, mut counts, .. } = counting;
+            let BatchCounter { worker, mut counts, .. } = counting;
             if let Some((_, worker)) = worker {
-                worker.settle(&mut counts);
+                worker.flush(&mut counts);
             }
             counts
         })
     }
 
-    /// Whether the parts of a text, parted as [`parted`] says, add up to it.
-    pub(super) fn counts_parts(&self) -> bool {
+    /// Whether the counts of the parts of a text, cut where [`is_safe_split`] allows it, add up to its count.
+    pub(super) fn is_additive(&self) -> bool {
         matches!(self.engine, Engine::Exact(_))
     }
 
@@ -218,36 +183,24 @@ impl Counter {
         match self.engine {
             Engine::Exact(encoding) => encoding.exceeds(text, most),
             Engine::Claude(claude) => claude.exceeds(text, most),
-            Engine::Foreign(foreign) => foreign.count(text) > most,
+            Engine::HuggingFace(foreign) => foreign.count(text) > most,
             Engine::Length(chars) => chars.count(text) > most,
         }
     }
 
-    /// Characters of a text whose start may tell [`Counter::exceeds_from`]; None where no start can.
+    /// Characters of a text whose start may tell [`Counter::prefix_exceeds`]; None where no start can.
     #[must_use]
-    pub fn telling(&self, limit: usize) -> Option<usize> {
+    pub fn prefix_len(&self, limit: usize) -> Option<usize> {
         matches!(self.engine, Engine::Exact(_)).then(|| limit.saturating_mul(CHARS).saturating_add(64))
     }
 
     /// Whether any text that begins with `start` has more than `limit` tokens; false as well where its start cannot tell.
     #[must_use]
-    pub fn exceeds_from(&self, start: &str, limit: usize) -> bool {
+    pub fn prefix_exceeds(&self, start: &str, limit: usize) -> bool {
         let Engine::Exact(_) = self.engine else { return false };
         // What stands before such a place counts alone.
-        let end = (1..start.len()).rev().find(|&at| parted(start.as_bytes(), at));
+        let end = (1..start.len()).rev().find(|&at| is_safe_split(start.as_bytes(), at));
         end.is_some_and(|end| self.exceeds(&start[..end], limit))
-    }
-
-    /// A count of a text that is to grow.
-    #[must_use]
-    pub fn tally(&self) -> Tally {
-        let so_far = match self.engine {
-            Engine::Exact(encoding) => encoding.so_far(),
-            Engine::Length(chars) => SoFar::Length(chars, 0),
-            Engine::Claude(claude) if claude.settled("").is_some() => SoFar::Sections(Sections::new(claude)),
-            Engine::Claude(_) | Engine::Foreign(_) => SoFar::Whole(String::new()),
-        };
-        Tally::new(*self, so_far)
     }
 
     /// Where the first `head` tokens of `text` end and the last `tail` begin, at whole characters; None where it has no
@@ -259,7 +212,7 @@ impl Counter {
     pub fn edges(&self, text: &str, head: usize, tail: usize) -> Result<Option<(usize, usize)>, Error> {
         match self.engine {
             Engine::Exact(encoding) if self.rate == 1000 => encoding.edges(text, head, tail),
-            Engine::Foreign(foreign) if self.rate == 1000 => Ok(foreign.edges(text, head, tail)),
+            Engine::HuggingFace(foreign) if self.rate == 1000 => Ok(foreign.edges(text, head, tail)),
             _ => Err(Error::Argument(format!("{} has no tokens to cut at: use an encoding", self.engine()))),
         }
     }
@@ -277,14 +230,14 @@ impl Counter {
 }
 
 /// Counts that are not all in: what a thread was not asked for lately is looked up with what comes later.
-pub struct Counting<'w> {
+pub struct BatchCounter<'w> {
     counter: &'w Counter,
     worker: Option<(&'static Vocabulary, &'w mut Worker)>,
     counts: Vec<usize>,
     text: usize,
 }
 
-impl Counting<'_> {
+impl BatchCounter<'_> {
     /// What comes is part of text `text`.
     pub fn of(&mut self, text: usize) {
         self.text = text;
@@ -335,7 +288,7 @@ mod tests {
             let all = counter.count(&text);
             let mut told = 0;
             for (end, _) in text.char_indices() {
-                let known = (0..=all + 1).rev().find(|&limit| counter.exceeds_from(&text[..end], limit));
+                let known = (0..=all + 1).rev().find(|&limit| counter.prefix_exceeds(&text[..end], limit));
                 assert!(known.is_none_or(|limit| limit < all));
                 told = told.max(known.unwrap_or_default());
             }

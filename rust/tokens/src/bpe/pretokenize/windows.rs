@@ -1,47 +1,50 @@
-//! Where the pieces of a text start, sixty-four bytes at a time, and the keys of those that must be looked up.
+//! Pretoken boundaries, 64 bytes at a time, and the keys of the pretokens that must be looked up.
 //!
-//! `at`, the last known start, is all the state there is: what lies before it cannot matter, as a pattern is matched from
-//! there. The scalar scanner is what this one means.
+//! The only state is `at`, the previous boundary, because a pattern matches from there. The scalar scanner defines the result.
 
 #![allow(clippy::inline_always)] // compiled for the page
 #![allow(clippy::cast_possible_truncation)] // places in a window are below 64
 
 use trimtab_simd::{Kernel, Line, WIDE, Work, prefetch, run};
 
-use crate::cache::{Asked, BATCH, Batch, SHORTS, find_all, line_of, put_off};
-use crate::class;
-use crate::split::Scheme;
-use crate::starts::{self, CONTEXT, Masks, WHOLE};
-use crate::stop;
-use crate::tables::{Key, MASKS, SHORT, TAGS};
+use crate::bpe::cache::{BATCH, Batch, Probe, SHORTS, find_all, line_of, put_off};
+use crate::bpe::pretokenize::classes;
+use crate::bpe::pretokenize::masks::{self, CONTEXT, Masks, WHOLE};
+use crate::bpe::pretokenize::scalar::Pattern;
+use crate::bpe::tables::{Key, MASKS, SHORT, TAGS};
+use crate::cancel;
 
-/// Pieces that must fit into what is left of a buffer for a window to be read.
+/// Pretokens that must fit into what is left of a buffer for a window to be read.
 pub const ROOM: usize = WIDE;
 
 /// Bytes of a window, and behind it as many as a key that begins at any of its places is made of.
 const READ: usize = CONTEXT + WIDE + 16;
 
 /// What is known of a window.
-struct Starts {
-    /// A bit for each start of a piece.
+struct Boundaries {
+    /// A bit for each start of a pretoken.
     at: u64,
     /// The byte up to which they are known.
-    sure: usize,
+    resolved_to: usize,
     /// Digits.
     number: u64,
 }
 
-/// The starts of pieces in a window: [`starts::starts`].
+/// The starts of pretokens in a window: [`masks::boundaries`].
 #[inline(always)]
-fn starts<const CASED: bool, const DIGITS: usize>(kernel: impl Kernel, window: &[u8; WIDE], known: usize) -> Starts {
+fn boundaries<const CASED: bool, const DIGITS: usize>(
+    kernel: impl Kernel,
+    window: &[u8; WIDE],
+    known: usize,
+) -> Boundaries {
     let ascii = ascii_masks(kernel, window);
     let beyond = kernel.non_ascii(kernel.load(window));
-    let (at, sure) = if beyond == 0 {
-        starts::starts::<CASED, DIGITS>(ascii, window, known)
+    let (at, resolved_to) = if beyond == 0 {
+        masks::boundaries::<CASED, DIGITS>(ascii, window, known)
     } else {
-        starts::starts::<CASED, DIGITS>(all_masks::<CASED>(kernel, ascii, window, beyond), window, known)
+        masks::boundaries::<CASED, DIGITS>(all_masks::<CASED>(kernel, ascii, window, beyond), window, known)
     };
-    Starts { at, sure, number: ascii.number }
+    Boundaries { at, resolved_to, number: ascii.number }
 }
 
 #[inline(always)]
@@ -74,39 +77,39 @@ fn all_masks<const CASED: bool>(kernel: impl Kernel, mut of: Masks, window: &[u8
         | kernel.equal(text, 0xEA) & kernel.within(text, 0xB0, 0xFF) >> 1
         | kernel.equal(text, 0xED) & !kernel.within(text, 0x9E, 0xFF) >> 1;
     let whole = leads & !(!0 << WHOLE);
-    let known = (han | hangul) & whole;
-    let mut classes = [class::OTHER; WIDE];
-    class::fill(window, whole & !known, &mut classes);
+    let han_or_hangul = (han | hangul) & whole;
+    let mut classes = [classes::OTHER; WIDE];
+    classes::fill(window, whole & !han_or_hangul, &mut classes);
     let classes = kernel.load(&classes);
     let cut = leads & !whole;
     let seen = (cut & cut.wrapping_neg()).wrapping_sub(1);
-    let others = beyond & seen & !(known | known << 1 | known << 2);
-    let last = if CASED { class::MARK } else { class::CASELESS };
-    of.caseless = beyond & seen & !others | kernel.within(classes, class::CASELESS, last) & others;
-    of.upper |= kernel.equal(classes, class::UPPER) & others;
-    of.letter |= of.caseless | kernel.within(classes, class::LOWER, class::UPPER) & others;
-    of.mark = kernel.equal(classes, class::MARK) & others;
-    of.blank |= kernel.equal(classes, class::SPACE) & others;
-    of.unknown = kernel.equal(classes, class::NUMBER) & others | cut;
+    let others = beyond & seen & !(han_or_hangul | han_or_hangul << 1 | han_or_hangul << 2);
+    let last = if CASED { classes::MARK } else { classes::CASELESS };
+    of.caseless = beyond & seen & !others | kernel.within(classes, classes::CASELESS, last) & others;
+    of.upper |= kernel.equal(classes, classes::UPPER) & others;
+    of.letter |= of.caseless | kernel.within(classes, classes::LOWER, classes::UPPER) & others;
+    of.mark = kernel.equal(classes, classes::MARK) & others;
+    of.blank |= kernel.equal(classes, classes::SPACE) & others;
+    of.unknown = kernel.equal(classes, classes::NUMBER) & others | cut;
     of.inside = inside;
     of
 }
 
 /// What was found of a text.
 enum Found<'w> {
-    /// A piece.
-    Piece { at: usize, end: usize },
-    /// Starts of pieces behind `at`, the last known one: a bit a byte from `from` on, which is [`CONTEXT`] in `window`.
-    Starts { at: usize, from: usize, starts: u64, number: u64, window: &'w [u8; READ] },
+    /// A pretoken.
+    Pretoken { at: usize, end: usize },
+    /// Boundaries of pretokens behind `at`, the last known one: a bit a byte from `from` on, which is [`CONTEXT`] in `window`.
+    Boundaries { at: usize, from: usize, starts: u64, number: u64, window: &'w [u8; READ] },
 }
 
-/// Tells `found` of the pieces of `text` from `at` on, the start of one, as long as it wants more; where it stopped.
+/// Tells `found` of the pretokens of `text` from `at` on, the start of one, as long as it wants more; where it stopped.
 ///
 /// Behind `limit` there must be white space only, and none before it.
 #[inline(always)]
 fn walk<const CASED: bool, const DIGITS: usize>(
     kernel: impl Kernel,
-    scheme: Scheme,
+    pattern: Pattern,
     text: &[u8],
     limit: usize,
     mut at: usize,
@@ -123,35 +126,35 @@ fn walk<const CASED: bool, const DIGITS: usize>(
             &padded
         };
         let seen = window.first_chunk().expect("it is longer than that");
-        let Starts { at: starts, sure, number } =
-            starts::<CASED, DIGITS>(kernel, seen, (at + CONTEXT).saturating_sub(from));
-        let known = sure.min(limit - from + CONTEXT);
-        if known <= CONTEXT {
-            let end = scheme.end(text, at);
-            more = found(Found::Piece { at, end });
+        let Boundaries { at: starts, resolved_to, number } =
+            boundaries::<CASED, DIGITS>(kernel, seen, (at + CONTEXT).saturating_sub(from));
+        let han_or_hangul = resolved_to.min(limit - from + CONTEXT);
+        if han_or_hangul <= CONTEXT {
+            let end = pattern.end(text, at);
+            more = found(Found::Pretoken { at, end });
             at = end;
             from = at + 1;
             continue;
         }
-        let starts = (starts & ((1 << known) - 1)) >> CONTEXT;
+        let starts = (starts & ((1 << han_or_hangul) - 1)) >> CONTEXT;
         if starts == 0 {
-            stop::check(); // a piece of many windows
+            cancel::poll(); // a pretoken of many windows
         } else {
-            more = found(Found::Starts { at, from, starts, number: number >> CONTEXT, window });
+            more = found(Found::Boundaries { at, from, starts, number: number >> CONTEXT, window });
             at = from + 63 - starts.leading_zeros() as usize;
         }
-        from += known - CONTEXT;
+        from += han_or_hangul - CONTEXT;
     }
-    // The last piece, and white space behind it.
+    // The last pretoken, and white space behind it.
     while from >= limit && at < text.len() && more {
-        let end = scheme.end(text, at);
-        more = found(Found::Piece { at, end });
+        let end = pattern.end(text, at);
+        more = found(Found::Pretoken { at, end });
         at = end;
     }
     at
 }
 
-/// Work on the pieces of a pattern, compiled for each kind of pattern on each page.
+/// Work on the pretokens of a pattern, compiled for each kind of pattern on each page.
 pub trait PatternWork {
     /// Its result.
     type Output;
@@ -175,20 +178,20 @@ impl<W: PatternWork, const CASED: bool, const DIGITS: usize> Work for ByPattern<
 /// For digits: a pattern that masks do not know.
 pub const NO_MASKS: usize = 0;
 
-/// Does `work` with `scheme`.
+/// Does `work` with `pattern`.
 #[inline]
-pub fn apply<W: PatternWork>(scheme: Scheme, work: W) -> W::Output {
-    match scheme {
-        Scheme::O200k => run(ByPattern::<W, true, 3>(work)),
-        Scheme::Cl100k | Scheme::Llama3 => run(ByPattern::<W, false, 3>(work)),
-        Scheme::Qwen2 => run(ByPattern::<W, false, 1>(work)),
-        Scheme::Gpt2 | Scheme::DeepSeek3 => run(ByPattern::<W, false, NO_MASKS>(work)),
+pub fn apply<W: PatternWork>(pattern: Pattern, work: W) -> W::Output {
+    match pattern {
+        Pattern::O200k => run(ByPattern::<W, true, 3>(work)),
+        Pattern::Cl100k | Pattern::Llama3 => run(ByPattern::<W, false, 3>(work)),
+        Pattern::Qwen2 => run(ByPattern::<W, false, 1>(work)),
+        Pattern::Gpt2 | Pattern::DeepSeek3 => run(ByPattern::<W, false, NO_MASKS>(work)),
     }
 }
 
 /// What [`fill`] does.
 pub struct Fill<'w> {
-    pub scheme: Scheme,
+    pub pattern: Pattern,
     pub text: &'w [u8],
     pub limit: usize,
     pub at: usize,
@@ -200,40 +203,40 @@ impl PatternWork for Fill<'_> {
 
     #[inline(always)]
     fn run<const CASED: bool, const DIGITS: usize>(self, kernel: impl Kernel) -> usize {
-        fill::<CASED, DIGITS>(kernel, self.scheme, self.text, self.limit, self.at, self.ends)
+        fill::<CASED, DIGITS>(kernel, self.pattern, self.text, self.limit, self.at, self.ends)
     }
 }
 
-/// Ends of pieces from `at` on, the start of one: as many as fit, at least one.
+/// Ends of pretokens from `at` on, the start of one: as many as fit, at least one.
 ///
 /// Behind `limit` there must be white space only, and none before it.
 #[inline(always)]
 pub fn fill<const CASED: bool, const DIGITS: usize>(
     kernel: impl Kernel,
-    scheme: Scheme,
+    pattern: Pattern,
     text: &[u8],
     limit: usize,
     at: usize,
     ends: &mut [usize],
 ) -> usize {
     if DIGITS == NO_MASKS || ends.len() < ROOM {
-        return scheme.fill_one_by_one(text, at, ends);
+        return pattern.fill_one_by_one(text, at, ends);
     }
     let mut count = 0;
-    walk::<CASED, DIGITS>(kernel, scheme, text, limit, at, |found| {
+    walk::<CASED, DIGITS>(kernel, pattern, text, limit, at, |found| {
         match found {
-            Found::Piece { end, .. } => {
+            Found::Pretoken { end, .. } => {
                 ends[count] = end;
                 count += 1;
             }
-            Found::Starts { from, starts, .. } => count += emit(starts, from, &mut ends[count..]),
+            Found::Boundaries { from, starts, .. } => count += emit(starts, from, &mut ends[count..]),
         }
         count + ROOM <= ends.len()
     });
     count
 }
 
-/// Counts pieces of `text` from `at` on, the start of one, as many as fit into `batch`: where the next one begins, and the
+/// Counts pretokens of `text` from `at` on, the start of one, as many as fit into `batch`: where the next one begins, and the
 /// tokens of those that need not be looked up or that `lines` has; the others are left in `batch`.
 ///
 /// Behind `limit` there must be white space only, and none before it. `whole_numbers`: whether all numbers of up to three
@@ -242,7 +245,7 @@ pub fn fill<const CASED: bool, const DIGITS: usize>(
 #[allow(clippy::too_many_arguments)] // the state of a worker, apart for the borrow checker
 pub fn count<const CASED: bool, const DIGITS: usize>(
     kernel: impl Kernel,
-    scheme: Scheme,
+    pattern: Pattern,
     whole_numbers: bool,
     lines: &[Line; SHORTS],
     text: &[u8],
@@ -252,19 +255,19 @@ pub fn count<const CASED: bool, const DIGITS: usize>(
 ) -> (usize, usize) {
     let numbers = if whole_numbers { u64::MAX } else { 0 };
     let (mut asked, mut tokens) = (0, 0);
-    let at = walk::<CASED, DIGITS>(kernel, scheme, text, limit, at, |found| {
+    let at = walk::<CASED, DIGITS>(kernel, pattern, text, limit, at, |found| {
         match found {
-            Found::Piece { at, end } => one(lines, text, at, end, batch, &mut asked),
-            Found::Starts { at, from, starts, number, window } => {
-                // The one that began before; the last one is not known to end.
+            Found::Pretoken { at, end } => one(lines, text, at, end, batch, &mut asked),
+            Found::Boundaries { at, from, starts, number, window } => {
+                // The one that began before; the last one is not single to end.
                 one(lines, text, at, from + starts.trailing_zeros() as usize, batch, &mut asked);
                 let byte = starts & starts >> 1;
                 let number = number & numbers;
                 let inside = starts & (u64::MAX >> 1 >> starts.leading_zeros());
-                let known = inside & (byte | number);
-                tokens += known.count_ones() as usize;
+                let single = inside & (byte | number);
+                tokens += single.count_ones() as usize;
                 let ends = starts & (starts - 1) & !(byte << 1 | number << 1);
-                asked += several(kernel, lines, window, from, [inside & !known, ends], batch, asked);
+                asked += several(kernel, lines, window, from, [inside & !single, ends], batch, asked);
             }
         }
         asked + ROOM < BATCH
@@ -272,7 +275,7 @@ pub fn count<const CASED: bool, const DIGITS: usize>(
     (at, tokens + find_all(kernel, lines, &batch.asked[..asked], &mut batch.missed))
 }
 
-/// Asks for a piece that may begin before the window.
+/// Asks for a pretoken that may begin before the window.
 #[inline(always)]
 fn one(lines: &[Line; SHORTS], text: &[u8], at: usize, end: usize, batch: &mut Batch, asked: &mut usize) {
     if end - at > SHORT {
@@ -282,11 +285,11 @@ fn one(lines: &[Line; SHORTS], text: &[u8], at: usize, end: usize, batch: &mut B
     let key = Key::of(text, at, end);
     let hash = key.hash();
     prefetch(&lines[line_of::<SHORTS>(hash)]);
-    batch.asked[*asked % BATCH] = Asked { key, hash };
+    batch.asked[*asked % BATCH] = Probe { key, hash };
     *asked += 1;
 }
 
-/// Asks for the pieces that begin and end at the bits of two masks; how many of them a key holds.
+/// Asks for the pretokens that begin and end at the bits of two masks; how many of them a key holds.
 #[inline(always)]
 fn several(
     kernel: impl Kernel,
@@ -319,10 +322,10 @@ fn several(
 
 /// [`Key::of`] and [`Key::hash`] of the first `length` of some bytes, in wide registers.
 #[inline(always)]
-fn key_of(kernel: impl Kernel, bytes: &[u8; 16], length: usize) -> Asked {
+fn key_of(kernel: impl Kernel, bytes: &[u8; 16], length: usize) -> Probe {
     let [low, high] = kernel.key(bytes, MASKS[length % 16], TAGS[length % 16]);
     let key = Key { low, high };
-    Asked { key, hash: key.hash() }
+    Probe { key, hash: key.hash() }
 }
 
 /// A window that begins before the text or ends behind it.

@@ -1,10 +1,12 @@
 //! How `DeepSeek` V3 splits: numbers apart, then runs of Chinese and Japanese, then what is left, each by itself.
 
-use super::class::{CASELESS, Char, LOWER, MARK, NEWLINE, NUMBER, SPACE, SYMBOL, Set, UPPER, char_at};
-use crate::stop;
+use crate::bpe::pretokenize::classes::{
+    CASELESS, Char, LOWER, MARK, NEWLINE, NUMBER, SPACE, SYMBOL, Set, UPPER, char_at,
+};
+use crate::cancel;
 
 const WORDS: Set = Set::of(&[LOWER, UPPER, CASELESS, MARK]);
-const BLANKS: Set = Set::of(&[SPACE, NEWLINE]);
+const WHITE_SPACE: Set = Set::of(&[SPACE, NEWLINE]);
 
 /// A part of the text that is split by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,13 +37,13 @@ fn run(text: &[u8], mut at: usize, set: Set, of: Part) -> usize {
     while let Some(char) = inside(text, at, of)
         && set.has(char.class)
     {
-        stop::along(at);
+        cancel::poll_at(at);
         at += char.length;
     }
     at
 }
 
-/// The end of the piece that begins at `at`.
+/// The end of the pretoken that begins at `at`.
 ///
 /// `\p{N}{1,3}`, then `[一-龥぀-ゟ゠-ヿ]+`, then
 /// `[ASCII sign][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
@@ -63,7 +65,7 @@ pub fn end(text: &[u8], at: usize) -> usize {
     while let Some(char) = inside(text, end, of)
         && matched(text, end, char, of).is_none()
     {
-        stop::along(end);
+        cancel::poll_at(end);
         end += char.length;
     }
     end
@@ -88,16 +90,16 @@ fn matched(text: &[u8], at: usize, first: Char, of: Part) -> Option<usize> {
         let newlines = text[end..].iter().take_while(|byte| of == Part::Rest && matches!(byte, b'\r' | b'\n'));
         return Some(end + newlines.count());
     }
-    BLANKS.has(first.class).then(|| blanks(text, at, of))
+    WHITE_SPACE.has(first.class).then(|| blanks(text, at, of))
 }
 
 /// As in the other patterns, but that the text ends where its part does.
 fn blanks(text: &[u8], at: usize, of: Part) -> usize {
     let (mut end, mut last, mut newline) = (at, at, None);
     while let Some(char) = inside(text, end, of)
-        && BLANKS.has(char.class)
+        && WHITE_SPACE.has(char.class)
     {
-        stop::along(end);
+        cancel::poll_at(end);
         last = end;
         end += char.length;
         if char.class == NEWLINE {

@@ -1,22 +1,25 @@
-//! Where a text falls apart into pieces, one character class after the other: the meaning of every other scanner.
+//! Where a text falls apart into pretokens, one character class after the other: the meaning of every other scanner.
 //!
-//! Each function takes a text and the start of a piece and gives the piece's end. The pattern it stands for is above it;
+//! Each function takes a text and the start of a pretoken and gives the pretoken's end. The pattern it stands for is above it;
 //! a `/` between two letters of a class is a choice. Nothing is looked at twice but for a run's end, so that a text is
 //! split in time linear in its length.
 
-use super::class::{CASELESS, Char, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, SYMBOL, Set, UPPER, char_at};
-use crate::stop;
+use crate::bpe::pretokenize::classes::{
+    CASELESS, Char, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, SYMBOL, Set, UPPER, char_at,
+};
+use crate::bpe::pretokenize::contraction::contraction;
+use crate::cancel;
 
 const LETTERS: Set = Set::of(&[LOWER, UPPER, CASELESS]);
 const UPPERS: Set = Set::of(&[UPPER, CASELESS, MARK]);
 const LOWERS: Set = Set::of(&[LOWER, CASELESS, MARK]);
 const EITHER: Set = Set::of(&[CASELESS, MARK]);
-const BLANKS: Set = Set::of(&[SPACE, NEWLINE]);
-const SIGNS: Set = Set::of(&[OTHER, MARK, SYMBOL]);
+const WHITE_SPACE: Set = Set::of(&[SPACE, NEWLINE]);
+const PUNCTUATION: Set = Set::of(&[OTHER, MARK, SYMBOL]);
 
 /// A way to split, named after the first vocabulary that had it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
+pub enum Pattern {
     /// `o200k_base`: words by case, with their contractions.
     O200k,
     /// `cl100k_base` as tiktoken has it: white space at the end of the text stays together.
@@ -31,8 +34,8 @@ pub enum Scheme {
     DeepSeek3,
 }
 
-impl Scheme {
-    /// Ends of pieces from `at` on, the start of one, by characters: as many as fit.
+impl Pattern {
+    /// Ends of pretokens from `at` on, the start of one, by characters: as many as fit.
     pub fn fill_one_by_one(self, text: &[u8], mut at: usize, ends: &mut [usize]) -> usize {
         let mut found = 0;
         while at < text.len() && found < ends.len() {
@@ -43,7 +46,7 @@ impl Scheme {
         found
     }
 
-    /// The end of the piece that begins at `at`, which must be before the end of the text.
+    /// The end of the pretoken that begins at `at`, which must be before the end of the text.
     #[inline]
     pub fn end(self, text: &[u8], at: usize) -> usize {
         match self {
@@ -69,7 +72,7 @@ pub fn run(text: &[u8], mut at: usize, set: Set) -> usize {
     while let Some(char) = char_at(text, at)
         && set.has(char.class)
     {
-        stop::along(at);
+        cancel::poll_at(at);
         at += char.length;
     }
     at
@@ -81,26 +84,6 @@ fn peek(text: &[u8], at: usize) -> (u8, usize) {
     char_at(text, at).map_or((15, 0), |char| (char.class, char.length))
 }
 
-/// Bytes of a contraction at `at`: an apostrophe with s, d, m, t, ll, ve or re; 0 for none.
-///
-/// Without regard to case the long s is an s as well.
-#[inline]
-pub fn contraction(text: &[u8], at: usize, caseless: bool) -> usize {
-    if text.get(at) != Some(&b'\'') {
-        return 0;
-    }
-    let letter = |n: usize| {
-        let byte = text.get(at + n).copied().unwrap_or_default();
-        if caseless { byte.to_ascii_lowercase() } else { byte }
-    };
-    match (letter(1), letter(2)) {
-        (b's' | b'd' | b'm' | b't', _) => 2,
-        (b'l', b'l') | (b'v' | b'r', b'e') => 3,
-        (0xC5, 0xBF) if caseless => 3,
-        _ => 0,
-    }
-}
-
 /// The end of white space that begins at `at`: `\s*[\r\n]+`, then all but the last before what is no white space.
 ///
 /// `whole`: at the end of the text it stays together (`\s++$`).
@@ -108,9 +91,9 @@ pub fn contraction(text: &[u8], at: usize, caseless: bool) -> usize {
 fn blanks(text: &[u8], at: usize, whole: bool) -> usize {
     let (mut end, mut last, mut newline) = (at, at, None);
     while let Some(char) = char_at(text, end)
-        && BLANKS.has(char.class)
+        && WHITE_SPACE.has(char.class)
     {
-        stop::along(end);
+        cancel::poll_at(end);
         last = end;
         end += char.length;
         if char.class == NEWLINE {
@@ -140,7 +123,7 @@ fn numbers(text: &[u8], mut at: usize, most: usize) -> usize {
 /// Signs, and the line ends behind them; with `slash` also slashes among those.
 #[inline]
 fn signs(text: &[u8], at: usize, slash: bool) -> usize {
-    let mut end = run(text, at, SIGNS);
+    let mut end = run(text, at, PUNCTUATION);
     while let Some(b'\r' | b'\n' | b'/') = text.get(end).filter(|&&byte| slash || byte != b'/') {
         end += 1;
     }
@@ -192,7 +175,7 @@ fn o200k(text: &[u8], at: usize) -> usize {
             },
             Word::Ends(end) | Word::Capitals(end) => end,
             Word::None if class != SPACE => signs(text, next, true),
-            Word::None if text[at] == b' ' && SIGNS.has(peek(text, next).0) => signs(text, next, true),
+            Word::None if text[at] == b' ' && PUNCTUATION.has(peek(text, next).0) => signs(text, next, true),
             Word::None => blanks(text, at, false),
         },
     }
@@ -215,7 +198,7 @@ fn word(text: &[u8], at: usize) -> Word {
     while let Some(Char { class, length, .. }) = next
         && UPPERS.has(class)
     {
-        stop::along(end);
+        cancel::poll_at(end);
         end += length;
         if EITHER.has(class) {
             either = Some(end);
@@ -240,7 +223,7 @@ fn gpt2(text: &[u8], at: usize) -> usize {
         return at + short;
     }
     let start = if text[at] == b' ' { at + 1 } else { at };
-    for set in [LETTERS, Set::of(&[NUMBER]), SIGNS] {
+    for set in [LETTERS, Set::of(&[NUMBER]), PUNCTUATION] {
         let end = run(text, start, set);
         if end > start {
             return end;
@@ -248,9 +231,9 @@ fn gpt2(text: &[u8], at: usize) -> usize {
     }
     let (mut end, mut last) = (at, at);
     while let Some(char) = char_at(text, end)
-        && BLANKS.has(char.class)
+        && WHITE_SPACE.has(char.class)
     {
-        stop::along(end);
+        cancel::poll_at(end);
         last = end;
         end += char.length;
     }
@@ -259,19 +242,19 @@ fn gpt2(text: &[u8], at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cache::{Batch, SHORTS};
+    use crate::bpe::cache::{Batch, SHORTS};
     use trimtab_simd::{Kernel, Portable, Work};
 
-    use super::super::lines::Lines;
     use super::*;
-    use crate::walk::{self, ByPattern, Fill, PatternWork, apply};
+    use crate::bpe::lines::Lines;
+    use crate::bpe::pretokenize::windows::{self, ByPattern, Fill, PatternWork, apply};
 
     thread_local! {
         static NOTHING: Lines<SHORTS> = Lines::default();
     }
 
-    const ALL: [Scheme; 6] =
-        [Scheme::O200k, Scheme::Cl100k, Scheme::Llama3, Scheme::Qwen2, Scheme::Gpt2, Scheme::DeepSeek3];
+    const ALL: [Pattern; 6] =
+        [Pattern::O200k, Pattern::Cl100k, Pattern::Llama3, Pattern::Qwen2, Pattern::Gpt2, Pattern::DeepSeek3];
 
     /// Small numbers that look random, the same ones in each run.
     fn numbers(mut seed: u64) -> impl FnMut(usize) -> usize {
@@ -378,23 +361,23 @@ mod tests {
             let text: String =
                 (0..next(if round % 10 == 0 { 300 } else { 60 })).map(|_| alphabet[next(alphabet.len())]).collect();
             let text = text.as_bytes();
-            for scheme in ALL {
-                same(scheme, text);
+            for pattern in ALL {
+                same(pattern, text);
             }
         }
     }
 
-    fn by_portable<W: PatternWork>(scheme: Scheme, work: W) -> W::Output {
-        match scheme {
-            Scheme::O200k => ByPattern::<W, true, 3>(work).run(Portable),
-            Scheme::Cl100k | Scheme::Llama3 => ByPattern::<W, false, 3>(work).run(Portable),
-            Scheme::Qwen2 => ByPattern::<W, false, 1>(work).run(Portable),
-            Scheme::Gpt2 | Scheme::DeepSeek3 => ByPattern::<W, false, { walk::NO_MASKS }>(work).run(Portable),
+    fn by_portable<W: PatternWork>(pattern: Pattern, work: W) -> W::Output {
+        match pattern {
+            Pattern::O200k => ByPattern::<W, true, 3>(work).run(Portable),
+            Pattern::Cl100k | Pattern::Llama3 => ByPattern::<W, false, 3>(work).run(Portable),
+            Pattern::Qwen2 => ByPattern::<W, false, 1>(work).run(Portable),
+            Pattern::Gpt2 | Pattern::DeepSeek3 => ByPattern::<W, false, { windows::NO_MASKS }>(work).run(Portable),
         }
     }
 
     struct Count<'w> {
-        scheme: Scheme,
+        pattern: Pattern,
         lines: &'w [trimtab_simd::Line; SHORTS],
         text: &'w [u8],
         at: usize,
@@ -407,38 +390,38 @@ mod tests {
         #[inline(always)]
         #[allow(clippy::inline_always)] // compiled for the page
         fn run<const CASED: bool, const DIGITS: usize>(self, kernel: impl Kernel) -> (usize, usize) {
-            let Self { scheme, lines, text, at, batch } = self;
-            walk::count::<CASED, DIGITS>(kernel, scheme, true, lines, text, solid(text), at, batch)
+            let Self { pattern, lines, text, at, batch } = self;
+            windows::count::<CASED, DIGITS>(kernel, pattern, true, lines, text, solid(text), at, batch)
         }
     }
 
-    fn same(scheme: Scheme, text: &[u8]) {
-        let slow = all_of(text, |at, ends| scheme.fill_one_by_one(text, at, ends));
+    fn same(pattern: Pattern, text: &[u8]) {
+        let slow = all_of(text, |at, ends| pattern.fill_one_by_one(text, at, ends));
         let limit = solid(text);
-        let fast = all_of(text, |at, ends| apply(scheme, Fill { scheme, text, limit, at, ends }));
-        let portable = all_of(text, |at, ends| by_portable(scheme, Fill { scheme, text, limit, at, ends }));
-        assert_eq!(portable, slow, "{scheme:?} {:?}", String::from_utf8_lossy(text));
-        assert_eq!(fast, slow, "{scheme:?} {:?}", String::from_utf8_lossy(text));
-        // Where a scanner asks for pieces itself, those that it leaves out are known to be tokens.
+        let fast = all_of(text, |at, ends| apply(pattern, Fill { pattern, text, limit, at, ends }));
+        let portable = all_of(text, |at, ends| by_portable(pattern, Fill { pattern, text, limit, at, ends }));
+        assert_eq!(portable, slow, "{pattern:?} {:?}", String::from_utf8_lossy(text));
+        assert_eq!(fast, slow, "{pattern:?} {:?}", String::from_utf8_lossy(text));
+        // Where a scanner asks for pretokens itself, those that it leaves out are known to be tokens.
         let (mut at, mut left_out, mut asked, mut batch) = (0, 0, Vec::new(), Batch::default());
         while at < text.len() {
-            if matches!(scheme, Scheme::Gpt2 | Scheme::DeepSeek3) {
+            if matches!(pattern, Pattern::Gpt2 | Pattern::DeepSeek3) {
                 return;
             }
-            let (end, tokens) =
-                NOTHING.with(|lines| apply(scheme, Count { scheme, lines: lines.get(), text, at, batch: &mut batch }));
+            let (end, tokens) = NOTHING
+                .with(|lines| apply(pattern, Count { pattern, lines: lines.get(), text, at, batch: &mut batch }));
             (at, left_out) = (end, left_out + tokens);
             asked.extend(batch.missed.drain(..).map(|asked| asked.key.bytes().as_ref().to_vec()));
-            asked.extend(batch.longer.drain(..).map(|(piece, _)| text[piece].to_vec()));
+            asked.extend(batch.longer.drain(..).map(|(pretoken, _)| text[pretoken].to_vec()));
         }
         assert_eq!(asked.len() + left_out, slow.len());
         let starts = [0].into_iter().chain(slow.iter().copied());
-        let mut pieces: Vec<Vec<u8>> = starts.zip(&slow).map(|(start, &end)| text[start..end].to_vec()).collect();
-        for list in [&mut asked, &mut pieces] {
-            list.retain(|piece| piece.len() > 1 && !piece.iter().all(u8::is_ascii_digit));
+        let mut pretokens: Vec<Vec<u8>> = starts.zip(&slow).map(|(start, &end)| text[start..end].to_vec()).collect();
+        for list in [&mut asked, &mut pretokens] {
+            list.retain(|pretoken| pretoken.len() > 1 && !pretoken.iter().all(u8::is_ascii_digit));
             list.sort_unstable();
         }
-        assert_eq!(asked, pieces, "{scheme:?} {:?}", String::from_utf8_lossy(text));
+        assert_eq!(asked, pretokens, "{pattern:?} {:?}", String::from_utf8_lossy(text));
     }
 
     #[test]
@@ -453,8 +436,8 @@ mod tests {
                     'a', *c, ' ', *c, 'B', *c, '!', *c, *c, '\n', *c, '1', *c, ' ', ' ', *c, '\'', *c, '\t', *c,
                 ]);
             }
-            for scheme in [Scheme::O200k, Scheme::Cl100k] {
-                same(scheme, text.as_bytes());
+            for pattern in [Pattern::O200k, Pattern::Cl100k] {
+                same(pattern, text.as_bytes());
             }
         }
     }

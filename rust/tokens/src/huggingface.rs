@@ -9,9 +9,9 @@ use serde_json::Value;
 use tokenizers::{Encoding, Tokenizer};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::load::Kept;
+use crate::bpe::load::Kept;
+use crate::cancel;
 use crate::error::Error;
-use crate::stop;
 
 /// What of a file the count of a plain text knows nothing of: tokens that stand for no text, or that are text here, and
 /// what would cut a text short or fill it up.
@@ -21,24 +21,24 @@ const LEFT_OUT: [&str; 5] = ["added_tokens", "decoder", "padding", "post_process
 const LONG: usize = 64 * 1024;
 
 /// Those that were read.
-static READ: Kept<Foreign> = Kept::new();
+static READ: Kept<HuggingFace> = Kept::new();
 
 /// A `tokenizer.json`, as the crate reads it.
 #[derive(Debug)]
-pub struct Foreign {
+pub struct HuggingFace {
     name: String,
     tokenizer: Tokenizer,
 }
 
-impl PartialEq for Foreign {
+impl PartialEq for HuggingFace {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
 }
 
-impl Eq for Foreign {}
+impl Eq for HuggingFace {}
 
-impl Foreign {
+impl HuggingFace {
     /// The vocabulary of a file; the same file gives the same one.
     pub fn read(data: &[u8], name: &str) -> Result<&'static Self, String> {
         let digest = xxh3_128(data);
@@ -85,8 +85,8 @@ impl Foreign {
     ///
     /// Unwinds with an [`Error`] where the crate has none.
     fn encoded(&'static self, text: &str, places: bool) -> Encoding {
-        stop::between();
-        let encoded = if text.len() < LONG || stop::current().is_none() {
+        cancel::poll_now();
+        let encoded = if text.len() < LONG || cancel::current().is_none() {
             self.tokens(text, places)
         } else {
             self.beside(&Arc::from(text), places)
@@ -106,9 +106,9 @@ impl Foreign {
             return self.tokens(text, places);
         }
         loop {
-            match results.recv_timeout(stop::PAUSE) {
+            match results.recv_timeout(cancel::POLL_INTERVAL) {
                 Ok(encoded) => return encoded,
-                Err(RecvTimeoutError::Timeout) => stop::between(),
+                Err(RecvTimeoutError::Timeout) => cancel::poll_now(),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.failed("a thread ended")),
             }
         }
