@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import pickle
 import subprocess
@@ -92,6 +93,38 @@ def test_an_unknown_session_is_an_error_of_its_own() -> None:
     for verb in (archive.forget, archive.verify):
         with pytest.raises(trimtab.SessionError, match="no session 'nobody'"):
             verb("nobody")
+
+
+def test_a_second_compaction_of_a_named_session_meanwhile_is_refused() -> None:
+    refused = []
+
+    def meanwhile(_: trimtab.Ask) -> str:
+        with pytest.raises(trimtab.BusyError, match="'talk' is being compacted") as caught:
+            cm.compact(LONG, target_share=0.3)
+        refused.append(caught.value)
+        with pytest.raises(trimtab.BusyError):
+            asyncio.run(cm.acompact(LONG, target_share=0.3))
+        return "a summary"
+
+    cm = trimtab.Compactor(MODEL, session="talk", summarizer=meanwhile)
+    done = cm.compact(LONG, target_share=0.3)
+    assert done.ref
+    assert refused
+    assert cm.compact([*done.messages, *LONG], target_share=0.5).ref, "the next one is free again"
+
+
+def test_an_unnamed_compactor_serves_several_conversations_at_once() -> None:
+    inner = []
+
+    def meanwhile(_: trimtab.Ask) -> str:
+        if not inner:
+            inner.append(None)
+            inner[0] = cm.compact(LONG[:100], target_share=0.3)
+        return "a summary"
+
+    cm = trimtab.Compactor(MODEL, summarizer=meanwhile)
+    assert cm.compact(LONG, target_share=0.3).ref
+    assert inner[0].ref
 
 
 def test_an_overflow_is_told_from_a_limit_of_the_rate() -> None:

@@ -90,7 +90,7 @@ class SessionError(ArchiveError):
 
 
 class BusyError(ArchiveError):
-    """Another compaction of the same session is under way, or came first."""
+    """Another compaction of the same session is under way in the same Compactor."""
 
     kind = "CompactionInProgress"
     words = "compaction already in progress"

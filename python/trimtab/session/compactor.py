@@ -277,6 +277,7 @@ class Compactor:
             MessageError: the provider would refuse the list; says where, why and what to do.
             PlanError: the plan is of another transcript.
             ArchiveError: the originals cannot be stored; no model was asked.
+            BusyError: another compaction of the named session is under way in this Compactor.
             SummaryError: no summary, and the policy has no fallback.
             TypeError: a target is no number.
             ValueError: a target is out of its range, or both are given.
@@ -288,7 +289,8 @@ class Compactor:
             plan=plan,
             trigger=trigger,
         )
-        return self._session.done(run(compaction(request), self._handler))
+        with self._session.alone():
+            return self._session.done(run(compaction(request), self._handler))
 
     async def acompact(
         self,
@@ -310,7 +312,8 @@ class Compactor:
             plan=plan,
             trigger=trigger,
         )
-        return self._session.done(await arun(compaction(request), self._handler))
+        with self._session.alone():
+            return self._session.done(await arun(compaction(request), self._handler))
 
     def fit(
         self,
@@ -336,6 +339,7 @@ class Compactor:
         Raises:
             MessageError: the provider would refuse the list.
             ArchiveError: the originals cannot be stored; nothing was changed.
+            BusyError: another compaction of the named session is under way in this Compactor.
         """
         at = self._session
         call = at.begin(Call(messages, system, tools), when, turn)
@@ -343,7 +347,8 @@ class Compactor:
         if request is None:
             return at.fitted(call)
         try:
-            return at.fitted(call, run(compaction(request), self._handler))
+            with at.alone():
+                return at.fitted(call, run(compaction(request), self._handler))
         except (SummaryError, NothingToCompactError) as error:
             return at.unfitted(call, error)
 
@@ -363,7 +368,8 @@ class Compactor:
         if request is None:
             return at.fitted(call)
         try:
-            return at.fitted(call, await arun(compaction(request), self._handler))
+            with at.alone():
+                return at.fitted(call, await arun(compaction(request), self._handler))
         except (SummaryError, NothingToCompactError) as error:
             return at.unfitted(call, error)
 

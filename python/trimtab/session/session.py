@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import uuid4
 
@@ -11,7 +13,7 @@ from .._repr import short
 from ..compaction.request import Request
 from ..compaction.summary import offered
 from ..counting.counter import fixed_tokens, overhead, read_plain, scan
-from ..errors import Error, PlanError
+from ..errors import BusyError, Error, PlanError
 from ..messages.objects import Given, plain
 from ..messages.types import whole_calls
 from ..models.model import UNBOUND
@@ -20,7 +22,7 @@ from ..planning.plan import Summarize
 from .provider_count import ProviderCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ..compaction.drivers import EffectHandler
     from ..compaction.result import Compaction
@@ -123,6 +125,22 @@ class Session:
     edited: bool = False
     _begins: tuple[int, str] = (0, "")
     _only_prunes: bool = False
+    _compacting: Lock = field(default_factory=Lock)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """One compaction at a time, where the session has a name.
+
+        Raises:
+            BusyError: another one is under way.
+        """
+        if self.exclusive and not self._compacting.acquire(blocking=False):
+            raise BusyError(f"session {self.name!r} is being compacted: wait for it, then compact its latest messages")
+        try:
+            yield
+        finally:
+            if self.exclusive:
+                self._compacting.release()
 
     @property
     def policy(self) -> Policy:
