@@ -216,7 +216,7 @@ def test_the_command_line_lists_shows_searches_and_verifies(home: Path, capsys: 
     assert len(json.loads(told(capsys, "show", past["ref"], "--json"))) == past["messages_removed"]
     assert told(capsys, "search", "xylophones").startswith("second [")
     assert json.loads(told(capsys, "search", "xylophones", "--session", "work", "--json", code=1)) == []
-    assert told(capsys, "verify") == "all is as it was stored: 2 compactions\n"
+    assert told(capsys, "verify") == "no damage found: 2 compactions\n"
     assert json.loads(told(capsys, "verify", "play", "--json")) == []
     told(capsys, "show", "nothing", code=74)
     told(capsys, "verify", "nothing", code=74)

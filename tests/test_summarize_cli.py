@@ -64,7 +64,7 @@ def test_a_charge_that_the_provider_did_not_tell_is_said_to_be_unknown(
     options = ["--summarizer", kind, "--summarizer-url", url, "--summarizer-model", "claude-haiku-4-5"]
     done = run(*options, "--summarizer-timeout", "50", "-o", "out.json")
     assert done.returncode == 0, done.stderr
-    assert "charged     unknown: the provider did not say" in done.stdout
+    assert "billed      unknown: the provider did not report it" in done.stdout
     assert SUMMARY in json.loads(Path("out.json").read_text())[0]["content"]
     report = json.loads(run(*options, "-o", "again.json", "--json").stdout)
     assert "output_tokens" not in report["usage"]
@@ -120,8 +120,8 @@ def test_a_client_that_is_not_installed_is_a_usage_error_that_says_what_to_type(
         (["--summarizer-url", "http://localhost"], "goes with --summarizer anthropic or openai"),
         (["--summarizer", "cmd:x", "--summarizer-model", "m"], "goes with --summarizer anthropic or openai"),
         (["--summarizer-timeout", "5"], "the offline one computes"),
-        (["--summarizer", "cmd:x", "--summarizer-timeout", "0"], "is no time"),
-        (["--summarizer", "cmd:x", "--summarizer-timeout", "soon"], "is no time"),
+        (["--summarizer", "cmd:x", "--summarizer-timeout", "0"], "is not a time"),
+        (["--summarizer", "cmd:x", "--summarizer-timeout", "soon"], "is not a time"),
         (["--no-fallback", "--policy", "boldest"], "unknown policy"),
     ],
 )

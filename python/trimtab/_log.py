@@ -1,4 +1,4 @@
-"""The library's logger: silent unless the application says otherwise."""
+"""The library's logger: silent unless the application configures logging."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""What happened, told afterwards: a listener can look, and change nothing."""
+"""Events: reported to listeners after a compaction; listeners cannot change it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A compaction is done and archived.
+    """A compaction was applied and archived.
 
     Attributes:
         trigger: ``manual`` or ``auto``.
-        ref: gives the originals back.
-        tokens_before: tokens of the messages as they were.
-        tokens_after: tokens of the messages as they are.
-        plan: what was done.
-        summarizer: who wrote the summary, None if there is none.
-        usage: what the summarizer charged, as in ``Compaction``.
-        summary: its text, None if there is none.
-        strategy: what the policy calls it, or the step that took a failed summarizer's place.
-        turn: number of tool batches since the user spoke; 0 before the first call.
-        offer: how the summary was asked for, and what that was to cost at most; None where nobody was asked.
+        ref: restores the originals.
+        tokens_before: tokens of the original messages.
+        tokens_after: tokens of the new messages.
+        plan: the plan.
+        summarizer: name of the summarizer, or None.
+        usage: usage of the summarizer, as in ``Compaction``.
+        summary: the summary's text, or None.
+        strategy: the policy's name for it, or the fallback step that replaced a failed summarizer.
+        turn: number of tool batches since the last user message.
+        offer: the form of the summary request and its maximum cost; None if no model was called.
     """
 
     __repr__ = short
@@ -47,11 +47,11 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of the steps that a policy's order names, told in that order once the compaction is done.
+    """A step of the policy's order, reported in that order after the compaction.
 
     Attributes:
-        name: as the policy's document calls it.
-        done: the compaction that it belongs to.
+        name: its name in the policy's document.
+        done: its compaction.
     """
 
     name: str
@@ -60,11 +60,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class CompactBoundary(Step):
-    """Where a compaction stands in a session (seed 000, section 7).
+    """The boundary message of a compaction in a session (Claude Code, section 7).
 
     Attributes:
         uuid: new for each compaction.
-        session_id: the session's.
+        session_id: the session's id.
     """
 
     __repr__ = short
@@ -73,7 +73,7 @@ class CompactBoundary(Step):
     session_id: str
 
     def payload(self) -> dict[str, Any]:
-        """The message as the document gives it."""
+        """Return the boundary message."""
         return {
             "type": "system",
             "subtype": "compact_boundary",
@@ -85,10 +85,10 @@ class CompactBoundary(Step):
 
 @dataclass(frozen=True, slots=True)
 class SessionStart(Step):
-    """A session goes on from a summary (seed 000, section 4.2).
+    """A session continues from a summary (Claude Code, section 4.2).
 
     Attributes:
-        session_id: the session's.
+        session_id: the session's id.
         source: always ``compact``.
     """
 
@@ -98,18 +98,18 @@ class SessionStart(Step):
     source: str = "compact"
 
     def payload(self) -> dict[str, str]:
-        """The input of a SessionStart hook, as the document gives it, and whose session it is."""
+        """Return the input of a SessionStart hook, with the session's id."""
         return {"source": self.source, "session_id": self.session_id}
 
 
 @dataclass(frozen=True, slots=True)
 class ContextCompacted(Step):
-    """What seed 003 reports of a compaction."""
+    """The event that sven reports for a compaction."""
 
     __repr__ = short
 
     def payload(self) -> dict[str, Any]:
-        """The event as the document gives it."""
+        """Return the event as sven's document defines it."""
         done = self.done
         return {
             "type": "ContextCompacted",
@@ -120,19 +120,19 @@ class ContextCompacted(Step):
         }
 
     def __str__(self) -> str:
-        """The line that seed 003 prints in continuous integration."""
+        """Return the line that sven prints in continuous integration."""
         done = self.done
-        moved = f"{done.tokens_before} → {done.tokens_after} tokens"
-        return f"[sven:context:compacted:{done.strategy}] {moved} (tool round {done.turn})"
+        tokens = f"{done.tokens_before} → {done.tokens_after} tokens"
+        return f"[sven:context:compacted:{done.strategy}] {tokens} (tool round {done.turn})"
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was changed: a hook said no, or the result would not have been smaller.
+    """Nothing was changed: a hook refused, or the result would not have been smaller.
 
     Attributes:
         trigger: ``manual`` or ``auto``.
-        reason: why.
+        reason: the reason.
     """
 
     __repr__ = short
@@ -143,13 +143,13 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class FellBack:
-    """A summarizer failed, and another way was taken.
+    """A summarizer failed, and a fallback replaced it.
 
     Attributes:
-        summarizer: the one that failed.
-        reason: why.
-        instead: what took its place: a step of the policy's fallback, or ``plain`` where a ride on the session's cache
-            failed and the messages that leave were sent alone.
+        summarizer: the failed summarizer.
+        reason: the reason.
+        instead: the replacement: a step of the policy's fallback, or ``plain`` if a request that reused the session's
+            cache failed and only the removed messages were sent.
     """
 
     __repr__ = short
@@ -163,7 +163,7 @@ Event: TypeAlias = Compacted | Step | Refused | FellBack
 
 
 def told(order: tuple[str, ...], done: Compacted, *, uuid: str, session_id: str) -> tuple[Step, ...]:
-    """The steps of a policy's order, each as the event that has its payload."""
+    """Return the steps of a policy's order, each as the event with its payload."""
 
     def event(name: str) -> Step:
         match name:

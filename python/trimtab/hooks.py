@@ -1,4 +1,4 @@
-"""Who is asked before something happens, and may change it or refuse."""
+"""Hooks: called before a compaction, to change or refuse it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ if TYPE_CHECKING:
 
 
 TRIGGERS = ("auto", "manual")
-"""Who wants a compaction: a program whose trigger was passed, or the user."""
+"""Causes of a compaction: the policy's trigger, or the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The question: may this compaction be?
-
-    Asked twice: before anything is decided, and with the plan, before anything is done.
+    """A request to allow a compaction: made before planning, and again with the plan.
 
     Attributes:
         trigger: ``manual`` or ``auto``.
-        instructions: what the summary is to stress.
-        plan: None the first time.
+        instructions: instructions for the summary.
+        plan: the plan; None before planning.
     """
 
     __repr__ = short
@@ -35,18 +33,18 @@ class Review:
     plan: Plan | None
 
     def payload(self) -> dict[str, str | None]:
-        """The input of a PreCompact hook as seed 000 gives it."""
+        """Return the input of Claude Code's PreCompact hook."""
         return {"trigger": self.trigger, "custom_instructions": self.instructions}
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A hook's answer; None says go on.
+    """A hook's answer; None means continue.
 
     Attributes:
-        refuse: why not; None lets it be.
-        instructions: replaces the instructions; None leaves them.
-        context: is added to what a model is asked.
+        refuse: the reason to refuse; None allows the compaction.
+        instructions: new instructions; None keeps the old ones.
+        context: text to add to the summary request.
     """
 
     __repr__ = short
@@ -57,8 +55,8 @@ class Verdict:
 
 
 PreCompact: TypeAlias = Callable[[Review], Verdict | Awaitable[Verdict | None] | None]
-"""A hook: plain, or a coroutine function where the asynchronous methods are used. One that raises refuses."""
+"""A hook: a function, or a coroutine function for the asynchronous methods. An exception refuses the compaction."""
 
 
 def noop(review: Review, /) -> None:
-    """The hook where there is none: goes on."""
+    """Allow every compaction; the default hook."""

@@ -1,8 +1,8 @@
-"""The command line: a file a verb, data on stdout, notes on stderr.
+"""The command line: one module per verb; data goes to stdout, notes to stderr.
 
 Exit codes: 0 done; 1 the answer is no; 64 wrong usage; 65 the input cannot be used (missing, unreadable, no messages);
-69 no summary could be had and nothing else was to take its place (``--no-fallback``); 74 an output or the archive
-cannot be written or read; 130 interrupted. Never 2: hosts of agents take 2 as a veto.
+69 the summarizer failed and ``--no-fallback`` was given; 74 an output or the archive cannot be read or written; 130
+interrupted. Never 2: agents treat exit code 2 of a hook as a veto.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ nothing leaves this machine: there is no telemetry, and the default summarizer u
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, but a usage error exits with 64."""
+    """An argument parser that exits with 64 on a usage error."""
 
     def error(self, message: str) -> Never:
-        """Says what is wrong and where the help is."""
+        """Print the error and how to get help, and exit."""
         self.exit(USAGE, f"{self.prog}: {message}\n  see {self.prog} --help\n")
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of all verbs."""
+    """Return the parser of all verbs."""
     top = Parser(
         prog="trimtab",
         description="Keeps an agent's session inside its model's context window.",
@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs one command; gives its exit code."""
+    """Run one command; return its exit code."""
     try:
         options = parser().parse_args(arguments)
     except SystemExit as stop:
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str]) -> int:
         code: int = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has left, as `head` does: no error. Python would complain once more while it exits.
+        # The reader closed the pipe, as `head` does: no error. Without dup2 Python would report it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except KeyboardInterrupt:
@@ -78,11 +78,11 @@ def main(arguments: Sequence[str]) -> int:
     except Exception as error:
         if options.debug:
             raise
-        return _failed(error)
+        return _report(error)
     return code
 
 
-def _failed(error: Exception) -> int:
+def _report(error: Exception) -> int:
     warn(f"trimtab: {error}" if str(error) else f"trimtab: {type(error).__name__}")
     if isinstance(error, ArchiveError | OSError):
         return IO
@@ -92,5 +92,5 @@ def _failed(error: Exception) -> int:
         return DATA
     if isinstance(error, ValueError | TypeError | ImportError):
         return USAGE
-    warn("  this is a defect of trimtab; --debug shows where")
+    warn("  this is a bug in trimtab; --debug shows the traceback")
     return DATA

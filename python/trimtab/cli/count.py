@@ -1,11 +1,11 @@
-"""The verb count: what a session costs."""
+"""The verb count: tokens of a session."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from .input import add_file, large, load, model_of, tell_skipped
+from .input import add_file, large, load, model_of, warn_skipped
 from .output import answer, say
 from .progress import Progress
 
@@ -25,18 +25,18 @@ NAMES = {
 }
 
 
-DESCRIPTION = "What a session costs."
+DESCRIPTION = "Count the tokens of a session, by kind."
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """The verb's options."""
+    """Add the verb and its options."""
     parser = verbs.add_parser("count", help="tokens of a session, by kind", description=DESCRIPTION)
     add_file(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Counts, and says how full the window is."""
+    """Count, and report how full the window is."""
     from ..counting.counter import Counter, overhead, scan
     from ..planning.forecast import Forecast
     from ..session.compactor import Compactor
@@ -93,12 +93,12 @@ def run(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What messages cost.
+    """Tokens of messages.
 
     Attributes:
         provider: their shape.
-        messages: how many there are.
-        kinds: tokens by what they are: text by who speaks, the rest by kind.
+        messages: number of messages.
+        kinds: tokens by kind: text by role, the rest by kind of block.
     """
 
     provider: str
@@ -107,12 +107,12 @@ class Cost:
 
     @property
     def total(self) -> int:
-        """All tokens."""
+        """Sum of all tokens."""
         return sum(self.kinds.values())
 
     @classmethod
     def of(cls, ledger: Ledger) -> Self:
-        """The cost of a ledger's messages."""
+        """Return the cost of a ledger's messages."""
         import numpy as np
 
         from ..ledger.columns import Kind, Role
@@ -123,22 +123,22 @@ class Cost:
 
 
 def _summed(text: Large, counter: Counter) -> Cost:
-    """The cost of a list that is read in chunks; nothing in it is repaired."""
+    """Return the cost of a list that is read in chunks, without repairs."""
     from ..formats import sums
 
     with Progress("counting", text.size) as progress:
         found = sums(progress.over(text.chunks), counter=counter, provider=text.provider)
-    tell_skipped(found.skipped, found.lost)
+    warn_skipped(found.skipped, found.lost)
     return Cost(found.provider, found.messages, by_kind(found.tokens, found.framing))
 
 
 def by_kind(tokens: list[list[int]], framing: int) -> dict[str, int]:
-    """Tokens by what they are, from those by role and kind."""
+    """Return tokens by kind, from tokens by role and kind of block."""
     from ..ledger.columns import Kind, Role
 
     text = [of[Kind.TEXT] for of in tokens]
     counts = {"user": text[Role.USER], "assistant": text[Role.ASSISTANT], "system": text[Role.SYSTEM]}
     for name, kinds in NAMES.items():
         counts[name] = sum(of[Kind[kind]] for of in tokens for kind in kinds)
-    rest = sum(map(sum, tokens)) - sum(counts.values())  # text of tools and of roles that nobody knows
+    rest = sum(map(sum, tokens)) - sum(counts.values())  # text of tools and of unknown roles
     return counts | {"framing": framing + rest}

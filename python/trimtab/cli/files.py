@@ -1,4 +1,4 @@
-"""Files that are written, and where the archive is."""
+"""Input and output files, and the location of the archive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def archive_url() -> str:
-    """The archive of the command line: in ``TRIMTAB_HOME``, else in the XDG data folder."""
+    """Return the URL of the default archive: in ``TRIMTAB_HOME``, or in the XDG data folder."""
     if home := os.environ.get("TRIMTAB_HOME"):
         folder = Path(home)
     else:
@@ -24,10 +24,10 @@ def archive_url() -> str:
 
 
 def existing(url: str) -> str:
-    """The address of an archive that is there: looking something up makes no file.
+    """Return the URL of an existing archive, so that reading creates no file.
 
     Raises:
-        ArchiveError: there is none.
+        ArchiveError: the archive does not exist.
     """
     path = Path(url.removeprefix("sqlite:///"))
     if url.startswith("sqlite:///") and not path.is_file():
@@ -36,13 +36,13 @@ def existing(url: str) -> str:
 
 
 def chunks(name: str, size: int = 1 << 20) -> Iterator[bytes]:
-    """The bytes of a file, or of stdin where the name is ``-``, as they come.
+    """Yield the bytes of a file, or of stdin for the name ``-``.
 
     Raises:
-        MessageError: it cannot be read.
+        MessageError: the file cannot be read.
     """
     try:
-        # Unbuffered: what is there now, not what fills a buffer, so that progress is that of the command before.
+        # Unbuffered, so that progress shows the bytes that a pipe's writer has written so far.
         with open(0 if name == "-" else name, "rb", buffering=0, closefd=name != "-") as file:
             yield from iter(lambda: file.read(size), b"")
     except OSError as error:
@@ -50,7 +50,7 @@ def chunks(name: str, size: int = 1 << 20) -> Iterator[bytes]:
 
 
 def to_text(messages: Sequence[Any], name: str) -> str:
-    """The messages as JSON: a line each, in a list unless the file's name ends in ``.jsonl``."""
+    """Return the messages as JSON, one per line: a list, or JSONL if the file's name ends in ``.jsonl``."""
     lines = [json.dumps(message, ensure_ascii=True) for message in messages]
     if name.endswith(".jsonl"):
         return "".join(f"{line}\n" for line in lines)
@@ -58,10 +58,10 @@ def to_text(messages: Sequence[Any], name: str) -> str:
 
 
 def write(name: str, text: str) -> None:
-    """Writes all of it or nothing: beside the file first, then over it.
+    """Write a file atomically: a temporary file replaces it.
 
     Raises:
-        OSError: it cannot be written; what was there is as it was.
+        OSError: the file cannot be written; an existing file is unchanged.
     """
     if name == "-":
         sys.stdout.write(text)
@@ -71,18 +71,18 @@ def write(name: str, text: str) -> None:
         raise IsADirectoryError(f"cannot write {name}: it is a directory")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {name}: there is no folder {path.parent}")
-    if path.exists() and not path.is_file():  # a pipe or a device: nothing to replace
+    if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
         path.write_text(text, encoding="utf-8")
         return
     path = path.resolve()
-    beside = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
-    try:  # the name is ours before the file is there: wherever an interrupt falls, it goes
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    try:  # `temporary` is set before the file exists, so that any interrupt removes it
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        beside.chmod(path.stat().st_mode if path.exists() else 0o600)
-        beside.replace(path)
+        temporary.chmod(path.stat().st_mode if path.exists() else 0o600)
+        temporary.replace(path)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

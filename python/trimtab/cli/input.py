@@ -1,4 +1,4 @@
-"""What the verbs take: a session file, a model, a target."""
+"""Arguments of the verbs: a session file, a model, a target."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
 DEFAULT_MODELS = {"anthropic": "claude-sonnet-4-5"}
 DEFAULT_MODEL = "gpt-5.5"
-"""Whose window and counts are taken where neither the file nor the user names a model: by the messages' shape."""
+"""Models to assume, by shape of the messages, if neither the file nor the user names one."""
 
 LARGE, HEAD = 32 << 20, 1 << 20
-"""Bytes from which a list of messages is counted as text; bytes in which it must show that it is one."""
+"""Bytes from which a list of messages is counted without making objects; bytes read to recognize such a list."""
 
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 
 LOGS = formats.LOGS
-"""Formats that an agent writes as it goes, so that they may end in the middle of anything."""
+"""Formats of agents' logs, which may end at any byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """A list of messages that is read in chunks.
+    """A large list of messages, read in chunks.
 
     Attributes:
         found: the transcript without its messages.
-        provider: the messages' shape, where it is known already.
+        provider: the messages' shape, or None if it is not known yet.
         chunks: the text.
-        size: its bytes, 0 where nobody knows.
+        size: its size in bytes, 0 if unknown.
     """
 
     found: Transcript
@@ -56,41 +56,40 @@ class Large:
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    """The session file and how it is read."""
+    """Add the options for a session file."""
     parser.add_argument("file", metavar="FILE", help="session file of any known format, - for stdin")
-    parser.add_argument("--format", choices=formats.FORMATS, help="of the file; found from its content")
-    parser.add_argument("--whole", action="store_true", help="everything, not only what is behind the last compaction")
-    parser.add_argument("--model", help="counts and limits; the file's where it names one")
+    parser.add_argument("--format", choices=formats.FORMATS, help="format of the file; default: detected")
+    parser.add_argument("--whole", action="store_true", help="also read what the last compaction replaced")
+    parser.add_argument("--model", help="model to count for; default: the file's")
     parser.add_argument("--window", type=tokens, help="tokens of input and output together, such as 200k")
-    parser.add_argument("--json", action="store_true", help="the answer as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def load(options: argparse.Namespace) -> Transcript:
-    """The transcript of the file that the options name; says what was skipped and repaired."""
+    """Read the session file; report skipped lines and repairs."""
     with _source(options) as source:
         found = _read(options, source, repair=True)
-    _tell(found)
+    _warn(found)
     return found
 
 
 def raw(options: argparse.Namespace) -> Transcript:
-    """The transcript as it would be judged: a log as it would be sent, a list of messages as it stands."""
+    """Read the session file for validation: repair a log, leave a list of messages unchanged."""
     with _source(options) as source:
         found = _read(options, source, repair=False)
         if found.format in LOGS:
             found = _read(options, source, repair=True)
-    _tell(found)
+    _warn(found)
     return found
 
 
 def sendable(options: argparse.Namespace) -> Transcript:
-    """The transcript, where it is one that its provider takes.
+    """Read a session that its provider accepts.
 
-    What an agent's log leaves open is repaired. A list of messages is what somebody built: its defects are theirs to
-    know, and only calls at its end are answered.
+    An agent's log is repaired. In a list of messages only open calls at the end are answered; other defects are errors.
 
     Raises:
-        MessageError: names the first problem of a list, and how many there are.
+        MessageError: the list is invalid; names the first problem and the number of problems.
     """
     with _source(options) as source:
         found = _read(options, source, repair=True)
@@ -98,12 +97,12 @@ def sendable(options: argparse.Namespace) -> Transcript:
     if built and (problems := validate(built.messages, provider=built.provider, in_flight=True)):
         more = f" (and {len(problems) - 1} more: see trimtab validate)" if len(problems) > 1 else ""
         raise problems[0].error(more)
-    _tell(found)
+    _warn(found)
     return found
 
 
 def large(options: argparse.Namespace) -> Large | None:
-    """A list of messages that is too large to make objects of; None for anything else, which ``load`` reads."""
+    """Return a list of messages that is too large to make objects of; None for other input, which ``load`` reads."""
     if options.format in LOGS:
         return None
     if options.file == "-":
@@ -127,7 +126,7 @@ def large(options: argparse.Namespace) -> Large | None:
 
 @contextmanager
 def _source(options: argparse.Namespace) -> Iterator[str | BinaryIO]:
-    """What is read, as often as one likes: of stdin a copy is made, and what was read ahead of it is let go."""
+    """Return a source that can be read repeatedly: the file's name, or a copy of stdin."""
     if options.file != "-":
         yield str(options.file)
         return
@@ -141,17 +140,17 @@ def _read(options: argparse.Namespace, source: str | BinaryIO, *, repair: bool) 
         return formats.read(source, format=options.format, whole=options.whole, repair=repair)
 
 
-def tell_skipped(skipped: Sequence[Skipped], lost: int) -> None:
-    """Notes on what could not be read: the first of it, and how much that is."""
+def warn_skipped(skipped: Sequence[Skipped], lost: int) -> None:
+    """Report the first skipped lines and their number."""
     for skip in skipped[:5]:
         warn(f"skipped line {skip.line} (byte {skip.offset}): {skip.reason}")
     if lost > 5:
         warn(f"skipped {lost:,} lines in all")
 
 
-def _tell(found: Transcript) -> None:
-    """Notes on what could not be read, and on what was repaired."""
-    tell_skipped(found.skipped, len(found.skipped))
+def _warn(found: Transcript) -> None:
+    """Report skipped lines and repairs."""
+    warn_skipped(found.skipped, len(found.skipped))
     for change in found.repaired[:5]:
         warn(f"repaired messages[{change.index}]: {change.code} {change.id}".rstrip())
     if len(found.repaired) > 5:
@@ -159,20 +158,20 @@ def _tell(found: Transcript) -> None:
 
 
 def model_of(options: argparse.Namespace, found: Transcript) -> str:
-    """The model to count and plan for; says which one is taken where nobody named it."""
+    """Return the model to count for; report an assumed one."""
     if named := options.model or found.model:
         return str(named)
     assumed = DEFAULT_MODELS.get(found.provider, DEFAULT_MODEL)
-    warn(f"no model is named: counted for {assumed} (--model says another)")
+    warn(f"no model is named: counted for {assumed} (choose another with --model)")
     return assumed
 
 
 def tokens(text: str) -> int:
-    """A number of tokens: 200000, 200k, 1m."""
+    """Parse a number of tokens: 200000, 200k, 1m."""
     found = re.fullmatch(r"(\d[\d,_]{0,15}|\d{1,6}\.\d+(?=[kKmM]))([kKmM]?)", text)
     number = float(re.sub("[,_]", "", found[1])) * _SCALE[found[2].lower()] if found else 0
     if number < 1 or number != int(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens: write 20000, 20k or 1m")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens: write 20000, 20k or 1m")
     return int(number)
 
 

@@ -1,4 +1,4 @@
-"""What is printed, and where."""
+"""Printing to stdout and stderr."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 
 def say(text: str) -> None:
-    """A line of the answer."""
+    """Print a line to stdout."""
     print(printable(text))
 
 
 def warn(text: str) -> None:
-    """A note beside the answer."""
+    """Print a note to stderr."""
     print(printable(text), file=sys.stderr)
 
 
 def answer(value: Any) -> None:
-    """The answer as one JSON document."""
+    """Print a value as JSON to stdout."""
     print(json.dumps(value, indent=2))
 
 
 def printable(text: str) -> str:
-    """The text with control characters and lone surrogates escaped: a session cannot drive the terminal."""
+    """Escape control characters and lone surrogates, so that a session cannot control the terminal."""
     return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)

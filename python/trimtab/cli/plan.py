@@ -1,4 +1,4 @@
-"""The verb plan: what compaction would do, before it does it."""
+"""The verb plan: show the plan of a compaction without running it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     import argparse
 
 
-DESCRIPTION = "What compaction would do, before it does it."
+DESCRIPTION = "Show the plan of a compaction without running it."
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """The verb's options."""
-    parser = verbs.add_parser("plan", help="what compaction would do", description=DESCRIPTION)
+    """Add the verb and its options."""
+    parser = verbs.add_parser("plan", help="show what compaction would do", description=DESCRIPTION)
     add_file(parser)
     parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
     add_target(parser)
@@ -26,18 +26,20 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plans, and prints the plan and the budget that it rests on."""
+    """Plan, and print the plan and its budget."""
     from ..session.compactor import Compactor
 
-    found = sendable(options)
-    outer: dict[str, Any] = {"system": found.system, "tools": found.tools}
-    cm = Compactor(model_of(options, found), provider=found.provider, window=options.window, policy=options.policy)
+    transcript = sendable(options)
+    overhead: dict[str, Any] = {"system": transcript.system, "tools": transcript.tools}
+    cm = Compactor(
+        model_of(options, transcript), provider=transcript.provider, window=options.window, policy=options.policy
+    )
     with Progress("planning"):
-        plan = cm.plan(found.messages, **outer, **target(options))
+        plan = cm.plan(transcript.messages, **overhead, **target(options))
     if options.json:
         print(plan.to_json())
     else:
         say(str(plan))
-        say(cm.explain(found.messages, **outer))
-    over = plan.tokens_before > cm.budget(**outer).trigger
+        say(cm.explain(transcript.messages, **overhead))
+    over = plan.tokens_before > cm.budget(**overhead).trigger
     return int(over and options.check)

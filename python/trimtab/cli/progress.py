@@ -1,4 +1,4 @@
-"""What goes on, on stderr, where it takes longer than a second."""
+"""Progress on stderr for work that takes longer than a second."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 AFTER, EVERY_LINE = 1.0, 10.0
-"""Seconds until something is said; seconds between two lines where they cannot be written over."""
+"""Seconds before the first line; seconds between two lines if stderr is no terminal."""
 
 
 class Progress:
-    """Says what goes on, from the second second on, until it is over.
+    """Reports progress on stderr after the first second.
 
-    On a terminal one line is written over each second and is gone at the end; anywhere else a line is added every ten.
-    A thread of its own does it: the work may be one call. Nothing goes to stdout.
+    On a terminal, one line is rewritten each second and cleared at the end; otherwise a line is added every 10 seconds.
+    A separate thread prints, because the work may be one blocking call.
 
     Attributes:
-        done: bytes that are through, where that is known.
-        total: bytes there are, 0 where nobody knows.
+        done: bytes read so far, 0 if unknown.
+        total: bytes in all, 0 if unknown.
     """
 
     def __init__(self, what: str, total: int = 0) -> None:
         self.what, self.done, self.total = printable(what), 0, total
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._tell, daemon=True)
+        self._thread = threading.Thread(target=self._print, daemon=True)
 
     def __enter__(self) -> Self:
-        """Starts the clock."""
+        """Start the clock."""
         self._thread.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Stops, and clears the line."""
+        """Stop, and clear the line."""
         self._over.set()
         self._thread.join()
 
     def over(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """The chunks, counted as they go by."""
+        """Yield the chunks, and count their bytes."""
         for chunk in chunks:
             yield chunk
             self.done += len(chunk)
 
-    def _tell(self) -> None:
+    def _print(self) -> None:
         started, is_terminal, said = time.monotonic(), sys.stderr.isatty(), 0.0
         while not self._over.wait(AFTER):
             now = time.monotonic()

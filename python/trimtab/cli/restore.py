@@ -1,4 +1,4 @@
-"""The verb restore: the original list of a compaction, as it was."""
+"""The verb restore: write the original messages of a compaction."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     import argparse
 
 
-DESCRIPTION = "The original list of a compaction, as it was."
+DESCRIPTION = "Write the original messages of a compaction."
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """The verb's options."""
-    parser = verbs.add_parser("restore", help="the originals of a compaction", description=DESCRIPTION)
-    parser.add_argument("ref", metavar="REF", help="as trimtab compact printed it")
-    parser.add_argument("-o", "--output", metavar="OUT", default="-", help="where to; stdout otherwise")
+    """Add the verb and its options."""
+    parser = verbs.add_parser("restore", help="write the original messages of a compaction", description=DESCRIPTION)
+    parser.add_argument("ref", metavar="REF", help="the compaction's ref, as printed by trimtab compact")
+    parser.add_argument("-o", "--output", metavar="OUT", default="-", help="output file; default: stdout")
     parser.add_argument("--archive", metavar="URL", help="sqlite:///PATH; default: in the data folder")
-    parser.add_argument("--json", action="store_true", help="what was done as JSON; needs -o")
+    parser.add_argument("--json", action="store_true", help="print a report as JSON; needs -o")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the originals."""
+    """Write the original messages."""
     from ..archive import open_archive
 
     with Progress(f"restoring {options.ref}"):

@@ -1,4 +1,4 @@
-"""Who writes the summary, as the command line says it."""
+"""Options for the summarizer."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ if TYPE_CHECKING:
 
 
 def add_summarizer(parser: argparse.ArgumentParser) -> None:
-    """The summarizer, where it is, and how long it may take."""
-    who = "offline, anthropic, openai, 'cmd:PROGRAM ...'; default: %(default)s"
-    parser.add_argument("--summarizer", metavar="WHO", default="offline", help=who)
-    parser.add_argument("--summarizer-model", metavar="ID", help="the model that writes")
-    parser.add_argument("--summarizer-url", metavar="URL", help="its API, such as http://localhost:11434/v1")
-    parser.add_argument("--summarizer-timeout", metavar="SECONDS", type=seconds, help="for all tries; default: 60")
-    parser.add_argument("--no-fallback", action="store_true", help="no summary by another: exit code 69 instead")
+    """Add the options for the summarizer."""
+    names = "offline, anthropic, openai, 'cmd:PROGRAM ...'; default: %(default)s"
+    parser.add_argument("--summarizer", metavar="NAME", default="offline", help=names)
+    parser.add_argument("--summarizer-model", metavar="ID", help="model of the summarizer")
+    parser.add_argument(
+        "--summarizer-url", metavar="URL", help="base URL of its API, such as http://localhost:11434/v1"
+    )
+    parser.add_argument("--summarizer-timeout", metavar="SECONDS", type=seconds, help="for all attempts; default: 60")
+    parser.add_argument("--no-fallback", action="store_true", help="exit with 69 if the summarizer fails")
 
 
 def summarizer(options: argparse.Namespace) -> Writer:
-    """The summarizer that the options describe.
+    """Return the summarizer that the options describe.
 
     Raises:
-        ValueError: there is no such one, or it has no such option.
-        ImportError: its client is not installed.
+        ValueError: the summarizer is unknown, or does not have an option.
+        ImportError: its client library is not installed.
     """
     from ..summarize import Limits, open_summarizer
 
@@ -47,7 +49,7 @@ def summarizer(options: argparse.Namespace) -> Writer:
 
 
 def policy(options: argparse.Namespace) -> str | Policy:
-    """The policy; with ``--no-fallback`` one that nobody else's summary will do for."""
+    """Return the policy; with ``--no-fallback``, a failed summary is an error."""
     from ..policies import POLICIES
 
     name: str = options.policy
@@ -55,12 +57,12 @@ def policy(options: argparse.Namespace) -> str | Policy:
 
 
 def seconds(text: str) -> float:
-    """A time: 30, 2.5."""
+    """Parse a number of seconds: 30, 2.5."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        msg = f"{text!r} is no time: write seconds, such as 30 or 2.5"
+        msg = f"{text!r} is not a time: write seconds, such as 30 or 2.5"
         raise argparse.ArgumentTypeError(msg)
     return value

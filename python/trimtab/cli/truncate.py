@@ -1,4 +1,4 @@
-"""The verb truncate: a filter that cuts a tool's output down to a limit."""
+"""The verb truncate: a filter that shortens a tool's output to a limit."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     import argparse
 
 
-DESCRIPTION = """What a command printed, cut down to a limit: a filter for a pipe. The notice says exactly what is left
-out. Memory is bounded, whatever comes; bytes that are no text pass as they are."""
+DESCRIPTION = """Shorten a command's output to a limit, as a filter in a pipe. A notice says exactly what is left out.
+Memory is bounded for any input; invalid UTF-8 passes unchanged."""
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """The verb's options."""
-    parser = verbs.add_parser("truncate", help="cut a tool's output down to a limit", description=DESCRIPTION)
-    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="any text; stdin otherwise")
-    parser.add_argument("--tokens", type=tokens, metavar="N", help="at most so many tokens, such as 4000 or 4k")
-    parser.add_argument("--lines", type=tokens, metavar="N", help="at most so many lines")
-    parser.add_argument("--chars", type=tokens, metavar="N", help="at most so many characters")
-    parser.add_argument("--category", choices=CATEGORIES, default="generic", help="what stays; default: %(default)s")
-    parser.add_argument("--model", help="whose tokens; default: o200k_base")
-    parser.add_argument("--json", action="store_true", help="the answer as JSON")
+    """Add the verb and its options."""
+    parser = verbs.add_parser("truncate", help="shorten a tool's output to a limit", description=DESCRIPTION)
+    parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a text file; default: stdin")
+    parser.add_argument("--tokens", type=tokens, metavar="N", help="maximum number of tokens, such as 4000 or 4k")
+    parser.add_argument("--lines", type=tokens, metavar="N", help="maximum number of lines")
+    parser.add_argument("--chars", type=tokens, metavar="N", help="maximum number of characters")
+    parser.add_argument("--category", choices=CATEGORIES, default="generic", help="what to keep; default: %(default)s")
+    parser.add_argument("--model", help="count tokens for this model; default: o200k_base")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Reads to the end, then writes what is left."""
+    """Read all input, then write the shortened text."""
     from ..counting.counter import Counter
 
     limits = checked(tokens=options.tokens, lines=options.lines, chars=options.chars)

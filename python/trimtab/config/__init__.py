@@ -1,7 +1,7 @@
-"""Configuration: the documents' own keys, from code, environment and files, onto the preset that they belong to.
+"""Configuration: the keys of each system's document, applied to the preset of that system.
 
-A key is a name and a place in the preset, so its default is what the preset says. What is given in code rules over the
-environment, the environment over the file, the file over the preset.
+A key's default is the preset's value. Values in code override the environment, the environment overrides the file, the
+file overrides the preset.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
 from ..policies import POLICIES
-from .files import parse, said, tables
+from .files import parse, parse_value, tables
 from .keys import RULES, SECTIONS, Key, Section, wrong
 from .places import at, put
 from .scenarios import SCENARIOS
@@ -39,15 +39,15 @@ __all__ = [
 
 
 def configured(section: str, values: Mapping[str, Any], policy: Policy | None = None) -> Policy:
-    """A preset with some of its document's keys changed.
+    """Return a preset with some keys changed.
 
     Args:
         section: ``agentpg``, ``agent``, ``compaction``, ``goat`` or ``spec09``.
-        values: by key.
-        policy: is changed instead of the preset.
+        values: values by key.
+        policy: the policy to change instead of the preset.
 
     Raises:
-        ConfigError: a section, a key or a value that there is not; says which there are.
+        ConfigError: a section, key or value is unknown; the message lists the valid ones.
 
     Example:
         >>> configured("agent", {"compaction_keep_recent": 15}).emergency.keep.keepers[0].count
@@ -58,7 +58,7 @@ def configured(section: str, values: Mapping[str, Any], policy: Policy | None = 
     for name in values:
         if name not in known:
             raise wrong(f"unknown key {name!r} in {section!r}; known are {', '.join(known)}")
-    policy = _chosen(table, values, policy)
+    policy = _choose(table, values, policy)
     base = POLICIES.get(policy.name, policy)
     for name, key in table.keys.items():
         if name in values:
@@ -71,10 +71,10 @@ def configured(section: str, values: Mapping[str, Any], policy: Policy | None = 
 
 
 def value(section: str, key: str, policy: Policy | None = None) -> Any:
-    """What a preset, or a policy made of it, says under a document's key.
+    """Return the value of a key in a preset, or in a policy made of it.
 
     Raises:
-        ConfigError: a section or a key that there is not.
+        ConfigError: a section or key is unknown.
     """
     table = _section(section)
     policy = policy or POLICIES[table.policy]
@@ -88,16 +88,16 @@ def value(section: str, key: str, policy: Policy | None = None) -> Any:
 
 
 def keys(section: str) -> list[str]:
-    """A section's keys."""
+    """Return a section's keys."""
     table = _section(section)
     return [*([table.chooser] if table.chooser else []), *table.keys]
 
 
 def choices(key: str) -> list[str]:
-    """The values that a key chooses among, the default first.
+    """Return the values of a key that chooses a preset, the default first.
 
     Raises:
-        ConfigError: it is no such key.
+        ConfigError: the key does not choose a preset.
     """
     found = [table.choices for table in SECTIONS.values() if table.chooser == key and table.choices]
     if not found:
@@ -107,12 +107,12 @@ def choices(key: str) -> list[str]:
 
 
 def section(tables: Mapping[str, Any], name: str) -> Policy:
-    """The policy that one section of a configuration's tables makes; keys of other programs are left alone.
+    """Return the policy of one section of a configuration; ignore keys of other programs.
 
     Raises:
-        ConfigError: a key or a value that there is not.
+        ConfigError: a key or value is unknown.
     """
-    return configured(name, _ours(tables, name))
+    return configured(name, _own_values(tables, name))
 
 
 def load(
@@ -122,33 +122,33 @@ def load(
     environ: Mapping[str, str] | None = None,
     **values: Any,
 ) -> Policy:
-    """A policy from a file, the environment and code; what is given in code rules.
+    """Return a policy from a file, the environment and code; code overrides the environment and the file.
 
     Args:
-        source: a ``.toml``, ``.yaml`` or ``.yml`` file with one of the documents' sections; other sections, and keys of
-            other programs in the section ``agent``, are left alone.
-        section: whose keys the environment and ``values`` have; the file's where it is not given.
-        environ: where ``TRIMTAB_<SECTION>_<KEY>`` is looked up; the process's own where it is not given.
-        values: by key.
+        source: a ``.toml``, ``.yaml`` or ``.yml`` file with one known section; other sections, and keys of other
+            programs in the section ``agent``, are ignored.
+        section: the section of the keys; by default the file's.
+        environ: the variables ``TRIMTAB_<SECTION>_<KEY>``; by default those of the process.
+        values: values by key.
 
     Raises:
-        ConfigError: a section, a key or a value that there is not, or a file that cannot be read as one.
+        ConfigError: a section, key or value is unknown, or the file cannot be read.
     """
     held = tables(Path(source)) if source is not None else {}
     found = [name for name in SECTIONS if name in held]
     if section is None and len(found) != 1:
         raise wrong(f"need one of the sections {', '.join(SECTIONS)}, found {', '.join(found) or 'none'}")
     section = section or found[0]
-    given = _ours(held, section)
+    given = _own_values(held, section)
     prefix = f"TRIMTAB_{section}_".upper()
     for name, text in (os.environ if environ is None else environ).items():
         if name.startswith(prefix):
-            given[name.removeprefix(prefix).lower()] = said(text)
+            given[name.removeprefix(prefix).lower()] = parse_value(text)
     return configured(section, given | values)
 
 
-def _ours(tables: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A section's keys; of ``agent``, under which sven keeps more than its compaction, those of the compaction."""
+def _own_values(tables: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a section's values; in ``agent``, where sven keeps other settings too, only those of compaction."""
     given = tables.get(name) or {}
     if not isinstance(given, Mapping):
         raise wrong(f"{name} must be a mapping of keys, got {given!r}")
@@ -161,8 +161,8 @@ def _section(name: str) -> Section:
     return SECTIONS[name]
 
 
-def _chosen(table: Section, values: Mapping[str, Any], policy: Policy | None) -> Policy:
-    """The preset to start from."""
+def _choose(table: Section, values: Mapping[str, Any], policy: Policy | None) -> Policy:
+    """Return the preset that the values choose."""
     if not table.chooser or table.chooser not in values:
         return policy or POLICIES[table.policy]
     choice, known = values[table.chooser], table.choices or {}

@@ -1,4 +1,4 @@
-"""Configuration as text: TOML, YAML, and values of the environment."""
+"""Configuration text: TOML, YAML, and values of environment variables."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def parse(text: str, kind: str) -> dict[str, Any]:
-    """What a configuration's text holds, by section.
+    """Parse a configuration's text into its sections.
 
     Args:
-        text: of the file.
+        text: text of the file.
         kind: ``toml``, ``yaml`` or ``yml``.
 
     Raises:
-        ConfigError: it cannot be read.
+        ConfigError: the text cannot be parsed.
     """
     if kind == "toml":
         try:
@@ -29,7 +29,7 @@ def parse(text: str, kind: str) -> dict[str, Any]:
     if kind not in {"yaml", "yml"}:
         raise wrong(f"a file's name must end in .toml, .yaml or .yml, got {kind!r}")
     try:
-        import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra, for those who have such a file
+        import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 - an optional dependency
     except ImportError as error:
         raise wrong("reading YAML needs PyYAML: pip install trimtab[yaml]") from error
     try:
@@ -44,10 +44,10 @@ def parse(text: str, kind: str) -> dict[str, Any]:
 
 
 def tables(path: Path) -> dict[str, Any]:
-    """What a configuration's file holds, by section.
+    """Parse a configuration file into its sections.
 
     Raises:
-        ConfigError: it cannot be read.
+        ConfigError: the file cannot be read or parsed.
     """
     try:
         return parse(path.read_text(encoding="utf-8"), path.suffix.removeprefix("."))
@@ -55,8 +55,8 @@ def tables(path: Path) -> dict[str, Any]:
         raise wrong(f"{path}: {error.strerror}") from error
 
 
-def said(text: str) -> Any:
-    """A value of the environment, as TOML would read it; a bare word is a word."""
+def parse_value(text: str) -> Any:
+    """Parse the value of an environment variable as TOML; text that is no TOML value is a string."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

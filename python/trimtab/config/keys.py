@@ -1,4 +1,4 @@
-"""The documents' keys: a name, what its value may be, and where in the preset it stands."""
+"""The configuration keys: name, rule for the value, and place in the preset."""
 
 from __future__ import annotations
 
@@ -16,32 +16,31 @@ def _number(entry: object) -> bool:
     return isinstance(entry, int | float) and not isinstance(entry, bool)
 
 
-def _whole(entry: object) -> bool:
+def _integer(entry: object) -> bool:
     return isinstance(entry, int) and not isinstance(entry, bool)
 
 
 RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "share": (lambda v: _number(v) and 0 < v <= 1, "must be between 0 and 1, and not 0"),
     "part": (lambda v: _number(v) and 0 <= v <= 1, "must be between 0 and 1"),
-    "positive": (lambda v: _whole(v) and v > 0, "must be positive"),
-    "count": (lambda v: _whole(v) and v >= 0, "must be non-negative"),
+    "positive": (lambda v: _integer(v) and v > 0, "must be positive"),
+    "count": (lambda v: _integer(v) and v >= 0, "must be non-negative"),
     "name": (lambda v: isinstance(v, str) and bool(v), "is required"),
     "model": (lambda v: v is None or (isinstance(v, str) and bool(v)), "must be a model's id, or nothing"),
     "switch": (lambda v: isinstance(v, bool), "must be true or false"),
 }
-"""What a value may be, and how that is said."""
+"""Rules for values: a predicate, and the words of its error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a document.
+    """A configuration key.
 
     Attributes:
-        rule: what its value may be, a key of ``RULES``.
-        paths: where it stands in the policy: names of fields, or a keeper's type. The first is where it is read.
-        absent: for a switch: whether true means that the stage is not there.
-        present: for a switch: whether true means that the stage is there.
-        factor: of which the value is a multiple, for a place that holds the product.
+        rule: the rule for its value, a key of ``RULES``.
+        paths: its places in the policy, as names of fields or a keeper's type; read from the first.
+        absent: for a switch: true removes the stage.
+        present: for a switch: false removes the stage.
     """
 
     rule: str
@@ -56,14 +55,14 @@ def _key(rule: str, *path: str | type) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The keys of a document.
+    """The keys of one system's document.
 
     Attributes:
         policy: the preset that they change.
-        keys: by name.
-        chooser: the key that chooses among presets; empty where there is none.
-        choices: its values, and the preset that each stands for.
-        below: pairs of keys of which the first must be less than the second.
+        keys: the keys by name.
+        chooser: the key that chooses a preset; empty if there is none.
+        choices: the preset for each of its values.
+        below: pairs of keys; the first must be less than the second.
     """
 
     policy: str
@@ -128,9 +127,9 @@ SECTIONS: dict[str, Section] = {
         },
     ),
 }
-"""By the name under which the documents' configuration files have them."""
+"""The sections by their names in configuration files."""
 
 
 def wrong(what: str) -> ConfigError:
-    """A mistake in a configuration, told with the words that all of them begin with."""
+    """Return an error of a configuration, with the prefix that all of them have."""
     return ConfigError(f"{ConfigError.words}: {what}")

@@ -1,4 +1,4 @@
-"""Places in a policy: names of fields, and a keeper's type among the keepers."""
+"""Access to a policy by path: names of fields, or a keeper's type among the keepers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def at(of: Any, path: tuple[str | type, ...]) -> Any:
-    """What stands at a path; None where a stage on the way is not there."""
+    """Return the value at a path; None if a stage on the way is missing."""
     for step in path:
         if of is None:
             return None
@@ -16,7 +16,7 @@ def at(of: Any, path: tuple[str | type, ...]) -> Any:
 
 
 def put(of: Any, path: tuple[str | type, ...], entry: Any) -> Any:
-    """The same value with another one at a path; a stage that is not there stays away."""
+    """Return a copy with another value at a path; a missing stage stays missing."""
     if not path:
         return entry
     if of is None:

@@ -1,4 +1,4 @@
-"""Settings that the documents recommend."""
+"""Recommended settings."""
 
 from __future__ import annotations
 
@@ -35,4 +35,4 @@ SCENARIOS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
 }
-"""Settings that the documents recommend (seeds 002 and 003): the section, and its keys."""
+"""Settings that the documents of agentpg and sven recommend: the section, and its values."""
