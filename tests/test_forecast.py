@@ -70,6 +70,22 @@ def test_forecast_drops_a_vocabulary_that_never_was_closer():
     assert [counter.engine.rsplit(" ", 1)[-1] for counter in forecast.counters] == ["claude-old"]
 
 
+def test_record_reads_the_other_vocabulary_only_where_the_messages_are_the_counted_ones():
+    forecast, messages = Forecast.of(SONNET), list(turns(1)[1])
+    forecast.count(messages)
+    messages.append({"role": "assistant", "content": "the answer, appended before its charge is recorded"})
+    forecast.record(charge(messages[:-1], SONNET))
+    assert forecast.anchor.other == charge(messages[:-1], "claude-opus-4-8").prompt
+    forecast.count(messages)
+    messages[-1] = {"role": "assistant", "content": "another answer"}
+    forecast.record(charge(messages, SONNET))
+    assert forecast.anchor.other is None
+    forecast.count(messages)
+    messages[:] = [None]
+    forecast.record(Usage(1_234))
+    assert (forecast.anchor.prompt, forecast.anchor.other) == (1_234, None), "a list that nobody can read any more"
+
+
 def test_an_offset_is_learned_only_where_turns_agree_on_it():
     for extra, learned in ((lambda n: -19, -19), (lambda n: 100 * (n == 3), 0), (lambda n: -n * n, 0)):
         forecast, more = Forecast.of(SONNET), 0
