@@ -52,6 +52,7 @@ lint: .venv/checked
 	RUSTFLAGS="--cfg trimtab_portable" CARGO_TARGET_DIR=target/portable cargo clippy -p trimtab-core --quiet -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
+	$(BIN)/vulture | (! grep "^python/")
 	$(BIN)/mypy --strict python/trimtab tests/typing
 	$(BIN)/python -m mypy.stubtest trimtab._core --concise
 

@@ -6,7 +6,7 @@ from ..planning.stages import Keep, Pins, PruneResults, SummarizeZone, Tokens, T
 POLICY = Policy(
     name="default",
     keep=Keep((Tokens(target=0.20), Turns(1), Pins()), fill=True),
-    prune=PruneResults(min_tokens=60, enough=True, order=("images", "superseded")),
+    prune=PruneResults(min_tokens=60, order=("images", "superseded")),
     summarize=SummarizeZone(share=0.15, min_tokens=160, max_tokens=4_096, by_price=True),
     fallback=("offline", "drop"),
     strategy="hybrid",

@@ -6,7 +6,7 @@ from ..planning.stages import Keep, Pins, PruneResults, Tokens, Turns
 POLICY = Policy(
     name="drop",
     keep=Keep((Tokens(target=0.20), Turns(1), Pins()), fill=True),
-    prune=PruneResults(min_tokens=60, enough=True, order=("images", "superseded")),
+    prune=PruneResults(min_tokens=60, order=("images", "superseded")),
     summarize=None,
     fallback=("drop",),
     strategy="drop",

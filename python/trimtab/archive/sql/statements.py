@@ -14,7 +14,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from ...errors import ArchiveError
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 Row: TypeAlias = tuple[Any, ...]
 

@@ -25,8 +25,6 @@ class PruneResults:
 
     Attributes:
         min_tokens: results up to this size stay: a placeholder would hardly be smaller.
-        enough: oldest first, no more than the target needs, the one that tips the scale truncated instead; without it,
-            all that may go goes, and the summary is asked for only where that is not enough.
         leaving: only results in messages that may be compacted.
         longer_than: results up to this length stay, in ``unit``.
         first: this much of the content stays, in ``unit``, with ``marker`` behind it; None leaves a placeholder.
@@ -48,7 +46,6 @@ class PruneResults:
     __repr__ = short
 
     min_tokens: int = 0
-    enough: bool = False
     leaving: bool = False
     longer_than: int = 0
     first: int | None = None
