@@ -1,6 +1,6 @@
-"""Session files in, a transcript that can be sent out.
+"""Readers of session files: each returns a transcript that its provider accepts.
 
-One file a format; which one it is, is decided by what a file holds, never by its name.
+One module per format. The content decides the format, never the file's name.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ __all__ = [
 
 
 class _Reader(Protocol):
-    """A module that reads one agent's files."""
+    """A module that reads the files of one agent."""
 
     def recognizes(self, value: dict[str, Any], /) -> bool:
-        """Whether no other format has such an object; looks at names and types, not through the whole."""
+        """Return whether only this format has such an object, from a few names and types."""
 
     def read(self, records: Iterable[Record], /, *, whole: bool) -> Transcript:
-        """What is sent of them, repairs not yet made; no messages if the records are another format's."""
+        """Return the messages of the next prompt, before repair; none if the records have another format."""
 
 
 _READERS: dict[str, _Reader] = {
@@ -76,10 +76,10 @@ _READERS: dict[str, _Reader] = {
 }
 
 LOGS = tuple(_READERS)
-"""Formats that an agent writes as it goes, so that they may end in the middle of anything."""
+"""Formats of agents' logs, which may end at any byte."""
 
 FORMATS = (*LOGS, *json_list.PROVIDERS)
-"""Names that `read` takes as ``format`` and gives as ``Transcript.format``."""
+"""Values of ``format`` in `read` and of ``Transcript.format``."""
 
 
 def read(
@@ -89,23 +89,23 @@ def read(
     whole: bool = False,
     repair: bool = True,
 ) -> Transcript:
-    """The messages of a session file, as the agent would send them next.
+    """Read a session file; return the messages as the agent would send them next.
 
-    Calls that the file leaves open get a result that says so, results without a call become text; each such change is
-    in ``repaired``, each line that could not be read in ``skipped``. The file is only read.
+    An open call gets a result that says so, and a result without a call becomes text. ``repaired`` lists these changes,
+    ``skipped`` the unreadable lines. The file is not changed.
 
     Args:
-        source: a path, the file's bytes, or a file that is open for bytes: all of it is read, and it stays open. Of
-            what can be read but once, as a pipe, a copy is made, on disk if it is over 32 MB.
-        format: one of `FORMATS`; None finds it from the content.
-        whole: everything from the session's start, with ``compactions`` where it was compacted; otherwise only from the
-            last compaction on, which is what the model still sees.
-        repair: False leaves what a provider would refuse as the file has it.
+        source: a path, the file's bytes, or an open binary file, which stays open. A pipe is copied first, to disk if
+            it holds more than 32 MB.
+        format: one of `FORMATS`; None detects it from the content.
+        whole: read all messages from the session's start, with their positions at each compaction in ``compactions``;
+            otherwise read only the messages after the last compaction, which the model still sees.
+        repair: False returns the messages unrepaired.
 
     Raises:
-        MessageError: there is no such file, or no messages in it that could be sent.
+        MessageError: the file does not exist, or has no messages.
         ValueError: `format` is unknown.
-        TypeError: `source` is something else.
+        TypeError: `source` has another type.
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"unknown format {format!r}, need one of {', '.join(FORMATS)}")
@@ -114,7 +114,7 @@ def read(
         if not hasattr(file, "read") or not isinstance(file.read(0), bytes):
             raise TypeError(f"need a path, bytes or a file open for bytes, got {type(source).__name__}")
         return _read_open(file, format, whole=whole, repair=repair)
-    with _opened(source) as file:
+    with _open(source) as file:
         try:
             return _read_open(file, format, whole=whole, repair=repair)
         except OSError as error:
@@ -122,7 +122,7 @@ def read(
 
 
 def _read_open(file: BinaryIO, format: str | None, *, whole: bool, repair: bool) -> Transcript:
-    """The same of an open file."""
+    """Read an open file; copy it first if it cannot seek."""
     if file.seekable():
         return _read(Records(Source(file)), format, whole=whole, repair=repair)
     with spooled(b"", file) as copy:
@@ -130,7 +130,7 @@ def _read_open(file: BinaryIO, format: str | None, *, whole: bool, repair: bool)
 
 
 def _read(records: Records, format: str | None, *, whole: bool, repair: bool) -> Transcript:
-    """What `read` gives, of a file that is open."""
+    """Read the transcript from a file's records."""
     head: list[Record] = []
     rest = iter(records)
     name = format or _detect(rest, head)
@@ -140,18 +140,18 @@ def _read(records: Records, format: str | None, *, whole: bool, repair: bool) ->
     else:
         values = list(entries)
         if not values:
-            raise _nothing(records)
+            raise _no_messages(records)
         draft = json_list.read(values, format)
     if not draft.messages:
-        raise _nothing(records, draft)
+        raise _no_messages(records, draft)
     skipped = sorted([*records.skipped, *draft.skipped], key=lambda skip: skip.offset)
     if not repair:
         return replace(draft, skipped=skipped, lines=records.lines)
-    return _closed(draft, skipped, records.lines)
+    return _repaired(draft, skipped, records.lines)
 
 
-def _opened(source: str | os.PathLike[str]) -> BinaryIO:
-    """The file, open."""
+def _open(source: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file for reading."""
     try:
         return open(os.fsdecode(source), "rb")  # noqa: PTH123 - a str keeps a trailing slash and says so in the error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
@@ -159,7 +159,7 @@ def _opened(source: str | os.PathLike[str]) -> BinaryIO:
 
 
 def _unreadable(error: Exception, source: str | os.PathLike[str]) -> MessageError:
-    """What keeps a file's bytes from us, in one kind of error."""
+    """Return the error for a file that cannot be read."""
     name = os.fsdecode(source)
     what, hint = "no such file", "check the path"
     if name.lstrip().startswith(("{", "[")):
@@ -168,31 +168,31 @@ def _unreadable(error: Exception, source: str | os.PathLike[str]) -> MessageErro
         what, hint = "a directory", "name one session file in it"
     elif isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
         what, hint = f"cannot be read ({error.strerror})", "check that it may be read"
-    return MessageError(what, path=_shown(name), hint=hint)
+    return MessageError(what, path=_short_path(name), hint=hint)
 
 
-def _shown(name: str) -> str:
-    """A path short enough for one line: whole files have been passed as one."""
+def _short_path(name: str) -> str:
+    """Shorten a path for an error message: callers have passed a file's content as its path."""
     return name if len(name) <= 200 else f"{name[:200]}..."
 
 
 def _detect(records: Iterable[Record], head: list[Record]) -> str:
-    """The format of the first record that only one format has; empty if it is messages as they are.
+    """Return the format of the first record that only one format has; empty for a list of messages.
 
-    The records up to it are put into `head`.
+    Appends the records read to `head`.
     """
     for record in records:
         head.append(record)
         value = record.value
-        if isinstance(value, dict) and "role" not in value:  # a message as it is sent, which no agent's line is
+        if isinstance(value, dict) and "role" not in value:  # a message of a provider, never an agent's line
             for name, reader in _READERS.items():
                 if reader.recognizes(value):
                     return name
     return ""
 
 
-def _nothing(records: Records, draft: Transcript | None = None) -> MessageError:
-    """Why there are no messages, with the first place that could not be read."""
+def _no_messages(records: Records, draft: Transcript | None = None) -> MessageError:
+    """Return the error for a file without messages, with the first unreadable place."""
     skipped = sorted([*records.skipped, *(draft.skipped if draft else ())], key=lambda skip: skip.offset)
     known = f"need a session file or a list of messages ({', '.join(FORMATS)})"
     if draft:
@@ -206,18 +206,18 @@ def _nothing(records: Records, draft: Transcript | None = None) -> MessageError:
     return MessageError(what, hint=hint)
 
 
-def _closed(draft: Transcript, skipped: list[Skipped], seen: int) -> Transcript:
-    """The transcript, repaired, with the numbers of its usage moved to where the messages now stand."""
-    closed = mend(draft.messages, draft.provider)
-    if not closed.messages:
+def _repaired(draft: Transcript, skipped: list[Skipped], seen: int) -> Transcript:
+    """Return the repaired transcript, with the positions of usage and compactions adjusted."""
+    repaired = mend(draft.messages, draft.provider)
+    if not repaired.messages:
         raise MessageError("no messages in it", hint="nothing but blank text and results without calls")
-    usage = [Charged(closed.where[charged.before], charged.prompt, charged.output) for charged in draft.usage]
+    usage = [Charged(repaired.where[charged.before], charged.prompt, charged.output) for charged in draft.usage]
     return replace(
         draft,
-        messages=closed.messages,
+        messages=repaired.messages,
         usage=usage,
-        compactions=[closed.where[at] for at in draft.compactions],
+        compactions=[repaired.where[at] for at in draft.compactions],
         skipped=skipped,
-        repaired=closed.repaired,
+        repaired=repaired.repaired,
         lines=seen,
     )

@@ -1,4 +1,4 @@
-"""What a file holds and the messages do not: read, understood or not, and never sent."""
+"""Counts of a file's contents that are not part of the messages."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 MOST_KINDS, LONGEST = 1_000, 60
-"""Names that an account may have, and characters of each part of one: they come from the file."""
+"""Limits on the number of kinds and the characters of each part of a name, because names come from the file."""
 
 WORDS, MOST_LOOKED_AT = 3, 1_000
-"""Words from which a text says something; values of a field that are looked at for one."""
+"""Words from which a text counts as content; maximum number of values of a field to search for one."""
 
 
 @dataclass(slots=True)
 class Account:
-    """Numbers by kind.
+    """Counts by kind.
 
     Attributes:
-        kinds: how many of each kind, named as the file names it: an entry's type, then what is in it.
+        kinds: count of each kind, named by the file's own types, outermost first.
     """
 
     kinds: dict[str, int] = field(default_factory=dict)
 
     def leave(self, *names: object, count: int = 1) -> None:
-        """Counts something that is left out; names that are no text are passed over."""
+        """Count omitted entries; parts of the name that are no text are ignored."""
         kind = "/".join(name[:LONGEST] for name in names if isinstance(name, str) and name) or "without a type"
         if kind not in self.kinds and len(self.kinds) >= MOST_KINDS:
             kind = "other kinds"
@@ -34,16 +34,16 @@ class Account:
             self.kinds[kind] = self.kinds.get(kind, 0) + count
 
     def fields(self, value: dict[str, Any], known: Collection[str], *names: object) -> None:
-        """Counts the fields of something that is sent which are not known and say something.
+        """Count the unknown fields with text in an entry that becomes a message.
 
-        Identifiers, numbers, times and settings are passed over: nobody misses them in a prompt.
+        Identifiers, numbers, times and settings do not count: they are not part of a prompt.
         """
         for name, inner in value.items():
-            if name not in known and _says(inner):
+            if name not in known and _has_text(inner):
                 self.leave(*names, name)
 
     def objects(self, value: object, *names: object) -> list[dict[str, Any]]:
-        """The objects of a list; what else stands in it is left out, and so is anything that is no list."""
+        """Return the objects of a list, and count other entries as omitted."""
         if value is None or value == "":
             return []
         entries = value if isinstance(value, list) else [value]
@@ -52,17 +52,17 @@ class Account:
         return found
 
 
-def _says(value: object) -> bool:
-    """Whether words stand in a value, at any depth."""
-    waiting = [value]
+def _has_text(value: object) -> bool:
+    """Return whether a value contains text, at any depth."""
+    pending = [value]
     for _ in range(MOST_LOOKED_AT):
-        if not waiting:
+        if not pending:
             return False
-        inner = waiting.pop()
+        inner = pending.pop()
         if isinstance(inner, str) and len(inner[:1_000].split(None, WORDS)) >= WORDS:
             return True
         if isinstance(inner, dict):
-            waiting += inner.values()
+            pending += inner.values()
         elif isinstance(inner, list):
-            waiting += inner
+            pending += inner
     return True

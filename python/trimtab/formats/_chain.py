@@ -1,4 +1,4 @@
-"""The tree that a Claude Code session's lines make, and the one way through it that is the prompt."""
+"""The tree of a Claude Code session's lines, and its branch that is the prompt."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ ROLES = ("user", "assistant")
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """A line with a place in the tree: what leads to it is held, what it says only if it is wanted.
+    """A line of the tree: its links are in memory, its content is read when needed.
 
     Attributes:
-        at: position in the file.
-        key: its uuid, or a name made up for it.
-        role: empty if it only links others: a line that is never sent.
-        parent: the line it follows, None for a root.
-        offset: where it stands.
-        held: the line itself, where it is in memory.
-        source: where it can be read again; None if it is held for good.
-        kind: what it is if it is not sent, in the file's words.
-        response: the id that the lines of one response share.
-        answers: the ids of the calls that it answers.
-        is_side: it is no part of the main conversation.
-        is_summary: a compaction begins the prompt anew with this line.
-        logical: what a root that a compaction made goes on with.
+        at: number of the line in the file.
+        key: its uuid, or a generated name.
+        role: its role; empty if it is never sent and only links others.
+        parent: key of the line it follows, None for a root.
+        offset: byte offset in the file.
+        held: the parsed line, if it is in memory.
+        source: the file to read it from again; None if it stays in memory.
+        kind: the file's name for its kind, if it is not sent.
+        response: the id shared by the lines of one response.
+        answers: ids of the calls that it answers.
+        is_side: whether it belongs to a side conversation.
+        is_summary: whether it is a compaction's summary, with which the prompt starts.
+        logical: key of the line before it, for a root that a compaction created.
     """
 
     at: int
@@ -54,7 +54,7 @@ class Line:
 
     @property
     def value(self) -> dict[str, Any]:
-        """The line as the file has it."""
+        """The parsed line."""
         if self.held is None and self.source is not None:
             self.held = again(self.source, self.offset)
         value: dict[str, Any] = self.held
@@ -62,12 +62,12 @@ class Line:
 
     @property
     def content(self) -> Any:
-        """What is sent of it."""
+        """The content of its message."""
         return self.value["message"]["content"]
 
 
 def ids(content: Any, name: str) -> tuple[str, ...]:
-    """The ids that a content's blocks have under this name."""
+    """Return the ids that a content's blocks have in this field."""
     blocks = content if isinstance(content, list) else ()
     return tuple(block[name] for block in blocks if isinstance(block.get(name), str))
 
@@ -77,9 +77,9 @@ class Tree:
     """A session's lines in file order.
 
     Attributes:
-        nodes: all of them, by key.
-        sent: those that take part in the main prompt.
-        first: where each response was seen first; copies of it may stand further down.
+        nodes: all lines by key.
+        sent: the lines of the main conversation.
+        first: number of the first line of each response; copies may follow.
     """
 
     nodes: dict[str, Line]
@@ -87,7 +87,7 @@ class Tree:
     first: dict[str, int]
 
     def chain(self, *, whole: bool) -> list[Line]:
-        """The lines from the root, or from the last compaction, to the last line."""
+        """Return the lines from the root, or from the last compaction, to the last line."""
         taken: dict[str, Line] = {}
         line = self.sent[-1] if self.sent else None
         while line:
@@ -98,10 +98,10 @@ class Tree:
         return [line for line in reversed(taken.values()) if line.role]
 
     def _before(self, line: Line, taken: dict[str, Line]) -> Line | None:
-        """The line's parent; where the chain breaks, the nearest line before it in the file that is sent.
+        """Return the line's parent, or where the chain breaks the nearest earlier line that is sent.
 
-        It breaks at a parent that is not in the file (a session cut in two) and at a circle. A root that a compaction
-        made goes on with what was compacted; any other root is the start.
+        The chain breaks at a missing parent (a session cut in two) and at a cycle. A root that a compaction created
+        continues with the compacted lines; any other root is the start.
         """
         parent = line.parent
         if parent is None:
@@ -118,7 +118,7 @@ class Tree:
 
 
 def grow(records: Iterable[Record]) -> tuple[Tree, list[Skipped]]:
-    """Reads the lines into a tree; names those that should have been messages and are none."""
+    """Read the lines into a tree; also return the lines with a defective message."""
     nodes: dict[str, Line] = {}
     first: dict[str, int] = {}
     kept: list[dict[str, Any]] = []
@@ -131,7 +131,7 @@ def grow(records: Iterable[Record]) -> tuple[Tree, list[Skipped]]:
             skipped.append(Skipped(record.line, record.offset, reason))
             continue
         line = _line(at, role, record)
-        # A large file has few kinds, and names each line and each response more than once.
+        # Share equal strings: a large file has few kinds, and refers to each line and response repeatedly.
         line.kind = names.setdefault(line.kind, line.kind)
         if line.parent in nodes:
             line.parent = nodes[line.parent].key
@@ -141,7 +141,7 @@ def grow(records: Iterable[Record]) -> tuple[Tree, list[Skipped]]:
         if isinstance(metadata, dict) and isinstance(metadata.get("preservedSegment"), dict):
             kept.append(metadata["preservedSegment"])
         if line.key in nodes:
-            # A resumed session repeats lines. One that hangs elsewhere now is a message kept behind a summary.
+            # A resumed session repeats lines. A repeated line with another parent was kept after a summary.
             if nodes[line.key].parent == line.parent:
                 continue
             del nodes[line.key]
@@ -156,7 +156,7 @@ def grow(records: Iterable[Record]) -> tuple[Tree, list[Skipped]]:
 
 
 def _line(at: int, role: str, record: Record) -> Line:
-    """A line; without a parent field it hangs on one that does not exist, so that file order holds."""
+    """Make a line; without a parent field its parent is a missing line, so that file order applies."""
     value = record.value
     parent = value.get("parentUuid", "")
     key = _text(value.get("uuid")) or f"line {at}"
@@ -179,7 +179,7 @@ def _line(at: int, role: str, record: Record) -> Line:
 
 
 def _kind(value: dict[str, Any]) -> tuple[str, str]:
-    """What a line is that is not sent, in the file's words."""
+    """Return the file's name for the kind of a line that is not sent."""
     kind = _text(value.get("type"))
     if value.get("isSidechain"):
         return "sidechain", kind
@@ -194,12 +194,12 @@ def _kind(value: dict[str, Any]) -> tuple[str, str]:
 
 
 def _text(value: object) -> str:
-    """A name that can be looked up; a file may hold anything in its place."""
+    """Return the value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def _role(value: Any) -> tuple[str, str]:
-    """A line's role, empty if it is never sent; and what is wrong with it, empty if nothing is."""
+    """Return a line's role, empty if it is never sent, and its defect, empty if it has none."""
     if not isinstance(value, dict):
         return "", "a bare value, no object"
     message = value.get("message")
@@ -221,9 +221,9 @@ def _role(value: Any) -> tuple[str, str]:
 
 
 def _relink(nodes: dict[str, Line], kept: dict[str, Any]) -> None:
-    """Hangs what a compaction kept behind its summary, as Claude Code does when it loads a session.
+    """Link the lines that a compaction kept after its summary, as Claude Code does when it loads a session.
 
-    The kept lines stay where they are in the file; the boundary names their ends and the line they follow.
+    The kept lines do not move in the file; the boundary names the first and the last, and the line they follow.
     """
     head, anchor, tail = (nodes.get(_text(kept.get(f"{end}Uuid"))) for end in ("head", "anchor", "tail"))
     if head and anchor and tail:

@@ -1,4 +1,4 @@
-"""OpenAI Chat messages out of formats that have a shape of their own."""
+"""Build OpenAI Chat messages from formats with their own message shape."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ PICTURES = "[pictures of the results above]"
 
 @dataclass(slots=True)
 class Chat:
-    """A conversation while it is put together.
+    """A conversation under construction.
 
     Attributes:
-        whole: what a compaction replaced stays.
-        messages: what was said so far.
-        usage: what calls were charged.
-        skipped: what could not be read.
-        model: the model that spoke last.
-        is_prompt: the messages are what a call would send; not so with compacted ones among them.
-        compactions: where what a compaction replaced ends, where it stays.
-        pictures: of the results at the end: a tool message takes text only, and nothing may stand between results.
-        account: what is left out.
+        whole: whether compacted messages stay.
+        messages: messages so far.
+        usage: usage of the calls.
+        skipped: unreadable parts.
+        model: the last model.
+        is_prompt: whether the messages are a real prompt, without compacted ones.
+        compactions: positions after the messages that each compaction replaced, with ``whole``.
+        pictures: images of the last results: a tool message holds text only, and results must be adjacent.
+        account: counts of omitted contents.
     """
 
     whole: bool = False
@@ -45,7 +45,7 @@ class Chat:
     account: Account = field(default_factory=Account)
 
     def say(self, role: str, content: str | Sequence[dict[str, Any]]) -> None:
-        """Adds what a user or the system says; nothing if it says nothing."""
+        """Add a user or system message, unless it is empty."""
         if content:
             self._show()
             self.messages.append({"role": role, "content": content if isinstance(content, str) else list(content)})
@@ -58,9 +58,9 @@ class Chat:
         *,
         charged: tuple[Any, Any] = (0, 0),
     ) -> None:
-        """Adds what the model says, and what it was charged for prompt and output.
+        """Add a model's message, and its usage as prompt and output tokens.
 
-        Reasoning alone has no effect on a prompt. A call without an id gets one, but its result cannot be found.
+        A message with reasoning alone is omitted. A call without an id gets one, but no result will match it.
         """
         if not text and not calls:
             self.account.leave("reasoning alone", count=int(bool(reasoning)))
@@ -78,16 +78,16 @@ class Chat:
         self.messages.append(message)
 
     def result(self, ref: str, content: str | Sequence[dict[str, Any]]) -> None:
-        """Adds what a call gave; its pictures come in a user message behind the last result."""
+        """Add a call's result; its images follow in a user message after the last result."""
         if not isinstance(content, str):
             self.pictures += [part for part in content if part["type"] != "text"]
             content = "\n".join(part["text"] for part in content if part["type"] == "text")
         self.messages.append({"role": "tool", "tool_call_id": ref, "content": content})
 
     def compact(self, head: Sequence[dict[str, Any]], tail: Sequence[dict[str, Any]] = ()) -> None:
-        """Begins anew with what a compaction left: `head`, which is new but for what stands first, then `tail`.
+        """Replace the messages by those a compaction left: `head`, which may repeat the first ones, then `tail`.
 
-        With `whole` all stays, and behind it comes what is new.
+        With `whole`, keep all messages and append the new ones.
         """
         self.mark()
         if self.whole:
@@ -102,17 +102,17 @@ class Chat:
             self.usage = []
 
     def mark(self) -> None:
-        """Notes that a compaction replaced what was said so far, where that stays."""
+        """Record the position of a compaction, with `whole`."""
         self._show()
         if self.whole:
             self.compactions.append(len(self.messages))
 
     def skip(self, record: Record, what: str) -> None:
-        """Names a part of a record that could not be read."""
+        """Record an unreadable part of a record."""
         self.skipped.append(Skipped(record.line, record.offset, what))
 
     def transcript(self, format: str, *, system: str | None = None, tools: Any = None) -> Transcript:
-        """All of it, for `read` to repair."""
+        """Return the transcript, before repair."""
         self._show()
         return Transcript(
             self.messages,
@@ -136,10 +136,10 @@ class Chat:
 def single(
     records: Iterable[Record], recognizes: Callable[[dict[str, Any]], bool]
 ) -> tuple[list[Record], list[Skipped]]:
-    """The record that holds the whole session, if there is one; the others are named.
+    """Return the record that holds the whole session, if there is one, and skip the others.
 
     Raises:
-        MessageError: there are several.
+        MessageError: several records hold a session.
     """
     found: list[Record] = []
     others: list[Skipped] = []
@@ -155,23 +155,38 @@ def single(
 
 
 def call(ref: str, name: str, arguments: Any) -> dict[str, Any]:
-    """One entry of ``tool_calls``; arguments that are no text yet become JSON."""
+    """Return an entry of ``tool_calls``; arguments become JSON text."""
     given = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
     return {"id": ref, "type": "function", "function": {"name": name, "arguments": given}}
 
 
+def calls_of(message: dict[str, Any], account: Account) -> list[dict[str, Any]]:
+    """Return the calls of a message that is in Chat's shape."""
+    return [
+        call(text_of(entry.get("id")), text_of(function.get("name")), function.get("arguments"))
+        for entry in account.objects(message.get("tool_calls"), "tool_calls")
+        if (function := dict_of(entry.get("function")))
+    ]
+
+
+def joined(parts: Iterable[dict[str, Any]], kind: str) -> str:
+    """Return the texts of the parts of one type, one per line; the text of a thinking part is in ``thinking``."""
+    name = kind if kind == "thinking" else "text"
+    return "\n".join(text_of(part.get(name)) for part in parts if part.get("type") == kind)
+
+
 def text_part(text: str) -> dict[str, Any]:
-    """A part of a content that holds words."""
+    """Return a text part of a content."""
     return {"type": "text", "text": text}
 
 
 def picture(mime: str, data: str) -> dict[str, Any]:
-    """A part of a content that holds a picture, from its base64."""
+    """Return an image part of a content, from base64."""
     return {"type": "image_url", "image_url": {"url": f"data:{mime};base64,{data}"}}
 
 
 def told(parts: Iterable[dict[str, Any]]) -> str | list[dict[str, Any]]:
-    """A content: words alone as one string, as most say it."""
+    """Return the parts as a content: text alone becomes one string."""
     kept = [part for part in parts if part["type"] != "text" or part["text"]]
     if all(part["type"] == "text" for part in kept):
         return "\n".join(part["text"] for part in kept)
@@ -179,31 +194,31 @@ def told(parts: Iterable[dict[str, Any]]) -> str | list[dict[str, Any]]:
 
 
 def text_of(value: object) -> str:
-    """A name or a text; a file may hold anything in its place."""
+    """Return the value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def parts_of(value: object) -> list[dict[str, Any]]:
-    """The parts of a content that is in this shape already."""
+    """Return the valid parts of a content in Chat's shape."""
     parts = [part for part in list_of(value) if isinstance(part.get("type"), str)]
     return [part for part in parts if isinstance(part.get("text"), str) or part["type"] not in ("text", "refusal")]
 
 
 def dict_of(value: object) -> dict[str, Any]:
-    """An object, empty if a file has anything else in its place."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def list_of(value: object) -> list[dict[str, Any]]:
-    """The objects of a list, where nothing else that stands in it could be sent (see `Account.objects`)."""
+    """Return the objects of a list; `Account.objects` also counts the other entries."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def sum_of(counts: dict[str, Any], *names: str) -> int:
-    """The sum of some of a usage's counts, where they are there."""
+    """Return the sum of a usage's counts with these names."""
     return sum(counts[name] for name in names if isinstance(counts.get(name), int))
 
 
 def summary(text: str) -> dict[str, Any]:
-    """The message that stands for what a compaction removed."""
+    """Return the message with a compaction's summary."""
     return {"role": "user", "content": f"<summary>\n{text}\n</summary>"}

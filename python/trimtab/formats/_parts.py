@@ -1,4 +1,4 @@
-"""What is whole of a list, or of a session in one object, that cannot be read as a whole: cut, or broken within."""
+"""Recover the intact entries of a list, or of a session in one object, that is cut off or broken."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from ._source import Source
 
 LISTS = ("messages", "steps", "history", "trajectory", "contents", "input")
-"""Where a session in one object has its entries; a line of a log has none of these."""
+"""Fields with the entries of a session in one object; a line of a log has none of them."""
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[][{}]', re.DOTALL)
 
 
 class _LostError(Exception):
-    """From here on the entries cannot be told apart."""
+    """The position of the next entry is unknown."""
 
 
 @dataclass(slots=True, eq=False)
 class Parts:
-    """A value while it is gone through.
+    """A broken value during recovery.
 
     Attributes:
         source: the file.
-        at: how far it is gone through; in the end, where to read on.
-        bad: what is not whole: its position, and what is wrong.
-        last: what was gone through last.
+        at: current position; at the end, the position to continue from.
+        bad: position and defect of each broken entry.
+        last: path of the last entry.
     """
 
     source: Source
@@ -38,12 +38,12 @@ class Parts:
     last: str = "its beginning"
 
     def whole(self) -> Any:
-        """The value with those of its entries that are whole; None if it has none, or is no such value.
+        """Return the value with its intact entries; None if it has none, or is no such value.
 
-        The cost is that of what is gone through. Where nothing comes of it, a scan to the end of a broken entry is one
-        that failed, and no other is made in this file.
+        Time is linear in the bytes passed: after one failed scan for the end of a broken entry, no other scan is made
+        in this file.
         """
-        if (opening := self._ahead()) not in (b"[", b"{"):
+        if (opening := self._peek()) not in (b"[", b"{"):
             return None
         entries: list[Any] = []
         members: dict[str, Any] = {}
@@ -53,35 +53,35 @@ class Parts:
             else:
                 self._members(members)
         except _LostError:
-            # Lines behind a broken list may be its entries; those behind an object are parts of it.
+            # Lines after a broken list may be its entries; lines after a broken object are parts of it.
             self.at = self.source.line_end(self.at) if opening == b"[" else self.source.find(b"\n{", self.at)
         if opening == b"[":
             return entries or None
         return members if any(members.get(name) for name in LISTS) else None
 
     def _entries(self, into: list[Any], name: str) -> None:
-        """Goes through a list of objects."""
+        """Read a list of objects."""
         self.at += 1
         count = 0
-        while (ahead := self._ahead()) != b"]":
+        while (ahead := self._peek()) != b"]":
             if ahead != b"{" and count == 0:
-                self._lose()
+                self._fail()
             self._take(f"{name}[{count}]", into, by_brackets=True)
             count += 1
             self._next(b"]")
         self.at += 1
 
     def _members(self, into: dict[str, Any]) -> None:
-        """Goes through an object; what is broken in front of its entries leaves nothing to go by."""
+        """Read an object; give up at a defect before its entries."""
         self.at += 1
-        while (ahead := self._ahead()) != b"}":
+        while (ahead := self._peek()) != b"}":
             taken: list[Any] = []
             self._take("a name", taken, by_brackets=False)
-            if ahead != b'"' or self._ahead() != b":":
-                self._lose()
+            if ahead != b'"' or self._peek() != b":":
+                self._fail()
             self.at += 1
             name = taken.pop()
-            if name in LISTS and self._ahead() == b"[":
+            if name in LISTS and self._peek() == b"[":
                 into[name] = []
                 self._entries(into[name], name)
             else:
@@ -92,8 +92,8 @@ class Parts:
         self.at += 1
 
     def _take(self, path: str, into: list[Any], *, by_brackets: bool) -> None:
-        """Takes the next value, or names it and goes behind it."""
-        self._ahead()
+        """Read the next value, or record its defect and skip it."""
+        self._peek()
         try:
             value, self.at = self.source.value(self.at)
             into.append(value)
@@ -101,27 +101,27 @@ class Parts:
             why = f"{path}: {reason(error)}"
             self.bad.append((self.at, why))
             is_cut = isinstance(error, CutError)
-            end = self._closed() if by_brackets and not is_cut else 0
+            end = self._end_of_value() if by_brackets and not is_cut else 0
             self.at = end or (self.source.end if is_cut else self.at)
             if not end:
                 raise _LostError from error
         self.last = path
 
     def _next(self, closing: bytes) -> None:
-        """Goes behind a comma, or to the end; a comma that is missing between two objects loses nothing."""
-        ahead = self._ahead()
+        """Skip a comma, or stop at the end; a missing comma between two objects is accepted."""
+        ahead = self._peek()
         if ahead == b",":
             self.at += 1
         elif ahead not in (closing, b"{"):
-            self._lose()
+            self._fail()
 
-    def _ahead(self) -> bytes:
-        """Goes to what is no space, and looks at it; nothing at the file's end."""
+    def _peek(self) -> bytes:
+        """Skip white space and return the next byte; empty at the file's end."""
         self.at = self.source.skip(b" \t\r\n", self.at)
         return self.source.read(self.at, 1)
 
-    def _closed(self) -> int:
-        """The position behind a broken value whose brackets and quotes are closed all the same; 0 if they are not."""
+    def _end_of_value(self) -> int:
+        """Return the position after a broken value with balanced brackets and quotes; 0 if they are not balanced."""
         size = 1 << 12
         while not self.source.is_unclosed:
             raw = self.source.read(self.at, size)
@@ -139,8 +139,8 @@ class Parts:
             size *= 2
         return 0
 
-    def _lose(self) -> Never:
-        """Gives up: what comes next is nothing that can stand here."""
-        what = "not JSON" if self._ahead() else str(CutError())
+    def _fail(self) -> Never:
+        """Record a syntax error and give up."""
+        what = "not JSON" if self._peek() else str(CutError())
         self.bad.append((self.at, f"{what} behind {self.last}"))
         raise _LostError

@@ -1,4 +1,4 @@
-"""JSON values out of a file, whatever surrounds them."""
+"""Read JSON values from a file, and skip everything else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import MessageError
 from ..messages.types import Skipped
 from ._parts import Parts
-from ._source import HELD, LONGEST, CutError, Source, container, decoded, reason
+from ._source import HELD, LONGEST, CutError, Source, container, parse_line, reason
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -21,8 +21,8 @@ class Record:
     Attributes:
         line: line number of its start, from 1.
         offset: byte offset of that line.
-        held: what json.loads makes of it, where that is in memory.
-        source: where it can be read again, for it stands alone on its line; None if it is held for good.
+        held: the parsed value, if it is in memory.
+        source: the file to read it from again, if it is alone on its line; None if it stays in memory.
     """
 
     line: int
@@ -32,43 +32,42 @@ class Record:
 
     @property
     def value(self) -> Any:
-        """What json.loads makes of it."""
+        """The parsed value."""
         if self.source is not None and self.held is None:
             self.held = again(self.source, self.offset)
         return self.held
 
     def release(self) -> None:
-        """Lets go of the value if it can be read again."""
+        """Free the value if it can be read again."""
         if self.source is not None:
             self.held = None
 
 
 def again(source: Source, offset: int) -> Any:
-    """What stands alone on the line there, read once more.
+    """Read a line's value again.
 
     Raises:
-        MessageError: it stands there no longer.
+        MessageError: the file changed.
     """
     try:
-        return decoded(source.line(offset))
+        return parse_line(source.line(offset))
     except (ValueError, RecursionError) as error:
-        raise MessageError("changed while it was read", hint="read it when nobody writes to it") from error
+        raise MessageError("changed while it was read", hint="read it while no other program writes to it") from error
 
 
 @dataclass(slots=True, eq=False)
 class Records:
-    """The JSON values of a file in order, with lists as their entries; to be gone through once.
+    """The JSON values of a file in order, with lists split into their entries; for one iteration.
 
-    A line a value is the fast way. A line that does not parse may hold several values, or the start of one that spans
-    lines: both are read. Of a list, or a session in one object, that is cut or broken within, the whole entries are
-    taken. What is left is skipped up to the end of its line and named, because one bad line (a crash, a comment, a
-    merge) must not cost the session around it.
+    One value per line is the fast path. A line that does not parse may hold several values, or begin a value of several
+    lines; both are read. A list, or a session in one object, that is cut off or broken keeps its intact entries.
+    Everything else is skipped to the end of its line and recorded, so that one bad line does not lose the session.
 
     Attributes:
         source: the file.
-        skipped: what could not be read.
-        found: number of values; a list is one.
-        lines: lines, or entries of lists, that hold something; a value that spans lines counts once.
+        skipped: unreadable places.
+        found: number of values; a list counts once.
+        lines: number of lines with content, or of entries of lists; a value of several lines counts once.
     """
 
     source: Source
@@ -78,7 +77,7 @@ class Records:
     _counted: int = 0
 
     def __iter__(self) -> Iterator[Record]:
-        """The values, each with the place where it begins."""
+        """Yield the values with their positions."""
         for record in self._values():
             self.found += 1
             self._count(record.line)
@@ -89,10 +88,10 @@ class Records:
                 yield record
 
     def _values(self) -> Iterator[Record]:
-        """The values, with lists as they are."""
+        """Yield the values, with lists unsplit."""
         source, at, line = self.source, self.source.start, 1
         back = source if source.end > HELD else None
-        # What a file begins with may be all of it, and is read whatever its length.
+        # The first value may be the whole file, so its length is not limited.
         while raw := source.line(at, LONGEST if self.found else -1):
             end = at + len(raw)
             if len(raw) == LONGEST and not raw.endswith(b"\n"):
@@ -100,15 +99,15 @@ class Records:
                 end = source.line_end(end)
             elif raw.strip():
                 try:
-                    value = decoded(raw)
+                    value = parse_line(raw)
                 except (ValueError, RecursionError):
-                    at, line = yield from self._scattered(at, line)
+                    at, line = yield from self._slow_values(at, line)
                     continue
                 yield Record(line, at, value, None if isinstance(value, list) else back)
             at, line = end, line + 1
 
-    def _scattered(self, at: int, line: int) -> Generator[Record, None, tuple[int, int]]:
-        """Reads values from `at` until one ends with its line or cannot be read; gives the next line and its number."""
+    def _slow_values(self, at: int, line: int) -> Generator[Record, None, tuple[int, int]]:
+        """Yield values from `at` until one ends with its line or is unreadable; return the next line and its number."""
         source, start = self.source, at
         while True:
             try:
@@ -132,7 +131,7 @@ class Records:
                 return at + 1, line + 1
 
     def _name(self, bad: list[tuple[int, str]], start: int, line: int) -> None:
-        """Names the entries of a value that are not whole, by the lines in which they begin."""
+        """Record a value's broken entries by the lines in which they begin."""
         at = start
         for place, what in bad:
             newlines, last = self.source.lines(at, place)
@@ -144,16 +143,15 @@ class Records:
         self._count(line)
 
     def _count(self, line: int) -> None:
-        """Counts a line that holds something once."""
+        """Count a line with content once."""
         self.lines += line > self._counted
         self._counted = max(line, self._counted)
 
 
 def _resume(source: Source, at: int, error: Exception) -> int:
-    """Where to read on behind a value that cannot be read.
+    """Return the position to continue from after an unreadable value.
 
-    In the next line; but of a message that the file's end cuts in the middle, the lines are parts, not messages. They
-    are told from whole ones by their indent.
+    That is the next line, except for a message of several indented lines that the file's end cuts off.
     """
     is_object = source.read(at, 64).lstrip().startswith(b"{")
     if isinstance(error, CutError) and is_object and source.find(b"\n{", at) == source.end:

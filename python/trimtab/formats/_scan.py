@@ -1,4 +1,4 @@
-"""Messages of any number to a ledger, from their JSON: no object is made of them."""
+"""Count messages from their JSON text, in Rust, without making Python objects."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """What JSON text held.
+    """The ledger of JSON text.
 
     Attributes:
-        ledger: its messages, in the order of the text.
-        skipped: what could not be read, the first ten thousand.
-        lost: how many that are in all.
+        ledger: the messages, in the order of the text.
+        skipped: the first 10,000 unreadable places.
+        lost: number of unreadable places.
     """
 
     ledger: Ledger
@@ -46,15 +46,15 @@ class Scanned:
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """What the messages of JSON text cost.
+    """Token sums of the messages in JSON text.
 
     Attributes:
         provider: their shape.
-        messages: how many there are.
-        framing: tokens that they cost beyond their rows.
-        tokens: of their rows, by ``Role`` and ``Kind``.
-        skipped: what could not be read, the first ten thousand.
-        lost: how many that are in all.
+        messages: number of messages.
+        framing: message overhead in tokens.
+        tokens: tokens of their rows, by ``Role`` and ``Kind``.
+        skipped: the first 10,000 unreadable places.
+        lost: number of unreadable places.
     """
 
     provider: Provider
@@ -67,13 +67,13 @@ class Summed:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What each message of JSON text costs.
+    """Tokens of each message in JSON text.
 
     Attributes:
         provider: their shape.
         per_message: tokens of each message, in the order of the text: uint32, shape (messages,).
-        skipped: what could not be read, the first ten thousand.
-        lost: how many that are in all.
+        skipped: the first 10,000 unreadable places.
+        lost: number of unreadable places.
     """
 
     provider: Provider
@@ -88,22 +88,22 @@ def scan(
     counter: _core.Counter,
     provider: Provider | None = None,
 ) -> Scanned:
-    """The ledger of a JSON list of messages, or of JSONL with a message a line; what stands there is not repaired.
+    """Read a JSON list of messages, or JSONL with one message per line, into a ledger; nothing is repaired.
 
-    The same as ``Ledger.of`` on what ``json.loads`` makes of the text, but in parallel, without the interpreter, and
-    with memory for the ledger and some 100 MB of text whatever the size. A value of more than 64 MiB is skipped.
+    Equal to ``Ledger.of`` on the result of ``json.loads``, but parallel and without Python objects: memory is that of
+    the ledger and about 100 MB of text. A value of more than 64 MiB is skipped.
 
     Args:
         source: a path, the text's bytes, or chunks of them.
         counter: counts the texts.
-        provider: the messages' shape; otherwise found from the first 32 MiB, ``openai_chat`` where nothing tells.
+        provider: the messages' shape; by default detected from the first 32 MiB, else ``openai_chat``.
 
     Raises:
-        MessageError: a value is no message of the provider's, there is none at all, or the file cannot be read.
+        MessageError: a value is no message of this provider, there are no messages, or the file cannot be read.
     """
     reader = _core.Reader(counter=counter, provider=provider)
     ledger, skipped, lost = _read(reader, source, reader.finish)
-    _is_some(len(ledger), lost)
+    _require_messages(len(ledger), lost)
     return Scanned(ledger, [Skipped(*skip) for skip in skipped], lost)
 
 
@@ -113,10 +113,9 @@ def sums(
     counter: _core.Counter,
     provider: Provider | None = None,
 ) -> Summed:
-    """What the messages that ``scan`` reads cost: the sums of its ledger, of which none is kept.
+    """Return the token sums of the messages that ``scan`` would read, without keeping a ledger.
 
-    Memory is for some 100 MB of text, however many messages there are; for a turn that does not end and for calls
-    without a result it is for their part of the ledger.
+    Memory is about 100 MB for any number of messages, plus the ledger of an unfinished turn and of open calls.
 
     Args:
         source: as in ``scan``.
@@ -128,7 +127,7 @@ def sums(
     """
     reader = _core.Reader(counter=counter, provider=provider, sums=True)
     name, messages, framing, tokens, skipped, lost = _read(reader, source, reader.finish_sums)
-    _is_some(messages, lost)
+    _require_messages(messages, lost)
     return Summed(cast("Provider", name), messages, framing, tokens, [Skipped(*skip) for skip in skipped], lost)
 
 
@@ -138,10 +137,9 @@ def counts(
     counter: _core.Counter,
     provider: Provider | None = None,
 ) -> Counted:
-    """What each message that ``scan`` reads costs: ``per_message`` of its ledger, of which nothing else is made.
+    """Return the tokens of each message that ``scan`` would read: ``per_message`` of its ledger.
 
-    Memory is as for ``sums``, and four bytes a message; thinking that words of the user's would take out of the prompt
-    is remembered until they come.
+    Memory is that of ``sums`` and four bytes per message.
 
     Args:
         source: as in ``scan``.
@@ -153,7 +151,7 @@ def counts(
     """
     reader = _core.Reader(counter=counter, provider=provider, each=True)
     name, per_message, skipped, lost = _read(reader, source, reader.finish_counts)
-    _is_some(len(per_message), lost)
+    _require_messages(len(per_message), lost)
     return Counted(cast("Provider", name), per_message, [Skipped(*skip) for skip in skipped], lost)
 
 
@@ -166,14 +164,14 @@ def _read(reader: _core.Reader, source: str | os.PathLike[str] | bytes | Iterabl
         raise message_error(error) from None
 
 
-def _is_some(messages: int, lost: int) -> None:
+def _require_messages(messages: int, lost: int) -> None:
     if not messages:
         what = "no messages in it" if lost else "it is empty"
         raise MessageError(what, hint="need a JSON list of messages, or a message a line")
 
 
 def begins_with_messages(head: bytes) -> list[dict[str, Any]]:
-    """The messages that a text begins with, as far as ``head`` goes; none if it is a request, a log, or anything else.
+    """Return the messages in the first bytes of a text; none if it is no list of messages.
 
     Args:
         head: the first bytes of the text; it may be cut anywhere.
@@ -184,7 +182,7 @@ def begins_with_messages(head: bytes) -> list[dict[str, Any]]:
 
 
 def _chunks(source: str | os.PathLike[str] | bytes | Iterable[bytes]) -> Iterator[bytes]:
-    """The bytes, in pieces."""
+    """Yield the bytes in chunks."""
     if isinstance(source, bytes):
         yield source
     elif isinstance(source, (str, os.PathLike)):

@@ -1,4 +1,4 @@
-"""A file's bytes from any place on, and the JSON value that begins there."""
+"""Random access to a file's bytes, and to the JSON value at a position."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 BOM = b"\xef\xbb\xbf"
 
 HELD = 32 << 20
-"""Bytes of a file up to which all that was made of it stays in memory: it is read once."""
+"""Bytes of a file up to which its parsed values stay in memory."""
 
 LONGEST = 64 << 20
-"""Bytes that a value may have; only what a file begins with may be longer, for it may be all of it."""
+"""Maximum bytes of a value; only the first value of a file may be longer, because it may be the whole file."""
 
-# Enough for most values; a longer one doubles it, so that it is decoded twice at most, and one that is merely broken
-# never costs more than this. The margin holds what can be cut at a window's end: a word, an escape.
+# Bytes to decode at first: enough for most values, doubled for longer ones. The margin covers a word or an escape that
+# the window's end cuts.
 _WINDOW, _MARGIN = 1 << 12, 16
 
 _PART = re.compile(r"[-+.eE\d]*|\\u[\da-fA-F]*|\"")
@@ -38,8 +38,8 @@ class CutError(ValueError):
 
 
 def spooled(head: bytes, rest: BinaryIO) -> BinaryIO:
-    """A copy of bytes that come but once, `head` before the others; from `HELD` on it is a file without a name."""
-    copy = SpooledTemporaryFile(max_size=HELD)  # noqa: SIM115 - whoever asked for it closes it
+    """Copy `head` and a stream into a seekable file, on disk from `HELD` bytes on."""
+    copy = SpooledTemporaryFile(max_size=HELD)  # noqa: SIM115 - the caller closes it
     copy.write(head)
     shutil.copyfileobj(rest, copy, 1 << 20)
     copy.seek(0)
@@ -48,13 +48,13 @@ def spooled(head: bytes, rest: BinaryIO) -> BinaryIO:
 
 @dataclass(slots=True, eq=False)
 class Source:
-    """The bytes of a file that can be read from any place on.
+    """A seekable file.
 
     Attributes:
-        file: the bytes; in memory where they come but once, as from a pipe.
+        file: the file; a copy in memory if the original cannot seek.
         end: its size.
-        start: where its text begins, behind a byte order mark.
-        is_unclosed: it has an end that closes less than was opened: brackets lead nowhere in it.
+        start: position of its text, after a byte order mark.
+        is_unclosed: whether a scan for a closing bracket has reached the file's end.
     """
 
     file: BinaryIO
@@ -63,24 +63,24 @@ class Source:
     is_unclosed: bool = False
 
     def __post_init__(self) -> None:
-        """Looks at the size and the first bytes."""
+        """Find the size and the byte order mark."""
         if not self.file.seekable():
             self.file = BytesIO(self.file.read())
         self.end = self.file.seek(0, 2)
         self.start = len(BOM) if self.read(0, len(BOM)) == BOM else 0
 
     def read(self, at: int, size: int) -> bytes:
-        """The bytes from `at` on, fewer than `size` where the file ends."""
+        """Return up to `size` bytes from `at` on."""
         self.file.seek(at)
         return self.file.read(size)
 
     def line(self, at: int, size: int = -1) -> bytes:
-        """The rest of the line that holds `at`, with its end; no more than `size` bytes of it."""
+        """Return the line from `at` on with its line end, up to `size` bytes."""
         self.file.seek(at)
         return self.file.readline(size)
 
     def line_end(self, at: int) -> int:
-        """The position behind the line that holds `at`."""
+        """Return the position after the line that contains `at`."""
         while piece := self.line(at, 1 << 20):
             at += len(piece)
             if piece.endswith(b"\n"):
@@ -88,7 +88,7 @@ class Source:
         return at
 
     def lines(self, at: int, end: int) -> tuple[int, int]:
-        """How many line ends stand there, and the position behind the last of them, 0 if there is none."""
+        """Return the number of line ends in a range, and the position after the last one or 0."""
         count = last = 0
         while at < end and (piece := self.read(at, min(1 << 20, end - at))):
             if newlines := piece.count(b"\n"):
@@ -97,7 +97,7 @@ class Source:
         return count, last
 
     def skip(self, what: bytes, at: int) -> int:
-        """The position of the first byte from `at` on that is none of these."""
+        """Return the position of the first byte from `at` on that is not in `what`."""
         while piece := self.read(at, 64):
             rest = piece.lstrip(what)
             at += len(piece) - len(rest)
@@ -106,7 +106,7 @@ class Source:
         return at
 
     def find(self, what: bytes, at: int) -> int:
-        """Where these bytes stand next, from `at` on; the end if they do not."""
+        """Return the next position of these bytes from `at` on, or the file's end."""
         rest = b""
         while piece := self.read(at, 1 << 20):
             text = rest + piece
@@ -116,12 +116,12 @@ class Source:
         return at
 
     def value(self, at: int) -> tuple[Any, int]:
-        """The JSON value that begins at `at`, white space before it, and the position behind it.
+        """Return the JSON value at `at`, after white space, and the position after it.
 
         Raises:
-            CutError: the file ends before the value does.
-            ValueError: there is none, or it is too long.
-            RecursionError: it is nested too deeply.
+            CutError: the file ends within the value.
+            ValueError: the value is invalid or too long.
+            RecursionError: the value is nested too deeply.
         """
         size = _WINDOW
         while True:
@@ -141,32 +141,32 @@ class Source:
                         raise CutError from error
                     raise
             else:
-                if is_end or end < len(text):  # a number goes on behind a window's end
+                if is_end or end < len(text):  # a number may continue after the window
                     return value, at + len(text[:end].encode("utf-8", "surrogatepass"))
             if size >= LONGEST and at > self.start:
                 raise ValueError(f"longer than {LONGEST >> 20} MiB")
             size *= 2
 
 
-def decoded(line: bytes) -> Any:
-    """The object or list that a line is.
+def parse_line(line: bytes) -> Any:
+    """Parse a line that is an object or a list.
 
     Raises:
-        ValueError: it is none.
-        RecursionError: it is nested too deeply.
+        ValueError: the line is neither.
+        RecursionError: the value is nested too deeply.
     """
     return container(json.loads(line.decode("utf-8", "surrogatepass")))
 
 
 def container(value: Any) -> Any:
-    """Refuses what no format has by itself on a line: a word in quotes, a number."""
+    """Return an object or a list; refuse a bare string or number, which no format has."""
     if not isinstance(value, (dict, list)):
-        raise ValueError("a bare value, no object")  # noqa: TRY004 - it is the file that is wrong, not an argument
+        raise ValueError("a bare value, no object")  # noqa: TRY004 - the file is wrong, not an argument
     return value
 
 
 def reason(error: Exception) -> str:
-    """What is wrong with a line, in words that do not quote it: it may hold a secret."""
+    """Describe a line's defect without quoting the line, which may contain a secret."""
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 ({error.reason})"
     if isinstance(error, RecursionError):
@@ -177,14 +177,14 @@ def reason(error: Exception) -> str:
 
 
 def _is_cut(error: json.JSONDecodeError, text: str) -> bool:
-    """Whether what is wrong is the text's end, where a string, a word, a number or an escape may be cut."""
+    """Return whether the error is the text's end, within a string, word, number or escape."""
     rest = text[error.pos :].rstrip()
     in_text = error.msg.startswith("Unterminated string") or bool(_PART.fullmatch(rest))
     return in_text or any(word.startswith(rest) for word in ("true", "false", "null"))
 
 
 def _text(raw: bytes, *, is_end: bool) -> tuple[str, UnicodeDecodeError | None]:
-    """The text up to what is none, and that; a character that a window's end cuts is left for the next."""
+    """Decode up to the first invalid byte, and return its error; ignore a character cut by the window's end."""
     try:
         return raw.decode("utf-8", "surrogatepass"), None
     except UnicodeDecodeError as error:

@@ -32,12 +32,12 @@ _RESULT = ("content", "subagent_trajectory_ref")
 
 
 def recognizes(value: dict[str, Any]) -> bool:
-    """Whether this is a trajectory."""
+    """Return whether this is a trajectory."""
     return text_of(value.get("schema_version")).startswith("ATIF") and isinstance(value.get("steps"), list)
 
 
 def read(records: Iterable[Record], *, whole: bool) -> Transcript:
-    """The steps as messages; `whole` keeps those that a compaction replaced.
+    """Return the steps as messages; `whole` keeps those that a compaction replaced.
 
     Raises:
         MessageError: the file holds several trajectories.
@@ -60,7 +60,7 @@ def read(records: Iterable[Record], *, whole: bool) -> Transcript:
 
 
 def _add(chat: Chat, step: dict[str, Any], at: int, *, is_last: bool) -> None:
-    """Takes a step; one that hands over at the end changes nothing here, because another file goes on."""
+    """Add a step; a last step that hands over is omitted, because another file continues."""
     results = chat.account.objects(dict_of(step.get("observation")).get("results"), "results")
     chat.account.fields(step, _STEP, step["source"])
     for result in results:
@@ -75,16 +75,16 @@ def _add(chat: Chat, step: dict[str, Any], at: int, *, is_last: bool) -> None:
         if is_last:
             chat.account.leave("system", "handed over to the next file")
             return
-        # What the next model asks, and its questions, are in the subagents' files: no later prompt is known.
+        # The next model's questions are in the subagents' files, so that later prompts are unknown.
         chat.compact(_opening(chat, ("system", "user")))
         chat.is_prompt = False
     else:
         chat.say(step["source"], content)
-        _tell(chat, results)
+        _say_results(chat, results)
 
 
 def _opening(chat: Chat, roles: Sequence[str]) -> list[dict[str, Any]]:
-    """What stands before the first message of another role, or before the first summary."""
+    """Return the messages before the first one of another role."""
     opening: list[dict[str, Any]] = []
     for message in chat.messages:
         if message["role"] not in roles:
@@ -94,14 +94,14 @@ def _opening(chat: Chat, roles: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _hands_over(results: Sequence[dict[str, Any]]) -> bool:
-    """Whether the subagents that a system step names have summarized the session."""
+    """Return whether the subagents that a system step names have summarized the session."""
     refs = [ref for result in results for ref in list_of(result.get("subagent_trajectory_ref"))]
     names = [text_of(ref.get(key)) for ref in refs for key in ("session_id", "trajectory_id", "trajectory_path")]
     return any("summarization" in name for name in names)
 
 
 def _answer(chat: Chat, step: dict[str, Any], at: int, results: list[dict[str, Any]]) -> None:
-    """Takes an agent's step: what it said, its calls, then what they gave."""
+    """Add an agent's step: its text, its calls and their results."""
     metrics = dict_of(step.get("metrics")) if step.get("llm_call_count") in (None, 1) else {}
     chat.model = text_of(step.get("model_name")) or chat.model
     made = chat.account.objects(step.get("tool_calls"), "tool_calls")
@@ -118,37 +118,39 @@ def _answer(chat: Chat, step: dict[str, Any], at: int, results: list[dict[str, A
         chat.account.leave("agent/picture", count=sum(part["type"] != "text" for part in content))
     chat.answer(_words(content), calls, text_of(step.get("reasoning_content")), charged=charged)
     named = [result for result in results if text_of(result.get("source_call_id"))]
-    rest = [result for result in results if not text_of(result.get("source_call_id")) and _content(_said(result))]
+    rest = [
+        result for result in results if not text_of(result.get("source_call_id")) and _content(_result_content(result))
+    ]
     for result in named:
-        chat.result(result["source_call_id"], _content(_said(result), chat.account))
+        chat.result(result["source_call_id"], _content(_result_content(result), chat.account))
     open_refs = [ref for ref in refs if ref not in {result["source_call_id"] for result in named}]
     if len(rest) == 1 and len(open_refs) > 1:
         for ref in open_refs[:-1]:
             chat.result(ref, _SHARED)
         open_refs = open_refs[-1:]
     for ref, result in zip(open_refs, rest, strict=False):
-        chat.result(ref, _content(_said(result), chat.account))
-    _tell(chat, rest[len(open_refs) :])
+        chat.result(ref, _content(_result_content(result), chat.account))
+    _say_results(chat, rest[len(open_refs) :])
 
 
-def _tell(chat: Chat, results: Sequence[dict[str, Any]]) -> None:
-    """What came of no call, as the user's words."""
+def _say_results(chat: Chat, results: Sequence[dict[str, Any]]) -> None:
+    """Add results without a call as user messages."""
     for result in results:
-        chat.say("user", _content(_said(result), chat.account))
+        chat.say("user", _content(_result_content(result), chat.account))
 
 
-def _said(result: dict[str, Any]) -> Any:
-    """A result's content, or of a subagent whose result is not told, where it stands."""
+def _result_content(result: dict[str, Any]) -> Any:
+    """Return a result's content, or the path of a subagent's trajectory if there is no content."""
     refs = list_of(result.get("subagent_trajectory_ref"))
     places = [text_of(ref.get("trajectory_path")) or text_of(ref.get("trajectory_id")) for ref in refs]
     return result.get("content") or "\n".join(f"[trajectory of a subagent: {place}]" for place in places if place)
 
 
 def _content(value: Any, account: Account | None = None) -> str | list[dict[str, Any]]:
-    """A message or a result's content; media that no address leads to become a word of their place."""
+    """Return a content in Chat's shape; media without a URL become text with their path."""
     if isinstance(value, str):
         return value
-    account = account or Account()  # one that counts nothing twice: of what is only looked at
+    account = account or Account()  # a temporary account, so that nothing counts twice
     parts = []
     for part in account.objects(value, "content"):
         place = text_of(dict_of(part.get("source")).get("path"))
@@ -163,5 +165,5 @@ def _content(value: Any, account: Account | None = None) -> str | list[dict[str,
 
 
 def _words(content: str | list[dict[str, Any]]) -> str:
-    """The words of a content: a model's message holds nothing else."""
+    """Return the text of a content: a model's message has nothing else."""
     return content if isinstance(content, str) else "\n".join(p["text"] for p in content if p["type"] == "text")

@@ -1,8 +1,8 @@
 """Claude Code sessions: ``~/.claude/projects/<folder>/<session>.jsonl``.
 
-A response stands there as several lines, one a block, with one ``message.id``; results of parallel calls hang beside
-the chain that leads on. Left out is what Claude Code never sends: progress, snapshots, system lines, its own errors.
-Not in the file, and so not here: the system prompt, the tools, and what attachments are turned into.
+A response is several lines, one for each block, with one ``message.id``. Results of parallel calls are siblings beside
+the main chain. Left out are lines that Claude Code never sends: progress, snapshots, system lines, its own errors. The
+file does not contain the system prompt, the tools and the text of attachments.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
     from ._records import Record
 
-_SENT = ("message", "toolUseResult")  # the latter tells a result once more, for the screen
+_SENT = ("message", "toolUseResult")  # toolUseResult repeats the result for the screen
 
 
 def recognizes(value: dict[str, Any]) -> bool:
-    """Whether only a Claude Code session has such a line."""
+    """Return whether this is a line of a Claude Code session."""
     return "parentUuid" in value or (value.get("type") in ROLES and isinstance(value.get("message"), dict))
 
 
 def read(records: Iterable[Record], *, whole: bool) -> Transcript:
-    """The messages of the main chain; what a provider would refuse in them is left to `close`."""
+    """Return the messages of the main chain, before repair."""
     tree, skipped = grow(records)
     prompt = _Prompt()
     for line in tree.chain(whole=whole):
         prompt.add(line)
-    # Siblings of parallel calls end beside the chain. First all calls, then the results: a result may stand before
-    # the line that makes its call known.
+    # Parallel calls and their results end beside the chain. Add all calls before the results, because a result may
+    # come before the line of its call.
     for role in ROLES[::-1]:
         for line in tree.sent:
             if line.role == role and line.key not in prompt.keys:
@@ -46,16 +46,16 @@ def read(records: Iterable[Record], *, whole: bool) -> Transcript:
 
 @dataclass(slots=True)
 class _Prompt:
-    """The prompt while it is put together.
+    """The prompt under construction.
 
     Attributes:
         order: user lines, and the first line of each response.
-        keys: the lines that are in.
-        parts: the lines of each response.
-        owners: the response that made each call.
-        results: the lines that answer each response.
-        stamps: user lines by their time, with the number of compactions before them.
-        compactions: summaries seen so far.
+        keys: keys of the added lines.
+        parts: lines of each response.
+        owners: response of each call.
+        results: lines that answer each response.
+        stamps: user lines by time, with the number of compactions before them.
+        compactions: number of summaries so far.
     """
 
     order: list[Line] = field(default_factory=list)
@@ -67,7 +67,7 @@ class _Prompt:
     compactions: int = 0
 
     def add(self, line: Line) -> None:
-        """Takes the chain's next line, unless it is a copy of one that is in."""
+        """Add the chain's next line, unless it is a copy."""
         self.keys.add(line.key)
         owner = self._owner(line)
         if line.role == "assistant":
@@ -82,7 +82,7 @@ class _Prompt:
             self.results.setdefault(owner, []).append(line)
 
     def add_sibling(self, line: Line) -> None:
-        """Takes a line beside the chain if it is part of a response on it, or the only result of such a call."""
+        """Add a line beside the chain if it belongs to a response on it, or is the only result of its call."""
         if line.role == "assistant":
             if line.response in self.parts:
                 self._add_part(line)
@@ -93,9 +93,9 @@ class _Prompt:
                 results.append(line)
 
     def _add_part(self, line: Line) -> None:
-        """Adds a response's line once: a fork copies lines under new uuids, and keeps the response's id.
+        """Add a response's line once: a fork copies lines with new uuids and the same response id.
 
-        It copies the chain only, not the calls beside it: these are found among the originals, and so is their order.
+        A fork copies the chain only; the calls beside it, and their order, come from the originals.
         """
         parts = self.parts.setdefault(line.response, [])
         copy = next((part for part in parts if part.content == line.content), None)
@@ -106,11 +106,11 @@ class _Prompt:
             self.owners |= dict.fromkeys(ids(line.content, "id"), line.response)
 
     def _owner(self, line: Line) -> str | None:
-        """The response whose calls this line answers."""
+        """Return the response whose calls this line answers."""
         return next((self.owners[ref] for ref in line.answers if ref in self.owners), None)
 
     def _is_copy(self, line: Line) -> bool:
-        """Whether a compaction has appended this user's message a second time, under a new uuid."""
+        """Return whether a compaction repeated this user message with a new uuid."""
         stamp = line.value.get("timestamp")
         if not isinstance(stamp, str):
             return False
@@ -118,7 +118,7 @@ class _Prompt:
         return compactions < self.compactions and content == line.content
 
     def left_out(self, tree: Tree) -> dict[str, int]:
-        """The lines of which nothing is in the messages, by kind."""
+        """Return the counts of omitted lines by kind."""
         account = Account()
         parts = [part for parts in (*self.parts.values(), *self.results.values()) for part in parts]
         taken = {id(part) for part in parts}
@@ -134,10 +134,10 @@ class _Prompt:
         return account.kinds
 
     def transcript(self, tree: Tree) -> Transcript:
-        """The messages, what their calls were charged, the model that spoke last, and where summaries stand.
+        """Return the messages, the usage of their calls, the last model, and the positions of summaries.
 
-        A call counts where its prompt was what stands before it in the list: not behind a summary that still has what
-        it summarizes before it, and not if it was made before the summary that the list begins with.
+        A call's usage counts only if its prompt was the list before it: not after a summary that follows the messages
+        it summarizes, and not before the summary with which the list begins.
         """
         messages: list[dict[str, Any]] = []
         usage: list[Charged] = []
@@ -152,7 +152,7 @@ class _Prompt:
                 continue
             parts = sorted(self.parts[line.response], key=lambda part: part.at)
             if is_prompt and tree.first[line.response] > since:
-                usage += _charged(parts, len(messages))
+                usage += _usage(parts, len(messages))
             named = line.value["message"].get("model")
             model = named if isinstance(named, str) else model
             messages.append({"role": "assistant", "content": _joined(parts)})
@@ -162,7 +162,7 @@ class _Prompt:
 
 
 def _joined(parts: Iterable[Line]) -> Any:
-    """The content of several lines as one; that of a single line as it is."""
+    """Return the content of several lines as one; return a single line's content unchanged."""
     contents = [part.content for part in parts]
     if len(contents) == 1:
         return contents[0]
@@ -171,12 +171,12 @@ def _joined(parts: Iterable[Line]) -> Any:
 
 
 def _results_first(content: Any, lines: int) -> Any:
-    """Text that came along with a result goes behind all results; within one line it stays, for `close` to judge."""
+    """Move text behind all results; leave a single line unchanged, for the repair to judge."""
     return content if lines == 1 else sorted(content, key=lambda block: block["type"] != "tool_result")
 
 
-def _charged(parts: Iterable[Line], before: int) -> list[Charged]:
-    """What a response was charged; its lines repeat the input, and only the last may tell the whole output."""
+def _usage(parts: Iterable[Line], before: int) -> list[Charged]:
+    """Return the usage of a response: its lines repeat the input, and only the last may have the full output."""
     usages = [part.value["message"].get("usage") for part in parts]
     counts = [{k: v for k, v in usage.items() if isinstance(v, int)} for usage in usages if isinstance(usage, dict)]
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

@@ -1,4 +1,4 @@
-"""A compacted Claude Code session as a file that it resumes: a fork with ids of its own; the original is only read."""
+"""Write a compacted Claude Code session as a fork with new ids that Claude Code can resume."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..messages.types import Message
 
 _SHARED = ("isSidechain", "userType", "entrypoint", "cwd", "version", "gitBranch")
-"""What every line of a session says again."""
+"""Fields that every line of a session repeats."""
 
 
 def fork(
@@ -33,20 +33,20 @@ def fork(
     tokens_after: int,
     now: datetime | None = None,
 ) -> tuple[str, str]:
-    """A session file that begins with a compaction and goes on with these messages.
+    """Return a session file that begins with a compaction and continues with these messages.
 
     Args:
         source: the original session file's path, or its bytes.
         messages: the compacted list, in the Messages shape.
         tokens_before: tokens of the list that was compacted.
         tokens_after: tokens of ``messages``.
-        now: when it was compacted; the clock's time where None.
+        now: time of the compaction; by default the current time.
 
     Returns:
         The new session's id, and the file's text: a boundary, the summary as Claude Code marks its own, and the rest.
 
     Raises:
-        MessageError: the source is no Claude Code session, or the messages are not of the Messages shape.
+        MessageError: the source is no Claude Code session, or the messages are not in the Messages shape.
     """
     last, model = _last(source)
     if not messages or messages[0].get("role") != "user":
@@ -57,7 +57,7 @@ def fork(
     boundary = {"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "isMeta": False}
     entries: list[dict[str, Any]] = [{**boundary, "level": "info", "compactMetadata": metadata}]
     entries += [_entry(message, model) for message in messages]
-    entries[1] |= {"isCompactSummary": True}  # readers begin anew here, also where nothing was summarized
+    entries[1] |= {"isCompactSummary": True}  # readers start here, even if nothing was summarized
     if _is_summary(messages[0]):
         entries[1] |= {"isVisibleInTranscriptOnly": True}
     parent = None
@@ -70,7 +70,7 @@ def fork(
 
 
 def _last(source: str | os.PathLike[str] | bytes) -> tuple[dict[str, Any], str]:
-    """The last line of the session that says something, and the model that spoke last."""
+    """Return the last message line of the session, and the last model."""
     last, model = None, "unknown"
     with BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
         for record in Records(Source(file)):
@@ -86,7 +86,7 @@ def _last(source: str | os.PathLike[str] | bytes) -> tuple[dict[str, Any], str]:
 
 
 def _entry(message: Message, model: str) -> dict[str, Any]:
-    """The line of a message; a response has what the API's have."""
+    """Return the line of a message; a response gets the fields of an API response."""
     role = message.get("role")
     if role not in ROLES:
         raise MessageError(f"a Claude Code session has no role {role!r}", hint="compact it in the Messages shape")

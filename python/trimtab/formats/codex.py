@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from ._records import Record
 
 _LINES = ("session_meta", "turn_context", "response_item", "compacted", "event_msg")
-_LOCAL = ("ghost_snapshot", "other")  # kept for Codex itself, never sent
-_SETTING = ("<", "# AGENTS.md instructions")  # how the user messages begin that Codex writes
+_LOCAL = ("ghost_snapshot", "other")  # Codex's own data, never sent
+_SETTING = ("<", "# AGENTS.md instructions")  # prefixes of user messages that Codex writes
 
 
 def recognizes(value: dict[str, Any]) -> bool:
-    """Whether only a Codex rollout has such a line."""
+    """Return whether only a Codex rollout has such a line."""
     return value.get("type") in _LINES and isinstance(value.get("payload"), dict)
 
 
 def read(records: Iterable[Record], *, whole: bool) -> Transcript:
-    """The items of the prompt; `whole` keeps those that a compaction replaced."""
+    """Return the items of the prompt; `whole` keeps those that a compaction replaced."""
     rollout = _Rollout(whole)
     skipped: list[Skipped] = []
     for record in records:
@@ -57,12 +57,12 @@ class _Rollout:
     """The session so far.
 
     Attributes:
-        whole: compacted items stay.
-        mark: number of items when the last call was charged; the next response begins behind it.
-        is_prompt: the items are what a call would send; not so with compacted ones among them.
-        total: the session's running total, to tell a new charge from one that is only shown again.
-        compactions: numbers of items that a compaction replaced, where they stay.
-        account: what is left out.
+        whole: whether compacted items stay.
+        mark: number of items at the last recorded usage; the next response begins after it.
+        is_prompt: whether the items are a real prompt, without compacted ones.
+        total: the session's running total, to ignore repeated usage.
+        compactions: positions after the items that each compaction replaced, with ``whole``.
+        account: counts of omitted contents.
     """
 
     whole: bool
@@ -77,7 +77,7 @@ class _Rollout:
     account: Account = field(default_factory=Account)
 
     def add(self, kind: Any, payload: dict[str, Any]) -> None:
-        """Takes a line's payload."""
+        """Add a line's payload."""
         if kind == "response_item" and _is_sent(payload):
             self.items.append(payload)
         elif kind == "compacted":
@@ -89,7 +89,7 @@ class _Rollout:
         elif kind == "turn_context":
             model = payload.get("model")
             self.model = model if isinstance(model, str) else self.model
-        elif kind == "session_meta" and self.system is None:  # a fork repeats its parent's behind its own
+        elif kind == "session_meta" and self.system is None:  # a fork repeats its parent's after its own
             given = payload.get("base_instructions") or payload.get("instructions")
             text = given.get("text") if isinstance(given, dict) else given
             self.system = text if isinstance(text, str) and text else None
@@ -97,13 +97,13 @@ class _Rollout:
             self.account.leave(kind, payload.get("type"))
 
     def _compact(self, payload: dict[str, Any]) -> None:
-        """Replaces the items, or with `whole` adds those that are new: the summary, mostly encrypted."""
+        """Replace the items, or with `whole` append the new ones: the summary, mostly encrypted."""
         fresh = payload.get("replacement_history")
         if isinstance(fresh, list):
             given = self.account.objects(fresh, "compacted")
             fresh = [item for item in given if _is_sent(item)]
             self.account.leave("compacted", "never sent", count=len(given) - len(fresh))
-        else:  # older versions: what the user said, then the summary
+        else:  # older versions: the user's messages, then the summary
             said = [item for item in self.items if item.get("role") in ("user", "developer")]
             text = {"type": "input_text", "text": str(payload.get("message") or "")}
             fresh = [*said, *([{"type": "message", "role": "user", "content": [text]}] if text["text"] else [])]
@@ -119,7 +119,7 @@ class _Rollout:
         self.items, self.mark = fresh, len(fresh)
 
     def _charge(self, info: Any) -> None:
-        """Notes what the last response cost, for the items that its prompt held."""
+        """Record the usage of the last response, with the position of its prompt's end."""
         last, total = (
             info.get(f"{name}_token_usage") if isinstance(info, dict) else None for name in ("last", "total")
         )
@@ -135,10 +135,10 @@ class _Rollout:
         self.mark = len(self.items)
 
     def _response(self) -> int | None:
-        """Where the response begins that has just been charged; None if no item came from it.
+        """Return the position of the response that the last usage belongs to; None if it has no items.
 
-        The charge comes behind the results of its calls. Before the response may stand one that was aborted and not
-        charged, with the user's next message in between: hence backwards, to the nearest item that no model wrote.
+        Usage follows the results of the response's calls. An aborted response without usage may precede it, with a user
+        message in between: so search backwards for the nearest item that no model wrote.
         """
         end = len(self.items)
         while end > self.mark and _is_output(self.items[end - 1]):
@@ -151,7 +151,7 @@ class _Rollout:
         return start if start < end else None
 
     def _roll_back(self, turns: Any) -> None:
-        """Takes back the last turns, as Codex does when it resumes: from the user's message on."""
+        """Remove the last turns, from a user's message on, as Codex does when it resumes."""
         starts = [i for i, item in enumerate(self.items) if _is_turn(item)]
         if isinstance(turns, int) and turns > 0 and starts:
             first = starts[max(0, len(starts) - turns)]
@@ -163,7 +163,7 @@ class _Rollout:
 
 
 def _is_sent(item: dict[str, Any]) -> bool:
-    """Whether an item has an effect on the prompt: an empty one, or reasoning that carries nothing, has none."""
+    """Return whether an item is part of the prompt: empty messages and empty reasoning are not."""
     kind = item.get("type")
     if kind == "reasoning":
         return any(item.get(name) for name in ("id", "encrypted_content", "summary", "content"))
@@ -173,18 +173,18 @@ def _is_sent(item: dict[str, Any]) -> bool:
 
 
 def _is_output(item: dict[str, Any]) -> bool:
-    """Whether an item answers a call."""
+    """Return whether an item answers a call."""
     return str(item.get("type")).endswith("_output")
 
 
 def _is_turn(item: dict[str, Any]) -> bool:
-    """Whether an item is a message that the user wrote."""
+    """Return whether an item is a message that the user wrote."""
     content = item.get("content") if item.get("role") == "user" else None
     parts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     return bool(parts) and not str(parts[0] or "").startswith(_SETTING)
 
 
 def _identity(item: dict[str, Any]) -> str:
-    """The same for an item and its repetition in a replacement, which may lack ids and metadata."""
+    """Return a key that is equal for an item and its copy in a replacement, which may lack ids and metadata."""
     said = [item["role"], item.get("content")] if item.get("role") else item
     return json.dumps(said, sort_keys=True)

@@ -29,19 +29,19 @@ _TOLD = {
     "assistant.message": ("content", "reasoningText", "toolRequests"),
     "tool.execution_complete": ("result", "error", "toolTelemetry"),
 }
-"""Fields of an event that is sent: what is told of them, and what is for the screen or for counting."""
+"""Fields of sent events that are read, or repeat others for the screen or for statistics."""
 _REQUEST = ("arguments", "name", "intentionSummary", "toolTitle")
 _RESULT = ("content", "detailedContent", "binaryResultsForLlm")
 
 
 def recognizes(value: dict[str, Any]) -> bool:
-    """Whether only a Copilot CLI session has such a line."""
+    """Return whether only a Copilot CLI session has such a line."""
     area, dot, _ = text_of(value.get("type")).partition(".")
     return bool(dot) and area in _AREAS and isinstance(value.get("data"), dict)
 
 
 def read(records: Iterable[Record], *, whole: bool) -> Transcript:
-    """The events that make the prompt; `whole` keeps what a compaction replaced."""
+    """Return the messages of the prompt; `whole` keeps those that a compaction replaced."""
     session = _Session(Chat(whole))
     for record in records:
         value = record.value
@@ -64,8 +64,8 @@ class _Session:
 
     Attributes:
         chat: its messages.
-        system: the system prompt; each turn tells it again.
-        mark: number of messages when the compaction began that is under way.
+        system: the last system prompt; each turn repeats it.
+        mark: number of messages at the start of the current compaction.
     """
 
     chat: Chat
@@ -73,7 +73,7 @@ class _Session:
     mark: int | None = None
 
     def add(self, kind: str, data: dict[str, Any]) -> None:
-        """Takes an event's data."""
+        """Add an event's data."""
         content = text_of(data.get("content"))
         if kind == "user.message":
             self.chat.say("user", text_of(data.get("transformedContent")) or content)
@@ -95,7 +95,7 @@ class _Session:
             self.chat.account.leave(kind)
 
     def _answer(self, data: dict[str, Any], content: str) -> None:
-        """Takes what the model said and asked for."""
+        """Add a model's message with its calls."""
         requests = self.chat.account.objects(data.get("toolRequests"), "assistant.message", "toolRequests")
         for made in requests:
             self.chat.account.fields(made, _REQUEST, "toolRequests")
@@ -106,7 +106,7 @@ class _Session:
         self.chat.answer(content, calls, text_of(data.get("reasoningText")))
 
     def _compact(self, data: dict[str, Any]) -> None:
-        """Replaces what was there when the compaction began; one that failed replaces nothing."""
+        """Replace the messages from before the compaction's start; ignore a failed compaction."""
         text = text_of(data.get("summaryContent"))
         mark, self.mark = self.mark, None
         if data.get("success") and text:
@@ -116,7 +116,7 @@ class _Session:
 
 
 def _content(data: dict[str, Any], account: Account) -> str | list[dict[str, Any]]:
-    """What the model was told of a call: its result, or the error; details are for the screen."""
+    """Return a call's result or error as the model got it."""
     result, error = dict_of(data.get("result")), dict_of(data.get("error"))
     account.fields(result, _RESULT, "tool.execution_complete", "result")
     pictures = []

@@ -28,13 +28,13 @@ _CALL = ("name", "args", "result", "description", "resultDisplay")  # the last t
 
 
 def recognizes(value: dict[str, Any]) -> bool:
-    """Whether only a Gemini CLI session has such an object or line."""
+    """Return whether only a Gemini CLI session has such an object or line."""
     is_head = isinstance(value.get("sessionId"), str) and isinstance(value.get("projectHash"), str)
     return is_head or (value.get("type") == "gemini" and "content" in value)
 
 
 def read(records: Iterable[Record], *, whole: bool) -> Transcript:
-    """The messages as they stand at the end; `whole` keeps those that a compression replaced."""
+    """Return the messages after all changes; `whole` keeps those that a compression replaced."""
     chat = Chat(whole)
     log = _Log(whole, chat.account)
     for record in records:
@@ -50,15 +50,15 @@ def read(records: Iterable[Record], *, whole: bool) -> Transcript:
 
 @dataclass(slots=True)
 class _Log:
-    """The messages by id, while the changes are applied.
+    """The messages by id, to which changes are applied.
 
     Attributes:
-        whole: replaced messages stay.
-        account: what is left out.
-        messages: those of the session, in order.
-        replaced: ids of the messages that were there at the last change: with `whole`, no later prompt is the
-            beginning of the list; otherwise, those that were kept were charged for others before them.
-        ends: ids of the messages that were the last ones when others took their place.
+        whole: whether replaced messages stay.
+        account: counts of omitted contents.
+        messages: the session's messages, in order.
+        replaced: ids of the messages before the last replacement: with `whole`, later prompts do not begin with this
+            list; otherwise, usage of the kept messages is for another list.
+        ends: ids of the last message before each replacement.
     """
 
     whole: bool
@@ -68,7 +68,7 @@ class _Log:
     ends: set[str] = field(default_factory=set)
 
     def add(self, value: dict[str, Any]) -> bool:
-        """Takes an object or line; False if it is none of a session."""
+        """Apply an object or line; return False if it does not belong to a session."""
         if isinstance(value.get("$rewindTo"), str):
             keys = list(self.messages)
             for key in keys[keys.index(value["$rewindTo"]) if value["$rewindTo"] in keys else 0 :]:
@@ -89,12 +89,12 @@ class _Log:
         return True
 
     def _put(self, messages: Sequence[dict[str, Any]]) -> None:
-        """Adds messages; one that is known changes in its place."""
+        """Add messages; replace a known one in its place."""
         for message in messages:
             self.messages[text_of(message.get("id")) or f"message {len(self.messages)}"] = message
 
     def _replace(self, messages: Sequence[dict[str, Any]]) -> None:
-        """Takes other messages for those so far: some are gone, or say less, or stand between others."""
+        """Replace all messages by others, which may lack, shorten or insert some."""
         before, self.messages = self.messages, {}
         self._put(messages)
         stays = {key for key in before if before[key].get("content") == self.messages.get(key, {}).get("content")}
@@ -111,13 +111,13 @@ class _Log:
 
 @dataclass(slots=True)
 class _Session:
-    """The messages as they are sent.
+    """The messages in Chat's shape.
 
     Attributes:
-        chat: what was said so far.
+        chat: messages so far.
         replaced: see `_Log`.
-        answered: ids of the calls that have their result.
-        waiting: calls without a result, oldest first, by the function's name: not all results have an id.
+        answered: ids of the calls with a result.
+        waiting: ids of open calls by function name, oldest first: not all results have an id.
     """
 
     chat: Chat
@@ -126,7 +126,7 @@ class _Session:
     waiting: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, key: str, message: dict[str, Any]) -> None:
-        """Takes a message."""
+        """Add a message."""
         parts = _parts(message.get("content"), self.chat.account, message.get("type"))
         if message.get("type") not in _UNSENT:
             self.chat.account.fields(message, _TOLD, message.get("type"))
@@ -141,7 +141,7 @@ class _Session:
             self.chat.say("user", self._told([part for part in parts if "functionResponse" not in part], message))
 
     def _answer(self, key: str, message: dict[str, Any], parts: list[dict[str, Any]]) -> None:
-        """Takes what the model said, its calls, and their results where they stand with them."""
+        """Add a model's message, its calls, and the results stored with them."""
         tokens = dict_of(message.get("tokens"))
         if self.replaced and self.chat.whole:
             self.chat.is_prompt = self.chat.is_prompt and key in self.replaced
@@ -171,7 +171,7 @@ class _Session:
         return told(_said(parts, self.chat.account, message.get("type")))
 
     def _result(self, response: dict[str, Any]) -> None:
-        """Takes a result that the user's turn brings, unless it stands with its call as well."""
+        """Add a result from a user's turn, unless it is also stored with its call."""
         name = text_of(response.get("name"))
         ref = text_of(response.get("id")) or next(iter(self.waiting.get(name, [])), "")
         if ref and ref not in self.answered:
@@ -185,7 +185,7 @@ class _Session:
 
 
 def _parts(content: Any, account: Account, kind: object) -> list[dict[str, Any]]:
-    """A content as parts: it may be a text, a part, or a list of both."""
+    """Return the parts of a content: a text, a part, or a list of both."""
     entries = content if isinstance(content, list) else [content]
     parts = [text_part(e) if isinstance(e, str) else e for e in entries if isinstance(e, (str, dict))]
     account.leave(kind, "no part", count=len(entries) - len(parts) - (content is None))
@@ -193,7 +193,7 @@ def _parts(content: Any, account: Account, kind: object) -> list[dict[str, Any]]
 
 
 def _said(parts: Sequence[dict[str, Any]], account: Account, kind: object) -> list[dict[str, Any]]:
-    """Texts, pictures, and what a result among them says; a file becomes a word of its place."""
+    """Return parts in Chat's shape: texts, images and results; another file becomes text with its URI."""
     said = []
     for part in parts:
         blob, file = dict_of(part.get("inlineData")), dict_of(part.get("fileData"))
@@ -211,7 +211,7 @@ def _said(parts: Sequence[dict[str, Any]], account: Account, kind: object) -> li
 
 
 def _output(response: dict[str, Any]) -> str:
-    """What a function gave, as text."""
+    """Return a function's output as text."""
     given = response.get("response")
     if isinstance(given, dict) and len(given) == 1 and isinstance(text := next(iter(given.values())), str):
         return text

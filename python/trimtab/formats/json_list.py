@@ -1,6 +1,6 @@
-"""Lists of messages as they are sent: a JSON array, JSONL with a message a line, or a whole request.
+"""Lists of messages in a provider's shape: a JSON array, JSONL with one message per line, or a whole request.
 
-Providers' shapes look alike where only text is said; what tells them apart is looked for in the whole list.
+Providers' shapes are alike for plain text, so that the whole list is searched for distinguishing features.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _CHAT_FIELDS = ("tool_calls", "function_call", "tool_call_id", "reasoning_conten
 
 
 def read(records: Sequence[Record], provider: str | None) -> Transcript:
-    """The messages as they are; `provider` None is found from what they hold.
+    """Return the messages unchanged; detect the provider if it is None.
 
     Raises:
-        MessageError: an entry is no message; its path says which.
+        MessageError: an entry is no message; the error has its path.
     """
     values = [record.value for record in records]
     requests = [value for value in values if isinstance(value, dict) and _key(value)]
@@ -55,7 +55,7 @@ def read(records: Sequence[Record], provider: str | None) -> Transcript:
 
 
 def _key(value: dict[str, Any]) -> str:
-    """Where a request has its messages; empty if it is no request."""
+    """Return the field of a request's messages; empty if the value is no request."""
     if "role" in value or "type" in value:
         return ""
     if isinstance(value.get("messages"), list):
@@ -66,13 +66,13 @@ def _key(value: dict[str, Any]) -> str:
 
 
 def _transcript(messages: list[dict[str, Any]], name: str, request: dict[str, Any], provider: str | None) -> Transcript:
-    """The messages with what the request says besides."""
+    """Return the messages with the request's other parameters."""
     _check(messages, name)
     provider = provider or _provider(messages, request)
     _check_shape(messages, name, provider)
     system = request.get("system") or request.get("instructions")
     if provider == "anthropic" and not system:
-        messages, system = _lifted(messages)
+        messages, system = _split_system(messages)
     model, tools = request.get("model"), request.get("tools")
     account = Account()
     for key in request.keys() - {name, "system", "instructions", "model", "tools"}:
@@ -88,24 +88,24 @@ def _transcript(messages: list[dict[str, Any]], name: str, request: dict[str, An
     )
 
 
-def _lifted(messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], Any]:
-    """Takes a leading system message out: the shape has no such role, and callers put it there all the same."""
+def _split_system(messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], Any]:
+    """Split off a leading system message, a common mistake: Anthropic's shape has no such role."""
     if len(messages) > 1 and messages[0].get("role") in ("system", "developer"):
         return messages[1:], messages[0]["content"]
     return messages, None
 
 
 def _check(messages: list[Any], name: str) -> None:
-    """Refuses what is no list of messages, at the first entry that is none."""
+    """Raise an error for the first entry that is no message."""
     for i, message in enumerate(messages):
         path = f"{name}[{i}]"
         if not isinstance(message, dict):
-            raise MessageError(f"a message is an object, got {_named(message)}", path=path, index=i, hint=_HINT)
+            raise MessageError(f"a message is an object, got {_type_name(message)}", path=path, index=i, hint=_HINT)
         role, kind = message.get("role"), message.get("type")
         if isinstance(message.get("parts"), list):  # Gemini's, where even the role may be missing
             for j, part in enumerate(message["parts"]):
                 if not isinstance(part, dict):
-                    what, at = f"a part is an object, got {_named(part)}", f"{path}.parts[{j}]"
+                    what, at = f"a part is an object, got {_type_name(part)}", f"{path}.parts[{j}]"
                     raise MessageError(what, path=at, index=i, hint='write a part as {"text": "..."}')
             continue
         if not isinstance(role, str):
@@ -118,12 +118,12 @@ def _check(messages: list[Any], name: str) -> None:
         content = message.get("content")
         if not isinstance(content, (str, list)) and not (content is None and role == "assistant"):
             hint = 'write text as a string, anything else as a list of blocks with a "type"'
-            what = f"content is a string or a list, got {_named(content)}"
+            what = f"content is a string or a list, got {_type_name(content)}"
             raise MessageError(what, path=f"{path}.content", index=i, hint=hint)
         for j, block in enumerate(content if isinstance(content, list) else ()):
             if not isinstance(block, dict) or not (isinstance(block.get("type"), str) or _is_bedrock(block)):
                 raise MessageError(
-                    f"a content block is an object with a type, got {_named(block)}",
+                    f"a content block is an object with a type, got {_type_name(block)}",
                     path=f"{path}.content[{j}]",
                     index=i,
                     hint='write a block as {"type": "text", "text": "..."}',
@@ -131,12 +131,12 @@ def _check(messages: list[Any], name: str) -> None:
 
 
 def _is_bedrock(block: dict[str, Any]) -> bool:
-    """Whether a block is one of Converse's: no type, and a key that says what it is."""
+    """Return whether a block is one of Bedrock's: no type, and a key that names its kind."""
     return "type" not in block and not block.keys().isdisjoint(_BEDROCK_BLOCKS)
 
 
 def _check_shape(messages: list[dict[str, Any]], name: str, provider: str) -> None:
-    """Refuses what is a message, but none of this provider's."""
+    """Raise an error for the first message that is not in this provider's shape."""
     for i, message in enumerate(messages):
         if provider not in ("openai_responses", "gemini") and "role" not in message:
             what = f"an item of the Responses API, not of {provider}"
@@ -151,17 +151,17 @@ def _check_shape(messages: list[dict[str, Any]], name: str, provider: str) -> No
             raise MessageError(what, path=f"{name}[{i}].content", index=i, hint=_HINT)
 
 
-def _named(value: object) -> str:
-    """A value's type in JSON's words; never the value, it may be a secret."""
+def _type_name(value: object) -> str:
+    """Return a value's type in JSON's terms, without the value, which may be a secret."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "nothing"}
     return names.get(type(value), "a number")
 
 
 def _provider(messages: list[dict[str, Any]], request: dict[str, Any]) -> str:
-    """The provider whose shape this is.
+    """Return the provider whose shape the messages have.
 
-    An item of the Responses API is sure; then a block of Anthropic's, even with a system message in front, which many
-    put there by mistake; then what only Chat has. Plain text could be all of them: there the request decides.
+    Items of the Responses API decide first, then Anthropic's blocks, even after a system message, which is a common
+    mistake, then features that only Chat has. For plain text the request decides.
     """
     if any(isinstance(message.get("parts"), list) for message in messages):
         return "gemini"

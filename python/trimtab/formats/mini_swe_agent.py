@@ -23,14 +23,14 @@ _ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 def recognizes(value: dict[str, Any]) -> bool:
-    """Whether this is a trajectory of mini-swe-agent; the first versions do not name their format."""
+    """Return whether this is a trajectory of mini-swe-agent; the first versions do not name their format."""
     info = value.get("info")
     is_named = text_of(value.get("trajectory_format")).startswith("mini-swe-agent")
     return isinstance(value.get("messages"), list) and (is_named or (isinstance(info, dict) and "mini_version" in info))
 
 
 def read(records: Iterable[Record], *, whole: bool) -> Transcript:  # noqa: ARG001 - there are no compactions
-    """The messages as they were sent; `whole` makes no difference.
+    """Return the messages as they were sent; `whole` has no effect.
 
     Raises:
         MessageError: the file holds several trajectories.
@@ -62,7 +62,7 @@ def read(records: Iterable[Record], *, whole: bool) -> Transcript:  # noqa: ARG0
 
 
 def _sent(message: Any, account: Account) -> list[dict[str, Any]] | None:
-    """What of a message is sent: of a response its items; None if it is none."""
+    """Return the items of a message or response that are sent; None if the value is no message."""
     if not isinstance(message, dict):
         return None
     if message.get("object") == "response":
@@ -80,7 +80,7 @@ def _sent(message: Any, account: Account) -> list[dict[str, Any]] | None:
 
 
 def _has_content(message: dict[str, Any]) -> bool:
-    """Whether a message says something, if only by a call."""
+    """Return whether a message has a content, or may lack one."""
     content = message.get("content")
     if isinstance(content, list):
         return len(parts_of(content)) == len(content)
@@ -88,13 +88,13 @@ def _has_content(message: dict[str, Any]) -> bool:
 
 
 def _plain(message: dict[str, Any]) -> dict[str, Any]:
-    """A message without what is never sent; null stays where the shape wants a content."""
+    """Return a message without fields that are never sent; keep a null content where the shape requires one."""
     kept = {name: value for name, value in message.items() if name != "extra" and value is not None}
     return kept if "content" in kept or message.get("role") != "assistant" else {**kept, "content": None}
 
 
 def _charged(message: dict[str, Any], before: int) -> Iterable[Charged]:
-    """What the call of a response was charged."""
+    """Yield the usage of a response."""
     is_response = message.get("object") == "response"
     response = message if is_response else dict_of(dict_of(message.get("extra")).get("response"))
     usage = dict_of(response.get("usage"))

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._chat import Chat, call, dict_of, list_of, single, sum_of, text_of, text_part, told
+from ._chat import Chat, call, dict_of, joined, list_of, single, sum_of, text_of, text_part, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,14 +28,14 @@ _MARKER = "What did we do so far?"
 _PRUNED = "[Old tool result content cleared]"
 _SUBTASK = "[a tool was run by the user]"
 _STEP = ("step-start", "step-finish", "text", "reasoning", "tool")
-_UNTOLD = ("text/plain", "application/x-directory")  # their text stands in parts of its own
+_UNTOLD = ("text/plain", "application/x-directory")  # their text is in separate parts
 
-_INFO = ("error", "summary", "path")  # a summary is a title and what changed, for the screen
+_INFO = ("error", "summary", "path")  # a summary is a title and a diff for the screen
 _PART = ("text", "state", "source", "metadata", "filename", "url", "prompt", "description", "tool", "files")
 
 
 def recognizes(value: dict[str, Any]) -> bool:
-    """Whether this is an export of opencode, or one of its messages."""
+    """Return whether this is an export of opencode, or one of its messages."""
     return _is_message(value) or any(_is_message(message) for message in list_of(value.get("messages"))[:1])
 
 
@@ -44,7 +44,7 @@ def _is_message(value: dict[str, Any]) -> bool:
 
 
 def read(records: Iterable[Record], *, whole: bool) -> Transcript:
-    """The messages that make the prompt; `whole` keeps what compactions replaced and pruning cleared.
+    """Return the messages of the prompt; `whole` keeps compacted messages and pruned results.
 
     Raises:
         MessageError: the file holds several exports.
@@ -77,12 +77,12 @@ def read(records: Iterable[Record], *, whole: bool) -> Transcript:
 
 
 def pivot(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the model still sees of stored messages: from the latest marker with a finished summary on."""
+    """Return the stored messages that the model still sees: from the latest marker with a finished summary on."""
     return [message for message, _ in _visible(messages, whole=False)]
 
 
 def prompt(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Stored messages as the model is sent them: markers as their question, pruned results as placeholders."""
+    """Return stored messages as sent to the model: markers as their question, pruned results as placeholders."""
     chat = Chat(whole=False)
     session = _Session(chat, *_pruning(messages))
     for message in messages:
@@ -91,7 +91,7 @@ def prompt(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _kept(messages: list[dict[str, Any]], revert: dict[str, Any]) -> list[dict[str, Any]]:
-    """The messages up to where the user has gone back to."""
+    """Return the messages before the point to which the user reverted."""
     for i, message in enumerate(messages):
         if revert and message["info"].get("id") == revert.get("messageID"):
             ids = [part.get("id") for part in list_of(message["parts"])]
@@ -103,7 +103,7 @@ def _kept(messages: list[dict[str, Any]], revert: dict[str, Any]) -> list[dict[s
 
 
 def _visible(messages: list[dict[str, Any]], *, whole: bool) -> Iterable[tuple[dict[str, Any], bool]]:
-    """What the model still sees, in its order, and whether an answer there was charged for what stands before it."""
+    """Return the messages that the model still sees, and whether each one's usage is for the messages before it."""
     starts = {
         text_of(message["info"].get("id")): i
         for i, message in enumerate(messages)
@@ -123,19 +123,19 @@ def _visible(messages: list[dict[str, Any]], *, whole: bool) -> Iterable[tuple[d
 
 
 def markers(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The markers of a compaction among a stored message's parts."""
+    """Return the compaction markers among a stored message's parts."""
     return [part for part in list_of(message["parts"]) if part.get("type") == "compaction"]
 
 
 def is_summary(message: dict[str, Any]) -> bool:
-    """Whether a stored message is the finished summary of a compaction."""
+    """Return whether a stored message is the finished summary of a compaction."""
     info = message["info"]
     is_done = info.get("finish") and not info.get("error") and isinstance(info.get("parentID"), str)
     return bool(info.get("role") == "assistant" and info.get("summary") and is_done)
 
 
 def _pruning(messages: list[dict[str, Any]]) -> tuple[int, int]:
-    """When results were pruned first and last; far away if none was."""
+    """Return the times at which results were first and last pruned, or times out of range."""
     parts = [part for message in messages for part in list_of(message["parts"]) if part.get("type") == "tool"]
     times = [dict_of(dict_of(part.get("state")).get("time")).get("compacted") for part in parts]
     stamps = [time for time in times if isinstance(time, int)]
@@ -144,12 +144,12 @@ def _pruning(messages: list[dict[str, Any]]) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class _Session:
-    """The messages as they are sent.
+    """The messages in Chat's shape.
 
     Attributes:
-        chat: what was said so far.
-        first: when results were pruned first; charges after it are not for a list that has them.
-        last: when results were pruned last; charges before it are not for a list without them.
+        chat: messages so far.
+        first: time of the first pruning; later usage is for a list without the pruned results.
+        last: time of the last pruning; earlier usage is for a list with them.
     """
 
     chat: Chat
@@ -157,7 +157,7 @@ class _Session:
     last: int
 
     def add(self, message: dict[str, Any]) -> None:
-        """Takes a message with its parts."""
+        """Add a message with its parts."""
         info, account = message["info"], self.chat.account
         parts = account.objects(message["parts"], info.get("role"))
         account.fields(message, ("info", "parts"), info.get("role"))
@@ -165,7 +165,7 @@ class _Session:
         for part in parts:
             account.fields(part, _PART, info.get("role"), part.get("type"))
         if info.get("role") == "user":
-            self.chat.say("user", told(_asked(parts, account, "user")))
+            self.chat.say("user", told(_user_parts(parts, account, "user")))
             return
         names = {text_of(part.get("type")) for part in parts} - {"step-start", "step-finish", "reasoning"}
         error = dict_of(info.get("error"))
@@ -187,39 +187,35 @@ class _Session:
         self._step(step, is_of_list=is_of_list)
 
     def _step(self, parts: list[dict[str, Any]], *, is_of_list: bool) -> None:
-        """Takes what one call of the model gave, with the results of its calls."""
+        """Add the output of one model call, with the results of its tool calls."""
         tokens = dict_of(next((part.get("tokens") for part in parts if part.get("type") == "step-finish"), None))
         prompt = sum_of(tokens, "input") + sum_of(dict_of(tokens.get("cache")), "read", "write")
         charged = prompt if is_of_list else 0, sum_of(tokens, "output", "reasoning")
-        texts, thoughts = (
-            "\n".join(text_of(part.get("text")) for part in parts if part.get("type") == kind)
-            for kind in ("text", "reasoning")
-        )
         tools = [part for part in parts if part.get("type") == "tool"]
         calls = [
             call(text_of(tool.get("callID")), text_of(tool.get("tool")), dict_of(tool.get("state")).get("input"))
             for tool in tools
         ]
-        self.chat.answer(texts, calls, thoughts, charged=charged)
+        self.chat.answer(joined(parts, "text"), calls, joined(parts, "reasoning"), charged=charged)
         for tool in tools:
             self._result(text_of(tool.get("callID")), dict_of(tool.get("state")))
 
     def _result(self, ref: str, state: dict[str, Any]) -> None:
-        """Takes what a call gave; one that still runs stays open."""
+        """Add a call's result; a running call stays open."""
         if state.get("status") == "completed":
             if dict_of(state.get("time")).get("compacted") and not self.chat.whole:
                 self.chat.account.leave("pruned results")
                 self.chat.result(ref, _PRUNED)
             else:
-                attached = _asked(state.get("attachments"), self.chat.account, "tool")
+                attached = _user_parts(state.get("attachments"), self.chat.account, "tool")
                 self.chat.result(ref, told([text_part(text_of(state.get("output"))), *attached]))
         elif state.get("status") == "error":
             output = dict_of(state.get("metadata")).get("output")
             self.chat.result(ref, text_of(output) or text_of(state.get("error")))
 
 
-def _asked(parts: Any, account: Account, role: str) -> list[dict[str, Any]]:
-    """What a user's message says: texts, pictures, and a word for other files and for what leads to a compaction."""
+def _user_parts(parts: Any, account: Account, role: str) -> list[dict[str, Any]]:
+    """Return a user message's parts in Chat's shape; other files and compaction markers become text."""
     said = []
     for part in account.objects(parts, role):
         kind, mime, url = part.get("type"), text_of(part.get("mime")), text_of(part.get("url"))

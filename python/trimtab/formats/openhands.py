@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ._chat import Chat, call, dict_of, list_of, summary, text_of, text_part, told
+from ._chat import Chat, call, calls_of, dict_of, list_of, summary, text_of, text_part, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ _TOLD = ("message", "args", "content", "extras", "tool_call_metadata")  # extras
 
 
 def recognizes(value: dict[str, Any]) -> bool:
-    """Whether this is an event of OpenHands, or an object that holds such events."""
+    """Return whether this is an event of OpenHands, or an object that holds such events."""
     return _is_event(value) or any(_is_event(event) for event in _inner(value)[:1])
 
 
@@ -45,7 +45,7 @@ def _inner(value: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def read(records: Iterable[Record], *, whole: bool) -> Transcript:
-    """The events as messages; `whole` keeps those that a condensation removed."""
+    """Return the events as messages; `whole` keeps those that a condensation removed."""
     session = _Session(Chat(whole))
     events = list(_events(records, session.chat))
     condensed = [at for at, event in enumerate(events) if event.get("action") == "condensation"]
@@ -68,7 +68,7 @@ def read(records: Iterable[Record], *, whole: bool) -> Transcript:
 
 
 def _events(records: Iterable[Record], chat: Chat) -> Iterator[dict[str, Any]]:
-    """All events; names what is none."""
+    """Yield all events; skip other values."""
     for record in records:
         value = record.value
         for event in _inner(value) if isinstance(value, dict) and not _is_event(value) else [value]:
@@ -79,13 +79,13 @@ def _events(records: Iterable[Record], chat: Chat) -> Iterator[dict[str, Any]]:
 
 
 def _id(event: dict[str, Any], name: str) -> int | str:
-    """An event's number, or that of its cause; empty if there is none."""
+    """Return an event's id, or that of its cause; empty if it has none."""
     ref = event.get(name)
     return ref if isinstance(ref, (int, str)) else ""
 
 
 def _forgotten(args: dict[str, Any]) -> Sequence[int | str]:
-    """The ids of the events that a condensation removes: a list or a range."""
+    """Return the ids of the events that a condensation removes: a list or a range."""
     listed = args.get("forgotten_event_ids")
     if isinstance(listed, list):
         return [ref for ref in listed if isinstance(ref, (int, str))]
@@ -100,8 +100,8 @@ class _Session:
     Attributes:
         chat: its messages.
         tools: the tools' definitions.
-        refs: the call that each action made.
-        responses: ids of the model's responses that are in.
+        refs: call id of each action.
+        responses: ids of the added responses.
     """
 
     chat: Chat
@@ -110,7 +110,7 @@ class _Session:
     responses: set[str] = field(default_factory=set)
 
     def add(self, event: dict[str, Any]) -> None:
-        """Takes an event."""
+        """Add an event."""
         args = dict_of(event.get("args"))
         kind = text_of(event.get("action"))
         said = text_of(args.get("content")) or text_of(event.get("message"))
@@ -141,7 +141,7 @@ class _Session:
             self.chat.account.leave(kind, event.get("source") or "of nobody")
 
     def _act(self, event: dict[str, Any], kind: str, args: dict[str, Any], said: str) -> None:
-        """Takes what the agent did; a response that made several calls stands there with each of them."""
+        """Add an agent's action; each action of one response repeats the whole response."""
         metadata = dict_of(event.get("tool_call_metadata"))
         response = dict_of(metadata.get("model_response"))
         name = text_of(response.get("id"))
@@ -160,17 +160,13 @@ class _Session:
         if not is_call:
             self.chat.answer(thought or text_of(args.get("final_thought")) or said, charged=charged)
             return
-        calls = [
-            call(text_of(each.get("id")), text_of(function.get("name")), function.get("arguments"))
-            for each in self.chat.account.objects(message.get("tool_calls"), "tool_calls")
-            if (function := dict_of(each.get("function")))
-        ]
+        calls = calls_of(message, self.chat.account)
         given = {key: value for key, value in args.items() if key not in _BOOKKEEPING}
         made = call(ref, text_of(metadata.get("function_name")) or kind, given)
         self.chat.answer(thought, calls or [made], charged=charged)
 
     def _observe(self, event: dict[str, Any]) -> None:
-        """Takes what an action gave: the result of its call, or what the user did by themselves."""
+        """Add an observation: the result of a call, or the output of the user's own action."""
         metadata = dict_of(dict_of(event.get("extras")).get("metadata"))
         words = "".join(
             text_of(part) for part in (metadata.get("prefix"), event.get("content"), metadata.get("suffix"))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._chat import Chat, call, dict_of, picture, sum_of, summary, text_of, text_part, told
+from ._chat import Chat, call, dict_of, joined, picture, sum_of, summary, text_of, text_part, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ _SAID = ("content", "command", "output", "summary", "details", "errorMessage")
 
 
 def recognizes(value: dict[str, Any]) -> bool:
-    """Whether only a pi session has such a line."""
+    """Return whether only a pi session has such a line."""
     if value.get("type") == "session":
         return isinstance(value.get("id"), str) and "cwd" in value
     return value.get("type") == "message" and isinstance(dict_of(value.get("message")).get("role"), str)
@@ -36,11 +36,11 @@ def recognizes(value: dict[str, Any]) -> bool:
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """An entry's place in the tree.
+    """An entry's position in the tree.
 
     Attributes:
-        at: position in the file; version 1 counts so.
-        key: its id, or a name made up for it.
+        at: number of the entry in the file, which version 1 refers to.
+        key: its id, or a generated name.
         parent: the id of the entry it follows.
         kind: its type.
         record: the entry itself.
@@ -54,7 +54,7 @@ class _Entry:
 
 
 def read(records: Iterable[Record], *, whole: bool) -> Transcript:
-    """The messages on the way to the last entry; `whole` keeps those that a compaction replaced."""
+    """Return the messages on the path to the last entry; `whole` keeps those that a compaction replaced."""
     session = _Session(Chat(whole))
     path = _path(records, session.chat)
     ends = [i for i, entry in enumerate(path) if entry.kind == "compaction"]
@@ -64,8 +64,8 @@ def read(records: Iterable[Record], *, whole: bool) -> Transcript:
         return session.chat.transcript("pi")
     compaction = path[ends[-1]].record.value
     kept = [i for i in range(ends[-1]) if _is_first(path[i], compaction)]
-    session.chat.say("user", _compacted(compaction))
-    session.chat.is_prompt = False  # what is kept was answered to with more before it
+    session.chat.say("user", _summary_text(compaction))
+    session.chat.is_prompt = False  # the kept messages followed others in their prompts
     stays = kept[0] if kept else ends[-1]
     for entry in path[:stays]:
         session.chat.account.leave(entry.kind, "compacted")
@@ -79,14 +79,14 @@ def read(records: Iterable[Record], *, whole: bool) -> Transcript:
 
 
 def _is_first(entry: _Entry, compaction: dict[str, Any]) -> bool:
-    """Whether a compaction kept the entries from this one on; version 1 counts lines, the header among them."""
+    """Return whether a compaction kept the entries from this one on; version 1 counts lines with the header."""
     if isinstance(compaction.get("firstKeptEntryIndex"), int):
         return bool(entry.at == compaction["firstKeptEntryIndex"])
     return bool(entry.key == compaction.get("firstKeptEntryId"))
 
 
 def _path(records: Iterable[Record], chat: Chat) -> list[_Entry]:
-    """The entries from the root to the last one; entries of version 1 have no ids and follow each other."""
+    """Return the entries from the root to the last one; entries of version 1 have no ids and form one path."""
     entries: dict[str, _Entry] = {}
     kinds: dict[str, str] = {}
     last = ""
@@ -120,12 +120,12 @@ def _is_message(message: Any) -> bool:
 
 @dataclass(slots=True)
 class _Session:
-    """The messages as they are sent."""
+    """The messages in Chat's shape."""
 
     chat: Chat
 
     def add(self, entry: dict[str, Any]) -> None:
-        """Takes an entry."""
+        """Add an entry."""
         kind = entry["type"]
         self.chat.account.fields(entry, _TOLD, kind)
         if kind == "message":
@@ -142,7 +142,7 @@ class _Session:
             self.chat.account.leave(kind)
 
     def _say(self, message: dict[str, Any]) -> None:
-        """Takes a message by its role."""
+        """Add a message by its role."""
         role, content, account = message["role"], message.get("content"), self.chat.account
         account.fields(message, _SAID, "message", role)
         if role == "assistant":
@@ -153,14 +153,14 @@ class _Session:
             if message.get("excludeFromContext"):
                 account.leave("message", role, "excluded")
             else:
-                self.chat.say("user", _ran(message))
+                self.chat.say("user", _command(message))
         elif role in ("branchSummary", "compactionSummary"):
             self.chat.say("user", summary(text_of(message.get("summary")))["content"])
         else:  # of the user, or of an extension in their name
             self.chat.say("user", told(_parts(content, account, role)))
 
     def _answer(self, message: dict[str, Any], parts: list[dict[str, Any]]) -> None:
-        """Takes what the model said."""
+        """Add a model's message."""
         if message.get("stopReason") in ("error", "aborted"):
             self.chat.account.leave("message/assistant", message["stopReason"])
             return
@@ -175,19 +175,15 @@ class _Session:
             for part in parts
             if part.get("type") == "toolCall"
         ]
-        words, thoughts = (
-            "\n".join(text_of(part.get(kind)) for part in parts if part.get("type") == kind)
-            for kind in ("text", "thinking")
-        )
-        self.chat.answer(words, calls, thoughts, charged=charged)
+        self.chat.answer(joined(parts, "text"), calls, joined(parts, "thinking"), charged=charged)
 
 
-def _compacted(entry: dict[str, Any]) -> str:
+def _summary_text(entry: dict[str, Any]) -> str:
     return str(summary(text_of(entry.get("summary")))["content"])
 
 
 def _parts(content: Any, account: Account, role: str) -> list[dict[str, Any]]:
-    """Texts and pictures of a content, which may be a text alone; what else there is, is left out."""
+    """Return the texts and images of a content; count other parts as omitted."""
     if isinstance(content, str):
         return [text_part(content)]
     parts = []
@@ -201,8 +197,8 @@ def _parts(content: Any, account: Account, role: str) -> list[dict[str, Any]]:
     return parts
 
 
-def _ran(message: dict[str, Any]) -> str:
-    """A command that the user ran, with what it gave."""
+def _command(message: dict[str, Any]) -> str:
+    """Return a command that the user ran, with its output."""
     code = message.get("exitCode")
     end = "cancelled" if message.get("cancelled") else f"exit code {code}" if code else ""
     return "\n".join(filter(None, [f"$ {text_of(message.get('command'))}", text_of(message.get("output")), end]))

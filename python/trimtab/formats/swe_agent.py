@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ._chat import Chat, call, dict_of, list_of, parts_of, single, text_of
+from ._chat import Chat, calls_of, dict_of, list_of, parts_of, single, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from ._account import Account
     from ._records import Record
 
-_NO_MODELS = ("human", "human_thought", "replay", "instant_empty_submit")  # who or what plays the model
+_NO_MODELS = ("human", "human_thought", "replay", "instant_empty_submit")  # stand-ins for a model
 
-_TOLD = ("content", "tool_calls", "thinking_blocks", "thought", "action")  # the last two stand in the content
+_TOLD = ("content", "tool_calls", "thinking_blocks", "thought", "action")  # the content repeats the last two
 
 
 def recognizes(value: dict[str, Any]) -> bool:
-    """Whether this is a trajectory of SWE-agent."""
-    is_cut = "history" not in value and isinstance(value.get("environment"), str)  # before it came to the history
+    """Return whether this is a trajectory of SWE-agent."""
+    is_cut = "history" not in value and isinstance(value.get("environment"), str)  # cut off before the history
     return isinstance(value.get("trajectory"), list) and (is_cut or isinstance(value.get("history"), list))
 
 
 def read(records: Iterable[Record], *, whole: bool) -> Transcript:
-    """The messages of the history; `whole` makes no difference.
+    """Return the messages of the history; `whole` has no effect.
 
     Raises:
         MessageError: the file holds several trajectories.
@@ -52,7 +52,7 @@ def read(records: Iterable[Record], *, whole: bool) -> Transcript:
 
 
 def _add(chat: Chat, entry: dict[str, Any], agent: Any) -> bool:
-    """Takes an entry of the history, unless another agent's prompt holds it; False if it is none."""
+    """Add an entry of the history, unless it belongs to another agent; return False if it is no message."""
     role, content = entry.get("role"), entry.get("content")
     if not isinstance(content, (str, list)) and not (role == "assistant" and content is None):
         return False
@@ -62,17 +62,12 @@ def _add(chat: Chat, entry: dict[str, Any], agent: Any) -> bool:
     chat.account.fields(entry, _TOLD, role)
     content = content if isinstance(content, str) else _parts(content, chat.account, role)
     if role == "assistant":
-        calls = [
-            call(text_of(each.get("id")), text_of(function.get("name")), function.get("arguments"))
-            for each in chat.account.objects(entry.get("tool_calls"), "tool_calls")
-            if (function := dict_of(each.get("function")))
-        ]
         thinking = [text_of(block.get("thinking")) for block in list_of(entry.get("thinking_blocks"))]
         words = content if isinstance(content, str) else "\n".join(text_of(part.get("text")) for part in content)
         for part in () if isinstance(content, str) else content:
             if not isinstance(part.get("text"), str):
                 chat.account.leave(role, part["type"])
-        chat.answer(words, calls, "\n".join(filter(None, thinking)))
+        chat.answer(words, calls_of(entry, chat.account), "\n".join(filter(None, thinking)))
     elif role == "tool":
         refs = entry.get("tool_call_ids")
         ref = refs[0] if isinstance(refs, list) and refs else entry.get("tool_call_id")
@@ -85,14 +80,14 @@ def _add(chat: Chat, entry: dict[str, Any], agent: Any) -> bool:
 
 
 def _parts(content: Any, account: Account, role: object) -> list[dict[str, Any]]:
-    """The parts of a content that can be sent."""
+    """Return the valid parts of a content."""
     parts = parts_of(content)
     account.leave(role, "no part", count=len(content or ()) - len(parts))
     return parts
 
 
 def _model(config: Any) -> str | None:
-    """The model's name in the configuration for a replay, which is an object or its JSON."""
+    """Return the model's name from the replay configuration, an object or its JSON."""
     if isinstance(config, str):
         try:
             config = json.loads(config)
