@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -253,12 +251,3 @@ def _error(capsys: pytest.CaptureFixture[str], *words: str, code: int) -> str:
     capsys.readouterr()
     assert main(["archive", *words]) == code
     return capsys.readouterr().err
-
-
-def test_the_documents_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    document = (Path(__file__).parents[1] / "docs" / "archive.md").read_text()
-    names: dict[str, Any] = {"__name__": "document"}  # a dataclass looks up the module that it is in
-    for code in re.findall(r"```python\n(.*?)```", document, flags=re.S):
-        exec(compile(code, "docs/archive.md", "exec", dont_inherit=True), names)
-    assert (tmp_path / "agent.db").exists()

@@ -224,9 +224,3 @@ def test_what_an_estimate_sees_adds_up():
     kinds = _core.features("see the 1234 -- NASA getURL\n\nIt, Привет 中文")
     words, groups = sum(kinds[:11]) + kinds[12] + kinds[14] + kinds[29], kinds[17]
     assert (words, groups, kinds[18] + kinds[19], kinds[20], kinds[33]) == (6, 2, 1, 1, 2)
-
-
-def test_the_documents_code_runs():
-    text = (DATA.parents[2] / "docs" / "dev" / "claude-counts.md").read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    exec(code, {})

@@ -1,4 +1,4 @@
-"""The command line, run as users run it: what it prints, where, and its exit code."""
+"""The command line: what it prints, where, and its exit code."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 
 import trimtab
 from support.checker import check
+from support.command import run
 from support.transcripts import transcript
 
 TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
@@ -23,11 +24,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*words: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "trimtab", *words]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=60)
 
 
 def session(name: str = "s.json", messages: list | None = None) -> str:

@@ -1,8 +1,6 @@
 """Counting that does not look at all of a text: growing ones, files, heads and tails."""
 
-import doctest
 import random
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -86,8 +84,3 @@ def test_what_repeats_for_long_counts_as_in_tiktoken(name, unit, tiktoken_encodi
 def test_long_random_pieces_count_as_in_tiktoken(name, letters, tiktoken_encoding):
     text = "".join(random.Random(3).choices(letters, k=50_000))
     assert Counter(name).count(text) == len(tiktoken_encoding(name).encode_ordinary(text))
-
-
-def test_the_document_says_what_happens():
-    document = Path(__file__).parents[1] / "docs" / "counting.md"
-    assert doctest.testfile(str(document), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0

@@ -4,43 +4,25 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from support.command import run
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.S)
 COMMANDS = [line[2:] for line in re.findall(r"^\$ .*$", README, flags=re.M)]
-
-
-@pytest.mark.parametrize("code", BLOCKS, ids=range(len(BLOCKS)))
-def test_the_readmes_code_runs(code: str, tmp_path: Path) -> None:
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout in re.findall(r"```text\n(.*?)```", README, flags=re.S)
-
-
-@pytest.mark.parametrize("page", ["quick-start", "agent-loop", "policies"])
-def test_the_code_of_a_page_runs_and_prints_what_the_page_shows(page: str, tmp_path: Path) -> None:
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    text = (ROOT / "docs" / f"{page}.md").read_text()
-    code = "".join(re.findall(r"```python\n(.*?)```", text, flags=re.S))
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert all(shown == done.stdout for shown in re.findall(r"```text\n(.*?)```", text, flags=re.S))
 
 
 def test_the_readmes_commands_work_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
     verbs = [command.split() for command in COMMANDS if command.startswith("trimtab ")]
     assert len(verbs) >= 4
     for words in verbs:
-        command = [sys.executable, "-m", *words]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = run(*words[1:])
         assert done.returncode == 0, (words, done.stderr)
 
 

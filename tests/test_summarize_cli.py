@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from support import loopback
+from support import command, loopback
 from support.checker import check
 from support.loopback import DIALECTS, Reply
 from support.transcripts import transcript
+from trimtab.summarize.writers import client
 
 TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
 SUMMARY = "The tests were mended; nothing is open."
@@ -25,11 +26,9 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("s.json").write_text(json.dumps(transcript(TALK, provider="anthropic")))
 
 
-def run(*words: str, code: str = "") -> subprocess.CompletedProcess[str]:
-    """The command, in a process of its own; ``code`` runs before it."""
-    start = f"{code}\nimport sys\nfrom trimtab.cli import main\nsys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", start, "compact", "s.json", "--model", "gpt-5.5", "--target-share", "0.5", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    """A compaction of the session to half its tokens."""
+    return command.run("compact", "s.json", "--model", "gpt-5.5", "--target-share", "0.5", *words)
 
 
 @pytest.mark.parametrize("kind", DIALECTS)
@@ -101,11 +100,12 @@ def test_its_time_is_over_when_it_is() -> None:
 
 
 @pytest.mark.parametrize("kind", DIALECTS)
-def test_a_client_that_is_not_installed_is_a_usage_error_that_says_what_to_type(kind: str) -> None:
-    hidden = (
-        f"import importlib.util as u; real = u.find_spec\nu.find_spec = lambda n: n != {kind!r} and real(n) or None"
-    )
-    done = run("--summarizer", kind, code=hidden)
+def test_a_client_that_is_not_installed_is_a_usage_error_that_says_what_to_type(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = client.find_spec
+    monkeypatch.setattr(client, "find_spec", lambda name: None if name == kind else find(name))
+    done = run("--summarizer", kind)
     assert done.returncode == 64
     needs = f'the summarizer {kind} needs the package {kind}: pip install "trimtab[{kind}]"'
     assert done.stderr == f"trimtab: {needs}\n"
@@ -133,6 +133,4 @@ def test_a_wrong_option_is_a_usage_error(words: list[str], why: str) -> None:
 
 
 def test_the_help_stays_on_a_screen() -> None:
-    command = [sys.executable, "-m", "trimtab", "compact", "--help"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert len(shown.stdout.splitlines()) <= 50
+    assert len(run("--help").stdout.splitlines()) <= 50

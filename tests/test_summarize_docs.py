@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 import trimtab
 from support.releases import RELEASES
@@ -16,14 +12,6 @@ from trimtab import summarize
 from trimtab.summarize import Limits
 
 DOCS = (Path(__file__).parent.parent / "docs" / "summarizers.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", DOCS, flags=re.S)
-
-
-@pytest.mark.parametrize(("code", "told"), [*zip(BLOCKS, ("mine {}", ""), strict=True)], ids=range(len(BLOCKS)))
-def test_its_code_runs(code: str, told: str) -> None:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == told
 
 
 def test_its_numbers_and_names_are_the_defaults() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -179,13 +178,6 @@ def test_what_stands_in_front_of_the_messages_may_be_all_there_is():
     assert caught.value.hint
     with pytest.raises(MessageError, match=r"no JSON in it; line 2 \(byte 1\): cut off by the end of the file"):
         read(b'\n{"schema_version": "ATIF-v1.8", "steps": [{"source": "us')
-
-
-def test_the_documents_code_runs():
-    document = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
-    parts = re.findall(r"```python\n(.*?)```", document, flags=re.DOTALL)
-    assert parts
-    exec(compile("".join(parts), "docs/formats.md", "exec"), {})
 
 
 @pytest.mark.parametrize("verb", ["count", "plan", "validate", "compact"])
