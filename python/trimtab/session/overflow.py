@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
-
-Kind = Literal["ContextOverflowError", "APIError"]
+from typing import Any
 
 _SIZE = r"(?:context|prompt|input|request)"
 _TOO_LONG = re.compile(
@@ -40,8 +38,12 @@ _TOO_LARGE = 413
 """HTTP status of a body that is too large."""
 
 
-def is_overflow(message: str) -> bool:
-    """Whether an error's text says that the call was too long; a rate limit does not.
+def is_overflow(error: object, status: int | None = None) -> bool:
+    """Whether a provider refused a call because it was too long; a rate limit is something else.
+
+    Args:
+        error: the text of the error, its body, or the exception of an SDK.
+        status: the HTTP status of the answer, where the error does not have it.
 
     Example:
         >>> is_overflow("prompt is too long: 213462 tokens > 200000 maximum")
@@ -49,22 +51,11 @@ def is_overflow(message: str) -> bool:
         >>> is_overflow("Too many requests. Please slow down.")
         False
     """
-    return bool(_TOO_LONG.search(message)) and not _BUSY.search(message)
-
-
-def kind_of(error: object, status: int | None = None) -> Kind:
-    """The kind of an error: a call that is too long, or anything else.
-
-    Args:
-        error: its text, its body, or the exception of an SDK.
-        status: of the answer, where it is not in the error.
-    """
     if status is None:
         status = getattr(error, "status_code", None)
     codes, texts = _inside(error)
-    if codes & _CODES or status == _TOO_LARGE or any(is_overflow(text) for text in texts):
-        return "ContextOverflowError"
-    return "APIError"
+    says_so = any(_TOO_LONG.search(text) and not _BUSY.search(text) for text in texts)
+    return bool(codes & _CODES) or status == _TOO_LARGE or says_so
 
 
 def _inside(error: object) -> tuple[set[str], list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trimtab import errors as _errors
-from trimtab.session.overflow import is_overflow, kind_of
+from trimtab.session.overflow import is_overflow
 
 from .table import op
 
@@ -48,9 +48,9 @@ def is_context_overflow(message: str | None) -> bool:
 
 @op
 def classify_api_error(status: int | None = None, **error: Any) -> str:
-    return kind_of(error, status)
+    return "ContextOverflowError" if is_overflow(error, status) else "APIError"
 
 
 @op
 def classify_error(error: Any) -> str:
-    return kind_of(error)
+    return "ContextOverflowError" if is_overflow(error) else "APIError"
