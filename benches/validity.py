@@ -34,7 +34,7 @@ import trimtab  # noqa: E402
 from support.checker import check  # noqa: E402 - beside the tests, not in the package
 from trimtab.errors import NothingToCompactError  # noqa: E402
 from trimtab.messages.envelope import summary_in  # noqa: E402
-from trimtab.planning.plan import Prune, StripThinking, Truncate  # noqa: E402
+from trimtab.planning.edits import Prune, StripThinking, Truncate  # noqa: E402
 from trimtab.policies import POLICIES  # noqa: E402
 from trimtab.validity.repair import repair  # noqa: E402
 

@@ -25,7 +25,7 @@ import trimtab  # noqa: E402
 from support import checker  # noqa: E402 - beside the tests, not in the package
 from trimtab.cli.files import to_text  # noqa: E402
 from trimtab.counting.counter import scan  # noqa: E402
-from trimtab.planning.plan import Drop, Prune, Summarize, Truncate  # noqa: E402
+from trimtab.planning.edits import Drop, Prune, Summarize, Truncate  # noqa: E402
 
 SESSIONS = ROOT.parent / "shared" / "data" / "transcripts"
 MODEL = "claude-sonnet-4-5"  # for files that name none

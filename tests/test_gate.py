@@ -38,7 +38,7 @@ def test_below_the_trigger_the_very_same_list_comes_back() -> None:
 @pytest.mark.parametrize("name", sorted(POLICIES))
 def test_above_the_trigger_each_preset_gives_a_smaller_valid_list(name: str) -> None:
     messages = talk()
-    cm = made(replace(POLICIES[name], trigger=replace(POLICIES[name].trigger, window=None, rules=False)))
+    cm = made(replace(POLICIES[name], trigger=replace(POLICIES[name].trigger, window=None, fixed_window=False)))
     moment: Any = cm.policy.trigger.when[0]
     fitted = cm.fit(messages, when=moment)
     if fitted.compaction is None:
@@ -93,7 +93,7 @@ def test_a_charge_says_what_a_lean_estimate_does_not() -> None:
     """Pictures and thinking cost nothing by a quarter of the bytes: the provider's number stands against that."""
     messages = talk(12)
     for name in ("spec09", "goat"):
-        cm = made(replace(POLICIES[name], trigger=replace(POLICIES[name].trigger, window=None, rules=False)))
+        cm = made(replace(POLICIES[name], trigger=replace(POLICIES[name].trigger, window=None, fixed_window=False)))
         assert cm.fit(messages).compaction is None
         cm.record({"input_tokens": 7_600, "output_tokens": 0})
         assert cm.fit(messages).compaction is None, "95 % of the window, not more"

@@ -12,7 +12,8 @@ import trimtab
 from support.checker import check
 from support.transcripts import PROVIDERS, specs, transcript
 from trimtab.planning.decide import decide
-from trimtab.planning.plan import Drop, Plan, Prune, StripThinking, Summarize, Truncate, dropped
+from trimtab.planning.edits import Drop, Prune, StripThinking, Summarize, Truncate, dropped
+from trimtab.planning.plan import Plan
 from trimtab.policies import POLICIES
 
 LONG = " ".join(f"u:30 c{n} r{n}:300 a:60" for n in range(20))

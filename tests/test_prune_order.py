@@ -14,7 +14,8 @@ import trimtab
 from support.checker import check
 from support.transcripts import PROVIDERS, png, transcript
 from trimtab._core import PRUNED
-from trimtab.planning.plan import Plan, Prune
+from trimtab.planning.edits import Prune
+from trimtab.planning.plan import Plan
 from trimtab.validity.validate import validate
 
 O200K = trimtab.Counter("o200k_base")

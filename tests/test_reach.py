@@ -41,7 +41,7 @@ def reached(policy: Any) -> set[str]:
     def fails(_: object) -> str:
         raise RuntimeError("down")
 
-    eager = replace(policy, trigger=replace(policy.trigger, rules=False, window=None))
+    eager = replace(policy, trigger=replace(policy.trigger, fixed_window=False, window=None))
     sys.setprofile(look)
     try:
         for write in (lambda _: "went well", fails):
@@ -75,7 +75,7 @@ def crossed(name: str) -> list[Any]:
         if FAMILIES[base.name] == FAMILIES[name]:
             continue
         out += [replace(base, name="mine", **{field: getattr(own, field)}) for field in FIELDS if field != "keep"]
-        if not own.keep.fill:
+        if not own.keep.fill_target:
             out.append(replace(base, name="mine", keep=own.keep))
         out.append(replace(base, name="mine", emergency=own.emergency, fallback=own.fallback))
     return out

@@ -56,7 +56,8 @@ if TYPE_CHECKING:
     from .models.model import Model
     from .models.provider import Provider
     from .planning.budget import Budget, Terms, Trigger
-    from .planning.plan import Drop, Plan, Prune, StripThinking, Summarize, Truncate
+    from .planning.edits import Drop, Prune, StripThinking, Summarize, Truncate
+    from .planning.plan import Plan
     from .planning.policy import Policy
     from .planning.stages import (
         Emergency,
@@ -253,14 +254,14 @@ _HOMES = {
         "Terms",
         "Trigger",
     ),
-    "planning.plan": (
+    "planning.edits": (
         "Drop",
-        "Plan",
         "Prune",
         "StripThinking",
         "Summarize",
         "Truncate",
     ),
+    "planning.plan": ("Plan",),
     "planning.policy": ("Policy",),
     "planning.stages": (
         "Emergency",

@@ -97,7 +97,7 @@ def tight(name: str, total: int) -> Any:
     if name.startswith("agentpg"):
         keys = {"max_tokens_for_model": total, "protected_tokens": total // 5, "target_tokens": max(total // 3, 2)}
         policy = config.configured("agentpg", keys, policy)
-    return replace(policy, trigger=replace(policy.trigger, rules=False, window=None))
+    return replace(policy, trigger=replace(policy.trigger, fixed_window=False, window=None))
 
 
 @lru_cache(maxsize=1)

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report(result: Compaction, url: str) -> dict[str, Any]:
-    from ..planning.plan import Drop, Prune, StripThinking, Summarize, Truncate
+    from ..planning.edits import Drop, Prune, StripThinking, Summarize, Truncate
 
     plan, zone = result.plan, result.plan.zone()
     left = zone.stop - zone.start - len(zone.keep) if zone else 0

@@ -13,7 +13,7 @@ from ..counting.truncate import truncate
 from ..errors import PlanError
 from ..ledger.columns import Kind, Role, RowFlag
 from ..messages.shapes import said
-from ..planning.plan import Cut, Drop, Prune, StripThinking, Summarize, Truncate
+from ..planning.edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from ..planning.stages.template import Place
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..counting.counter import scan
 from ..errors import InternalError, MessageError
 from ..messages.envelope import wrap
-from ..planning.plan import Summarize
+from ..planning.edits import Summarize
 from ..validity.validate import Rules
 from .apply import apply, noticed
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .._repr import short
-from ..planning.plan import Summarize
+from ..planning.edits import Summarize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from ..events import FellBack
 from ..messages.envelope import summary_in
 from ..messages.shapes import TRANSLATED, Lens, only_text
 from ..messages.types import text_of
-from ..planning.plan import Drop, Summarize, dropped
+from ..planning.edits import Drop, Summarize, dropped
 from ..summarize import Ask, Offer, Ride, Sizes, answer_of, offers, total
 from ..summarize.chunks import chunks, merged
 from .effects import Write, WriteAll

@@ -79,7 +79,7 @@ _FORMULAS = {
     "summary_max_tokens": _key("positive", "summarize", "max_tokens"),
     "max_output_tokens": _key("positive", "trigger", "output"),
     "context_limit": _key("positive", "trigger", "window"),
-    "preserve_recent": _key("count", "prune", "age"),
+    "preserve_recent": _key("count", "prune", "keep_messages"),
     "estimator": _key("name", "counter", "name"),
 }
 
@@ -122,8 +122,8 @@ SECTIONS: dict[str, Section] = {
             "auto": _key("switch", "trigger", "auto"),
             "prune": Key("switch", (("prune",),), present=True),
             "model": _key("model", "summarize", "model"),
-            "protect": _key("count", "prune", "protect"),
-            "minimum": _key("count", "prune", "minimum"),
+            "protect": _key("count", "prune", "protect_tokens"),
+            "minimum": _key("count", "prune", "min_gain"),
         },
     ),
 }

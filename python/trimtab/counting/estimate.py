@@ -1,4 +1,4 @@
-"""Estimates by length, as values: what a policy counts with where it does not count as the model does."""
+"""Length-based estimates of tokens, as values, for policies that do not use the model's tokenizer."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Learns what a counted token comes to, from what calls were charged (seed 003, layer 1).
+    """Learns the ratio of billed to estimated tokens as a moving average (sven, layer 1).
 
     Attributes:
-        weight: of the newest call in the moving average.
-        least: the factor never falls below this.
-        most: nor rises above this.
-        terms: what of a call's usage was input.
+        weight: weight of the newest call.
+        least: lower bound of the factor.
+        most: upper bound of the factor.
+        terms: names of the billed terms that make up the input.
     """
 
     __repr__ = short
@@ -36,9 +36,9 @@ class Calibration:
     terms: tuple[str, ...] = ("input", "cache_read")
 
     def learned(self, factor: float, charged: int, counted: int) -> float:
-        """The factor after a call that was charged ``charged`` tokens for what was counted as ``counted``.
+        """Return the factor after a call that was estimated at ``counted`` tokens and billed ``charged``.
 
-        No prompt costs nothing: where either is 0 nothing was said of it, and nothing is learned.
+        A 0 means that the number is missing, and leaves the factor unchanged.
         """
         if counted <= 0 or charged <= 0:
             return factor
@@ -48,22 +48,22 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A text's length over so many a token, and flat numbers for what is no text, all in tokens.
+    """A text's length divided by the length of a token, and fixed numbers of tokens for other content.
 
     Attributes:
-        name: what the documents call it.
+        name: the estimate's name in its document.
         unit: bytes of UTF-8, Unicode scalar values or UTF-16 units.
-        round: what happens to the fraction.
-        message: a message costs this by itself.
-        call: a call costs this by itself.
-        result: a result costs this by itself.
-        image: a picture or a document, whatever its size; None measures it.
-        low: a picture of low detail; None is as any other.
-        least: a message costs at least this.
-        joined: the fraction is dropped once a message, not once a text.
-        learns: how the estimate is corrected by what calls are charged; None never is.
-        asks: whether the provider's counting endpoint is asked first, where there is one.
-        per: units that make a token.
+        round: rounding of the quotient.
+        message: tokens added for each message.
+        call: tokens added for each call.
+        result: tokens added for each result.
+        image: tokens of an image or document of any size; None measures it.
+        low: tokens of an image of low detail; None counts it as ``image``.
+        min_tokens: least tokens of a message.
+        joined: round once a message, not once a text.
+        learns: the correction by billed calls; None applies none.
+        asks: ask the provider's counting endpoint first, where there is one.
+        per: units of one token.
     """
 
     __repr__ = short
@@ -76,19 +76,19 @@ class Estimate:
     result: int = 0
     image: int | None = None
     low: int | None = None
-    least: int = 0
+    min_tokens: int = 0
     joined: bool = False
     learns: Calibration | None = None
     asks: bool = False
     per: int = 4
 
     def overhead(self, tools: Sequence[Mapping[str, Any]] = (), context: str | None = None) -> int:
-        """Tokens of what is sent with every call beside the messages: each tool's text, and a block of context."""
+        """Return the tokens of tool definitions and of a context block, which every call repeats."""
         counter = self.counter()
-        return sum(counter.count(_said(tool)) for tool in tools) + (counter.count(context) if context else 0)
+        return sum(counter.count(_tool_text(tool)) for tool in tools) + (counter.count(context) if context else 0)
 
     def counter(self) -> Counter:
-        """What counts so."""
+        """Return the counter of this estimate."""
         return Counter(
             f"chars/{self.per} {self.unit} {self.round}",
             message=self.message,
@@ -96,13 +96,13 @@ class Estimate:
             result=self.result,
             image=self.image,
             low=self.low,
-            least=self.least,
+            least=self.min_tokens,
             joined=self.joined,
         )
 
 
-def _said(tool: Mapping[str, Any]) -> str:
-    """A tool's name, description and parameters, in any provider's form."""
+def _tool_text(tool: Mapping[str, Any]) -> str:
+    """Return a tool's name, description and parameters, from any provider's shape."""
     inside = tool.get("function")
     tool = inside if isinstance(inside, dict) else tool
     schema = next((tool[key] for key in ("parameters_json", "input_schema", "parameters") if tool.get(key)), "")
@@ -112,13 +112,13 @@ def _said(tool: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a session costs, and who says so.
+    """The tokens of a session and their source.
 
     Attributes:
         total: tokens of all messages.
         used_api: whether the provider counted.
-        per_message: tokens of each message; empty where the provider counted.
-        error: why the provider did not count although it was asked, None otherwise.
+        per_message: tokens of each message; empty if the provider counted.
+        error: the failure of the counting endpoint, or None.
     """
 
     total: int
@@ -130,19 +130,19 @@ class Counted:
 def asked(
     messages: Sequence[Message], estimate: Estimate, count: Callable[[Sequence[Message]], int] | None = None
 ) -> Counted:
-    """The tokens of messages: by the provider where the estimate says so, by the estimate where that fails.
+    """Return the tokens of messages: from the counting endpoint if ``estimate.asks``, from the estimate if that fails.
 
     Args:
         messages: in any provider's shape.
-        estimate: counts where the provider does not.
-        count: asks the provider; whatever it raises, the estimate takes its place.
+        estimate: the estimate.
+        count: calls the counting endpoint; any exception falls back to the estimate.
     """
     failed = None
     if count is not None and estimate.asks:
         try:
             return Counted(count(messages), True, [])
-        except Exception as error:  # noqa: BLE001 - however a provider fails: that is what the estimate is for
+        except Exception as error:  # noqa: BLE001 - any failure of a provider falls back to the estimate
             failed = CountError(f"{CountError.words}: {error}")
-            log.warning("%s; the estimate takes its place", failed)
+            log.warning("%s; using the estimate", failed)
     found = estimate.counter().per_message(messages).tolist() if messages else []
     return Counted(sum(found), False, found, failed)

@@ -1,4 +1,4 @@
-"""Token limits of one model call: what is weighed against what, and what follows."""
+"""Token limits of one model call, and the rule that decides when compaction is due."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from .._repr import short
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is known of one call, in tokens.
+    """The known token counts of one call.
 
     Attributes:
-        window: what the model takes, input and output together; 0 where that is not known.
-        output: kept free for the answer.
-        messages: of the messages, as counted.
-        system: of system text.
-        tools: of tool definitions.
-        input_limit: the model's own limit of input, where it has one.
-        input: charged for input by the last call, without what a cache gave or took.
-        cache_read: charged for what a cache gave.
-        cache_write: charged for what a cache took.
-        answered: charged for the answer.
-        factor: what a counted token came to on average, once calls have been charged.
-        beyond: charged for the last call beyond what it was counted as, and still there.
+        window: the model's window, input and output together; 0 if unknown.
+        output: tokens kept free for the answer.
+        messages: counted tokens of the messages.
+        system: tokens of the system text.
+        tools: tokens of the tool definitions.
+        input_limit: the model's separate input limit, or None.
+        input: billed input tokens of the last call, without cache reads and writes.
+        cache_read: billed cache reads of the last call.
+        cache_write: billed cache writes of the last call.
+        answered: billed output tokens of the last call.
+        factor: average ratio of billed to counted tokens; 1.0 before the first billed call.
+        beyond: tokens that the last call was billed above its count, as far as they are still in the prompt.
     """
 
     __repr__ = short
@@ -43,135 +43,135 @@ class Terms:
 
     @property
     def counted(self) -> float:
-        """The messages, as calls were charged for them."""
+        """The messages' tokens, corrected by the billed calls."""
         return self.messages * self.factor + self.beyond
 
     @property
     def sent(self) -> int:
-        """All that is sent, as counted."""
+        """Counted tokens of the whole prompt."""
         return self.messages + self.system + self.tools
 
     @property
     def available(self) -> int:
-        """What is left for new content; below 0 where the call would not fit."""
+        """Free tokens; negative if the call does not fit."""
         return self.window - self.sent - self.output
 
     @property
     def room(self) -> int:
-        """What is left for new content, and never less than nothing."""
+        """Free tokens, at least 0."""
         return max(self.available, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
-    """When compaction pays: a numerator over a denominator, and the share that is too much.
+    """The rule that decides when compaction is due: a utilisation, numerator over denominator, and its limits.
 
     Attributes:
-        share: of the denominator past which compaction pays.
-        over: the terms that are added up.
-        of: the terms that they are held against; one behind a minus is taken off.
-        reached: whether the share itself is too much already.
-        reserve: taken off the share, so that the summary's own call has room.
-        floor: the share never falls below this.
-        critical: share past which the next call is in danger.
-        when: the moments at which ``fit`` looks: ``before_call``, ``after_step``, ``after_tool_batch``, ``after_run``,
+        share: the utilisation past which compaction is due.
+        numerator: names of the ``Terms`` that are added up.
+        denominator: names of the ``Terms`` that they are divided by; a leading minus subtracts the term.
+        inclusive: also trigger at exactly ``share``, not only past it.
+        reserve: subtracted from ``share``, so that the summary's own call fits.
+        min_share: lower bound of ``share`` after ``reserve`` is subtracted.
+        critical: the utilisation past which the next call is in danger.
+        when: the moments at which ``fit`` checks: ``before_call``, ``after_step``, ``after_tool_batch``, ``after_run``,
             ``on_length``, ``on_overflow``.
-        auto: switches every automatic path off.
-        output: most tokens kept free for the answer where nothing is said.
-        window: of a model that is in no table; None takes the table's guess.
-        rules: that window holds for every model.
-        limited: the model's own input limit, where it has one, is the whole denominator.
-        unlimited: the utilisation of a window that is not known.
-        whole: the share is a whole number of tokens, cut down: 85 % of 200,000 is 170,000 (seed 002).
+        auto: False turns every automatic compaction off.
+        output: most tokens kept free for the answer, unless the caller gives a number.
+        window: window of a model that the table does not list; None takes the table's default.
+        fixed_window: use ``window`` for every model.
+        prefer_input_limit: use the model's separate input limit, where it has one, as the denominator.
+        unknown_utilisation: the utilisation if the denominator is 0.
+        integer_limit: compare tokens with the limit rounded down: 85 % of 200,000 is 170,000.
     """
 
     __repr__ = short
 
     share: float = 0.80
-    over: tuple[str, ...] = ("counted", "system", "tools")
-    of: tuple[str, ...] = ("window", "-output")
-    reached: bool = False
+    numerator: tuple[str, ...] = ("counted", "system", "tools")
+    denominator: tuple[str, ...] = ("window", "-output")
+    inclusive: bool = False
     reserve: float = 0.0
-    floor: float = 0.0
+    min_share: float = 0.0
     critical: float = 0.95
     when: tuple[str, ...] = ("before_call", "after_tool_batch", "after_run", "on_length", "on_overflow")
     auto: bool = True
     output: int = 32_000
     window: int | None = None
-    limited: bool = False
-    unlimited: float = 0.0
-    whole: bool = False
-    rules: bool = False
+    prefer_input_limit: bool = False
+    unknown_utilisation: float = 0.0
+    integer_limit: bool = False
+    fixed_window: bool = False
 
     def __post_init__(self) -> None:
-        """Refuses shares that nothing or everything passes."""
-        parts = all(0 <= part <= 1 for part in (self.share, self.floor, self.reserve))
-        if not (parts and (self.share or self.floor) and self.critical > 0):
-            msg = f"need 0 < share <= 1, got share {self.share}, reserve {self.reserve}, floor {self.floor}"
+        """Reject shares that no utilisation or every utilisation passes."""
+        parts = all(0 <= part <= 1 for part in (self.share, self.min_share, self.reserve))
+        if not (parts and (self.share or self.min_share) and self.critical > 0):
+            msg = f"need 0 < share <= 1, got share {self.share}, reserve {self.reserve}, min_share {self.min_share}"
             raise ValueError(msg)
 
     @property
     def threshold(self) -> float:
-        """The share that counts, its reserve taken off."""
-        return max(self.share - self.reserve, self.floor)
+        """The effective share: ``share`` less ``reserve``, at least ``min_share``."""
+        return max(self.share - self.reserve, self.min_share)
 
     def kept_free(self, output: int | None) -> int:
-        """Tokens kept free for the answer of a model that gives at most ``output``, None where that is not known."""
+        """Return the tokens kept free for the answer; ``output`` is the model's output limit, None if unknown."""
         return min(output or self.output, self.output)
 
     def used(self, terms: Terms) -> float:
-        """The numerator."""
-        return float(sum(getattr(terms, name) for name in self.over))
+        """Return the numerator."""
+        return float(sum(getattr(terms, name) for name in self.numerator))
 
     def capacity(self, terms: Terms) -> int:
-        """The denominator; 0 where there is no room at all."""
-        if self.limited and terms.input_limit is not None:
+        """Return the denominator, at least 0."""
+        if self.prefer_input_limit and terms.input_limit is not None:
             return terms.input_limit
         if terms.window <= 0:
             return 0
-        signed = (-getattr(terms, name[1:]) if name[0] == "-" else getattr(terms, name) for name in self.of)
+        signed = (-getattr(terms, name[1:]) if name[0] == "-" else getattr(terms, name) for name in self.denominator)
         return max(int(sum(signed)), 0)
 
     def limit(self, terms: Terms) -> int:
-        """Tokens of the numerator at which the share is reached."""
+        """Return the numerator at which the share is reached."""
         return int(self.capacity(terms) * self.threshold)
 
     def utilisation(self, terms: Terms) -> float:
-        """Numerator over denominator."""
+        """Return numerator over denominator."""
         capacity = self.capacity(terms)
-        return self.used(terms) / capacity if capacity else self.unlimited
+        return self.used(terms) / capacity if capacity else self.unknown_utilisation
 
     def overflows(self, terms: Terms) -> bool:
-        """Whether the numerator is larger than the denominator."""
+        """Return whether the numerator exceeds the denominator."""
         return self.used(terms) > self.capacity(terms)
 
     def fires(self, terms: Terms) -> bool:
-        """Whether compaction pays; never where automatic compaction is off."""
+        """Return whether compaction is due; False if automatic compaction is off."""
         return self.auto and self._past(terms, self.threshold)
 
     def endangers(self, terms: Terms) -> bool:
-        """Whether the next call is in danger."""
+        """Return whether the next call is in danger."""
         return self._past(terms, self.critical)
 
     def _past(self, terms: Terms, share: float) -> bool:
         value, past = self.utilisation(terms), share
-        if self.whole and self.capacity(terms):
+        if self.integer_limit and self.capacity(terms):
             value, past = self.used(terms), int(self.capacity(terms) * share)
-        return value >= past if self.reached else value > past
+        return value >= past if self.inclusive else value > past
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Past ``trigger`` tokens of messages, compaction aims at ``target``.
+    """Token limits of one model call: past ``trigger``, compaction aims at ``target``.
 
     Attributes:
-        window: tokens that the model takes, input and output together.
+        window: the model's window in tokens, input and output together.
         reserve: tokens kept free for the answer.
-        fixed: tokens of system text and tool definitions, which no compaction touches.
-        trigger: tokens of messages past which compaction pays.
+        fixed: tokens of system text and tool definitions, which compaction cannot change.
+        trigger: tokens of messages past which compaction is due.
         target: tokens of messages that compaction aims at.
         critical: tokens of messages past which the next call is in danger.
-        rule: what is held against what.
+        rule: the trigger rule of the policy.
     """
 
     __repr__ = short
@@ -185,20 +185,20 @@ class Budget:
     rule: Trigger = field(default_factory=Trigger)
 
     def __post_init__(self) -> None:
-        """Refuses a window without room for messages."""
+        """Reject a window without room for messages."""
         if not (0 <= self.reserve < self.window and self.target > 0 and 0 < self.trigger <= self.critical):
             msg = (
-                f"no room for messages: window {self.window:,} less reserve {self.reserve:,} "
-                f"and {self.fixed:,} of system and tools"
+                f"no room for messages: window {self.window:,} less {self.reserve:,} for the answer "
+                f"and {self.fixed:,} for system and tools"
             )
             raise ValueError(msg)
 
     @classmethod
     def of(cls, terms: Terms, rule: Trigger, target: float) -> Budget:
-        """The budget of a call.
+        """Return the budget of a call.
 
-        ``target`` is tokens of messages, or a share of what system, tools and answer leave of the window, so that
-        large tools cannot push it to nothing.
+        ``target`` above 1 is a number of tokens. Up to 1 it is a share of the window less answer, system and tools, so
+        that large tools cannot push it to 0.
         """
         alone = replace(terms, messages=0)
         beside = int(rule.used(alone))
@@ -216,8 +216,8 @@ class Budget:
         )
 
     def explain(self, tokens: int | None = None) -> str:
-        """Every term, a line each; with ``tokens`` of messages, how they stand to it."""
-        held = f"{' + '.join(self.rule.over)} against {' '.join(self.rule.of)}"
+        """Return every term on its own line; with ``tokens``, also how full the trigger is."""
+        held = f"{' + '.join(self.rule.numerator)} against {' '.join(self.rule.denominator)}"
         rows = [
             ("window", self.window, "input and output together"),
             ("reserve", -self.reserve, "kept free for the answer"),

@@ -1,4 +1,4 @@
-"""From a ledger to a plan: pure, and the same for the same numbers."""
+"""Decide the plan for a ledger, as a pure function."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..ledger.columns import Zone
-from .plan import AT_TARGET, NOTHING, Cut, Drop, Plan, Prune, StripThinking, Summarize, Truncate, dropped
+from .edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate, dropped
+from .plan import AT_TARGET, NOTHING, Plan
 from .stages import PruneResults, SummarizeZone
-from .stages.draft import Draft
+from .stages.costs import Costs
 from .stages.sizes import PLACEHOLDER
 
 if TYPE_CHECKING:
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..ledger.columns import Ledger
-    from .plan import Edit
+    from .edits import Edit
     from .policy import Policy
 
 _DROPS = SummarizeZone(share=0.0, min_tokens=1, max_tokens=1)
-"""The zone's arithmetic for a drop: the notice fits the frame."""
+"""The summary stage of a policy without one: the notice fits the frame."""
 
-_KEEPS = PruneResults()
-"""Where a policy prunes nothing."""
+_NO_PRUNE = PruneResults()
+"""The prune stage of a policy without one."""
 
 
 def decide(
@@ -41,45 +42,51 @@ def decide(
     placeholder: int = PLACEHOLDER,
     urgent: bool = False,
 ) -> Plan:
-    """Brings a transcript to ``target`` tokens, or does what a policy's zones say.
+    """Return the plan that brings a transcript to ``target`` tokens, or that applies a policy's zones.
 
     Args:
         ledger: the transcript.
-        policy: how to decide.
-        target: tokens of messages that are aimed at.
-        window: tokens of the model's window, for policies that keep a share of it.
+        policy: the policy.
+        target: tokens of messages to reach.
+        window: the model's window in tokens, for policies that keep a share of it.
         pins: messages that never leave.
-        summaries: messages that are summaries, beside those in our envelope.
-        binds_thinking: whether the model's thinking dies with an edit in front of it.
-        frame: most tokens of what stands around a summary.
+        summaries: summaries of earlier compactions, beside those in trimtab's envelope.
+        binds_thinking: whether an edit in front of the model's thinking invalidates it.
+        frame: most tokens around a summary.
         placeholder: tokens of a pruned result.
-        urgent: the next call is in danger: the policy's emergency, if it has one.
+        urgent: the next call is in danger; apply the policy's emergency stage, if it has one.
 
     Returns:
-        A plan without edits, and the reason, where nothing need or can be done.
+        The plan; it has no edits, and the reason, if nothing needs to or can be done.
     """
-    draft = Draft(ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder)
-    if policy.keep.fill and ledger.total <= target:
-        return _plan(draft, policy, target, (), AT_TARGET)
+    costs = Costs(ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder)
+    if policy.keep.fill_target and ledger.total <= target:
+        return _plan(costs, policy, target, (), AT_TARGET)
     edits: tuple[Edit, ...] = ()
-    if draft.messages > draft.head:
+    if costs.messages > costs.head:
         found = (
-            _filled(draft, policy, target) if policy.keep.fill else _zoned(draft, policy, target, window, urgent=urgent)
+            _reach_target(costs, policy, target)
+            if policy.keep.fill_target
+            else _apply_zones(costs, policy, target, window, urgent=urgent)
         )
         edits = tuple(found)
-    if not edits and (not len(draft.thinking) or not policy.keep.fill):
-        spared = policy.summarize and policy.summarize.if_needed and draft.messages and draft.total <= target
-        if spared and (policy.keep.zones(draft, window, target) == Zone.COMPACTABLE).any():
-            return _plan(draft, policy, target, (), AT_TARGET)
-        return _plan(draft, policy, target, (), f"{NOTHING}: {_floor(draft, policy, target)}")
-    if len(draft.thinking):
-        edits = (*edits, StripThinking(tuple(int(row) for row in draft.thinking)))
-    plan = _plan(draft, policy, target, edits, "")
+    if not edits and (not len(costs.thinking) or not policy.keep.fill_target):
+        spared = policy.summarize and policy.summarize.if_needed and costs.messages and costs.total <= target
+        if spared and (policy.keep.zones(costs, window, target) == Zone.COMPACTABLE).any():
+            return _plan(costs, policy, target, (), AT_TARGET)
+        return _plan(costs, policy, target, (), f"{NOTHING}: {_name_floor(costs, policy, target)}")
+    if len(costs.thinking):
+        edits = (*edits, StripThinking(tuple(int(row) for row in costs.thinking)))
+    plan = _plan(costs, policy, target, edits, "")
     if plan.tokens_after >= plan.tokens_before and not policy.parity:
-        floor = _floor(draft, policy, target)
-        return _plan(draft, policy, target, (), f"compaction would not make it smaller: {floor}")
+        floor = _name_floor(costs, policy, target)
+        return _plan(costs, policy, target, (), f"compaction would not make it smaller: {floor}")
     reached = plan.tokens_after <= target
-    reason = _words(plan) if reached else f"{_words(plan)}; not to the target: {_floor(draft, policy, target)}"
+    reason = (
+        _summarize_edits(plan)
+        if reached
+        else f"{_summarize_edits(plan)}; not to the target: {_name_floor(costs, policy, target)}"
+    )
     return replace(plan, reason=reason)
 
 
@@ -92,106 +99,106 @@ def zones(
     pins: Iterable[int] = (),
     summaries: Iterable[int] = (),
 ) -> NDArray[np.uint8]:
-    """The ``Zone`` of each message under a policy: uint8, shape (messages,)."""
-    return policy.keep.zones(Draft(ledger, tuple(pins), summaries=tuple(summaries)), window, target)
+    """Return the ``Zone`` of each message under a policy: uint8, shape (messages,)."""
+    return policy.keep.zones(Costs(ledger, tuple(pins), summaries=tuple(summaries)), window, target)
 
 
-def _filled(draft: Draft, policy: Policy, target: int) -> Iterable[Edit]:
-    """What brings the transcript to the target and hardly below."""
-    verbatim = policy.keep.verbatim(draft, target)
-    prune = policy.prune or _KEEPS
-    prunable = draft.results(0, 0, at_least=0)
+def _reach_target(costs: Costs, policy: Policy, target: int) -> Iterable[Edit]:
+    """Yield edits that bring the transcript just to the target."""
+    verbatim = policy.keep.verbatim(costs, target)
+    prune = policy.prune or _NO_PRUNE
+    prunable = costs.results(0, 0, at_least=0)
     if policy.prune:
-        prunable = prune.candidates(draft, before=policy.keep.recent_from(draft, target), without=verbatim)
-        need = draft.total - target
-        if int((draft.tokens[prunable] - draft.placeholder).sum()) >= need > 0:
-            yield from prune.enough_of(draft, prunable, need)
+        prunable = prune.candidates(costs, before=policy.keep.recent_from(costs, target), without=verbatim)
+        need = costs.total - target
+        if int((costs.tokens[prunable] - costs.placeholder).sum()) >= need > 0:
+            yield from prune.enough_of(costs, prunable, need)
             return
-    if draft.total <= target:
+    if costs.total <= target:
         return
     zone = policy.summarize or _DROPS
-    for edit in zone.edits(draft, target, verbatim=verbatim, prunable=prunable, prune=prune.pruned):
+    for edit in zone.edits(costs, target, verbatim=verbatim, prunable=prunable, prune=prune.pruned):
         if isinstance(edit, Summarize) and policy.summarize is None:
             yield dropped(edit, policy.place.notice)
         else:
             yield edit
 
 
-def _zoned(draft: Draft, policy: Policy, target: int, window: int, *, urgent: bool) -> Iterable[Edit]:
-    """What the policy's zones say, whatever the target: results first, then the messages."""
-    leaving = _leaving(draft, policy, policy.keep.zones(draft, window, target))
+def _apply_zones(costs: Costs, policy: Policy, target: int, window: int, *, urgent: bool) -> Iterable[Edit]:
+    """Yield the edits of the policy's zones: results first, then messages."""
+    leaving = _leaving(costs, policy, policy.keep.zones(costs, window, target))
     if policy.emergency and (urgent or not leaving.any()):
-        leaving = _leaving(draft, policy, policy.emergency.keep.zones(draft, window, target))
-        edit = policy.emergency.edit(draft, leaving)
+        leaving = _leaving(costs, policy, policy.emergency.keep.zones(costs, window, target))
+        edit = policy.emergency.edit(costs, leaving)
         yield from [edit] if edit else []
         return
     stage, prune = policy.summarize, policy.prune
-    if stage and prune and not prune.leaving:
-        prune = None  # it goes on between compactions, and is no part of one: what is kept is kept as it is
-    rows = prune.select(draft, leaving) if prune else draft.array(())
-    gain = prune.gain(draft, rows) if prune else 0
-    zone = stage.zone(draft, leaving, whole=policy.parity) if stage else None
-    if stage and stage.if_needed and draft.total - gain <= target:
+    if stage and prune and not prune.compactable_only:
+        prune = None  # this stage prunes between compactions, not during one
+    rows = prune.select(costs, leaving) if prune else costs.array(())
+    gain = prune.gain(costs, rows) if prune else 0
+    zone = stage.zone(costs, leaving, whole=policy.parity) if stage else None
+    if stage and stage.if_needed and costs.total - gain <= target:
         zone = None
-    if zone and gain:  # what leaves anyway need not be pruned
-        stays = ~draft.mask(range(zone.start, zone.stop))
+    if zone and gain:  # rows of messages that leave are not pruned
+        stays = ~costs.mask(range(zone.start, zone.stop))
         stays[list(zone.keep)] = True
-        rows = rows[stays[draft.owner[rows]]]
+        rows = rows[stays[costs.owner[rows]]]
     if prune and gain:
         yield from prune.edits(rows)
     if zone:
         yield zone
 
 
-def _leaving(draft: Draft, policy: Policy, zone: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Messages that nothing keeps; the last request stays, and earlier summaries are taken up with what leaves."""
+def _leaving(costs: Costs, policy: Policy, zone: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return the mask of messages that leave: not the last request, and with them the earlier summaries."""
     leaving: NDArray[np.bool_] = zone == Zone.COMPACTABLE
     if not policy.parity:
-        leaving[list(draft.closed(int(m) for m in draft.requests()[-1:]))] = False
+        leaving[list(costs.closed(int(m) for m in costs.requests[-1:]))] = False
         if leaving.any():
             leaving |= zone == Zone.SUMMARY
     return leaving
 
 
-def _plan(draft: Draft, policy: Policy, target: int, edits: tuple[Edit, ...], reason: str) -> Plan:
+def _plan(costs: Costs, policy: Policy, target: int, edits: tuple[Edit, ...], reason: str) -> Plan:
     return Plan(
         edits=edits,
-        tokens_before=draft.ledger.total,
-        tokens_after=_after(draft, edits) if edits else draft.ledger.total,
+        tokens_before=costs.ledger.total,
+        tokens_after=_tokens_after(costs, edits) if edits else costs.ledger.total,
         target=target,
         reason=reason,
-        messages=draft.messages,
-        digest=draft.ledger.digest,
-        provider=draft.ledger.provider,
+        messages=costs.messages,
+        digest=costs.ledger.digest,
+        provider=costs.ledger.provider,
         policy=policy.name,
     )
 
 
-def _after(draft: Draft, edits: tuple[Edit, ...]) -> int:
-    """Tokens once the edits are done, a summary counted at its limit."""
-    total = draft.total
+def _tokens_after(costs: Costs, edits: tuple[Edit, ...]) -> int:
+    """Return the tokens after the edits, with a summary at its limit."""
+    total = costs.total
     zone = next((edit for edit in edits if isinstance(edit, Summarize | Drop)), None)
     if zone:
-        kept = int(draft.cost[draft.array(zone.keep)].sum())
-        total += kept - int(draft.cost[zone.start : zone.stop].sum()) + draft.frame
+        kept = int(costs.per_message[costs.array(zone.keep)].sum())
+        total += kept - int(costs.per_message[zone.start : zone.stop].sum()) + costs.frame
         total += zone.max_tokens if isinstance(zone, Summarize) else 0
     for edit in edits:
         match edit:
             case Prune(rows):
-                total -= int((draft.tokens[draft.array(rows)] - draft.placeholder).sum())
+                total -= int((costs.tokens[costs.array(rows)] - costs.placeholder).sum())
             case Truncate(rows, most):
-                total -= int((draft.tokens[draft.array(rows)] - most).clip(min=0).sum())
+                total -= int((costs.tokens[costs.array(rows)] - most).clip(min=0).sum())
             case Cut(rows, most, unit):
-                length = getattr(draft.ledger, unit)[draft.array(rows)]
+                length = getattr(costs.ledger, unit)[costs.array(rows)]
                 total -= int(
-                    (draft.tokens[draft.array(rows)] * (length - most).clip(min=0) // length.clip(min=1)).sum()
+                    (costs.tokens[costs.array(rows)] * (length - most).clip(min=0) // length.clip(min=1)).sum()
                 )
             case _:
                 pass
     return total
 
 
-def _words(plan: Plan) -> str:
+def _summarize_edits(plan: Plan) -> str:
     names = {
         Prune: "pruned",
         Cut: "cut",
@@ -203,14 +210,14 @@ def _words(plan: Plan) -> str:
     return ", ".join(dict.fromkeys(names[type(edit)] for edit in plan.edits))
 
 
-def _floor(draft: Draft, policy: Policy, target: int) -> str:
-    """What keeps the transcript above the target."""
-    head = int(draft.cost[: draft.head].sum())
-    if not policy.keep.fill:
-        return f"what policy {policy.name} keeps of {draft.total:,} tokens, {head:,} of them system messages"
-    verbatim = policy.keep.verbatim(draft, target) if draft.messages > draft.head else ()
-    kept = int(draft.cost[list(verbatim)].sum())
-    last = int(draft.cost[draft.last_group :].sum())
+def _name_floor(costs: Costs, policy: Policy, target: int) -> str:
+    """Return the description of the messages that keep the transcript above the target."""
+    head = int(costs.per_message[: costs.head].sum())
+    if not policy.keep.fill_target:
+        return f"policy {policy.name} keeps the rest of {costs.total:,} tokens, {head:,} of them system messages"
+    verbatim = policy.keep.verbatim(costs, target) if costs.messages > costs.head else ()
+    kept = int(costs.per_message[list(verbatim)].sum())
+    last = int(costs.per_message[costs.last_group :].sum())
     parts = [(head, "the system messages"), (kept, "pins and the last request"), (last, "the last messages")]
     tokens, name = max(parts)
     return f"{name}, which stay, have {tokens:,} tokens"

@@ -1,148 +1,26 @@
-"""What is to be done to a transcript, as a value: printed, saved, compared, refused, applied."""
+"""A plan: the edits of one transcript as a value that can be printed, saved, compared, refused or applied."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._repr import short
 from ..errors import PlanError
+from .edits import EDITS, Cut, Drop, Prune, StripThinking, Summarize, Truncate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .edits import Edit
+
 VERSION = 1
-"""Of the JSON form."""
+"""Version of the JSON form."""
 
 AT_TARGET = "already at or under the target"
 NOTHING = "nothing can leave"
-"""How the reason of a plan without edits begins."""
-
-Reason: TypeAlias = Literal["images", "superseded"]
-"""Why something is pruned before what is older."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prune:
-    """Replaces the content of tool results, and pictures of the user's, by a placeholder; ids and order stay.
-
-    Attributes:
-        rows: positions of result and picture blocks in the transcript, ascending.
-        text: the placeholder; empty says how many tokens were there.
-        why: the ``Reason`` why they go first; empty where they are the oldest.
-    """
-
-    __repr__ = short
-
-    rows: tuple[int, ...]
-    text: str = ""
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """Keeps the beginning of tool results.
-
-    Attributes:
-        rows: positions of result blocks, ascending.
-        most: what each may keep, in ``unit``; no code point is parted.
-        unit: ``bytes``, ``chars`` or ``utf16``.
-        marker: what is put behind it.
-    """
-
-    __repr__ = short
-
-    rows: tuple[int, ...]
-    most: int
-    unit: str
-    marker: str
-
-
-@dataclass(frozen=True, slots=True)
-class Truncate:
-    """Keeps head and tail of tool results.
-
-    Attributes:
-        rows: positions of result blocks, ascending.
-        max_tokens: most tokens that each may keep.
-    """
-
-    __repr__ = short
-
-    rows: tuple[int, ...]
-    max_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Summarize:
-    """Replaces messages by a summary of them.
-
-    Attributes:
-        start: first message of the zone.
-        stop: first message behind it.
-        max_tokens: most tokens of the summary.
-        keep: messages of the zone that stay, verbatim, behind the summary; ascending.
-    """
-
-    __repr__ = short
-
-    start: int
-    stop: int
-    max_tokens: int
-    keep: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """Replaces messages by a notice.
-
-    Attributes:
-        start: first message of the zone.
-        stop: first message behind it.
-        notice: what stands in their place.
-        keep: messages of the zone that stay, verbatim, behind the notice; ascending.
-    """
-
-    __repr__ = short
-
-    start: int
-    stop: int
-    notice: str
-    keep: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StripThinking:
-    """Removes thinking that the provider binds to what stood before it; a message left empty goes too.
-
-    Attributes:
-        rows: positions of thinking blocks, ascending.
-    """
-
-    __repr__ = short
-
-    rows: tuple[int, ...]
-
-
-Edit: TypeAlias = Prune | Cut | Truncate | Summarize | Drop | StripThinking
-_EDITS = {edit.__name__: edit for edit in (Prune, Cut, Truncate, Summarize, Drop, StripThinking)}
-
-
-NOTICE = "[trimtab: {count} earlier messages were left out here to save room; they are archived]"
-"""What stands where messages were dropped."""
-
-
-def dropped(zone: Summarize, notice: str = NOTICE, about: str = "") -> Drop:
-    """The same zone without a summary: what a failed summarizer leaves.
-
-    Args:
-        zone: what leaves.
-        notice: what stands in its place; ``{count}`` and ``{about}`` are filled in.
-        about: what the user asked for in there.
-    """
-    count = zone.stop - zone.start - len(zone.keep)
-    return Drop(zone.start, zone.stop, notice.format(count=count, about=about), zone.keep)
+"""Start of the reason of a plan without edits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +28,14 @@ class Plan:
     """Edits of one transcript, by position in it.
 
     Attributes:
-        edits: what to do, in no particular order: positions are never renumbered.
+        edits: the edits; their order is irrelevant, because positions are never renumbered.
         tokens_before: tokens of the messages now.
-        tokens_after: tokens expected, a summary counted at its limit.
-        target: tokens that were aimed at.
-        reason: why these edits, or why none; names the floor where the target cannot be reached.
+        tokens_after: expected tokens, with a summary at its limit.
+        target: tokens of messages to reach.
+        reason: the reason for these edits or for none; names the floor if the target is out of reach.
         messages: number of messages in the transcript.
-        digest: the transcript's; a plan fits no other.
-        provider: the messages' shape.
+        digest: digest of the transcript; the plan applies to no other.
+        provider: shape of the messages.
         policy: name of the policy that decided.
     """
 
@@ -176,40 +54,42 @@ class Plan:
     policy: str
 
     def zone(self) -> Summarize | Drop | None:
-        """The edit that takes messages out, if there is one."""
+        """Return the edit that removes messages, or None."""
         return next((edit for edit in self.edits if isinstance(edit, Summarize | Drop)), None)
 
     def to_json(self) -> str:
-        """The plan as one line of JSON, with its version."""
+        """Return the plan as one line of JSON with its version."""
         body = asdict(self) | {"version": self.version}
         body["edits"] = [{"edit": type(edit).__name__, **asdict(edit)} for edit in self.edits]
         return json.dumps(body, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """The plan that ``to_json`` wrote.
+        """Return the plan that ``to_json`` wrote.
 
         Raises:
-            PlanError: the text is no plan, or one of another version.
+            PlanError: the text is no plan, or has another version.
         """
         try:
             body: dict[str, Any] = json.loads(text)
             version = body.pop("version")
             if version != VERSION:
                 raise PlanError(f"the plan has version {version}, this trimtab reads version {VERSION}")
-            body["edits"] = tuple(_edit(dict(edit)) for edit in body["edits"])
+            body["edits"] = tuple(_parse_edit(dict(edit)) for edit in body["edits"])
             if unknown := body.keys() - {field.name for field in fields(cls)}:
                 raise PlanError(f"not a plan: unknown keys {sorted(unknown)}")
-            _typed(cls, body)
+            _check_types(cls, body)
             return cls(**body)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise PlanError(f"not a plan: {error}") from error
 
     def __str__(self) -> str:
-        """The plan as a person reads it."""
+        """Return the plan as text for people."""
         tokens = f"{self.tokens_before:,} tokens -> {self.tokens_after:,} (target {self.target:,})"
         head = f"{self.messages:,} messages, {tokens}"
-        return "\n".join([f"plan by {self.policy}: {head}", f"  {self.reason}", *(f"  {_line(e)}" for e in self.edits)])
+        return "\n".join(
+            [f"plan by {self.policy}: {head}", f"  {self.reason}", *(f"  {_describe(e)}" for e in self.edits)]
+        )
 
 
 _BECAUSE = {
@@ -217,13 +97,13 @@ _BECAUSE = {
     "images": ("old picture", ", before all else"),
     "superseded": ("tool result", ", of files that were read again later"),
 }
-"""By the reason: what is pruned, and why before what is older."""
+"""By reason: the name of a pruned row, and the remark in the printed plan."""
 
 
-def _edit(body: dict[str, Any]) -> Edit:
-    kind: Callable[..., Edit] = _EDITS[body.pop("edit")]
+def _parse_edit(body: dict[str, Any]) -> Edit:
+    kind: Callable[..., Edit] = EDITS[body.pop("edit")]
     body = {key: tuple(value) if isinstance(value, list) else value for key, value in body.items()}
-    _typed(kind, body)
+    _check_types(kind, body)
     if body.get("why", "") not in _BECAUSE:
         raise PlanError(f"not a plan: why of {kind.__name__} is {body['why']!r}")
     if body.get("start", 0) >= body.get("stop", 1) or body.get("rows", (0,)) == ():
@@ -231,8 +111,8 @@ def _edit(body: dict[str, Any]) -> Edit:
     return kind(**body)
 
 
-def _typed(kind: Callable[..., object], body: dict[str, Any]) -> None:
-    """Refuses what is not of the type that ``kind`` declares: a number is no less than 0, numbers ascend."""
+def _check_types(kind: Callable[..., object], body: dict[str, Any]) -> None:
+    """Reject values of another type than ``kind`` declares, negative numbers and tuples that do not ascend."""
     checks: dict[str, Callable[[Any], bool]] = {
         "int": lambda value: type(value) is int and value >= 0,
         "str": lambda value: type(value) is str,
@@ -247,24 +127,24 @@ def _typed(kind: Callable[..., object], body: dict[str, Any]) -> None:
             raise PlanError(f"not a plan: {key} of {kind.__name__} is {shown!r}")
 
 
-def _line(edit: Edit) -> str:
+def _describe(edit: Edit) -> str:
     match edit:
         case Cut(rows, most, unit):
-            return f"cut        {_many(rows, 'tool result')} to {most:,} {unit} ({_rows(rows)})"
+            return f"cut        {_number(rows, 'tool result')} to {most:,} {unit} ({_rows(rows)})"
         case Prune(rows, _, why):
             what, because = _BECAUSE[why]
-            return f"prune      {_many(rows, what)} ({_rows(rows)}){because}"
+            return f"prune      {_number(rows, what)} ({_rows(rows)}){because}"
         case Truncate(rows, max_tokens):
-            return f"truncate   {_many(rows, 'tool result')} to {max_tokens:,} tokens ({_rows(rows)})"
+            return f"truncate   {_number(rows, 'tool result')} to {max_tokens:,} tokens ({_rows(rows)})"
         case Summarize(start, stop, max_tokens, keep):
             return f"summarize  messages {start} to {stop - 1} in at most {max_tokens:,} tokens{_kept(keep)}"
         case Drop(start, stop, _, keep):
             return f"drop       messages {start} to {stop - 1}, with a notice{_kept(keep)}"
         case StripThinking(rows):
-            return f"strip      {_many(rows, 'thinking block')}, which the edit would break"
+            return f"strip      {_number(rows, 'thinking block')}, which the edit would break"
 
 
-def _many(rows: tuple[int, ...], what: str) -> str:
+def _number(rows: tuple[int, ...], what: str) -> str:
     return f"{len(rows):,} {what}{'s' if len(rows) > 1 else ''}"
 
 

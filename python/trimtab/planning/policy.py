@@ -1,4 +1,4 @@
-"""A policy: how to decide, as values."""
+"""A policy: the stages of a compaction, as values."""
 
 from __future__ import annotations
 
@@ -21,25 +21,24 @@ class Policy:
     """The stages of a compaction, each a value.
 
     Attributes:
-        name: what the command line calls it.
-        keep: what stays as it is, whatever happens.
-        prune: which tool results lose their content first; None prunes nothing.
-        summarize: how large a summary of what leaves may be, and how it is asked for; None drops with a notice.
-        fallback: what takes a failed summarizer's place, in order. ``drop`` and ``truncate`` leave a notice,
-            ``emergency`` does what the emergency does, ``stop`` changes nothing, ``error`` raises.
-        trigger: when compaction pays.
-        target: tokens of messages that it aims at, as a share of what system, tools and answer leave of the window, or
-            as a number.
-        counter: what it counts with; None counts as the model does.
-        place: where a summary stands.
-        ingest: how a tool's result is cut before it enters the transcript; None takes it whole.
-        emergency: what is done where the next call is in danger; None knows no such thing.
-        strategy: what the documents call it.
-        order: the steps that are told of a compaction once it is done, in the order of the document.
-        failure: how a failed summary is told; ``{author}`` and ``{cause}`` are filled in.
-        on_nothing: whether there being nothing to compact is an error.
-        parity: for conformance tests alone: a compaction may grow, no request is kept by force, a summary stands
-            without its envelope and earlier ones are not taken up, and the result is not validated.
+        name: the name on the command line.
+        keep: the messages that stay verbatim.
+        prune: the tool results that lose their content first; None prunes nothing.
+        summarize: size and request of the summary of the messages that leave; None drops them with a notice.
+        fallback: steps after a failed summary, in order. ``drop`` and ``truncate`` leave a notice, ``emergency``
+            applies the emergency stage, ``stop`` changes nothing, ``error`` raises.
+        trigger: the rule that decides when compaction is due.
+        target: tokens of messages to reach; up to 1, a share of the window less system, tools and answer.
+        counter: the length-based estimate to count with; None uses the model's tokenizer.
+        place: position and shape of a summary.
+        ingest: the cut of a tool's result before it enters the transcript; None takes it whole.
+        emergency: the stage that applies at the danger line; None has none.
+        strategy: the strategy's name in its document.
+        order: the events of a finished compaction, in the order of the document.
+        failure: format of the message of a failed summary, with ``{author}`` and ``{cause}``.
+        on_nothing: the result if nothing can be compacted: no operation or an error.
+        parity: for conformance tests only: a compaction may grow, the last request may leave, a summary has no
+            envelope, earlier summaries are not merged, and the result is not validated.
     """
 
     __repr__ = short
@@ -62,13 +61,13 @@ class Policy:
     parity: bool = False
 
     def __post_init__(self) -> None:
-        """Refuses shares that make no sense together."""
-        if self.target <= 0 or (self.keep.fill and self.trigger.share < self.target <= 1):
+        """Reject contradictory values."""
+        if self.target <= 0 or (self.keep.fill_target and self.trigger.share < self.target <= 1):
             msg = f"need 0 < target <= trigger, got {self.target} and {self.trigger.share}"
             raise ValueError(msg)
         if unknown := set(self.fallback) - set(get_args(Step)):
             msg = f"policy {self.name!r} falls back to {min(unknown)!r}; steps are {', '.join(get_args(Step))}"
             raise ValueError(msg)
         if "emergency" in self.fallback and self.emergency is None:
-            msg = f"policy {self.name!r} falls back to an emergency that it does not have"
+            msg = f"policy {self.name!r} falls back to an emergency, but has no emergency stage"
             raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""How a transcript falls into zones, and how full its window is."""
+"""The zones of a transcript, and the utilisation of its window."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ GROUPS = {
     "compactable": Zone.COMPACTABLE,
     "head": Zone.HEAD,
 }
-"""The zones by the names that seed 002 has for them; ``head`` is system text in front."""
+"""Zone by AgentPG's name ("Message Partitioning"); ``head`` is the system text in front."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """A session's state.
+    """The state of a session.
 
     Attributes:
         session: its name.
         groups: positions of the messages of each zone.
         tokens: tokens of each zone.
-        usage: share of the window that is used.
-        compactions: how often the session was compacted.
-        due: whether the trigger is passed.
+        usage: used share of the window.
+        compactions: number of compactions of the session.
+        due: whether compaction is due.
     """
 
     __repr__ = short
@@ -60,12 +60,12 @@ class Stats:
 
     @property
     def verbatim(self) -> tuple[int, ...]:
-        """Positions of the messages that stay as they are: protected, preserved and recent ones, ascending."""
+        """Positions of the protected, preserved and recent messages, ascending."""
         return tuple(sorted(m for name in ("protected", "preserved", "recent") for m in self.groups[name]))
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """Positions of the messages that no compaction takes, ascending."""
+        """Positions of the messages that no compaction removes, ascending."""
         return tuple(sorted(m for name, group in self.groups.items() if name != "compactable" for m in group))
 
 
@@ -78,7 +78,7 @@ def grouped(
     pins: Iterable[int] = (),
     summaries: Iterable[int] = (),
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
-    """Positions and tokens of the messages of each zone, by name."""
+    """Return the positions and the tokens of the messages of each zone, by name."""
     found = zones(ledger, policy, window=window, target=target, pins=pins, summaries=summaries)
     cost = ledger.per_message
     groups = {name: tuple((found == zone).nonzero()[0].tolist()) for name, zone in GROUPS.items()}

@@ -1,4 +1,4 @@
-"""Presets: a file each, values only."""
+"""Presets: one file each, values only; a comment gives the source of each value."""
 
 from .agentpg import POLICY as AGENTPG
 from .agentpg_summarization import POLICY as AGENTPG_SUMMARIZATION
@@ -24,4 +24,4 @@ POLICIES = {
         OPENCODE,
     )
 }
-"""By name, as ``Compactor(policy=...)`` and the command line take them."""
+"""Preset by name, for ``Compactor(policy=...)`` and the command line."""

@@ -1,4 +1,7 @@
-"""Seed 002, "Context Compaction" of AgentPG, hybrid: tool outputs first, then a summary in nine sections."""
+"""Follows AgentPG's "Context Compaction", hybrid strategy: prune tool outputs, then summarize in nine sections.
+
+Quoted titles are sections of that document.
+"""
 
 from dataclasses import replace
 
@@ -8,6 +11,7 @@ from ..planning.policy import Policy
 from ..planning.stages import Keep, Messages, Pins, Place, PruneResults, Summaries, SummarizeZone, Template, Tokens
 
 NINE_SECTIONS = Template(
+    # "Summary Format" names the sections; the frame is that of agentpg's code, the wording ours.
     opening="Summarize this conversation.",
     system=(
         "You summarize conversations between a user and an AI agent, so that the agent can go on without the original "
@@ -31,32 +35,39 @@ NINE_SECTIONS = Template(
     begin="\n\n<conversation>\n",
     line="{role}:\n{content}\n\n",
     end="</conversation>",
-    most_of_result=500,
-    headings=True,
+    max_result_bytes=500,  # agentpg's code: longer results keep 497 bytes and "..."
+    require_headings=True,
 )
 
+# "Default Configuration": SummarizerModel, SummarizerMaxTokens; 160 is our lower limit for a summary.
 SUMMARY = SummarizeZone(1.0, 160, 4_096, template=NINE_SECTIONS, model="claude-3-5-haiku-20241022")
 
 POLICY = Policy(
     name="agentpg",
+    # "Fallback: Character Approximation"; 10 tokens a call or result, 200 an image: agentpg's code. ``asks``:
+    # UseTokenCountingAPI.
     counter=Estimate("approximation", unit="bytes", round="ceil", message=4, call=10, result=10, image=200, asks=True),
     trigger=Trigger(
-        share=0.85,
-        over=("messages",),
-        of=("window",),
-        reached=True,
-        whole=True,
-        when=("after_run",),
-        window=200_000,
-        rules=True,
+        share=0.85,  # "Configuration Options": Trigger
+        numerator=("messages",),  # agentpg's code: the total of the messages
+        denominator=("window",),  # "Configuration Options": MaxTokensForModel
+        inclusive=True,  # agentpg's code: total >= int(max * trigger)
+        integer_limit=True,  # agentpg's code: int(max * trigger)
+        when=("after_run",),  # "Basic Configuration": "auto-compaction after each run"
+        window=200_000,  # "Configuration Options": MaxTokensForModel
+        fixed_window=True,  # "Configuration Options": the limit is configured, not looked up by model
     ),
-    target=80_000,
-    keep=Keep((Tokens(40_000), Messages(10), Summaries("is_summary"), Pins("is_preserved")), least=0),
-    prune=PruneResults(longer_than=20, placeholder="[TOOL OUTPUT PRUNED]", leaving=True),
-    summarize=replace(SUMMARY, if_needed=True),
+    target=80_000,  # "Configuration Options": TargetTokens
+    # "Partitioning Algorithm": ProtectedTokens, PreserveLastN, is_summary, is_preserved, in this order.
+    keep=Keep((Tokens(40_000), Messages(10), Summaries("is_summary"), Pins("is_preserved")), min_messages=0),
+    # "Hybrid Strategy", phase 1; agentpg's code prunes results longer than the placeholder, which has 20 bytes.
+    prune=PruneResults(min_length=20, placeholder="[TOOL OUTPUT PRUNED]", compactable_only=True),
+    summarize=replace(SUMMARY, if_needed=True),  # "Hybrid Strategy", phase 2: "only triggered if" needed
+    # The role is that of agentpg's code; the question is ours, for providers that want a user message first.
     place=Place("assistant", question="Where were we?"),
-    fallback=("error",),
+    fallback=("error",),  # "Error Handling"
     strategy="hybrid",
+    # "How It Works" and "Database Schema"; the steps in the order of agentpg's code.
     order=(
         "get_messages",
         "count_tokens",
@@ -68,5 +79,5 @@ POLICY = Policy(
         "create_summary",
         "update_session",
     ),
-    on_nothing="error",
+    on_nothing="error",  # "No messages to compact"
 )

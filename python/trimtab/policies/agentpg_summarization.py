@@ -1,4 +1,7 @@
-"""Seed 002 without its first phase: all that may be compacted is summarized, directly."""
+"""Follows AgentPG's "Context Compaction", "Summarization Strategy": summarize all compactable messages directly.
+
+The other values are those of ``agentpg.py``.
+"""
 
 from dataclasses import replace
 

@@ -1,12 +1,18 @@
-"""The default: prune old results, then summarize what is oldest; drop only where no summary can be had."""
+"""trimtab's own design: prune old results, then summarize the oldest messages; drop them if no summary succeeds.
+
+No published design has these values; they are choices of this project.
+"""
 
 from ..planning.policy import Policy
 from ..planning.stages import Keep, Pins, PruneResults, SummarizeZone, Tokens, Turns
 
 POLICY = Policy(
     name="default",
-    keep=Keep((Tokens(target=0.20), Turns(1), Pins()), fill=True),
+    # A fifth of the target keeps the newest results unpruned; the last user turn is always kept.
+    keep=Keep((Tokens(target=0.20), Turns(1), Pins()), fill_target=True),
+    # A placeholder takes up to 60 tokens (stages/sizes.py), so pruning a smaller result gains nothing.
     prune=PruneResults(min_tokens=60, order=("images", "superseded")),
+    # 4,096 is the output limit of the summary call in spec09, section 5, and in agentpg, "Configuration".
     summarize=SummarizeZone(share=0.15, min_tokens=160, max_tokens=4_096, by_price=True),
     fallback=("offline", "drop"),
     strategy="hybrid",

@@ -1,11 +1,14 @@
-"""No summary: prune old results, then drop what is oldest behind a notice. The archive still has it all."""
+"""The default without a summary: prune old results, then drop the oldest messages behind a notice.
+
+Its values are those of ``default.py``. The archive keeps the dropped messages.
+"""
 
 from ..planning.policy import Policy
 from ..planning.stages import Keep, Pins, PruneResults, Tokens, Turns
 
 POLICY = Policy(
     name="drop",
-    keep=Keep((Tokens(target=0.20), Turns(1), Pins()), fill=True),
+    keep=Keep((Tokens(target=0.20), Turns(1), Pins()), fill_target=True),
     prune=PruneResults(min_tokens=60, order=("images", "superseded")),
     summarize=None,
     fallback=("drop",),

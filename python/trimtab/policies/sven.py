@@ -1,4 +1,7 @@
-"""Seed 003, "Prompt Compaction" of sven: a calibrated count, six sections, and an emergency that needs no model."""
+"""Follows sven's "Prompt Compaction": a calibrated count, a summary in six sections, an emergency without a model.
+
+Layers and quoted titles are sections of that document.
+"""
 
 from ..counting.estimate import Calibration, Estimate
 from ..planning.budget import Trigger
@@ -6,6 +9,7 @@ from ..planning.policy import Policy
 from ..planning.stages import Emergency, Ingest, Keep, Messages, Pins, Place, SummarizeZone, Template
 
 SIX_SECTIONS = Template(
+    # Layer 3, "Structured": the sections and the rule to keep technical detail verbatim; the wording is ours.
     opening=(
         "Write a checkpoint of the conversation below, from which the work goes on. Use exactly these Markdown "
         "sections and no others:\n"
@@ -24,33 +28,37 @@ SIX_SECTIONS = Template(
         "stand in the checkpoint as they stand in the conversation."
     ),
     begin="\n\n---\n\n",
+    # sven's code: serialize_history.
     line="{role}: {content}\n\n",
     call="[tool_call: {name}({input})]",
     result="[tool_result: {content}]",
     failure="[tool_result: {content}]",
-    headings=True,
+    require_headings=True,
 )
 
+# The document sets no limit for a summary; these limits are ours.
 SUMMARY = SummarizeZone(1.0, 160, 4_096, template=SIX_SECTIONS)
 
 POLICY = Policy(
     name="sven",
-    counter=Estimate("approximate", unit="bytes", round="floor", image=765, low=85, least=1, learns=Calibration()),
+    # Layer 1: chars / 4, calibrated; sven's code: bytes, at least 1, an image 765 or 85 tokens.
+    counter=Estimate("approximate", unit="bytes", round="floor", image=765, low=85, min_tokens=1, learns=Calibration()),
     trigger=Trigger(
-        share=0.85,
-        reserve=0.10,
-        floor=0.1,
-        critical=0.95,
-        over=("counted", "system", "tools"),
-        of=("window", "-output"),
-        reached=True,
-        when=("before_call", "after_tool_batch"),
+        share=0.85,  # "Configuration reference": compaction_threshold
+        reserve=0.10,  # "Configuration reference": compaction_overhead_reserve
+        min_share=0.1,  # layer 2: "never below 10%"
+        critical=0.95,  # layer 2: "Emergency path"
+        numerator=("counted", "system", "tools"),  # layer 1: "Effective token count"
+        denominator=("window", "-output"),  # layer 1: input_budget()
+        inclusive=True,  # layer 2: context_fraction >= trigger_threshold
+        when=("before_call", "after_tool_batch"),  # layer 2
     ),
-    keep=Keep((Messages(6, of_more_than=2.0), Pins()), snap="back_to_text", least=0),
-    prune=None,
+    # "Configuration reference": compaction_keep_recent; "Split safety": back to text; sven's code: none of 12 or fewer.
+    keep=Keep((Messages(6, of_more_than=2.0), Pins()), boundary_moves="back_to_text", min_messages=0),
+    prune=None,  # layer 4 cuts results when they enter
     ingest=Ingest(
-        tokens=4_000,
-        categories=(
+        tokens=4_000,  # "Configuration reference": tool_result_token_cap
+        categories=(  # layer 4: OutputCategory
             ("shell", "HeadTail"),
             ("run_terminal_command", "HeadTail"),
             ("gdb_command", "HeadTail"),
@@ -65,15 +73,17 @@ POLICY = Policy(
         otherwise="Generic",
     ),
     summarize=SUMMARY,
+    # Layer 2, step 6: an assistant message. The question is ours, for providers that want a user message first.
     place=Place("assistant", question="[earlier conversation]"),
     emergency=Emergency(
-        Keep((Messages(6), Pins()), snap="forward", least=0),
+        # Layer 2, "Emergency path"; sven's code moves the boundary forward, over orphaned results.
+        Keep((Messages(6), Pins()), boundary_moves="forward", min_messages=0),
         notice=(
             "[This session was emergency-compacted: {count} earlier messages no longer fit the context window and were "
             "left out. Ask for what is missing.]"
         ),
     ),
-    fallback=("emergency",),
+    fallback=("emergency",),  # "Compaction failure modes and mitigations"
     strategy="structured",
-    order=("emit:ContextCompacted",),
+    order=("emit:ContextCompacted",),  # "Event reporting"
 )

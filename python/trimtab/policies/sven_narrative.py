@@ -1,4 +1,7 @@
-"""Seed 003 with its older strategy: prose instead of sections."""
+"""Follows sven's "Prompt Compaction", layer 3, "Narrative": a summary in prose instead of sections.
+
+The wording is ours; the other values are those of ``sven.py``.
+"""
 
 from dataclasses import replace
 
@@ -12,7 +15,7 @@ PROSE = replace(
         "was decided and why, and what is still open."
     ),
     topics=(),
-    headings=False,
+    require_headings=False,
 )
 
 POLICY = replace(

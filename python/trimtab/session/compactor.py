@@ -387,7 +387,7 @@ class Compactor:
     def ingest(self, tool: str, output: str) -> str:
         """A tool's output for the transcript, truncated by the policy's rule for this category of tool."""
         ingest = self.policy.ingest
-        return output if ingest is None else ingest.taken(output, ingest.category(tool))
+        return output if ingest is None else ingest.cut(output, ingest.category(tool))
 
     def prune(self, messages: Sequence[Message]) -> list[Message]:
         """The messages with old results pruned by the policy's rule; nothing else changes, and nothing is archived."""

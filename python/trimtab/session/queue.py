@@ -89,7 +89,7 @@ class Queue:
             answer["parts"].append({"type": "text", "text": done.summary})
             answer["info"]["finish"] = "stop"
         self.messages.append(answer)
-        goes_on = self.compactor.policy.place.goes_on
+        goes_on = self.compactor.policy.place.continuation
         if done.summary is not None and part.get("auto") and goes_on:
             said = {"type": "text", "text": goes_on, "synthetic": True}
             self.messages.append({"info": {"id": uuid4().hex, "role": "user"}, "parts": [said]})

@@ -17,8 +17,8 @@ from ..errors import BusyError, Error, PlanError
 from ..messages.objects import Given, plain
 from ..messages.types import whole_calls
 from ..models.model import UNBOUND
+from ..planning.edits import Summarize
 from ..planning.pins import flagged, pinned
-from ..planning.plan import Summarize
 from .provider_count import ProviderCounts
 
 if TYPE_CHECKING:

@@ -69,9 +69,9 @@ class Settings:
         found = Model.named(model, betas=betas) if isinstance(model, str) else model
         counter = rules.counter.counter() if rules.counter else Counter.for_model(found)
         # The caller's window comes first, then the policy's for a model that is in no table, then the table's.
-        stands_in = rules.trigger.rules or found.name not in known()
+        stands_in = rules.trigger.fixed_window or found.name not in known()
         if window is None and stands_in and rules.trigger.window is not None:
-            is_wide = not rules.trigger.rules and found.window > rules.trigger.window  # by a beta flag
+            is_wide = not rules.trigger.fixed_window and found.window > rules.trigger.window  # by a beta flag
             window = found.window if is_wide else rules.trigger.window
         limited = found.limited(window, max_output)
         reserve = max_output or rules.trigger.kept_free(limited.max_output)

@@ -67,10 +67,10 @@ def transcript(template: Template, messages: Iterable[Message]) -> str:
 def _lines(template: Template, messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
     for message in messages:
         role = str(message.get("role") or _role(message))
-        if role in {"system", "developer"} and not template.system_too:
+        if role in {"system", "developer"} and not template.include_system:
             continue
         text = "\n".join(piece for piece in _pieces(template, message) if piece)
-        yield role, text if template.most is None else _head(text, template.most)
+        yield role, text if template.max_message_bytes is None else _head(text, template.max_message_bytes)
 
 
 def _role(message: Message) -> str:
@@ -117,15 +117,15 @@ def _block(template: Template, block: Any) -> Iterator[str]:
     elif isinstance(block.get("text"), str):
         yield block["text"]
     elif "image" in kind or kind in {"document", "file", "input_file"}:
-        yield template.picture
+        yield template.image
 
 
 def _result(template: Template, id: object, content: object, *, failed: bool) -> str:
     if isinstance(content, list):
         content = "\n".join(piece for block in content for piece in _block(template, block) if piece)
     text = content if isinstance(content, str) else _json(content) if content is not None else ""
-    if template.most_of_result is not None and len(text.encode("utf-8", "replace")) > template.most_of_result:
-        text = _head(text, template.most_of_result - 3) + "..."
+    if template.max_result_bytes is not None and len(text.encode("utf-8", "replace")) > template.max_result_bytes:
+        text = _head(text, template.max_result_bytes - 3) + "..."
     return (template.failure if failed else template.result).format(id=id, content=text)
 
 

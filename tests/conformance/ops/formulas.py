@@ -94,7 +94,7 @@ def compact_seed001(messages: Any = None, preserve_ratio: float | None = None, *
 
 @op
 def generate_summary(messages: list[dict[str, Any]] | None = None, **given: Any) -> dict[str, Any]:
-    policy = replace(GOAT, keep=Keep((), least=False))
+    policy = replace(GOAT, keep=Keep((), min_messages=0))
     policy = config.configured("goat", {"summary_model": given["model"]} if given.get("model") else {}, policy)
     return compaction(policy, talk(messages), given)
 

@@ -18,14 +18,14 @@ from .table import op
 
 @op
 def truncate_tool_output(text: str | None, max_len: int | None = None) -> str:
-    most = GOAT.prune.first if max_len is None else max_len
+    most = GOAT.prune.keep_length if max_len is None else max_len
     return _apply.cut(text or "", most, GOAT.prune.unit, GOAT.prune.marker)
 
 
 @op
 def prune_old_tool_results(messages: list[dict[str, Any]], preserve_recent: int | None = None) -> Listed:
-    age = GOAT.prune.age if preserve_recent is None else preserve_recent
-    policy = replace(GOAT, prune=replace(GOAT.prune, age=age))
+    age = GOAT.prune.keep_messages if preserve_recent is None else preserve_recent
+    policy = replace(GOAT, prune=replace(GOAT.prune, keep_messages=age))
     before, given = copy.deepcopy(messages), chat(messages)
     pairs = {id(new): old for new, old in zip(given, messages, strict=True)}
     after = trimtab.Compactor(MODEL, provider="openai_chat", policy=policy).prune(given)
@@ -36,7 +36,7 @@ def prune_old_tool_results(messages: list[dict[str, Any]], preserve_recent: int 
 
 @op
 def prune_tool_outputs(messages: list[dict[str, Any]]) -> dict[str, Any]:
-    made, _ = agentpg({}, keep=Keep((), least=False), summarize=None, on_nothing=SPEC09.on_nothing)
+    made, _ = agentpg({}, keep=Keep((), min_messages=0), summarize=None, on_nothing=SPEC09.on_nothing)
     given = blocks(messages)
     done = made.compact(given)
     changed = [old.get("id") for old, new in zip(given, done.messages, strict=True) if old is not new]
@@ -46,7 +46,7 @@ def prune_tool_outputs(messages: list[dict[str, Any]]) -> dict[str, Any]:
 @op
 def smart_truncate(content: str | None, category: str | None = None, cap_tokens: int | None = None) -> str:
     ingest = SVEN.ingest if cap_tokens is None else replace(SVEN.ingest, tokens=cap_tokens)
-    return ingest.taken(content or "", category or ingest.otherwise)
+    return ingest.cut(content or "", category or ingest.otherwise)
 
 
 @op

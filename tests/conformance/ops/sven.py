@@ -21,7 +21,7 @@ from .table import op
 
 
 def sven(given: Mapping[str, Any], stub: Stub, told: Told, **more: Any) -> trimtab.Compactor:
-    template = replace(SVEN.summarize.template, headings=False)
+    template = replace(SVEN.summarize.template, require_headings=False)
     policy = config.section({"agent": given.get("config") or {}}, "agent")
     policy = replace(policy, parity=True, summarize=replace(policy.summarize, template=template))
     return trimtab.Compactor(
@@ -67,7 +67,7 @@ def emergency_compact(messages: list[dict[str, Any]], keep_n: int, system: str |
     form = Sven([*front, *(message for message in messages if message.get("role") not in FRONT)])
     policy = config.configured("agent", {"compaction_keep_recent": keep_n}, SVEN)
     policy = replace(policy, keep=policy.emergency.keep, summarize=None, prune=None, parity=True)
-    always = replace(policy.trigger, share=2e-4, critical=2e-4, reserve=False, floor=False)
+    always = replace(policy.trigger, share=2e-4, critical=2e-4, reserve=False, min_share=False)
     made = trimtab.Compactor(
         "gpt-4o", window=9_999, max_output=int(True), provider="openai_chat", policy=replace(policy, trigger=always)
     )
@@ -90,7 +90,7 @@ class Session(dict[str, Any]):
         if key in self:
             return self[key]
         number = float(key.partition("(")[-1].rstrip(")"))  # is_near_limit(0.5)
-        return replace(SVEN.trigger, share=number, reserve=False, floor=False).fires(self["_terms"])
+        return replace(SVEN.trigger, share=number, reserve=False, min_share=False).fires(self["_terms"])
 
 
 @op

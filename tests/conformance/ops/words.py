@@ -12,7 +12,7 @@ from trimtab.compaction import apply as _apply
 from trimtab.events import CompactBoundary, Compacted, ContextCompacted
 from trimtab.formats import opencode
 from trimtab.messages.types import text_of
-from trimtab.planning.plan import Summarize, dropped
+from trimtab.planning.edits import Summarize, dropped
 from trimtab.summarize import Anthropic, Ask, request
 
 from .outside import Stub

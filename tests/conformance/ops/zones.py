@@ -11,7 +11,7 @@ import trimtab
 from trimtab import _core
 from trimtab.ledger.columns import unpaired
 from trimtab.planning.stages import Messages, Tokens
-from trimtab.planning.stages.draft import Draft
+from trimtab.planning.stages.costs import Costs
 from trimtab.planning.zones import Stats
 
 from .presets import AGENTPG, GOAT, SPEC09, agentpg, ledger
@@ -21,7 +21,7 @@ from .table import op
 
 def boundary(messages: list[dict[str, Any]], policy: Any, keeper: Any) -> int:
     keep = replace(policy.keep, keepers=(keeper,))
-    return keep.boundary(Draft(ledger(chat(messages), policy)))
+    return keep.boundary(Costs(ledger(chat(messages), policy)))
 
 
 @op
@@ -44,7 +44,7 @@ def split_point_custom_estimator(
     """The estimator of a case by its name, by its numbers, or the document's own."""
     counter = estimator_of(estimator, per_message_overhead)
     counted = trimtab.Ledger.of(chat(messages), counter=counter, provider="openai_chat")
-    return replace(SPEC09.keep, keepers=(Tokens(preserve_budget),)).boundary(Draft(counted))
+    return replace(SPEC09.keep, keepers=(Tokens(preserve_budget),)).boundary(Costs(counted))
 
 
 WHOLE = {"per": 1}
@@ -88,7 +88,7 @@ def adjust_split_for_tool_pairs(messages: list[dict[str, Any]], split: int) -> i
 @op
 def preserve_budget(context_limit: int) -> int:
     (tokens, *_) = SPEC09.keep.keepers
-    _, amount = tokens.take(Draft(ledger([], SPEC09)), context_limit, context_limit)
+    _, amount = tokens.resolve(Costs(ledger([], SPEC09)), context_limit, context_limit)
     return amount
 
 

@@ -1,4 +1,4 @@
-"""Stages: values that say what may go, in which order, and what takes its place."""
+"""Stages: values that state which messages may leave, in which order, and their replacement."""
 
 from .emergency import Emergency
 from .keep import Keep, Messages, Pins, Summaries, Tokens, Turns

@@ -1,4 +1,4 @@
-"""The way out that needs no model."""
+"""The emergency stage: compaction without a model."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..._repr import short
-from ..plan import Summarize, dropped
+from ..edits import dropped
+from .summarize import zone
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..plan import Drop
-    from .draft import Draft
+    from ..edits import Drop
+    from .costs import Costs
     from .keep import Keep
 
 
 @dataclass(frozen=True, slots=True)
 class Emergency:
-    """Drops all but the newest messages behind a notice: always succeeds, whatever the size.
+    """Drops all but the newest messages behind a notice; it succeeds at any size.
 
     Attributes:
-        keep: what stays.
-        notice: what stands in the place of the rest.
+        keep: the messages that stay.
+        notice: the text in place of the others.
     """
 
     __repr__ = short
@@ -31,11 +32,7 @@ class Emergency:
     keep: Keep
     notice: str
 
-    def edit(self, draft: Draft, leaving: NDArray[np.bool_]) -> Drop | None:
-        """The drop of the messages that are ``leaving``; None where there are none."""
-        gone = leaving.nonzero()[0]
-        if not len(gone):
-            return None
-        start, stop = draft.head, int(gone[-1]) + 1
-        keep = tuple(int(m) for m in (~leaving[start:stop]).nonzero()[0] + start)
-        return dropped(Summarize(start, stop, 0, keep), self.notice)
+    def edit(self, costs: Costs, leaving: NDArray[np.bool_]) -> Drop | None:
+        """Return the drop of the messages that are ``leaving``, or None if there are none."""
+        found = zone(costs, leaving, 0)
+        return found and dropped(found, self.notice)

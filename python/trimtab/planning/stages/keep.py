@@ -1,4 +1,4 @@
-"""What stays."""
+"""The keep stage: messages that stay verbatim."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from .draft import Draft
+    from .costs import Costs
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The newest messages, up to so many tokens, whole groups only.
+    """Keeps the newest messages up to a number of tokens, in whole groups.
 
     Attributes:
-        count: of tokens.
-        window: as a share of the window instead.
-        target: as a share of the target instead.
+        count: number of tokens.
+        window: share of the window, instead of a number.
+        target: share of the target, instead of a number.
     """
 
     __repr__ = short
@@ -33,23 +33,23 @@ class Tokens:
     target: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuses what is below nothing."""
-        _at_least_nothing(count=self.count, window=self.window, target=self.target)
+        """Reject negative values."""
+        _check_not_negative(count=self.count, window=self.window, target=self.target)
 
-    def take(self, draft: Draft, window: int, target: int) -> tuple[str, int]:
-        """The keeper as the core knows it."""
-        del draft
+    def resolve(self, costs: Costs, window: int, target: int) -> tuple[str, int]:
+        """Return the keeper's kind and limit for ``_core.partition``."""
+        del costs
         return "tokens", self.count + _part(window, self.window) + _part(target, self.target)
 
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The newest messages, so many of them; groups that the boundary would part stay whole.
+    """Keeps a number of the newest messages, in whole groups.
 
     Attributes:
-        count: of messages.
-        share: as a share of all messages instead, rounded down.
-        of_more_than: none are kept where there are no more than this many times as many.
+        count: number of messages.
+        share: share of all messages, rounded down, instead of a number.
+        of_more_than: keep none unless there are more than ``count`` times this factor.
     """
 
     __repr__ = short
@@ -59,13 +59,13 @@ class Messages:
     of_more_than: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuses what is below nothing."""
-        _at_least_nothing(count=self.count, share=self.share, of_more_than=self.of_more_than)
+        """Reject negative values."""
+        _check_not_negative(count=self.count, share=self.share, of_more_than=self.of_more_than)
 
-    def take(self, draft: Draft, window: int, target: int) -> tuple[str, int]:
-        """The keeper as the core knows it."""
+    def resolve(self, costs: Costs, window: int, target: int) -> tuple[str, int]:
+        """Return the keeper's kind and limit for ``_core.partition``."""
         del window, target
-        there = draft.messages - draft.head
+        there = costs.messages - costs.head
         if self.of_more_than and there <= self.count * self.of_more_than:
             return "messages", 0
         return "messages", self.count + _part(there, self.share)
@@ -73,10 +73,10 @@ class Messages:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """The newest turns: from the user's words that began them.
+    """Keeps the newest turns; a user's text begins a turn.
 
     Attributes:
-        count: of turns.
+        count: number of turns.
     """
 
     __repr__ = short
@@ -84,49 +84,49 @@ class Turns:
     count: int
 
     def __post_init__(self) -> None:
-        """Refuses what is below nothing."""
-        _at_least_nothing(count=self.count)
+        """Reject negative values."""
+        _check_not_negative(count=self.count)
 
-    def take(self, draft: Draft, window: int, target: int) -> tuple[str, int]:
-        """The keeper as the core knows it."""
+    def resolve(self, costs: Costs, window: int, target: int) -> tuple[str, int]:
+        """Return the keeper's kind and limit for ``_core.partition``."""
         del window, target
-        began = draft.requests().tolist()[-self.count :] if self.count else []
-        return "messages", draft.messages - began[0] if began else 0
+        began = costs.requests.tolist()[-self.count :] if self.count else []
+        return "messages", costs.messages - began[0] if began else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Summaries:
-    """Summaries of earlier compactions.
+    """Keeps the summaries of earlier compactions.
 
     Attributes:
-        flag: a key of a message that says that it is one; None knows those of our own making alone.
+        flag: message key that marks a summary, beside trimtab's envelope; None uses no key.
     """
 
     __repr__ = short
 
     flag: str | None = None
 
-    def take(self, draft: Draft, window: int, target: int) -> tuple[str, int]:
-        """The keeper as the core knows it."""
-        del draft, window, target
+    def resolve(self, costs: Costs, window: int, target: int) -> tuple[str, int]:
+        """Return the keeper's kind and limit for ``_core.partition``."""
+        del costs, window, target
         return "summaries", 0
 
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """Pinned messages, with their groups.
+    """Keeps pinned messages, with their groups.
 
     Attributes:
-        flag: a key of a message that says that it is pinned; None knows those that the caller pinned alone.
+        flag: message key that marks a pin, beside the caller's pins; None uses no key.
     """
 
     __repr__ = short
 
     flag: str | None = None
 
-    def take(self, draft: Draft, window: int, target: int) -> tuple[str, int]:
-        """The keeper as the core knows it."""
-        del draft, window, target
+    def resolve(self, costs: Costs, window: int, target: int) -> tuple[str, int]:
+        """Return the keeper's kind and limit for ``_core.partition``."""
+        del costs, window, target
         return "pins", 0
 
 
@@ -135,75 +135,75 @@ Keeper: TypeAlias = Tokens | Messages | Turns | Summaries | Pins
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """What stays, in this order: the first keeper that takes a message names its zone.
+    """The messages that stay: the first keeper that selects a message names its zone.
 
     Attributes:
-        keepers: each takes of what those before it left.
-        snap: where a boundary goes that falls between safe cuts. ``back`` keeps more, ``forward`` keeps less,
-            ``back_to_text`` goes back until the tail begins with words of user or assistant, ``own`` is as each keeper
-            promises: tokens are not passed, messages stay.
-        least: messages at the end that stay whatever the keepers say, in whole groups.
-        fill: what room the target leaves is given back to older messages; without it, the zones are the last word.
+        keepers: the keepers in order; each selects from the messages that the earlier ones left.
+        boundary_moves: direction in which a boundary between two safe cuts moves. ``back`` keeps more, ``forward``
+            keeps less, ``back_to_text`` moves back until the tail begins with text of user or assistant, ``own`` uses
+            each keeper's own rule: ``Tokens`` keeps less, ``Messages`` keeps more.
+        min_messages: least number of messages kept at the end, in whole groups.
+        fill_target: keep older messages too, as far as the target has free tokens.
     """
 
     __repr__ = short
 
     keepers: tuple[Keeper, ...]
-    snap: Literal["back", "back_to_text", "forward", "own"] = "own"
-    least: int = 1
-    fill: bool = False
+    boundary_moves: Literal["back", "back_to_text", "forward", "own"] = "own"
+    min_messages: int = 1
+    fill_target: bool = False
 
-    def zones(self, draft: Draft, window: int, target: int) -> NDArray[np.uint8]:
-        """The ``Zone`` of each message: uint8, shape (messages,)."""
-        safe = draft.ledger.safe
+    def zones(self, costs: Costs, window: int, target: int) -> NDArray[np.uint8]:
+        """Return the ``Zone`` of each message: uint8, shape (messages,)."""
+        safe = costs.ledger.safe
         safe[0] = True
         return _core.partition(
-            draft.cost.astype("uint32"),
+            costs.per_message.astype("uint32"),
             safe,
-            safe & draft.begins_with_text if self.snap == "back_to_text" else safe,
-            draft.summarized,
-            draft.mask(draft.pins),
-            keepers=[keeper.take(draft, window, target) for keeper in self.keepers],
-            snap=self.snap.removesuffix("_to_text"),
-            head=draft.head,
-            least=self.least,
+            safe & costs.begins_with_text if self.boundary_moves == "back_to_text" else safe,
+            costs.summarized,
+            costs.mask(costs.pins),
+            keepers=[keeper.resolve(costs, window, target) for keeper in self.keepers],
+            snap=self.boundary_moves.removesuffix("_to_text"),
+            head=costs.head,
+            least=self.min_messages,
         )
 
-    def boundary(self, draft: Draft, window: int = 0, target: int = 0) -> int:
-        """The first message of the tail that stays: the one behind the last that nothing keeps, 0 if all stay."""
-        gone = (self.zones(draft, window, target) == Zone.COMPACTABLE).nonzero()[0]
+    def boundary(self, costs: Costs, window: int = 0, target: int = 0) -> int:
+        """Return the first message of the kept tail; 0 if all messages stay."""
+        gone = (self.zones(costs, window, target) == Zone.COMPACTABLE).nonzero()[0]
         return int(gone[-1]) + 1 if len(gone) else 0
 
-    def recent_from(self, draft: Draft, target: int) -> int:
-        """The first message that is not pruned: the last group always is among the newest."""
-        first = (keeper.take(draft, 0, target)[1] for keeper in self.keepers if isinstance(keeper, Tokens))
-        cut = _core.split(draft.cost.astype("uint32"), draft.safe, keep=next(first, 0))
-        return min(draft.last_group if cut is None else cut, draft.last_group)
+    def recent_from(self, costs: Costs, target: int) -> int:
+        """Return the first message that is not pruned; the last group is never pruned."""
+        first = (keeper.resolve(costs, 0, target)[1] for keeper in self.keepers if isinstance(keeper, Tokens))
+        cut = _core.split(costs.per_message.astype("uint32"), costs.safe, keep=next(first, 0))
+        return min(costs.last_group if cut is None else cut, costs.last_group)
 
-    def verbatim(self, draft: Draft, target: int) -> tuple[int, ...]:
-        """Messages that never leave: pins, the last requests, and instructions up to a quarter of the target."""
+    def verbatim(self, costs: Costs, target: int) -> tuple[int, ...]:
+        """Return the messages that never leave: pins, last requests, system messages up to a quarter of the target."""
         turns = next((keeper.count for keeper in self.keepers if isinstance(keeper, Turns)), 1)
-        requests = [int(m) for m in draft.requests()[-turns:]] if turns else []
-        room, instructions = target // 4, []
-        for message in reversed(draft.instructions()):
-            room -= int(draft.cost[message])
-            if room >= 0:
+        requests = [int(m) for m in costs.requests[-turns:]] if turns else []
+        free, instructions = target // 4, []
+        for message in reversed(costs.instructions()):
+            free -= int(costs.per_message[message])
+            if free >= 0:
                 instructions.append(int(message))
-        return draft.closed([*draft.pins, *requests, *instructions])
+        return costs.closed([*costs.pins, *requests, *instructions])
 
     def flags(self) -> tuple[str | None, str | None]:
-        """The keys of a message that say that it is pinned, and that it is a summary."""
+        """Return the message keys that mark a pin and a summary."""
         pins = (keeper.flag for keeper in self.keepers if isinstance(keeper, Pins))
         summaries = (keeper.flag for keeper in self.keepers if isinstance(keeper, Summaries))
         return next(pins, None), next(summaries, None)
 
 
 def _part(whole: int, share: float) -> int:
-    """The share of a whole number, rounded down: 40 % of a window is ``window * 40 // 100`` (seed 000, section 4.3)."""
+    """Return a share of a number, rounded down: 40 % of a window is ``window * 40 // 100`` (spec09, section 4.3)."""
     return whole * round(share * 10_000) // 10_000
 
 
-def _at_least_nothing(**given: float) -> None:
+def _check_not_negative(**given: float) -> None:
     for name, value in given.items():
         if value < 0:
             msg = f"need {name} >= 0, got {value}"

@@ -1,4 +1,4 @@
-"""Old pictures and tool results lose their content first: they are the largest, and can be had again."""
+"""The prune stage: old images and tool results lose their content; a tool can be called again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..._repr import short
 from ...ledger.columns import Kind, RowFlag
-from ..plan import Cut, Prune, Reason, Truncate
+from ..edits import Cut, Prune, Reason, Truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,141 +15,141 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..plan import Edit
-    from .draft import Draft
+    from ..edits import Edit
+    from .costs import Costs
 
 
 @dataclass(frozen=True, slots=True)
 class PruneResults:
-    """Which results lose their content, and what stands in its place.
+    """The results that lose their content, and their replacement.
 
     Attributes:
-        min_tokens: results up to this size stay: a placeholder would hardly be smaller.
-        leaving: only results in messages that may be compacted.
-        longer_than: results up to this length stay, in ``unit``.
-        first: this much of the content stays, in ``unit``, with ``marker`` behind it; None leaves a placeholder.
-        unit: of the two.
-        marker: what stands where a result was cut.
-        placeholder: what stands in the place of a result; empty says how many tokens were there.
-        age: this many of the newest messages are not touched.
-        turns: this many of the newest turns are not touched.
-        protect: the newest results stay until there are more tokens of them than this.
-        minimum: it is not done for less than this, in tokens.
-        skip: results of these tools stay.
-        completed: results that report an error stay.
-        stops: what is older than the latest summary, or than a result already pruned, is not looked at.
-        when: moments at which it is done whatever the trigger says.
-        order: what goes before the rest, where no more goes than the target needs: ``images`` (pictures of the user's,
-            and results that hold one) and ``superseded`` (results of reading a file that a newer read of it made old).
+        min_tokens: results up to this size stay.
+        compactable_only: prune only results in messages that may be compacted.
+        min_length: results up to this length stay, in ``unit``.
+        keep_length: length of the kept beginning, in ``unit``, followed by ``marker``; None leaves a placeholder.
+        unit: unit of both lengths.
+        marker: the text at the end of a cut result.
+        placeholder: the text in place of a result; empty states the number of removed tokens.
+        keep_messages: number of newest messages that are not pruned.
+        keep_turns: number of newest turns that are not pruned.
+        protect_tokens: tokens of the newest results that stay.
+        min_gain: prune nothing unless more tokens than this can go.
+        skip: names of tools whose results stay.
+        skip_errors: results that report an error stay.
+        stop_at_pruned: results older than the latest summary or the latest pruned result stay.
+        when: moments at which pruning runs without the trigger.
+        order: kinds that are pruned first: ``images`` (the user's images and results with an image) and
+            ``superseded`` (reads of a file that was read again later).
     """
 
     __repr__ = short
 
     min_tokens: int = 0
-    leaving: bool = False
-    longer_than: int = 0
-    first: int | None = None
+    compactable_only: bool = False
+    min_length: int = 0
+    keep_length: int | None = None
     unit: Literal["bytes", "chars", "utf16"] = "bytes"
     marker: str = ""
     placeholder: str = ""
-    age: int | None = None
-    turns: int = 0
-    protect: int = 0
-    minimum: int = 0
+    keep_messages: int | None = None
+    keep_turns: int = 0
+    protect_tokens: int = 0
+    min_gain: int = 0
     skip: tuple[str, ...] = ()
-    completed: bool = False
-    stops: bool = False
+    skip_errors: bool = False
+    stop_at_pruned: bool = False
     when: tuple[str, ...] = ()
     order: tuple[Reason, ...] = ()
 
-    def candidates(self, draft: Draft, *, before: int, without: tuple[int, ...]) -> NDArray[np.int64]:
-        """Rows that may be pruned, in the order in which they go: by ``order``, then oldest first."""
-        rows = draft.results(0, before, at_least=self.min_tokens, without=without)
+    def candidates(self, costs: Costs, *, before: int, without: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return the rows that may be pruned, in pruning order: by ``order``, then oldest first."""
+        rows = costs.results(0, before, at_least=self.min_tokens, without=without)
         if "images" in self.order:
-            rows = draft.merged(rows, draft.pictures(0, before, at_least=self.min_tokens, without=without))
-        return rows[self._ranks(draft, rows).argsort(kind="stable")]
+            rows = costs.merged(rows, costs.images(0, before, at_least=self.min_tokens, without=without))
+        return rows[self._ranks(costs, rows).argsort(kind="stable")]
 
-    def _ranks(self, draft: Draft, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each row, the place in ``order`` of why it goes; behind them all where it is for no such reason."""
-        held = {"images": draft.pictured, "superseded": draft.superseded}
-        ranks = draft.array((len(self.order),)).repeat(len(rows))
+    def _ranks(self, costs: Costs, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each row its place in ``order``, or the length of ``order`` for other rows."""
+        held = {"images": costs.pictured, "superseded": costs.superseded}
+        ranks = costs.array((len(self.order),)).repeat(len(rows))
         for place, reason in reversed(tuple(enumerate(self.order))):
             ranks[held[reason][rows]] = place
         return ranks
 
-    def pruned(self, draft: Draft, rows: NDArray[np.int64]) -> Iterator[Prune]:
-        """Placeholders in the place of these rows, an edit a reason."""
-        ranks = self._ranks(draft, rows)
+    def pruned(self, costs: Costs, rows: NDArray[np.int64]) -> Iterator[Prune]:
+        """Yield the edits that prune these rows, one for each reason."""
+        ranks = self._ranks(costs, rows)
         for place, why in enumerate((*self.order, "")):
             if len(found := rows[ranks == place]):
                 found.sort()
                 yield Prune(tuple(found.tolist()), self.placeholder, why)
 
-    def select(self, draft: Draft, leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Rows whose content goes, oldest first, by all rules but the target's and the minimum's."""
-        rows = draft.results(0, self._before(draft), at_least=self.min_tokens)
-        keep = getattr(draft.ledger, self.unit)[rows] > self.longer_than
-        if self.leaving:
-            keep &= leaving[draft.owner[rows]]
-        if self.completed:
-            keep &= (draft.flags[rows] & RowFlag.ERROR) == 0
+    def select(self, costs: Costs, leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the rows to prune, oldest first, by all rules except the target and ``min_gain``."""
+        rows = costs.results(0, self._before(costs), at_least=self.min_tokens)
+        keep = getattr(costs.ledger, self.unit)[rows] > self.min_length
+        if self.compactable_only:
+            keep &= leaving[costs.owner[rows]]
+        if self.skip_errors:
+            keep &= (costs.flags[rows] & RowFlag.ERROR) == 0
         if self.skip:
-            keep &= ~draft.ledger.named(self.skip)[rows]
-        if self.stops:
-            keep &= rows >= self._stop(draft)
+            keep &= ~costs.ledger.named(self.skip)[rows]
+        if self.stop_at_pruned:
+            keep &= rows >= self._stop(costs)
         rows = rows[keep]
-        if self.protect:
-            newest_first = draft.tokens[rows[::-1]].cumsum()[::-1]
-            rows = rows[newest_first > self.protect]
+        if self.protect_tokens:
+            newest_first = costs.tokens[rows[::-1]].cumsum()[::-1]
+            rows = rows[newest_first > self.protect_tokens]
         found: NDArray[np.int64] = rows
         return found
 
-    def gain(self, draft: Draft, rows: NDArray[np.int64]) -> int:
-        """Tokens that the rows have less once it is done to them; 0 where that is below the minimum."""
-        held = draft.tokens[rows]
-        if not len(rows) or (self.minimum and int(held.sum()) <= self.minimum):
+    def gain(self, costs: Costs, rows: NDArray[np.int64]) -> int:
+        """Return the tokens that pruning the rows saves; 0 if ``min_gain`` is not exceeded."""
+        held = costs.tokens[rows]
+        if not len(rows) or (self.min_gain and int(held.sum()) <= self.min_gain):
             return 0
-        if self.first is None:
-            return int((held - draft.placeholder).sum())
-        length = getattr(draft.ledger, self.unit)[rows].astype("int64")
-        return int((held * (length - self.first).clip(min=0) // length.clip(min=1)).sum())
+        if self.keep_length is None:
+            return int((held - costs.placeholder).sum())
+        length = getattr(costs.ledger, self.unit)[rows].astype("int64")
+        return int((held * (length - self.keep_length).clip(min=0) // length.clip(min=1)).sum())
 
     def edits(self, rows: NDArray[np.int64]) -> Iterator[Edit]:
-        """What is done to the rows."""
+        """Yield the edit that prunes or cuts the rows."""
         if not len(rows):
             return
         positions = tuple(rows.tolist())
-        if self.first is None:
+        if self.keep_length is None:
             yield Prune(positions, self.placeholder)
         else:
-            yield Cut(positions, self.first, self.unit, self.marker)
+            yield Cut(positions, self.keep_length, self.unit, self.marker)
 
-    def enough_of(self, draft: Draft, rows: NDArray[np.int64], need: int) -> Iterator[Edit]:
-        """Edits of ``rows`` that take off at least ``need`` tokens, and hardly more; what goes first goes whole."""
-        gains = (draft.tokens[rows] - draft.placeholder).cumsum()
+    def enough_of(self, costs: Costs, rows: NDArray[np.int64], need: int) -> Iterator[Edit]:
+        """Yield edits of ``rows`` that save just over ``need`` tokens; only a plain row is truncated."""
+        gains = (costs.tokens[rows] - costs.placeholder).cumsum()
         last = int(gains.searchsorted(need))
         before = int(gains[last - 1]) if last else 0
         tipping = int(rows[last])
-        rest = int(draft.tokens[tipping]) - (need - before)
-        plain = self._ranks(draft, rows[last : last + 1])[0] == len(self.order) and not draft.pictured[tipping]
+        rest = int(costs.tokens[tipping]) - (need - before)
+        plain = self._ranks(costs, rows[last : last + 1])[0] == len(self.order) and not costs.pictured[tipping]
         cuts = rest > 2 * self.min_tokens and plain
         if cuts:
             yield Truncate((tipping,), rest)
-        yield from self.pruned(draft, rows[: last + (not cuts)])
+        yield from self.pruned(costs, rows[: last + (not cuts)])
 
-    def _before(self, draft: Draft) -> int:
-        """The first message that is not touched."""
-        before = draft.messages
-        if self.age is not None:
-            before = min(before, draft.messages - max(self.age, 0))
-        if self.turns:
-            began = draft.requests()
-            before = min(before, int(began[-self.turns]) if len(began) >= self.turns else 0)
+    def _before(self, costs: Costs) -> int:
+        """Return the first message that is not pruned."""
+        before = costs.messages
+        if self.keep_messages is not None:
+            before = min(before, costs.messages - max(self.keep_messages, 0))
+        if self.keep_turns:
+            began = costs.requests
+            before = min(before, int(began[-self.keep_turns]) if len(began) >= self.keep_turns else 0)
         return max(before, 0)
 
-    def _stop(self, draft: Draft) -> int:
-        """The first row behind the latest summary and the newest result already pruned."""
-        done = (draft.kind == Kind.RESULT) & ((draft.flags & RowFlag.PRUNED) != 0)
-        summaries = draft.summarized.nonzero()[0]
-        behind = int(draft.ledger.first[summaries[-1] + 1]) if len(summaries) else 0
+    def _stop(self, costs: Costs) -> int:
+        """Return the first row behind the latest summary and the latest pruned result."""
+        done = (costs.kind == Kind.RESULT) & ((costs.flags & RowFlag.PRUNED) != 0)
+        summaries = costs.summarized.nonzero()[0]
+        behind = int(costs.ledger.first[summaries[-1] + 1]) if len(summaries) else 0
         return max(behind, int(done.nonzero()[0].max(initial=-1)) + 1)

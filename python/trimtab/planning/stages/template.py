@@ -1,4 +1,4 @@
-"""How a model is asked for a summary: the words of a request, as a value."""
+"""The words of a summary request, the place of a summary, and the cut of a new tool result, as values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..._repr import short
 from ...counting.truncate import truncate
+from ..edits import NOTICE
 
 if TYPE_CHECKING:
     from ...counting.truncate import Category
@@ -14,30 +15,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The words around the messages that leave. ``summarize`` renders it.
+    """The words of a summary request; ``summarize.request`` renders them.
 
     Attributes:
-        opening: what is asked for; stands in front of the transcript, or behind the messages where they go as they are.
+        opening: the request; precedes the transcript, or follows the messages if ``as_messages`` is set.
         system: the system text of the call; empty sends none.
-        topics: what the summary must cover, in order.
-        topic: how one of them is written; ``{n}`` and ``{name}`` are filled in.
-        closing: what stands behind the topics.
-        instructions: how custom instructions are put; ``{text}`` is filled in.
-        previous: how an earlier summary is put; ``{text}`` is filled in.
-        context: how lines of others are put, such as a plugin's; ``{text}`` is filled in.
-        begin: what stands in front of the transcript.
-        line: one message; ``{role}`` and ``{content}`` are filled in.
-        end: what stands behind the transcript.
-        call: one call; ``{name}`` and ``{input}`` are filled in.
-        result: one result; ``{id}`` and ``{content}`` are filled in.
-        failure: one result that reports an error.
-        thinking: one block of thinking; empty leaves it out, as it must be where another model is asked.
-        picture: what stands for a picture or a document.
-        most: of one message's content, in bytes; None takes it whole.
-        most_of_result: of one result's content, in bytes; what is cut ends in ``...``.
-        system_too: system messages are part of the transcript.
-        as_messages: the messages go as they are, and ``opening`` behind them as one more user turn.
-        headings: each topic must be a heading of the answer.
+        topics: the topics of the summary, in order.
+        topic: format of one topic, with ``{n}`` and ``{name}``.
+        closing: the text behind the topics.
+        instructions: format of the caller's instructions, with ``{text}``.
+        previous: format of the earlier summary, with ``{text}``.
+        context: format of context lines, for example of a plugin, with ``{text}``.
+        begin: the text in front of the transcript.
+        line: format of one message, with ``{role}`` and ``{content}``.
+        end: the text behind the transcript.
+        call: format of one tool call, with ``{name}`` and ``{input}``.
+        result: format of one tool result, with ``{id}`` and ``{content}``.
+        failure: format of a tool result that reports an error, with ``{id}`` and ``{content}``.
+        thinking: format of a thinking block; empty leaves thinking out, as another model requires.
+        image: the placeholder of an image or a document.
+        max_message_bytes: most bytes of one message; None takes it whole.
+        max_result_bytes: most bytes of one result, a final ``...`` included; None takes it whole.
+        include_system: include system messages in the transcript.
+        as_messages: send the messages unchanged, followed by ``opening`` as a user message.
+        require_headings: the summary must have a heading for each topic.
     """
 
     __repr__ = short
@@ -57,42 +58,42 @@ class Template:
     result: str = "[Tool Result for {id}: {content}]"
     failure: str = "[Tool Error for {id}: {content}]"
     thinking: str = ""
-    picture: str = "[image]"
-    most: int | None = None
-    most_of_result: int | None = None
-    system_too: bool = False
+    image: str = "[image]"
+    max_message_bytes: int | None = None
+    max_result_bytes: int | None = None
+    include_system: bool = False
     as_messages: bool = False
-    headings: bool = False
+    require_headings: bool = False
 
     def request(self, instructions: str | None = None, previous: str | None = None, context: str | None = None) -> str:
-        """What is asked for, in words, without the transcript."""
+        """Return the request without the transcript."""
         topics = "".join(self.topic.format(n=n, name=name) for n, name in enumerate(self.topics, 1))
         more = ((self.previous, previous), (self.instructions, instructions), (self.context, context))
         return self.opening + topics + self.closing + "".join(put.format(text=text) for put, text in more if text)
 
     def task(self, context: str | None = None) -> str:
-        """What the summary is to hold, for a summarizer that puts the rest in its own words."""
+        """Return the system text and the request, for a summarizer with its own prompt."""
         return "\n\n".join(text for text in (self.system, self.request(context=context)) if text)
 
     def missing(self, summary: str) -> list[str]:
-        """Topics that a summary should have as headings, and has not."""
+        """Return the required headings that a summary lacks."""
         lines = [line.strip(" #*:0123456789.") for line in summary.splitlines()]
-        return [name for name in self.topics if self.headings and name not in lines]
+        return [name for name in self.topics if self.require_headings and name not in lines]
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a summary stands, and what stands around it.
+    """The message shape of a summary and the text around it.
 
     Attributes:
-        shape: ``user``; ``user_ack`` (and the assistant acknowledges it); ``system``; ``assistant``;
-            ``question`` (the user asks, and the summary is the assistant's answer). A provider that refuses the shape
-            gets the nearest one that it takes.
-        prefix: what stands in front of the summary.
-        ack: what the assistant says to it.
-        question: what the user asks where the assistant is to answer with the summary.
-        goes_on: what the user says behind the summary after an automatic compaction; empty says nothing.
-        notice: what stands in a summary's place where there is none; ``{count}`` and ``{about}`` are filled in.
+        shape: ``user``, ``system`` or ``assistant`` message; ``user_ack`` adds an acknowledgement by the assistant;
+            ``question`` is a user's question that the summary answers. A provider that refuses the shape gets the
+            nearest one that it accepts.
+        prefix: the text in front of the summary.
+        ack: the assistant's acknowledgement.
+        question: the user's question in front of an assistant's summary.
+        continuation: the user's text behind the summary after an automatic compaction; empty adds none.
+        notice: the text in place of messages that left without a summary, with ``{count}`` and ``{about}``.
     """
 
     __repr__ = short
@@ -101,8 +102,8 @@ class Place:
     prefix: str = ""
     ack: str = "Understood. I continue from there."
     question: str = "What did we do so far?"
-    goes_on: str = ""
-    notice: str = "[trimtab: {count} earlier messages were left out here to save room; they are archived]"
+    continuation: str = ""
+    notice: str = NOTICE
 
 
 CATEGORIES: dict[str, Category] = {
@@ -111,24 +112,25 @@ CATEGORIES: dict[str, Category] = {
     "FileContent": "file-content",
     "Generic": "generic",
 }
-"""Categories by the names that seed 003 has for them."""
+"""Category of ``truncate`` by sven's name (sven, layer 4: OutputCategory)."""
 
 LINES = 60 + 40 + 1
-"""Most lines of a command's output: sixty of the head, forty of the tail, and the notice (seed 003, layer 4)."""
+"""Most lines of a command's output: 60 of the head, 40 of the tail, one notice (sven, layer 4: OutputCategory)."""
 
-ROOMS = (0, 40, 120)
-"""Room for the notice beyond the cap, in characters: none where the cap has it, no more than it takes where not."""
+NOTICE_CHARS = (0, 40, 120)
+"""Characters allowed beyond the cap for the omission notice, tried in order: a small cap cannot hold the notice."""
 
-NOTHING = "[{bytes} bytes omitted]"
+OMITTED = "[{bytes} bytes omitted]"
+"""The notice if no text fits the cap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """How a tool's result is cut before it enters the transcript.
+    """The cut of a tool's result before it enters the transcript.
 
     Attributes:
-        tokens: most of one result, at four bytes each; 0 takes it whole.
-        categories: a tool's name, or its beginning with a ``*``, to the category of its output.
+        tokens: most tokens of one result, at four bytes each; 0 takes it whole.
+        categories: pairs of a tool's name and the category of its output; a final ``*`` matches any rest.
         otherwise: the category of all other tools.
     """
 
@@ -138,23 +140,21 @@ class Ingest:
     categories: tuple[tuple[str, str], ...]
     otherwise: str
 
-    def taken(self, text: str, category: str) -> str:
-        """A tool's output as it enters the transcript: whole within the cap, cut as its category says beyond.
+    def cut(self, text: str, category: str) -> str:
+        """Return a tool's output, cut by its category if it exceeds the cap.
 
-        Where the cap has no room for the notice of what is gone, the notice stands beyond it.
+        A cap without room for the omission notice is exceeded by the notice.
         """
-        most = self.tokens * 4
-        if not most or len(text.encode("utf-8", "replace")) <= most:
+        most, size = self.tokens * 4, len(text.encode("utf-8", "replace"))
+        if not most or size <= most:
             return text
         kind = CATEGORIES.get(category, "generic")
         lines = LINES if kind == "head-tail" else None
-        cuts = (truncate(text, chars=most + room, lines=lines, category=kind) for room in ROOMS)
-        return next(
-            (cut for cut in cuts if "omitted" in cut), NOTHING.format(bytes=len(text.encode("utf-8", "replace")))
-        )
+        cuts = (truncate(text, chars=most + notice, lines=lines, category=kind) for notice in NOTICE_CHARS)
+        return next((cut for cut in cuts if "omitted" in cut), OMITTED.format(bytes=size))
 
     def category(self, tool: str) -> str:
-        """The category of a tool's output."""
+        """Return the category of a tool's output."""
         for name, category in self.categories:
             if tool == name or (name.endswith("*") and tool.startswith(name[:-1])):
                 return category

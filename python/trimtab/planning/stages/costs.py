@@ -1,6 +1,6 @@
-"""A transcript's costs while stages decide: the ledger's columns, and what edits would take off them.
+"""Costs of a transcript: the ledger's columns as signed numbers, for stages that subtract edits from them.
 
-The one module of the deciding floor that needs numpy; it is imported with the first plan, not with the package.
+Only this module of ``planning`` imports numpy; it is imported with the first plan, not with the package.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Draft:
-    """Columns of a ledger, as signed numbers that can be subtracted.
+class Costs:
+    """Columns of a ledger, as signed numbers.
 
     Attributes:
-        ledger: where they come from.
-        pins: messages that the caller pinned.
-        binds_thinking: whether an edit costs all thinking. What stands in front of the edit goes too: taking thinking
-            from the start is allowed, and one rule is easier to trust than two.
-        frame: most tokens of a summary's envelope, its note and the acknowledgement behind it.
-        summaries: messages that are summaries of earlier compactions, beside those in our envelope.
+        ledger: the ledger.
+        pins: pinned messages.
+        binds_thinking: whether an edit removes all thinking. The provider needs only later thinking to go, but accepts
+            the removal of all, and one rule is simpler.
+        frame: most tokens of a summary's envelope, note and acknowledgement.
+        summaries: summaries of earlier compactions, beside those in trimtab's envelope.
         placeholder: tokens of a pruned result.
     """
 
@@ -50,22 +50,22 @@ class Draft:
 
     @cached_property
     def kind(self) -> NDArray[np.uint8]:
-        """What each row is."""
+        """The ``Kind`` of each row."""
         return self.ledger.kind
 
     @cached_property
     def flags(self) -> NDArray[np.uint16]:
-        """What is notable about each row."""
+        """The ``RowFlag`` bits of each row."""
         return self.ledger.flags
 
     @cached_property
     def role(self) -> NDArray[np.uint8]:
-        """Who speaks in each message."""
+        """The ``Role`` of each message."""
         return self.ledger.role
 
     @cached_property
     def tokens(self) -> NDArray[np.int64]:
-        """Tokens of each row; thinking costs nothing where an edit removes it."""
+        """Tokens of each row; 0 for thinking that an edit removes."""
         tokens = self.ledger.tokens.astype(np.int64)
         if self.binds_thinking:
             tokens[self.thinking] = 0
@@ -73,12 +73,12 @@ class Draft:
 
     @cached_property
     def thinking(self) -> NDArray[np.int64]:
-        """Rows of thinking, if an edit has to remove them."""
+        """Rows of thinking that an edit has to remove."""
         rows = np.flatnonzero(self.kind == Kind.THINKING)
         return rows if self.binds_thinking else rows[:0]
 
     @cached_property
-    def cost(self) -> NDArray[np.int64]:
+    def per_message(self) -> NDArray[np.int64]:
         """Tokens of each message."""
         cost = self.ledger.per_message.astype(np.int64)
         if self.binds_thinking:
@@ -93,13 +93,13 @@ class Draft:
     @cached_property
     def total(self) -> int:
         """Tokens of all messages."""
-        return int(self.cost.sum())
+        return int(self.per_message.sum())
 
     @cached_property
     def head(self) -> int:
-        """Messages at the start that never leave: system text, and all up to a provider's own compaction.
+        """Number of messages at the start that never leave: system text, and all up to a provider's own compaction.
 
-        The provider leaves out what stands before its compaction; a summary of ours in front of it would be lost.
+        The provider ignores messages in front of its compaction, a summary included.
         """
         compaction = self.owner[self.kind == Kind.COMPACTION]
         behind = int(compaction[-1]) + 1 if len(compaction) else 0
@@ -108,7 +108,7 @@ class Draft:
         return self.messages if leads.all() else int(leads.argmin())
 
     def mask(self, messages: Sequence[int]) -> NDArray[np.bool_]:
-        """True at each of these messages."""
+        """Return a mask that is True at these messages."""
         found = np.zeros(self.messages, dtype=bool)
         if isinstance(messages, range):
             found[messages.start : messages.stop] = True
@@ -118,19 +118,19 @@ class Draft:
 
     @staticmethod
     def array(positions: Sequence[int]) -> NDArray[np.int64]:
-        """Positions as an array, to index with."""
+        """Return positions as an index array."""
         return np.fromiter(positions, dtype=np.int64, count=len(positions))
 
     @cached_property
     def summarized(self) -> NDArray[np.bool_]:
-        """Messages that are summaries of earlier compactions."""
+        """Mask of the summaries of earlier compactions."""
         found = self.mask(self.summaries)
         found[self.owner[(self.flags & RowFlag.SUMMARY) != 0]] = True
         return found
 
     @cached_property
     def begins_with_text(self) -> NDArray[np.bool_]:
-        """Cuts behind which words of user or assistant stand, and the one at the end."""
+        """Mask of the cuts in front of text of user or assistant, and of the last cut."""
         busy = np.isin(self.kind, (Kind.CALL, Kind.RESULT, Kind.SERVER_CALL, Kind.SERVER_RESULT))
         found = np.ones(self.messages + 1, dtype=bool)
         found[self.owner[busy]] = False
@@ -138,7 +138,7 @@ class Draft:
 
     @cached_property
     def safe(self) -> NDArray[np.bool_]:
-        """Cuts that part no group, lie behind the head, and leave an open tool loop its thinking."""
+        """Mask of the cuts behind the head that split no group and leave an open tool loop its first thinking block."""
         safe = self.ledger.safe
         safe[: self.head] = False
         safe[self.loop] = False
@@ -146,13 +146,12 @@ class Draft:
 
     @cached_property
     def loop(self) -> NDArray[np.int64]:
-        """Cuts behind which the open tool loop would start without the thinking that it started with.
+        """Cuts behind which the open tool loop would start without thinking, which Anthropic refuses.
 
-        A provider that asks for thinking at its start refuses the rest. One that binds thinking asks for none, and the
-        edit takes all of it.
+        A model that binds thinking does not need it, because the edit removes all of it.
         """
         none = np.zeros(0, dtype=np.int64)
-        requests = self.requests()
+        requests = self.requests
         if self.binds_thinking or self.ledger.provider not in ("anthropic", "bedrock") or not len(requests):
             return none
         start = int(requests[-1]) + 1
@@ -167,7 +166,7 @@ class Draft:
 
     @cached_property
     def _closed(self) -> bool:
-        """Whether the assistant has the last word, and no call is open."""
+        """Whether the last message is the assistant's, without an open call."""
         ends = self.role[-1] == Role.ASSISTANT
         return bool(ends and not (self.kind[self.owner == self.messages - 1] == Kind.CALL).any())
 
@@ -178,27 +177,24 @@ class Draft:
 
     @cached_property
     def last_group(self) -> int:
-        """Where the last group starts: the last safe cut with something behind it."""
+        """Start of the last group: the last safe cut in front of a message."""
         before = self.cuts[self.cuts < self.messages]
         return int(before[-1]) if len(before) else self.head
 
     def group(self, message: int) -> range:
-        """The messages that cannot be parted from ``message``."""
+        """Return the messages of the group of ``message``."""
         start = int(self.cuts[np.searchsorted(self.cuts, message, side="right") - 1])
         behind = int(np.searchsorted(self.cuts, message + 1))
         return range(start, int(self.cuts[behind]) if behind < len(self.cuts) else self.messages)
 
     def closed(self, messages: Iterable[int]) -> tuple[int, ...]:
-        """The messages with their whole groups, ascending; those of the head left out."""
+        """Return the messages with their whole groups, ascending, without the head."""
         groups = (self.group(m) for m in messages if m >= self.head)
         return tuple(sorted({member for group in groups for member in group}))
 
-    def requests(self) -> NDArray[np.int64]:
-        """Messages in which the user says something, ascending: no results, no summary of ours."""
-        return self._requests
-
     @cached_property
-    def _requests(self) -> NDArray[np.int64]:
+    def requests(self) -> NDArray[np.int64]:
+        """Messages with the user's own text or images, ascending, without summaries."""
         kind = self.kind
         rows = (kind == Kind.TEXT) & ((self.flags & (RowFlag.BLANK | RowFlag.SUMMARY)) == 0)
         rows |= (kind == Kind.IMAGE) | (kind == Kind.DOCUMENT)
@@ -207,17 +203,17 @@ class Draft:
         return np.flatnonzero(spoken & (self.role == Role.USER) & ~self.summarized)
 
     def instructions(self) -> NDArray[np.int64]:
-        """System messages behind the head."""
+        """Return the system messages behind the head."""
         found = np.flatnonzero(self.role == Role.SYSTEM)
         return found[found >= self.head]
 
     def results(self, start: int, stop: int, *, at_least: int, without: Iterable[int] = ()) -> NDArray[np.int64]:
-        """Rows of results that can be edited, in messages ``start`` to ``stop`` with more than ``at_least`` tokens."""
+        """Return rows of editable results in messages ``start`` to ``stop`` with more than ``at_least`` tokens."""
         fits = (self.kind == Kind.RESULT) & ((self.flags & (RowFlag.PRUNED | RowFlag.WHOLE)) == 0)
         return self._among(fits, start, stop, at_least=at_least, without=without)
 
-    def pictures(self, start: int, stop: int, *, at_least: int, without: Iterable[int] = ()) -> NDArray[np.int64]:
-        """Rows of the user's own pictures in messages ``start`` to ``stop`` with more than ``at_least`` tokens."""
+    def images(self, start: int, stop: int, *, at_least: int, without: Iterable[int] = ()) -> NDArray[np.int64]:
+        """Return rows of the user's images in messages ``start`` to ``stop`` with more than ``at_least`` tokens."""
         fits = (self.kind == Kind.IMAGE) & (self.role[self.owner] == Role.USER)
         return self._among(fits, start, stop, at_least=at_least, without=without)
 
@@ -231,12 +227,12 @@ class Draft:
 
     @cached_property
     def pictured(self) -> NDArray[np.bool_]:
-        """Rows that hold a picture."""
+        """Mask of the rows with an image."""
         return self._rows(self.ledger.pictured)
 
     @cached_property
     def superseded(self) -> NDArray[np.bool_]:
-        """Rows of results of reads that a newer read of the same file made old."""
+        """Mask of the results of reads of a file that was read again later."""
         return self._rows(self.ledger.superseded)
 
     def _rows(self, rows: NDArray[np.uint32]) -> NDArray[np.bool_]:
@@ -246,21 +242,21 @@ class Draft:
 
     @staticmethod
     def merged(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of both, ascending."""
+        """Return the rows of both, ascending."""
         return np.sort(np.concatenate([one, other]))
 
     def inside(self, rows: NDArray[np.int64], cut: int, also: Iterable[int]) -> NDArray[np.int64]:
-        """Those of ``rows`` that stand behind ``cut`` or in the messages ``also``."""
+        """Return the ``rows`` behind ``cut`` or in the messages ``also``."""
         owner = self.owner[rows]
         return rows[(owner >= cut) | np.isin(owner, list(also))]
 
     def may_follow(self, stop: int, start: int) -> bool:
-        """Whether message ``start`` can stand behind message ``stop - 1``: two turns of the assistant become one."""
+        """Return whether message ``start`` may follow message ``stop - 1``: not if both are the assistant's."""
         both = start < self.messages and self.role[stop - 1] == Role.ASSISTANT == self.role[start]
         return stop == start or not both
 
     def cost_without(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Tokens of each message once ``rows`` are pruned."""
-        cost = self.cost.copy()
+        """Return the tokens of each message after ``rows`` are pruned."""
+        cost = self.per_message.copy()
         np.subtract.at(cost, self.owner[rows], self.tokens[rows] - self.placeholder)
         return cost

@@ -1,0 +1,134 @@
+"""Edits: the changes to a transcript that a plan lists, by position, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from .._repr import short
+
+Reason: TypeAlias = Literal["images", "superseded"]
+"""Reason to prune a row before older rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """Replaces the content of tool results and of the user's images by a placeholder; ids and order stay.
+
+    Attributes:
+        rows: rows of result and image blocks, ascending.
+        text: the placeholder; empty states the number of removed tokens.
+        why: the ``Reason`` to prune them first; empty for the oldest rows.
+    """
+
+    __repr__ = short
+
+    rows: tuple[int, ...]
+    text: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Keeps the beginning of tool results.
+
+    Attributes:
+        rows: rows of result blocks, ascending.
+        most: length that each result keeps, in ``unit``; code points stay whole.
+        unit: ``bytes``, ``chars`` or ``utf16``.
+        marker: the text appended to the kept part.
+    """
+
+    __repr__ = short
+
+    rows: tuple[int, ...]
+    most: int
+    unit: str
+    marker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """Keeps head and tail of tool results.
+
+    Attributes:
+        rows: rows of result blocks, ascending.
+        max_tokens: most tokens that each result keeps.
+    """
+
+    __repr__ = short
+
+    rows: tuple[int, ...]
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summarize:
+    """Replaces messages by a summary of them.
+
+    Attributes:
+        start: first message of the zone.
+        stop: first message behind the zone.
+        max_tokens: most tokens of the summary.
+        keep: messages of the zone that stay, verbatim, behind the summary; ascending.
+    """
+
+    __repr__ = short
+
+    start: int
+    stop: int
+    max_tokens: int
+    keep: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Replaces messages by a notice.
+
+    Attributes:
+        start: first message of the zone.
+        stop: first message behind the zone.
+        notice: the text in their place.
+        keep: messages of the zone that stay, verbatim, behind the notice; ascending.
+    """
+
+    __repr__ = short
+
+    start: int
+    stop: int
+    notice: str
+    keep: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StripThinking:
+    """Removes thinking blocks that an edit in front of them invalidates; a message left empty is removed too.
+
+    Attributes:
+        rows: rows of thinking blocks, ascending.
+    """
+
+    __repr__ = short
+
+    rows: tuple[int, ...]
+
+
+Edit: TypeAlias = Prune | Cut | Truncate | Summarize | Drop | StripThinking
+EDITS = {edit.__name__: edit for edit in (Prune, Cut, Truncate, Summarize, Drop, StripThinking)}
+"""Edit type by the name in a plan's JSON."""
+
+
+NOTICE = "[trimtab: {count} earlier messages were left out here to save room; they are archived]"
+"""The default notice in place of dropped messages."""
+
+
+def dropped(zone: Summarize, notice: str = NOTICE, about: str = "") -> Drop:
+    """Return the drop of a zone whose summary failed.
+
+    Args:
+        zone: the messages that leave.
+        notice: format of the text in their place, with ``{count}`` and ``{about}``.
+        about: the user's request in the zone.
+    """
+    count = zone.stop - zone.start - len(zone.keep)
+    return Drop(zone.start, zone.stop, notice.format(count=count, about=about), zone.keep)
