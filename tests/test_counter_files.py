@@ -118,10 +118,10 @@ def test_a_tokenizer_json_counts_as_in_tokenizers(pre, normalizer, model, tmp_pa
     texts = generated(2, 2_000)
     expected = [len(encoding) for encoding in theirs.encode_batch(texts, add_special_tokens=False)]
     assert ours.count_many(texts).tolist() == expected == [ours.count(text) for text in texts]
-    tally = ours.tally()
+    growing = ours.incremental()
     for text in texts[:50]:
-        tally.append(text)
-    assert tally.tokens == ours.count("".join(texts[:50]))
+        growing.append(text)
+    assert growing.tokens == ours.count("".join(texts[:50]))
 
 
 def test_our_own_ranks_need_no_pattern(rank_file):

@@ -113,10 +113,10 @@ def test_every_question_is_answered_as_by_the_package(trained, tmp_path):
     assert ours.count(long) == expected(theirs, long)
     (tmp_path / "long").write_text(long, encoding="utf-8", newline="")
     assert ours.count_file(tmp_path / "long") == ours.count(long)
-    tally = ours.tally()
+    growing = ours.incremental()
     for at in range(0, len(long), 1000):
-        tally.append(long[at : at + 1000])
-    assert tally.tokens == ours.count(long)
+        growing.append(long[at : at + 1000])
+    assert growing.tokens == ours.count(long)
     assert ours.engine == f"tokenizers {path.name}"
     assert ours.explain() == f"tokenizers {path.name}: exact"
 

@@ -17,24 +17,24 @@ O200K = Counter("o200k_base")
 def test_a_growing_text_counts_as_the_whole_so_far(parts):
     models = map(Counter.for_model, ("gpt-5.5", "claude-opus-4-6"))
     for counter in (*map(Counter, ENCODINGS), Counter.chars("utf16", "half_up"), *models):
-        tally, whole = counter.tally(), ""
+        growing, whole = counter.incremental(), ""
         for part in parts:
-            tally.append(part.encode(errors="replace").decode())
+            growing.append(part.encode(errors="replace").decode())
             whole += part.encode(errors="replace").decode()
-            assert tally.tokens == counter.count(whole)
+            assert growing.tokens == counter.count(whole)
 
 
 @given(st.one_of(st.binary(max_size=60), TEXTS.map(lambda text: text.encode(errors="replace"))), st.integers(1, 7))
 def test_growing_bytes_may_be_cut_anywhere(data, step):
-    tally = O200K.tally()
+    growing = O200K.incremental()
     for start in range(0, len(data), step):
-        tally.append(data[start : start + step])
-        assert tally.tokens == O200K.count(data[: start + step])
+        growing.append(data[start : start + step])
+        assert growing.tokens == O200K.count(data[: start + step])
 
 
 def test_what_is_no_text_cannot_be_appended():
     with pytest.raises(TypeError, match="expected str or bytes, got int"):
-        O200K.tally().append(7)
+        O200K.incremental().append(7)
 
 
 def test_a_file_counts_as_its_text(tmp_path):

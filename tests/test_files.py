@@ -313,8 +313,8 @@ def test_counts_name_what_they_leave_out_and_take_what_a_scan_takes(tmp_path):
         counts(b"", counter=counter)
     with pytest.raises(MessageError, match="no messages in it"):
         counts(b"nonsense", counter=counter)
-    with pytest.raises(ValueError, match="not wanted"):
-        _core.Reader(counter=counter).finish_counts()
+    with pytest.raises(ValueError, match="known are ledger, sums, counts"):
+        _core.Reader(counter=counter, want="text")
 
 
 def test_what_is_counted_large_is_what_is_counted_small(tmp_path):

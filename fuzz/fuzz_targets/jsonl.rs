@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
         (Ok(Reading { ledger, .. }), Ok(added)) => {
             let sum = |of: &[u32]| of.iter().copied().map(u64::from).sum::<u64>();
             let tokens: u64 = added.tokens.iter().flatten().sum();
-            assert_eq!((ledger.messages(), sum(&ledger.framing)), (added.messages, added.framing));
+            assert_eq!((ledger.messages(), sum(&ledger.overhead)), (added.messages, added.overhead));
             assert_eq!(sum(&ledger.tokens), tokens);
             let each = added.each.as_ref().map(|each| &each.tokens);
             assert_eq!(each, ledger.per_message().ok().as_ref());

@@ -68,8 +68,8 @@ fuzz_target!(|data: &[u8]| {
         let tail = read(&messages[at..], provider, Builder::default()).finish(&counter).expect("a part of it");
         assert_eq!(head.extend(tail).expect("as much as before"), whole);
     }
-    let glanced = read(&messages, provider, Builder::glancing(messages.len())).glanced().expect("as much as before");
-    assert_eq!((&glanced.kind, &glanced.flags, &glanced.pair), (&whole.kind, &whole.flags, &whole.pair));
+    let collected = read(&messages, provider, Builder::flags(messages.len())).collected().expect("as much as before");
+    assert_eq!((&collected.kind, &collected.flags, &collected.pair), (&whole.kind, &whole.flags, &whole.pair));
     for in_flight in [false, true] {
         let options = Options {
             in_flight,
@@ -77,7 +77,7 @@ fuzz_target!(|data: &[u8]| {
             ..Options::default()
         };
         let found = validate(&whole, provider, options, None);
-        assert_eq!(found, validate(&glanced, provider, options, None));
+        assert_eq!(found, validate(&collected, provider, options, None));
         assert!(found.iter().all(|problem| problem.index < whole.messages().max(1)));
         let _ = validate(&whole, provider, Options { binds: true, ..options }, Some(&again));
     }

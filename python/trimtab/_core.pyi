@@ -13,19 +13,16 @@ __all__ = [
     "ENVELOPE",
     "PRUNED",
     "Counter",
+    "IncrementalCounter",
     "Ledger",
     "Reader",
-    "Tally",
     "Truncation",
     "__version__",
-    "_plant",
     "detect",
     "digest",
     "dumps",
-    "features",
     "judge",
     "partition",
-    "snap",
     "split",
     "split_tail",
     "survey",
@@ -45,29 +42,19 @@ class Counter:
         encoding: str,
         *,
         prompt: Prompt | None = None,
-        message: int = 0,
-        call: int = 0,
-        result: int = 0,
-        image: int | None = None,
-        low: int | None = None,
-        least: int = 0,
-        joined: bool = False,
         data: bytes | None = None,
         pattern: str | None = None,
+        **flat: bool | int | None,
     ) -> Self: ...
     @property
     def engine(self) -> str: ...
     def count(self, text: str | bytes) -> int: ...
-    def tally(self) -> Tally: ...
+    def incremental(self) -> IncrementalCounter: ...
     def truncate_tokens(self, text: str | bytes, head: int, tail: int) -> tuple[str, str]: ...
     def count_many(self, texts: Iterable[str | bytes]) -> NDArray[np.uint32]: ...
     def exceeds(self, text: str | bytes, n: int) -> bool: ...
-    def per_message(self, messages: Sequence[Any], *, provider: str | None = None) -> NDArray[np.uint32]: ...
     @staticmethod
     def vocabulary(encoding: str) -> list[bytes]: ...
-
-def _plant() -> None: ...
-def features(text: str | bytes) -> list[int]: ...
 
 @final
 class Ledger:
@@ -120,13 +107,9 @@ class Ledger:
 
 @final
 class Reader:
-    def __new__(
-        cls, *, counter: Counter, provider: str | None = None, sums: bool = False, each: bool = False
-    ) -> Self: ...
+    def __new__(cls, *, counter: Counter, provider: str | None = None, want: str = "ledger") -> Self: ...
     def push(self, chunk: bytes) -> None: ...
-    def finish(self) -> tuple[Ledger, list[tuple[int, int, str]], int]: ...
-    def finish_sums(self) -> tuple[str, int, int, list[list[int]], list[tuple[int, int, str]], int]: ...
-    def finish_counts(self) -> tuple[str, NDArray[np.uint32], list[tuple[int, int, str]], int]: ...
+    def finish(self) -> tuple[str, Any, list[tuple[int, int, str]], int]: ...
 
 @final
 class Truncation:
@@ -143,7 +126,7 @@ class Truncation:
     def finish(self) -> bytes: ...
 
 @final
-class Tally:
+class IncrementalCounter:
     def append(self, text: str | bytes) -> None: ...
     @property
     def tokens(self) -> int: ...
@@ -162,7 +145,6 @@ def split_tail(
     counter: Counter | None = None,
     provider: str | None = None,
 ) -> tuple[int | None, bool, int]: ...
-def snap(cuts: NDArray[np.bool_], raw: int, *, back: bool = True) -> int: ...
 def partition(
     tokens: NDArray[np.uint32],
     safe: NDArray[np.bool_],

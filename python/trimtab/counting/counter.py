@@ -85,7 +85,7 @@ class Counter(_core.Counter):
 
         trimtab's own engine counts a ``tokenizer.json`` with byte-level pairs and the pattern of Llama 3, Qwen 2 and 3,
         DeepSeek V3, GPT-2, ``o200k_base`` or ``cl100k_base``. The crate ``tokenizers`` counts any other: its memory
-        grows with the text, ``exceeds`` has no early exit, and a ``tally`` keeps the text. Special and added tokens are
+        grows with the text, ``exceeds`` has no early exit, and ``incremental`` keeps the text. Special tokens are
         plain text, and no text is truncated or padded. A file of ranks, in tiktoken's form, is one of the built-in
         encodings or needs a pattern.
 
@@ -131,11 +131,11 @@ class Counter(_core.Counter):
         Raises:
             OSError: the file cannot be read.
         """
-        tally = self.tally()
+        counter = self.incremental()
         with Path(path).open("rb") as file:
             while data := file.read(1 << 20):
-                tally.append(data)
-        return tally.tokens
+                counter.append(data)
+        return counter.tokens
 
     @classmethod
     def chars(

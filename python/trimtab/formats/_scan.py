@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .. import _core
 from ..counting.counter import message_error
@@ -15,15 +15,13 @@ from ._records import Records
 from ._source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
 
     from ..ledger.columns import Ledger
     from ..models.provider import Provider
-
-T = TypeVar("T")
 
 CHUNK = 1 << 20
 """Bytes of a file that are read at once."""
@@ -102,9 +100,9 @@ def scan(
         MessageError: a value is no message of this provider, there are no messages, or the file cannot be read.
     """
     reader = _core.Reader(counter=counter, provider=provider)
-    ledger, skipped, lost = _read(reader, source, reader.finish)
+    _, ledger, skipped, lost = _read(reader, source)
     _require_messages(len(ledger), lost)
-    return Scanned(ledger, [Skipped(*skip) for skip in skipped], lost)
+    return Scanned(ledger, skipped, lost)
 
 
 def sums(
@@ -125,10 +123,10 @@ def sums(
     Raises:
         MessageError: as ``scan``.
     """
-    reader = _core.Reader(counter=counter, provider=provider, sums=True)
-    name, messages, framing, tokens, skipped, lost = _read(reader, source, reader.finish_sums)
+    reader = _core.Reader(counter=counter, provider=provider, want="sums")
+    name, (messages, framing, tokens), skipped, lost = _read(reader, source)
     _require_messages(messages, lost)
-    return Summed(cast("Provider", name), messages, framing, tokens, [Skipped(*skip) for skip in skipped], lost)
+    return Summed(name, messages, framing, tokens, skipped, lost)
 
 
 def counts(
@@ -149,19 +147,22 @@ def counts(
     Raises:
         MessageError: as ``scan``.
     """
-    reader = _core.Reader(counter=counter, provider=provider, each=True)
-    name, per_message, skipped, lost = _read(reader, source, reader.finish_counts)
+    reader = _core.Reader(counter=counter, provider=provider, want="counts")
+    name, per_message, skipped, lost = _read(reader, source)
     _require_messages(len(per_message), lost)
-    return Counted(cast("Provider", name), per_message, [Skipped(*skip) for skip in skipped], lost)
+    return Counted(name, per_message, skipped, lost)
 
 
-def _read(reader: _core.Reader, source: str | os.PathLike[str] | bytes | Iterable[bytes], finish: Callable[[], T]) -> T:
+def _read(
+    reader: _core.Reader, source: str | os.PathLike[str] | bytes | Iterable[bytes]
+) -> tuple[Provider, Any, list[Skipped], int]:
     try:
         for chunk in _chunks(source):
             reader.push(chunk)
-        return finish()
+        name, found, skipped, lost = reader.finish()
     except ValueError as error:
         raise message_error(error) from None
+    return cast("Provider", name), found, [Skipped(*skip) for skip in skipped], lost
 
 
 def _require_messages(messages: int, lost: int) -> None:

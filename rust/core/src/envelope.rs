@@ -6,7 +6,7 @@ pub const ENVELOPE: &str = "<trimtab-summary ";
 /// How it ends.
 pub const CLOSE: &str = "\n</trimtab-summary>";
 
-/// What a pruned result begins with.
+/// The start of a pruned result.
 pub const PRUNED: &str = "[trimtab: pruned ";
 
 /// The digest that an envelope carries: sixteen hexadecimal digits of its inside.
@@ -33,7 +33,7 @@ pub fn is_summary(text: &str) -> bool {
     rest.strip_suffix(CLOSE).is_some_and(|inside| said == Some(digest(inside).as_str()))
 }
 
-/// What other systems put in the place of a pruned result (seeds 002 and 004): such a list may come to us.
+/// Placeholders of agentpg and OpenCode for a pruned result: their lists may come to us.
 pub const PLACEHOLDERS: [&str; 2] = ["[TOOL OUTPUT PRUNED]", "[Old tool result content cleared]"];
 
 /// Whether `text` is the placeholder of a pruned result, and nothing more.

@@ -1,4 +1,4 @@
-//! What can go wrong in the core.
+//! Errors of the core.
 
 /// A failure that names what was wanted and what came.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,9 +20,9 @@ pub enum Error {
         path: String,
         /// Position of the message.
         index: usize,
-        /// What is wrong with it.
+        /// The fault.
         what: String,
-        /// What to do about it.
+        /// A remedy.
         hint: String,
     },
     /// An argument that no transcript can answer.

@@ -9,10 +9,11 @@ use std::borrow::Cow;
 
 use crate::counter::Counter;
 use crate::error::Error;
-use crate::json::{Json, Said, Tape};
-use crate::ledger::{Builder, Ledger, Sums};
+use crate::json::{Json, LazyText, Tape};
+pub use crate::ledger::Sums;
+use crate::ledger::{Builder, Ledger};
 use crate::prompt::Prompt;
-use crate::shape::{self, Provider};
+use crate::shape::{Detector, Provider};
 use trimtab_simd::{Kernel, Work};
 use trimtab_tokens::cancel;
 use trimtab_tokens::pool;
@@ -46,20 +47,20 @@ pub struct Skip {
     pub line: u64,
     /// Bytes before that line.
     pub offset: u64,
-    /// What is wrong with it; never what it says.
+    /// The fault; never any text of the line.
     pub reason: &'static str,
 }
 
-/// What a text held.
+/// The contents of a text.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// Its messages; none where they were added up.
     pub ledger: Ledger,
-    /// What they cost, where that is what was asked for.
+    /// Their costs, from a reader that adds up.
     pub sums: Option<Sums>,
     /// Their shape.
     pub provider: Provider,
-    /// What could not be read, the first ten thousand.
+    /// Parts that could not be read, the first ten thousand.
     pub skipped: Vec<Skip>,
     /// How many that are in all.
     pub lost: u64,
@@ -84,7 +85,7 @@ pub struct Reading {
 /// # Ok::<(), trimtab_core::error::Error>(())
 /// ```
 ///
-/// What they say of it does not depend on the parts that they come in, for lines of up to 64 MiB.
+/// The result does not depend on how the bytes are split into chunks, for lines of up to 64 MiB.
 pub struct Reader {
     counter: Counter,
     provider: Option<Provider>,
@@ -123,20 +124,20 @@ impl Reader {
         }
     }
 
-    /// The same of messages that are added up: memory is for some chunks of text, however many they are, and for a turn
+    /// A reader that adds messages up: memory is for some chunks of text, however many they are, and for a turn
     /// that has no end and calls that have no result.
     #[must_use]
     pub fn summing(counter: Counter, provider: Option<Provider>) -> Self {
         Self { sums: Some(Sums::default()), ..Self::new(counter, provider) }
     }
 
-    /// The same, and what each message costs: four bytes more for each.
+    /// A reader of the cost of each message, in four bytes more for each.
     #[must_use]
     pub fn counting(counter: Counter, provider: Option<Provider>) -> Self {
         Self { sums: Some(Sums::of_each()), ..Self::new(counter, provider) }
     }
 
-    /// What counts.
+    /// The counter.
     #[must_use]
     pub fn counter(&self) -> Counter {
         self.counter
@@ -194,7 +195,7 @@ impl Reader {
         self.wanted = if is_line { 0 } else { (2 * left.len()).clamp(self.chunk, LONGEST + self.chunk) };
     }
 
-    /// What the bytes held.
+    /// The contents of all bytes.
     ///
     /// # Errors
     ///
@@ -210,7 +211,7 @@ impl Reader {
         if let Some(sums) = &mut self.sums {
             sums.end(std::mem::take(&mut ledger))?;
         } else {
-            ledger.join();
+            ledger.finish();
         }
         self.skipped.sort_by_key(|skip| skip.offset);
         let provider = self.provider.unwrap_or(Provider::OpenAiChat);
@@ -298,9 +299,9 @@ impl Reader {
         Ok(())
     }
 
-    /// What takes the messages in: what is to be told of them differs.
-    fn builder<'a>(&self) -> fn(Prompt, usize) -> Builder<Said<'a>> {
-        if self.sums.is_some() { Builder::costing } else { Builder::new }
+    /// The constructor of the builder for one chunk.
+    fn builder<'a>(&self) -> fn(Prompt, usize) -> Builder<LazyText<'a>> {
+        if self.sums.is_some() { Builder::costs } else { Builder::new }
     }
 
     /// Reads value after value; gives the bytes that are through.
@@ -326,15 +327,13 @@ impl Reader {
 
     /// The provider that the first of the messages gives away; Chat where the text is over and one is system text.
     fn detect(&self, text: &str, is_end: bool) -> Option<Provider> {
-        let (mut found, mut system) = (None, false);
+        let mut detector = Detector::default();
         let mut see = |value: Json<'_, '_>| {
-            found = shape::detect(&value)?;
-            system |= shape::is_system(&value)?;
-            if found.is_some() { Err(Error::Argument("enough was seen".to_owned())) } else { Ok(()) }
+            if detector.see(&value)? { Err(Error::Argument("the provider is known".to_owned())) } else { Ok(()) }
         };
-        // Stops at the first that tells; what goes wrong is met again by whoever reads.
+        // The error stops the walk; any other error comes again when the text is read.
         let _ = self.walk.clone().over(text, is_end, &mut see, &mut |_, _, _| ());
-        found.or((is_end && system).then_some(Provider::OpenAiChat))
+        if is_end { detector.found_in_all() } else { detector.found() }
     }
 
     fn skip(&mut self, place: Place, reason: &'static str) {
@@ -358,16 +357,16 @@ pub fn survey(bytes: &[u8], provider: Provider) -> Option<(usize, usize)> {
 
 /// Reads each line as one message: how many lines end in the text; `None` at the first that is no message. A value may go
 /// on in the next line.
-fn read_lines<'a>(text: &'a str, provider: Provider, builder: &mut Builder<Said<'a>>) -> Option<u64> {
+fn read_lines<'a>(text: &'a str, provider: Provider, builder: &mut Builder<LazyText<'a>>) -> Option<u64> {
     builder.reserve(text.len() / COMMON);
     trimtab_simd::run(Lines { text, provider, builder })
 }
 
-/// What [`read_lines`] does, whatever the processor: which it is, is asked once.
+/// The work of [`read_lines`], for any kernel.
 struct Lines<'b, 'a> {
     text: &'a str,
     provider: Provider,
-    builder: &'b mut Builder<Said<'a>>,
+    builder: &'b mut Builder<LazyText<'a>>,
 }
 
 impl Work for Lines<'_, '_> {
@@ -447,7 +446,7 @@ fn mended(bytes: &[u8]) -> Cow<'_, str> {
             let end = memchr::memchr(b'\n', &made[fault..]).map_or(made.len(), |n| fault + n);
             made[start..end].fill(0);
         }
-        // What stands before the fault was text, and a line's start is the start of a character.
+        // Everything before the fault is valid, and a line starts with a whole character.
         fault += match std::str::from_utf8(&made[fault..]) {
             Ok(_) => return String::from_utf8(made).map_or_else(|_| Cow::Borrowed(""), Cow::Owned),
             Err(error) => error.valid_up_to(),

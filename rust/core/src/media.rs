@@ -130,7 +130,7 @@ impl Vision {
         }
     }
 
-    /// What a picture of low detail is charged, where there is such a thing: the base alone.
+    /// The charge for a picture of low detail, where the model has that: the base alone.
     #[must_use]
     pub fn low(self) -> Option<u32> {
         match self {
@@ -139,7 +139,7 @@ impl Vision {
         }
     }
 
-    /// What a picture is charged where its size cannot be known (a URL, a file id): one that fills the model's limit at
+    /// The charge for a picture of unknown size (a URL, a file id): one that fills the model's limit at
     /// 16 to 9.
     #[must_use]
     pub fn unknown(self) -> u32 {
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// What was charged for gpt-5-mini (community.openai.com, "GPT-5-mini image input token calculation discrepancy").
+    /// Charges for gpt-5-mini (community.openai.com, "GPT-5-mini image input token calculation discrepancy").
     #[test]
     fn pictures_of_small_models_cost_what_was_charged() {
         let mini = Vision::named("patches-1.2").expect("it has a name");

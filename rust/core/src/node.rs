@@ -1,4 +1,4 @@
-//! What a JSON-like value is to the shape readers.
+//! The view of a JSON-like value that shape readers use.
 //!
 //! A reader asks a [`Node`] for its shape, its entries and its text. The binding has one view over Python objects;
 //! a second one over JSON text needs no change in a reader.
@@ -12,7 +12,7 @@ use trimtab_simd::find_special;
 /// Nesting beyond this is refused: no real message comes near it, and a cycle ends here at once.
 pub const MAX_DEPTH: usize = 200;
 
-/// What a value is.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// `null`, `None`.
@@ -94,12 +94,12 @@ pub struct Room {
 /// Text as a view hands it out: borrowed where it can be, or yet to be made.
 pub trait Text: Send + Sync {
     /// The text.
-    fn said(&self) -> Cow<'_, str>;
+    fn text(&self) -> Cow<'_, str>;
 
     /// The text, in `room` where it has to be made, and whether it is known to be ASCII: who goes over many texts makes
     /// them all in one place.
-    fn said_in<'s>(&'s self, room: &'s mut Room) -> (&'s str, bool) {
-        let text = match self.said() {
+    fn decode_into<'s>(&'s self, room: &'s mut Room) -> (&'s str, bool) {
+        let text = match self.text() {
             Cow::Borrowed(text) => text,
             Cow::Owned(text) => {
                 room.text = text;
@@ -114,7 +114,7 @@ pub trait Text: Send + Sync {
 }
 
 impl Text for String {
-    fn said(&self) -> Cow<'_, str> {
+    fn text(&self) -> Cow<'_, str> {
         Cow::Borrowed(self)
     }
 
@@ -128,14 +128,14 @@ pub trait Node: Clone {
     /// How the view hands out text.
     type Text: Text;
 
-    /// What the value is.
+    /// The type of the value.
     fn shape(&self) -> Shape;
 
     /// The entry of a map, `None` where there is none or the value is no map.
     ///
     /// # Errors
     ///
-    /// Whatever the view meets while looking.
+    /// Errors of the view.
     fn get(&self, key: Key) -> Result<Option<Self>, Error>;
 
     /// The entries of a map under several keys, as [`Node::get`] gives them: a view may find them all in one pass.
@@ -156,19 +156,19 @@ pub trait Node: Clone {
     ///
     /// # Errors
     ///
-    /// Whatever the view meets while transcoding.
+    /// Errors of the view.
     fn text(&self) -> Result<Option<Self::Text>, Error>;
 
-    /// What `see` makes of the string's text, which it is shown and does not keep; `None` for any other shape.
+    /// Returns what `see` makes of the string's text, which it borrows; `None` for any other shape.
     ///
     /// # Errors
     ///
     /// As [`Node::text`].
     fn look<R>(&self, see: impl FnOnce(&str) -> R) -> Result<Option<R>, Error> {
-        Ok(self.text()?.map(|text| see(&text.said())))
+        Ok(self.text()?.map(|text| see(&text.text())))
     }
 
-    /// The same of a word: a role, a type, an id, a name. A view may leave something with the string to be quicker.
+    /// [`Node::look`] for a short word: a role, a type, an id, a name. A view may cache its UTF-8 in the string.
     ///
     /// # Errors
     ///
@@ -199,7 +199,7 @@ pub trait Node: Clone {
         None
     }
 
-    /// What [`write_json`] makes of a map, where the view can leave that to whoever asks for the text.
+    /// The map as [`write_json`] writes it, where the view can write it later.
     fn json(&self) -> Option<Self::Text> {
         None
     }
@@ -213,7 +213,7 @@ pub trait Node: Clone {
     ///
     /// # Errors
     ///
-    /// Whatever the view meets while counting.
+    /// Errors of the view.
     fn len(&self) -> Result<usize, Error> {
         let mut n = 0;
         self.items(&mut |_| {
@@ -227,7 +227,7 @@ pub trait Node: Clone {
     ///
     /// # Errors
     ///
-    /// Whatever the view meets while counting.
+    /// Errors of the view.
     fn is_empty(&self) -> Result<bool, Error> {
         Ok(self.len()? == 0)
     }
@@ -285,11 +285,11 @@ fn write_at<N: Node>(node: &N, out: &mut String, apart: &mut Apart<'_, N::Text>,
                     None => drop(node.look(|text| quote(text, out))?),
                 }
             } else if let Some(text) = node.text()? {
-                if encoded(&text.said()).is_some() {
+                if encoded(&text.text()).is_some() {
                     apart.files.push(text);
                     quote("", out);
                 } else {
-                    quote(&text.said(), out);
+                    quote(&text.text(), out);
                 }
             }
         }
@@ -382,7 +382,7 @@ pub mod tests {
         ($n:literal) => { $crate::node::tests::literal($n) };
     }
 
-    /// What a literal in [`value!`] stands for.
+    /// The value of a literal in [`value!`].
     pub trait Literal {
         fn value(self) -> Value;
     }

@@ -1,11 +1,13 @@
 //! A request's grammar: what a model's prompt adds to the tokens of its texts.
 //!
 //! The numbers are the caller's; the table of them, by generation and with the evidence for each, is
-//! `python/trimtab/_prompts.py`.
+//! `python/trimtab/models/prompts.py`.
 
 use trimtab_tokens::counter::scale;
 
+use crate::error::Error;
 use crate::media::Vision;
+use crate::setting::Setting;
 
 /// How the parts of a message are written into the prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +21,18 @@ pub enum Form {
     Tagged,
 }
 
-/// What a prompt adds. [`Prompt::PLAIN`] adds nothing.
+impl Form {
+    fn named(name: &str) -> Result<Self, Error> {
+        match name {
+            "plain" => Ok(Self::Plain),
+            "framed" => Ok(Self::Framed),
+            "tagged" => Ok(Self::Tagged),
+            _ => Err(Error::Argument(format!("unknown form {name:?}, known are plain, framed, tagged"))),
+        }
+    }
+}
+
+/// Tokens that a prompt adds. [`Prompt::PLAIN`] adds nothing.
 ///
 /// Factors are in thousandths; all else is tokens. A *turn* is a run of messages of one side, the results of tools
 /// standing on the user's.
@@ -52,14 +65,14 @@ pub struct Prompt {
     /// Each of several results.
     pub each: i32,
     /// A single result that reports an error, or is empty.
-    pub error: i32,
+    pub failed: i32,
     /// Thinking whose text is there.
     pub thinking: i32,
     /// A turn with thinking and calls.
     pub thought: i32,
     /// Factor on the length of the signature of thinking whose text is not there.
     pub signature: u32,
-    /// What is left out of a signature before the factor, in characters.
+    /// Characters of a signature that do not count, before the factor.
     pub unsigned: u32,
     /// Whether thinking of the turns before the user's last words stays in the prompt.
     pub keeps_thinking: bool,
@@ -67,7 +80,7 @@ pub struct Prompt {
     pub vision: Vision,
 }
 
-/// What Claude reads where a tool gave back nothing.
+/// Claude's text for an empty result.
 pub const EMPTY: &str = "Tool ran without output or errors";
 
 /// The tags around a result, which merge with the punctuation that it begins and ends with.
@@ -89,7 +102,7 @@ impl Prompt {
         result: 0,
         results: 0,
         each: 0,
-        error: 0,
+        failed: 0,
         thinking: 0,
         thought: 0,
         signature: 125,
@@ -97,6 +110,62 @@ impl Prompt {
         keeps_thinking: true,
         vision: Vision::Standard,
     };
+
+    /// Names of the settings that [`Prompt::set`] takes: those of the fields, with `images` for `vision`.
+    pub const SETTINGS: [&'static str; 20] = [
+        "form",
+        "given",
+        "written",
+        "user",
+        "assistant",
+        "system",
+        "again",
+        "call",
+        "calls",
+        "parallel",
+        "result",
+        "results",
+        "each",
+        "failed",
+        "thinking",
+        "thought",
+        "signature",
+        "unsigned",
+        "keeps_thinking",
+        "images",
+    ];
+
+    /// Changes one setting, by name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for an unknown name and for a value of another type or range.
+    pub fn set(&mut self, name: &str, value: Setting<'_>) -> Result<(), Error> {
+        match name {
+            "form" => self.form = Form::named(value.word()?)?,
+            "given" => self.given = value.number()?,
+            "written" => self.written = value.number()?,
+            "user" => self.user = value.number()?,
+            "assistant" => self.assistant = value.number()?,
+            "system" => self.system = value.number()?,
+            "again" => self.again = value.number()?,
+            "call" => self.call = value.number()?,
+            "calls" => self.calls = value.number()?,
+            "parallel" => self.parallel = value.number()?,
+            "result" => self.result = value.number()?,
+            "results" => self.results = value.number()?,
+            "each" => self.each = value.number()?,
+            "failed" => self.failed = value.number()?,
+            "thinking" => self.thinking = value.number()?,
+            "thought" => self.thought = value.number()?,
+            "signature" => self.signature = value.number()?,
+            "unsigned" => self.unsigned = value.number()?,
+            "keeps_thinking" => self.keeps_thinking = value.flag()?,
+            "images" => self.vision = Vision::named(value.word()?)?,
+            _ => return Err(Error::Argument(format!("unknown setting {name:?} of a prompt"))),
+        }
+        Ok(())
+    }
 
     /// Tokens of thinking of which only a signature of `length` characters is there.
     #[must_use]
@@ -109,25 +178,25 @@ impl Prompt {
 pub mod tags {
     const NAMESPACE: &str = "antml:";
 
-    /// What opens a turn's calls.
+    /// The tag that opens a turn's calls.
     #[must_use]
     pub fn open() -> String {
         format!("<{NAMESPACE}function_calls>\n")
     }
 
-    /// What closes them.
+    /// The tag that closes them.
     #[must_use]
     pub fn close() -> String {
         format!("</{NAMESPACE}function_calls>")
     }
 
-    /// What opens a call.
+    /// The tag that opens a call.
     #[must_use]
     pub fn invoke(name: &str) -> String {
         format!("<{NAMESPACE}invoke name=\"{name}\">\n")
     }
 
-    /// What closes it.
+    /// The tag that closes it.
     #[must_use]
     pub fn invoked() -> String {
         format!("</{NAMESPACE}invoke>\n")

@@ -1,4 +1,4 @@
-//! Errors, panics and interrupts on their way out.
+//! Values in; arrays, errors, panics and interrupts out.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,13 +9,13 @@ use numpy::{Element, IntoPyArray, PyArray1, ToPyArray};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyString};
 use pyo3::{PyErr, intern};
 use trimtab_core::error::Error;
+use trimtab_core::setting::Setting;
 use trimtab_tokens::cancel::{self, Cancelled};
 
-/// Every error of the core as Python's.
-///
-/// A message's error carries its parts: `trimtab.errors` makes a `MessageError` of them.
+/// An error of the core as an exception. A message's error has its parts as args, for a `MessageError`.
 pub fn to_py(error: impl Into<Error>) -> PyErr {
     match error.into() {
         Error::Message { path, index, what, hint } => PyValueError::new_err((what, path, index, hint)),
@@ -24,13 +24,38 @@ pub fn to_py(error: impl Into<Error>) -> PyErr {
     }
 }
 
+/// Calls `set` with the value of a setting.
+pub fn setting(value: &Bound<'_, PyAny>, set: impl FnOnce(Setting<'_>) -> Result<(), Error>) -> PyResult<()> {
+    let set = |setting| set(setting).map_err(to_py);
+    if value.is_none() {
+        set(Setting::Unset)
+    } else if let Ok(flag) = value.cast::<PyBool>() {
+        set(Setting::Flag(flag.is_true()))
+    } else if let Ok(word) = value.cast::<PyString>() {
+        set(Setting::Word(word.to_str()?))
+    } else {
+        set(Setting::Number(value.extract()?))
+    }
+}
+
+/// Calls `set` with each name and value of keyword arguments.
+pub fn settings(
+    keywords: Option<&Bound<'_, PyDict>>,
+    mut set: impl FnMut(&str, Setting<'_>) -> Result<(), Error>,
+) -> PyResult<()> {
+    keywords.into_iter().flatten().try_for_each(|(name, value)| {
+        let name: String = name.extract()?;
+        setting(&value, |value| set(&name, value))
+    })
+}
+
 /// Numbers as an array. `numpy` is imported with the first, and an interrupt may fall into that: it is raised.
 pub fn array<'py, T: Element>(py: Python<'py>, numbers: &[T]) -> PyResult<Bound<'py, PyArray1<T>>> {
     import_numpy(py)?;
     Ok(numbers.to_pyarray(py))
 }
 
-/// The same of numbers that may be many: the array holds them where they are.
+/// Many numbers as an array, without a copy.
 pub fn array_of<T: Element>(py: Python<'_>, numbers: Vec<T>) -> PyResult<Bound<'_, PyArray1<T>>> {
     import_numpy(py)?;
     Ok(numbers.into_pyarray(py))
@@ -41,11 +66,10 @@ fn import_numpy(py: Python<'_>) -> PyResult<()> {
     NUMPY.get_or_try_init(py, || py.import("numpy").map(Bound::unbind)).map(|_| ())
 }
 
-/// What a signal's handler raised, usually `KeyboardInterrupt`, kept until the work that it stops has unwound.
+/// The exception of a signal handler, usually `KeyboardInterrupt`, kept until the work has unwound.
 type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// Runs `work` without the interpreter, and stops it where a signal asks for that. A panic becomes an `InternalError`: a
-/// defect in the core never takes the process along.
+/// Runs `work` without the interpreter; a signal handler that raises stops it. A panic becomes an `InternalError`.
 pub fn released<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Error> + Send) -> PyResult<T> {
     let raised = Raised::default();
     let (asked, elsewhere) = (Arc::clone(&raised), AtomicBool::new(false));
@@ -54,12 +78,12 @@ pub fn released<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Error>
         .map_err(to_py)
 }
 
-/// Whether a signal's handler raised. Python calls handlers in its main thread alone: any other asks once.
+/// Whether a signal handler raised. Python calls handlers in its main thread alone: any other thread asks once.
 fn signalled(raised: &Raised, elsewhere: &AtomicBool) -> bool {
     if elsewhere.load(Ordering::Relaxed) {
         return false;
     }
-    // Python's own code looks for signals as well, so that either question may be the one that raises.
+    // Python's own code checks for signals too: either call may raise.
     let asked = Python::attach(|py| py.check_signals().and_then(|()| in_main_thread(py)));
     match asked {
         Ok(main) => elsewhere.store(!main, Ordering::Relaxed),
@@ -79,7 +103,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(work))
 }
 
-/// Why work unwound: a signal, or a defect.
+/// The exception for work that unwound: of a signal handler, or a defect.
 fn unwound(payload: &(dyn Any + Send), raised: &Raised) -> PyErr {
     if payload.is::<Cancelled>()
         && let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -89,10 +113,10 @@ fn unwound(payload: &(dyn Any + Send), raised: &Raised) -> PyErr {
     panicked(payload)
 }
 
-/// Bytes of text below which the interpreter is held: it is counted in 10 us, and to release costs a tenth of that.
+/// Bytes of text below which the interpreter is held: counting takes 10 us, releasing a tenth of that.
 const SHORT: usize = 4 * 1024;
 
-/// The same; with the interpreter where there is so little text that another thread would hardly begin.
+/// Runs `work` as [`released`], or with the interpreter held where there is little text.
 pub fn held_or_released<T: Send>(
     py: Python<'_>,
     bytes: usize,
@@ -108,28 +132,20 @@ pub fn held_or_released<T: Send>(
     caught(tripping).map_err(|payload| panicked(payload.as_ref()))?.map_err(to_py)
 }
 
-/// A panic as Python's: an error that is ours, with what the core said of it. A count, which has no errors of its own,
-/// unwinds with one where another's code does not answer.
+/// The exception for a panic. A count has no errors of its own: it unwinds with one where the crate `tokenizers` fails.
 pub fn panicked(payload: &(dyn Any + Send)) -> PyErr {
     if let Some(error) = payload.downcast_ref::<trimtab_tokens::error::Error>() {
         return to_py(error.clone());
     }
-    let said = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
-    defect(&format!("a defect in trimtab's core: {}; nothing was changed", said.unwrap_or("no more is known")))
+    let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
+    defect(&format!("a defect in trimtab's core: {}; nothing was changed", text.unwrap_or("no more is known")))
 }
 
-/// An error that is ours, not the caller's: `trimtab.InternalError`.
+/// A `trimtab.InternalError`.
 pub fn defect(what: &str) -> PyErr {
     Python::attach(|py| {
         let errors = py.import(intern!(py, "trimtab.errors"));
         let made = errors.and_then(|errors| errors.getattr(intern!(py, "InternalError"))?.call1((what,)));
         made.map_or_else(|_| PyRuntimeError::new_err(what.to_owned()), PyErr::from_value)
     })
-}
-
-/// Lets the next work of this thread meet a defect, once: so tests see what becomes of one, wherever it may be.
-#[pyfunction]
-#[pyo3(name = "_plant")]
-pub fn plant() {
-    cancel::plant_panic();
 }

@@ -1,27 +1,27 @@
-//! BatchCounter.
+//! Counting.
 
 use std::sync::{Arc, Mutex};
 
 use numpy::PyArray1;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use trimtab_core::counter::{self, Flat};
 use trimtab_core::ledger::Ledger;
-use trimtab_core::media::Vision;
-use trimtab_core::prompt::{self, Form};
+use trimtab_core::prompt::Prompt;
+use trimtab_core::seen::Last;
 use trimtab_core::shape::Provider;
+use trimtab_tokens as tokens;
 use trimtab_tokens::cancel;
-use trimtab_tokens::{self as tokens, Chars, Claude, Encoding, Round, Unit};
 
-use crate::convert::{array, held_or_released, released, to_py};
-use crate::scan::{Last, ahead, provider_of, scan};
-use crate::tally::Tally;
+use crate::convert::{array, held_or_released, released, setting, settings, to_py};
+use crate::incremental::IncrementalCounter;
+use crate::scan::{ahead, scan};
 use crate::text::Text;
 
 /// Text to tokens, for an encoding.
 #[pyclass(frozen, subclass, module = "trimtab._core")]
-pub struct Counter(pub counter::Counter, Last);
+pub struct Counter(pub counter::Counter, Last<Py<PyAny>>);
 
 impl Counter {
     /// Reads a list of messages, and of the one that it read last only what has changed.
@@ -32,41 +32,28 @@ impl Counter {
 
 #[pymethods]
 impl Counter {
+    /// `flat` sets what a policy's own estimate adds, by name.
     #[new]
-    #[pyo3(signature = (
-        encoding, *, prompt=None, message=0, call=0, result=0, image=None, low=None, least=0, joined=false,
-        data=None, pattern=None
-    ))]
-    #[allow(clippy::too_many_arguments)] // keywords of a table's row: a struct of them would be built from the same
+    #[pyo3(signature = (encoding, *, prompt=None, data=None, pattern=None, **flat))]
     fn new(
         py: Python<'_>,
         encoding: &str,
-        prompt: Option<Prompt>,
-        message: u32,
-        call: u32,
-        result: u32,
-        image: Option<u32>,
-        low: Option<u32>,
-        least: u32,
-        joined: bool,
+        prompt: Option<&Bound<'_, PyAny>>,
         data: Option<&[u8]>,
         pattern: Option<&str>,
+        flat: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let text = if let Some(data) = data {
-            released(py, || Ok(tokens::Counter::read(data, encoding, pattern)?))?
-        } else if let Some(name) = encoding.strip_prefix("chars/").filter(|name| name.contains(' ')) {
-            tokens::Counter::length(length(name)?)
-        } else if let Some(claude) = Claude::named(encoding) {
-            tokens::Counter::claude(claude)
-        } else {
-            tokens::Counter::exact(Encoding::named(encoding).map_err(to_py)?)
+        let text = match data {
+            Some(data) => released(py, || Ok(tokens::Counter::read(data, encoding, pattern)?))?,
+            None => counter::named(encoding).map_err(to_py)?,
         };
-        let prompt = prompt.map_or(Ok(prompt::Prompt::PLAIN), Prompt::grammar)?;
-        let flat = Flat { message, call, result, image, low, least, joined };
-        Ok(Self(counter::Counter::new(text, prompt, flat), Last::default()))
+        let prompt = prompt.map_or(Ok(Prompt::PLAIN), grammar)?;
+        let mut costs = Flat::default();
+        settings(flat, |name, value| costs.set(name, value))?;
+        Ok(Self(counter::Counter::new(text, prompt, costs), Last::default()))
     }
 
-    /// What does the counting.
+    /// Name of the engine.
     #[getter]
     fn engine(&self) -> String {
         self.0.text.engine()
@@ -94,7 +81,7 @@ impl Counter {
         if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
             return Err(PyTypeError::new_err("texts must be a sequence of texts, got a single one"));
         }
-        // What runs code of the caller's to make texts has done so before the first is counted.
+        // An iterator that runs the caller's code is used up before the first text is counted.
         let items: Vec<_> = match texts.cast_exact::<PyList>() {
             Ok(list) => ahead(list, 0).collect(),
             Err(_) => texts.try_iter()?.collect::<PyResult<_>>()?,
@@ -107,9 +94,9 @@ impl Counter {
         array(py, &counts)
     }
 
-    /// A count of a text that is to grow.
-    fn tally(&self) -> Tally {
-        Tally(Mutex::new(self.0.text.incremental()))
+    /// A counter of one text that grows.
+    fn incremental(&self) -> IncrementalCounter {
+        IncrementalCounter(Mutex::new(self.0.text.incremental()))
     }
 
     /// The first ``head`` and the last ``tail`` tokens of a text, as two texts: exactly, and at whole characters.
@@ -158,38 +145,12 @@ impl Counter {
         })
     }
 
-    /// What each message adds to the model's prompt: uint32, shape (messages,).
-    ///
-    /// Of the list that it read last the counter counts only what has changed, known by the identity of its strings;
-    /// those it keeps alive until it reads another.
-    ///
-    /// Args:
-    ///     messages: a list or tuple of messages in any provider's shape.
-    ///     provider: the shape; found from the messages where it is None.
-    ///
-    /// Raises:
-    ///     ValueError: a message cannot be read; args are what, path, index and hint.
-    #[pyo3(signature = (messages, *, provider=None))]
-    fn per_message<'py>(
-        &self,
-        py: Python<'py>,
-        messages: &Bound<'py, PyAny>,
-        provider: Option<&str>,
-    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let provider = provider_of(messages, provider)?;
-        let ledger = self.read(messages, provider)?;
-        array(py, &ledger.per_message().map_err(to_py)?)
-    }
-
     /// The bytes of each token of an encoding, by rank; of Claude's, which has no ranks, in order.
     ///
     /// Claude's pieces hold markers: F8 where a word begins, F9 where it ends, FA and FB where it is capitalized.
     #[staticmethod]
     fn vocabulary<'py>(py: Python<'py>, encoding: &str) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let tokens = match Claude::named(encoding) {
-            Some(claude) => claude.family.pieces(),
-            None => Encoding::named(encoding).map_err(to_py)?.vocabulary(),
-        };
+        let tokens = counter::vocabulary(encoding).map_err(to_py)?;
         Ok(tokens.iter().map(|token| PyBytes::new(py, token)).collect())
     }
 }
@@ -215,95 +176,11 @@ fn some<'py>(py: Python<'py>, items: &mut impl Iterator<Item = Bound<'py, PyAny>
     Ok(texts)
 }
 
-/// A prompt's grammar, from an object with an attribute for each term.
-#[derive(FromPyObject)]
-struct Prompt {
-    form: String,
-    given: u32,
-    written: u32,
-    user: u32,
-    assistant: u32,
-    system: u32,
-    again: u32,
-    call: i32,
-    calls: i32,
-    parallel: i32,
-    result: i32,
-    results: i32,
-    each: i32,
-    failed: i32,
-    thinking: i32,
-    thought: i32,
-    signature: u32,
-    unsigned: u32,
-    keeps_thinking: bool,
-    images: String,
-}
-
-impl Prompt {
-    fn grammar(self) -> PyResult<prompt::Prompt> {
-        let form = match self.form.as_str() {
-            "plain" => Form::Plain,
-            "framed" => Form::Framed,
-            "tagged" => Form::Tagged,
-            other => {
-                let known = "known are plain, framed, tagged";
-                return Err(PyValueError::new_err(format!("unknown form {other:?}, {known}")));
-            }
-        };
-        let vision = Vision::named(&self.images).map_err(to_py)?;
-        Ok(prompt::Prompt {
-            form,
-            given: self.given,
-            written: self.written,
-            user: self.user,
-            assistant: self.assistant,
-            system: self.system,
-            again: self.again,
-            call: self.call,
-            calls: self.calls,
-            parallel: self.parallel,
-            result: self.result,
-            results: self.results,
-            each: self.each,
-            error: self.failed,
-            thinking: self.thinking,
-            thought: self.thought,
-            signature: self.signature,
-            unsigned: self.unsigned,
-            keeps_thinking: self.keeps_thinking,
-            vision,
-        })
+/// A prompt's grammar, from an object with an attribute for each setting.
+fn grammar(object: &Bound<'_, PyAny>) -> PyResult<Prompt> {
+    let mut prompt = Prompt::PLAIN;
+    for name in Prompt::SETTINGS {
+        setting(&object.getattr(name)?, |value| prompt.set(name, value))?;
     }
-}
-
-/// How many units make a token, `unit` and `round`, as in "4 chars floor".
-fn length(name: &str) -> PyResult<Chars> {
-    let wrong = || {
-        let known = "a number from 1 on; units are chars, bytes, utf16; roundings floor, ceil, half_up";
-        PyValueError::new_err(format!("unknown unit or rounding {name:?}: {known}"))
-    };
-    let (per, rest) = name.split_once(' ').ok_or_else(wrong)?;
-    let (unit, round) = rest.split_once(' ').ok_or_else(wrong)?;
-    Ok(Chars {
-        unit: match unit {
-            "chars" => Unit::Chars,
-            "bytes" => Unit::Bytes,
-            "utf16" => Unit::Utf16,
-            _ => return Err(wrong()),
-        },
-        round: match round {
-            "floor" => Round::Floor,
-            "ceil" => Round::Ceil,
-            "half_up" => Round::HalfUp,
-            _ => return Err(wrong()),
-        },
-        per: per.parse().ok().filter(|&per| per > 0).ok_or_else(wrong)?,
-    })
-}
-
-/// How many pieces of each kind an estimate of Claude's tokens sees in a text: what its rates are fitted on.
-#[pyfunction]
-pub fn features(text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    Ok(tokens::claude::features(Text::of_either(text)?.as_ref()).to_vec())
+    Ok(prompt)
 }

@@ -1,38 +1,43 @@
 //! Python values as the JSON in which an archive keeps them.
 
-use std::borrow::Cow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
+use trimtab_core::envelope;
 use trimtab_core::json::canon;
 use trimtab_core::node::MAX_DEPTH;
 
-use crate::convert::{defect, released};
+use crate::convert::{caught, defect, released};
+use crate::raw::is_ascii;
+use crate::text::Text;
+use crate::view;
 
-/// Deeper than any list that is scanned, and shallow enough for a thread's stack.
+/// Nesting of archived values: deeper than any list that is scanned, and shallow enough for a thread's stack.
 const DEEPEST: usize = 2 * MAX_DEPTH;
 
-/// Each value as `json.dumps` writes it, and the SHA-256 of that in hexadecimal.
-///
-/// Two surrogates that stand apart where a character would be are written in capitals: they come back apart.
+/// Each value as `json.dumps` writes it, and the SHA-256 of that in hexadecimal. Two lone surrogates in a row have capital
+/// digits, so that they come back as two.
 ///
 /// Raises:
-///     TypeError: a value is no dict with keys of str, list, str, int, float, bool or None, or of a type below these.
+///     TypeError: a value is none of dict with keys of str, list, str, int, float, bool and None; or of a derived type.
 ///     ValueError: it is nested deeper than 400 levels, or an integer is too long for Python to write.
 #[pyfunction]
 pub fn dumps<'py>(values: &Bound<'py, PyList>) -> PyResult<(Vec<Bound<'py, PyString>>, Vec<String>)> {
     let py = values.py();
     let mut all = Vec::new();
     // A dict that changes while it is read makes the binding panic.
-    let ends: Vec<usize> = catch_unwind(AssertUnwindSafe(|| {
-        values.iter().map(|value| write(&value, &mut all, 0).map(|()| all.len())).collect::<PyResult<_>>()
-    }))
-    .map_err(|_| defect("a message could not be read; it may have changed meanwhile"))??;
+    let ends: Vec<usize> =
+        caught(|| values.iter().map(|value| write(&value, &mut all, 0).map(|()| all.len())).collect::<PyResult<_>>())
+            .map_err(|_| defect("a message could not be read; it may have changed meanwhile"))??;
     let texts = || ends.iter().scan(0, |start, &end| Some(&all[std::mem::replace(start, end)..end]));
     let digests = released(py, || Ok(texts().map(canon::address).collect()))?;
     Ok((texts().map(|text| PyString::from_bytes(py, text)).collect::<PyResult<_>>()?, digests))
+}
+
+/// The digest in a summary's envelope.
+#[pyfunction]
+pub fn digest(text: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(envelope::digest(Text::of_either(text)?.as_ref()))
 }
 
 fn write(value: &Bound<'_, PyAny>, out: &mut Vec<u8>, depth: usize) -> PyResult<()> {
@@ -63,36 +68,21 @@ fn write(value: &Bound<'_, PyAny>, out: &mut Vec<u8>, depth: usize) -> PyResult<
         out.push(b']');
         return Ok(());
     }
-    out.extend_from_slice(literal(value)?.as_bytes());
+    let is_literal = value.is_none()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyFloat>();
+    if !is_literal {
+        return Err(PyTypeError::new_err(format!("{} is not JSON", value.get_type().name()?)));
+    }
+    out.extend_from_slice(view::literal(value)?.as_bytes());
     Ok(())
-}
-
-/// A null, a bool or a number.
-fn literal(value: &Bound<'_, PyAny>) -> PyResult<Cow<'static, str>> {
-    if value.is_none() {
-        return Ok("null".into());
-    }
-    if let Ok(truth) = value.cast_exact::<PyBool>() {
-        return Ok(if truth.is_true() { "true" } else { "false" }.into());
-    }
-    if value.is_exact_instance_of::<PyInt>() {
-        return Ok(value.repr()?.to_string().into());
-    }
-    if let Ok(number) = value.cast_exact::<PyFloat>() {
-        return Ok(match number.value() {
-            n if n.is_nan() => "NaN".into(),
-            f64::INFINITY => "Infinity".into(),
-            f64::NEG_INFINITY => "-Infinity".into(),
-            _ => value.repr()?.to_string().into(),
-        });
-    }
-    Err(PyTypeError::new_err(format!("{} is not JSON", value.get_type().name()?)))
 }
 
 fn quote(text: &Bound<'_, PyString>, out: &mut Vec<u8>) -> PyResult<()> {
     let py = text.py();
-    if text.call_method0(pyo3::intern!(py, "isascii"))?.is_truthy()? {
-        canon::quote(text.to_str()?, out); // of ASCII no second copy is made
+    if is_ascii(text)? {
+        canon::quote(text.to_str()?, out); // ASCII needs no second copy
         return Ok(());
     }
     if let Ok(bytes) = text.encode_utf8() {

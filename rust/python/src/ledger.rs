@@ -1,4 +1,4 @@
-//! The columns that come of a scan.
+//! The columns of a transcript.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trimtab_core::counter;
+use trimtab_core::json::canon::hex;
 use trimtab_core::ledger;
 use trimtab_core::ledger::reads;
 use trimtab_core::shape::Provider;
@@ -22,11 +23,61 @@ use crate::scan::{extended, provider_of};
 pub struct Ledger {
     pub columns: Arc<ledger::Ledger>,
     pub provider: Provider,
-    counter: counter::Counter,
+    pub counter: counter::Counter,
 }
 
-#[pymethods]
-impl Ledger {
+/// Writes the methods of the class: a property for each column, which is a new array, and the others as they are.
+macro_rules! methods {
+    (columns($ledger:ident) { $($(#[$doc:meta])* $name:ident: $type:ty = $column:expr;)* } $($method:tt)*) => {
+        #[pymethods]
+        impl Ledger {
+            $(
+                $(#[$doc])*
+                #[getter]
+                fn $name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<$type>>> {
+                    let $ledger = &self.columns;
+                    array(py, $column)
+                }
+            )*
+            $($method)*
+        }
+    };
+}
+
+methods! {
+    columns(ledger) {
+        /// The message of each row: uint32, shape (rows,).
+        owner: u32 = &ledger.owner;
+        /// Kind of each row: uint8, shape (rows,).
+        kind: u8 = &ledger.kind.iter().map(|k| *k as u8).collect::<Vec<_>>();
+        /// Tokens of each row, with what the model's prompt puts around it: uint32, shape (rows,).
+        tokens: u32 = &ledger.tokens;
+        /// The row that each row is paired with, call and result; -1 for none: int32, shape (rows,).
+        pair: i32 = &ledger.pair;
+        /// Bytes of UTF-8 of each row's text: uint32, shape (rows,).
+        bytes: u32 = &ledger.bytes;
+        /// Unicode scalar values of each row's text: uint32, shape (rows,).
+        chars: u32 = &ledger.chars;
+        /// UTF-16 units of each row's text: uint32, shape (rows,).
+        utf16: u32 = &ledger.utf16;
+        /// RowFlag bits of each row: uint16, shape (rows,).
+        flags: u16 = &ledger.flags;
+        /// Role of each message: uint8, shape (messages,).
+        role: u8 = &ledger.role.iter().map(|r| *r as u8).collect::<Vec<_>>();
+        /// Mark bits of each message: uint16, shape (messages,).
+        marks: u16 = &ledger.marks;
+        /// The first row of each message, and the number of rows: uint32, shape (messages + 1,).
+        first: u32 = &ledger.first;
+        /// For each cut, whether no group straddles it: bool, shape (messages + 1,).
+        safe: bool = &ledger.safe;
+        /// Tokens of each message, what it costs by itself included: uint32, shape (messages,).
+        per_message: u32 = &ledger.per_message().map_err(to_py)?;
+        /// Rows of results of reads that a newer read of the same file made old, ascending: uint32.
+        superseded: u32 = &reads::superseded(&ledger);
+        /// Rows that hold a picture, ascending: uint32.
+        pictured: u32 = &ledger.pictured();
+    }
+
     /// Reads messages once.
     ///
     /// The counter remembers the list that it read last, by the identity of its strings: what did not change since then
@@ -67,108 +118,24 @@ impl Ledger {
         self.provider.name()
     }
 
-    /// The message of each row: uint32, shape (rows,).
-    #[getter]
-    fn owner<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        array(py, &self.columns.owner)
-    }
-
-    /// What each row is, a Kind: uint8, shape (rows,).
-    #[getter]
-    fn kind<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        array(py, &self.columns.kind.iter().map(|k| *k as u8).collect::<Vec<_>>())
-    }
-
-    /// Tokens of each row, with what the model's prompt puts around it: uint32, shape (rows,).
-    #[getter]
-    fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        array(py, &self.columns.tokens)
-    }
-
-    /// The row that each row is paired with, call and result; -1 for none: int32, shape (rows,).
-    #[getter]
-    fn pair<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        array(py, &self.columns.pair)
-    }
-
-    /// Bytes of UTF-8 of each row's text: uint32, shape (rows,).
-    #[getter]
-    fn bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        array(py, &self.columns.bytes)
-    }
-
-    /// Unicode scalar values of each row's text: uint32, shape (rows,).
-    #[getter]
-    fn chars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        array(py, &self.columns.chars)
-    }
-
-    /// UTF-16 units of each row's text: uint32, shape (rows,).
-    #[getter]
-    fn utf16<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        array(py, &self.columns.utf16)
-    }
-
-    /// RowFlag bits of each row: uint16, shape (rows,).
-    #[getter]
-    fn flags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u16>>> {
-        array(py, &self.columns.flags)
-    }
-
-    /// Who speaks in each message, a Role: uint8, shape (messages,).
-    #[getter]
-    fn role<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        array(py, &self.columns.role.iter().map(|r| *r as u8).collect::<Vec<_>>())
-    }
-
-    /// Mark bits of each message: uint16, shape (messages,).
-    #[getter]
-    fn marks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u16>>> {
-        array(py, &self.columns.marks)
-    }
-
-    /// The first row of each message, and the number of rows: uint32, shape (messages + 1,).
-    #[getter]
-    fn first<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        array(py, &self.columns.first)
-    }
-
-    /// For each cut, whether no group straddles it: bool, shape (messages + 1,).
-    #[getter]
-    fn safe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
-        array(py, &self.columns.safe)
-    }
-
-    /// Tokens of each message, what it costs by itself included: uint32, shape (messages,).
-    ///
-    /// Raises:
-    ///     OverflowError: a message has more tokens than a uint32 can name.
-    #[getter]
-    fn per_message<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        array(py, &self.columns.per_message().map_err(to_py)?)
-    }
-
     /// Tokens of all messages.
     #[getter]
     fn total(&self) -> u64 {
         self.columns.total()
     }
 
-    /// What the messages say, as 32 hexadecimal digits; cache markers do not count.
+    /// Digest of the messages, as 32 hexadecimal digits; cache markers do not change it.
     #[getter]
     fn digest(&self) -> String {
         hex(&self.columns.digest())
     }
 
-    /// What the first messages say, as 32 hexadecimal digits: the digest of a transcript of these alone.
+    /// Digest of a transcript of the first messages alone.
     fn digest_until(&self, messages: usize) -> String {
         hex(&self.columns.digest_until(messages))
     }
 
-    /// What one message says, as 32 hexadecimal digits.
-    ///
-    /// Raises:
-    ///     ValueError: there is no message at index.
+    /// Digest of one message; raises ValueError for an index out of range.
     fn digest_of(&self, index: usize) -> PyResult<String> {
         let digest =
             self.columns.digests.get(index).ok_or_else(|| out_of(index, self.columns.messages(), "messages"))?;
@@ -178,8 +145,7 @@ impl Ledger {
     /// Positions of the messages with one of these digests, ascending.
     fn find(&self, digests: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         let wanted = digests.try_iter()?.map(|d| d?.extract()).collect::<PyResult<HashSet<String>>>()?;
-        let found = |(index, digest): (usize, &[u8; 16])| wanted.contains(&hex(digest)).then_some(index);
-        Ok(self.columns.digests.iter().enumerate().filter_map(found).collect())
+        Ok(self.columns.find(&wanted))
     }
 
     /// Whether each row is a call of one of these tools, or the result of one: bool, shape (rows,).
@@ -188,33 +154,13 @@ impl Ledger {
         array(names.py(), &self.columns.calls_of(&wanted).collect::<Vec<_>>())
     }
 
-    /// Rows of results of reads that a newer read of the same file made old, ascending: uint32.
-    #[getter]
-    fn superseded<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        array(py, &reads::superseded(&self.columns))
-    }
-
-    /// Rows that hold a picture, ascending: uint32.
-    #[getter]
-    fn pictured<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let mut rows: Vec<u32> = self.columns.pictures.iter().map(|picture| picture.row).collect();
-        rows.dedup();
-        array(py, &rows)
-    }
-
-    /// The call id of a row, empty where it has none.
-    ///
-    /// Raises:
-    ///     ValueError: there is no such row.
+    /// The call id of a row, empty where it has none; raises ValueError for a row out of range.
     fn id_of(&self, row: usize) -> PyResult<&str> {
         self.check(row)?;
         Ok(self.columns.ids.get(row))
     }
 
-    /// The tool's name or the block's type of a row.
-    ///
-    /// Raises:
-    ///     ValueError: there is no such row.
+    /// The tool's name or the block's type of a row; raises ValueError for a row out of range.
     fn name_of(&self, row: usize) -> PyResult<&str> {
         self.check(row)?;
         Ok(self.columns.names.get(row))
@@ -222,11 +168,6 @@ impl Ledger {
 }
 
 impl Ledger {
-    /// A ledger of columns that are made already.
-    pub fn made(columns: ledger::Ledger, provider: Provider, counter: counter::Counter) -> Self {
-        Self { columns: Arc::new(columns), provider, counter }
-    }
-
     fn check(&self, row: usize) -> PyResult<()> {
         if row < self.columns.rows() { Ok(()) } else { Err(out_of(row, self.columns.rows(), "rows")) }
     }
@@ -234,12 +175,4 @@ impl Ledger {
 
 fn out_of(index: usize, count: usize, what: &str) -> PyErr {
     PyValueError::new_err(format!("position {index} is out of range, the ledger has {count} {what}"))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut out, b| {
-        let _ = write!(out, "{b:02x}"); // writing to a String cannot fail
-        out
-    })
 }

@@ -2,34 +2,37 @@
 #![allow(clippy::needless_pass_by_value)] // what Python passes is owned: its wrappers come by value
 #![allow(clippy::doc_markdown)] // these docs are Python's docstrings
 
-mod answer;
+#[cfg(debug_assertions)]
+mod checked;
 mod convert;
 mod counter;
 mod dump;
+mod incremental;
 mod known;
 mod ledger;
 mod raw;
 mod reader;
 mod scan;
 mod seen;
-mod tally;
+mod split;
 mod text;
 mod truncate;
+mod validate;
 mod view;
 
 use pyo3::prelude::*;
 
 /// The compiled core; private, reached through `trimtab`.
-#[pymodule(gil_used = false)]
+// Lists and dicts are read through borrowed references (`raw`), and another thread without a GIL could empty one
+// meanwhile. No free-threaded Python was there to test strong references on.
+#[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
-    use super::answer::{digest, judge, partition, snap, split, split_tail, validate};
+    use super::counter::Counter;
     #[pymodule_export]
-    use super::convert::plant;
+    use super::dump::{digest, dumps};
     #[pymodule_export]
-    use super::counter::{Counter, features};
-    #[pymodule_export]
-    use super::dump::dumps;
+    use super::incremental::IncrementalCounter;
     #[pymodule_export]
     use super::ledger::Ledger;
     #[pymodule_export]
@@ -37,9 +40,11 @@ mod _core {
     #[pymodule_export]
     use super::scan::detect;
     #[pymodule_export]
-    use super::tally::Tally;
+    use super::split::{partition, split, split_tail};
     #[pymodule_export]
     use super::truncate::{Truncation, truncate};
+    #[pymodule_export]
+    use super::validate::{judge, validate};
 
     #[pymodule_init]
     fn init(m: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
@@ -48,6 +53,8 @@ mod _core {
         m.add("ENVELOPE", trimtab_core::envelope::ENVELOPE)?;
         m.add("CLOSE", trimtab_core::envelope::CLOSE)?;
         m.add("PRUNED", trimtab_core::envelope::PRUNED)?;
+        #[cfg(debug_assertions)]
+        super::checked::add_to(m)?;
         Ok(())
     }
 }

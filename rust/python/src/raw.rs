@@ -1,7 +1,9 @@
-//! What the stable interface offers at the price of a method call alone. The only file of this crate with `unsafe` code.
+//! Calls of CPython's C interface that the binding does not offer, or only at the price of a method call.
+//!
+//! The only file of this crate with `unsafe` code. Every borrow here relies on the GIL, so the module declares that it
+//! uses one.
 #![allow(unsafe_code)]
 
-use std::cell::Cell;
 use std::ops::Range;
 
 use pyo3::Borrowed;
@@ -13,13 +15,10 @@ use pyo3::types::{PyBool, PyDict, PyList, PyString};
 
 use crate::known::Known;
 
-/// `str.isascii` as the C function that it is, with the object that keeps it alive; None where it is not one without
-/// arguments.
+/// The C function behind `str.isascii`, with the object that keeps it alive; None where it takes arguments.
 static IS_ASCII: PyOnceLock<Option<(Py<PyAny>, ffi::PyCFunction)>> = PyOnceLock::new();
 
-/// Whether a string holds ASCII alone, and so is its own UTF-8.
-///
-/// Asked once for every string of a transcript: by name it costs 45 ns, a third of what reading the message costs.
+/// Whether a string is ASCII, and so is its own UTF-8. A call by name costs 45 ns, a third of reading a message.
 pub fn is_ascii(string: &Bound<'_, PyString>) -> PyResult<bool> {
     let py = string.py();
     let known = IS_ASCII.get_or_try_init(py, || {
@@ -42,17 +41,17 @@ pub fn is_ascii(string: &Bound<'_, PyString>) -> PyResult<bool> {
     Ok(answer.is(PyBool::new(py, true)))
 }
 
-/// The code points of a string, put at the beginning of `units`, and how many; None of one that has more than `most`, or
-/// where the interpreter would not give them as they are.
+/// Writes the code points of a string to the beginning of `units`; returns how many. None for more than `most`, and where
+/// the interpreter does not give them one by one.
 #[cfg(not(windows))]
 pub fn units(string: &Bound<'_, PyString>, units: &mut Vec<u32>, most: usize) -> Option<usize> {
     // SAFETY: `string` is a str, and the interpreter is held.
     let length = unsafe { ffi::PyUnicode_GetLength(string.as_ptr()) };
     let length = usize::try_from(length).ok().filter(|length| *length <= most)?;
     if units.len() < length {
-        *units = vec![0; length.next_power_of_two()]; // to grow would be to copy what nobody wants any more
+        *units = vec![0; length.next_power_of_two()]; // growing would copy the old ones
     }
-    // SAFETY: as above; at most `length` values of `wchar_t` are written, which has four bytes but on Windows.
+    // SAFETY: `string` is a str, the interpreter is held, and at most `length` values of `wchar_t` are written, which has four bytes but on Windows.
     let copied = unsafe { ffi::PyUnicode_AsWideChar(string.as_ptr(), units.as_mut_ptr().cast(), length.cast_signed()) };
     if copied < 0 {
         drop(PyErr::take(string.py()));
@@ -60,97 +59,39 @@ pub fn units(string: &Bound<'_, PyString>, units: &mut Vec<u32>, most: usize) ->
     (copied == length.cast_signed()).then_some(length)
 }
 
-/// The same: there `wchar_t` has two bytes.
+/// None: `wchar_t` has two bytes on Windows.
 #[cfg(windows)]
 pub fn units(_: &Bound<'_, PyString>, _: &mut Vec<u32>, _: usize) -> Option<usize> {
     None
 }
 
-/// Where the keys of a small dict stand, known by their addresses and read in one pass: a look-up by hash costs as much
-/// as that.
-///
-/// A byte a place: the number of the key, or none. The last says what is known: 0 before anything is. No value is held:
-/// one is asked for by its place, and taken where its key stands there still.
-#[derive(Clone, Default)]
-pub struct Keys(Cell<u64>);
-
-/// Entries that a dict may have to be known whole: messages and blocks have from two to six.
-const PLACES: usize = 7;
-
-/// All keys are known.
-const ALL: u64 = 0xFD;
-
-/// Some are.
-const SOME: u64 = 0xFE;
-
-/// What the places of keys say of one.
-pub enum Found<'py> {
-    Value(Bound<'py, PyAny>),
-    /// There is no such key.
-    Nothing,
-    /// It is to be looked up.
-    Unknown,
+/// The number of the key with which each entry of `dict` begins, in order; ends early where an entry was deleted.
+pub fn key_numbers(dict: &Bound<'_, PyDict>, known: &Known) -> impl Iterator<Item = u8> {
+    let (mut key, mut value, mut position) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
+    (1..=dict.len()).map_while(move |next| {
+        // SAFETY: `dict` is a dict, and of a key only the address is taken.
+        let more = unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value) };
+        (more != 0 && position.cast_unsigned() == next).then(|| known.numbers.number(key.addr()))
+    })
 }
 
-impl Keys {
-    /// What is under the key with this number in `dict`, which is always the same.
-    #[inline]
-    pub fn find<'py>(&self, dict: &Bound<'py, PyDict>, number: u8, known: &Known) -> Found<'py> {
-        let keys = match self.0.get() {
-            0 => self.read(dict, known),
-            keys => keys,
-        };
-        let Some(place) = place(keys, number) else {
-            return if keys >> (8 * PLACES) == ALL { Found::Nothing } else { Found::Unknown };
-        };
-        let (mut key, mut value, mut position) = (std::ptr::null_mut(), std::ptr::null_mut(), place);
-        // SAFETY: `dict` is a dict, and the position one that it gave; where it has changed since, another key stands
-        // there or none. The dict holds the value, of which this takes a reference.
-        unsafe {
-            let more = ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value);
-            if more == 0 || known.number(key.addr()) != number {
-                return Found::Unknown;
-            }
-            Found::Value(Bound::from_borrowed_ptr(dict.py(), value))
-        }
-    }
-
-    #[inline(never)]
-    fn read(&self, dict: &Bound<'_, PyDict>, known: &Known) -> u64 {
-        let length = dict.len();
-        let (mut key, mut value, mut position) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
-        let (mut keys, mut count) = (u64::MAX >> 8, 0);
-        for place in 0..length.min(PLACES) {
-            // SAFETY: `dict` is a dict, and of a key only the address is taken.
-            let more = unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value) };
-            if more == 0 || position.cast_unsigned() != place + 1 {
-                break; // something was deleted from it
-            }
-            let number = known.number(key.addr());
-            count += usize::from(number != Known::NONE);
-            keys ^= u64::from(!number) << (8 * place);
-        }
-        keys |= if count == length { ALL } else { SOME } << (8 * PLACES);
-        self.0.set(keys);
-        keys
+/// The value of the entry at `place`, where its key still has this number.
+#[inline]
+pub fn value_at<'py>(dict: &Bound<'py, PyDict>, place: isize, number: u8, known: &Known) -> Option<Bound<'py, PyAny>> {
+    let (mut key, mut value, mut position) = (std::ptr::null_mut(), std::ptr::null_mut(), place);
+    // SAFETY: `dict` is a dict, and the position one that it gave; where it has changed since, another key is there or
+    // none. The dict holds the value, of which this takes a reference.
+    unsafe {
+        let more = ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value);
+        (more != 0 && known.numbers.number(key.addr()) == number).then(|| Bound::from_borrowed_ptr(dict.py(), value))
     }
 }
 
-/// The first byte of `keys` that is this number.
-fn place(keys: u64, number: u8) -> Option<isize> {
-    const ONES: u64 = u64::MAX / 0xFF;
-    let other = keys ^ (ONES * u64::from(number));
-    let zero = other.wrapping_sub(ONES) & !other & (ONES << 7);
-    (zero != 0).then(|| (zero.trailing_zeros() / 8).cast_signed() as isize)
-}
-
-/// Shows `visit` some items of a list or tuple, in order, until it says false; whether it never did. Nothing of any other
-/// object, and nothing behind the end.
+/// Calls `visit` with the items `which` of a list or tuple, in order, until it returns false; returns whether it never did.
+/// Does nothing for any other object.
 ///
-/// They are borrowed: a container holds what is in it for as long as no Python code runs that could take it out, and so
-/// `visit` must run none. It may look at types, lengths and addresses and take references; a reference is not let go of
-/// where it could be the last one. To take none of each matters: a count is written where the object lies, and what is
-/// written has to go back to memory.
+/// Items are borrowed, because a reference count costs a write to memory: `visit` must run no Python code, which could
+/// remove one. It may look at types, lengths and addresses, and take references.
 pub fn items<'py>(
     sequence: &Bound<'py, PyAny>,
     which: Range<usize>,
@@ -173,7 +114,7 @@ pub fn items<'py>(
     }
 }
 
-/// Shows `visit` each key of a dict and the value behind it, as [`items`] does.
+/// Calls `visit` with each key and value of a dict, as [`items`] does.
 pub fn entries<'py>(
     dict: &Bound<'py, PyDict>,
     visit: &mut impl FnMut(&Bound<'py, PyAny>, &Bound<'py, PyAny>) -> bool,
@@ -192,10 +133,10 @@ pub fn entries<'py>(
     true
 }
 
-/// Where the lines of memory begin that are read of a dict, list or tuple: its own, and those of what it points to.
+/// The addresses of the cache lines that are read of a dict, list or tuple: its own, and those of its items.
 ///
-/// Good for asking for them and for nothing else: the word of a dict or list that points there is no part of the stable
-/// interface, only the same in all versions so far. A wrong one costs a line that is not needed.
+/// For prefetching only: the word of a dict or list that points to its items is no part of the stable interface, though
+/// equal in all versions so far. A wrong one costs a line that is not needed.
 pub fn lines(object: &Bound<'_, PyAny>) -> impl Iterator<Item = usize> + use<> {
     let (dict, list) = (object.is_exact_instance_of::<PyDict>(), object.is_exact_instance_of::<PyList>());
     let (place, word) = (object.as_ptr().addr(), if dict { 4 } else { 3 });
@@ -214,5 +155,5 @@ fn is_cpython(py: Python<'_>) -> bool {
     *IS_CPYTHON.get_or_init(py, || asked().unwrap_or(false))
 }
 
-/// Bytes that come from memory at once.
+/// Bytes of a cache line.
 const LINE: usize = 64;

@@ -1,6 +1,6 @@
 //! Reading a list of messages.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
@@ -8,99 +8,78 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use trimtab_core::counter::Counter;
 use trimtab_core::error::Error;
 use trimtab_core::ledger::{Builder, Ledger};
-use trimtab_core::shape::{self, Provider};
+use trimtab_core::seen::Last;
+use trimtab_core::shape::{Detector, Provider};
 use trimtab_simd::prefetch_at;
 use trimtab_tokens::cancel;
 
 use crate::convert::{caught, panicked, released, to_py};
 use crate::raw::items;
-use crate::seen::Seen;
+use crate::seen::{remember, unchanged};
 use crate::text::Text;
 use crate::view::{self, View};
 
-/// Items between the one that is read and the one whose memory is asked for. To ask for what is in that, layer by layer,
-/// costs as much as it gains.
+/// Items between the one that is read and the one that is prefetched. Prefetching what is inside gains nothing.
 const AHEAD: usize = 12;
 
-/// The list that was read last, so that what did not change is not read again. One thread has it at a time; another that
-/// comes meanwhile reads all.
-#[derive(Default)]
-pub struct Last(Mutex<Option<Read>>);
+/// The remedy for an object that cannot be read.
+const HINT: &str = "pass plain dicts, lists, strings and numbers; of SDK objects what .model_dump() gives";
 
-struct Read {
+/// Reads `messages`; those in front that are unchanged since `last` are not read again.
+pub fn scan(
+    messages: &Bound<'_, PyAny>,
     provider: Provider,
-    ledger: Arc<Ledger>,
-    seen: Seen,
-}
-
-impl Last {
-    fn take(&self, provider: Provider) -> Option<Read> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        last.filter(|read| read.provider == provider)
-    }
-
-    fn put(&self, read: Read) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
-    }
-}
-
-/// Reads `messages`; those in front that are what they were the last time are not read again.
-pub fn scan(messages: &Bound<'_, PyAny>, provider: Provider, counter: &Counter, last: &Last) -> PyResult<Arc<Ledger>> {
-    let (before, mut seen) = last.take(provider).map_or_else(Default::default, |read| (Some(read.ledger), read.seen));
-    let known = seen.same(messages)?;
-    seen.truncate(known);
-    let mut new = read(each(messages, known)?, provider, Builder::new(counter.prompt, known), &mut |m| {
-        seen.push(m);
+    counter: &Counter,
+    last: &Last<Py<PyAny>>,
+) -> PyResult<Arc<Ledger>> {
+    let mut last_read = last.take(provider);
+    let known = unchanged(&last_read.seen, messages)?;
+    last_read.seen.truncate(known);
+    let mut new = read(messages, known, provider, Builder::new(counter.prompt, known), &mut |message| {
+        remember(&mut last_read.seen, message);
     })?;
-    let ledger = released(messages.py(), || match before {
-        Some(ledger) if known == ledger.messages() && new.messages() == 0 => Ok(ledger),
-        Some(ledger) if known == ledger.messages() => {
-            Arc::unwrap_or_clone(ledger).extend(new.finish(counter)?).map(Arc::new)
-        }
-        Some(ledger) if known > 0 => ledger.head(known).extend(new.finish(counter)?).map(Arc::new),
-        _ => new.finish(counter).map(Arc::new),
-    })?;
-    last.put(Read { provider, ledger: Arc::clone(&ledger), seen });
-    Ok(ledger)
+    let last_read = released(messages.py(), || last_read.followed_by(&mut new, known, counter))?;
+    Ok(last.put(last_read))
 }
 
-/// What rules look at in `messages`, read for them alone: no text is kept, counted or remembered.
-pub fn glanced(messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Ledger> {
-    let builder = read(each(messages, 0)?, provider, Builder::glancing(messages.len()?), &mut |_| ())?;
-    released(messages.py(), || builder.glanced())
-}
-
-/// What ties `messages` together, read for it alone.
-pub fn tied(messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Ledger> {
-    let builder = read(each(messages, 0)?, provider, Builder::tying(messages.len()?), &mut |_| ())?;
-    released(messages.py(), || builder.glanced())
-}
-
-/// Reads `messages`, which stand behind those of `ledger`.
+/// Reads `messages`, which follow those of `ledger`.
 pub fn extended(
     ledger: &Ledger,
     messages: &Bound<'_, PyAny>,
     provider: Provider,
     counter: &Counter,
 ) -> PyResult<Ledger> {
-    let builder = Builder::new(counter.prompt, ledger.messages());
-    let mut new = read(each(messages, 0)?, provider, builder, &mut |_| ())?;
+    let mut new = read(messages, 0, provider, Builder::new(counter.prompt, ledger.messages()), &mut |_| ())?;
     released(messages.py(), || ledger.clone().extend(new.finish(counter)?))
 }
 
-/// Objects with the interpreter held; what is asked of the texts comes later, without it.
+/// Reads what rules look at in `messages`: no text is kept or counted.
+pub fn outlined(messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Ledger> {
+    let builder = read(messages, 0, provider, Builder::flags(messages.len()?), &mut |_| ())?;
+    released(messages.py(), || builder.collected())
+}
+
+/// Reads which of `messages` belong together.
+pub fn linked(messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Ledger> {
+    let builder = read(messages, 0, provider, Builder::links(messages.len()?), &mut |_| ())?;
+    released(messages.py(), || builder.collected())
+}
+
+/// Reads the messages from `start` on with the interpreter held; their texts are counted later, without it.
 fn read<'py>(
-    messages: impl Iterator<Item = Bound<'py, PyAny>>,
+    messages: &Bound<'py, PyAny>,
+    start: usize,
     provider: Provider,
     mut builder: Builder<Text>,
     remember: &mut impl FnMut(&Bound<'py, PyAny>),
 ) -> PyResult<Builder<Text>> {
+    let messages = each(messages, start)?;
     let mut one = |(index, message): (usize, Bound<'py, PyAny>)| {
         if index % cancel::ITEMS_PER_POLL == 0 {
-            message.py().check_signals().map_err(Problem::Raised)?;
+            message.py().check_signals()?;
         }
         let view = View::of(message);
-        provider.read(&view, &mut builder).map_err(|error| at(error, index, &builder))?;
+        provider.read(&view, &mut builder).map_err(|error| met(error, |e| builder.located(e, index, HINT)))?;
         remember(&view.object);
         Ok(())
     };
@@ -108,53 +87,22 @@ fn read<'py>(
         cancel::panic_if_planted();
         messages.enumerate().try_for_each(&mut one)
     };
-    // Reading calls into objects of any kind, and one that changes while it is read makes the binding panic.
+    // The binding panics on an object that changes while it is read.
     match caught(all) {
-        Ok(done) => done.map_err(|problem: Problem| PyErr::from(problem)).map(|()| builder),
+        Ok(done) => done.map(|()| builder),
         Err(payload) => Err(panicked(payload.as_ref())),
     }
 }
 
-/// What Python raised, where it is no error but a wish to stop; else the core's error.
-fn met(error: Error) -> Problem {
+/// The exception behind an error of a view, where it is no `Exception` but a wish to stop; else the located error.
+fn met(error: Error, locate: impl FnOnce(Error) -> Error) -> PyErr {
     match view::raised() {
-        Some(stop) if !Python::attach(|py| stop.is_instance_of::<PyException>(py)) => Problem::Raised(stop),
-        _ => Problem::Core(error),
+        Some(stop) if !Python::attach(|py| stop.is_instance_of::<PyException>(py)) => stop,
+        _ => to_py(locate(error)),
     }
 }
 
-/// The same, with the place of what cannot be read.
-fn at(error: Error, index: usize, builder: &Builder<Text>) -> Problem {
-    match met(error) {
-        Problem::Core(Error::Argument(what)) => {
-            let hint = "pass plain dicts, lists, strings and numbers; of SDK objects what .model_dump() gives";
-            Problem::Core(if builder.messages() > index {
-                builder.bad("", &what, hint)
-            } else {
-                let index = builder.before() + index;
-                Error::Message { path: format!("messages[{index}]"), index, what, hint: hint.to_owned() }
-            })
-        }
-        other => other,
-    }
-}
-
-/// Why a list cannot be read.
-enum Problem {
-    Core(Error),
-    Raised(PyErr),
-}
-
-impl From<Problem> for PyErr {
-    fn from(problem: Problem) -> Self {
-        match problem {
-            Problem::Core(error) => to_py(error),
-            Problem::Raised(error) => error,
-        }
-    }
-}
-
-/// The messages of a list or tuple from `start` on, in order; the memory of a list's is asked for early.
+/// The messages of a list or tuple from `start` on, prefetched.
 fn each<'a, 'py>(
     messages: &'a Bound<'py, PyAny>,
     start: usize,
@@ -172,8 +120,7 @@ fn each<'a, 'py>(
     Err(PyTypeError::new_err(format!("messages must be a list or a tuple, got {kind}")))
 }
 
-/// The items of a list from `start` up to where it ends now. Their memory is asked for some items ahead: one behind the
-/// other they would wait for it.
+/// The items of a list from `start` up to its end now, each prefetched some items ahead.
 pub fn ahead<'py>(list: &Bound<'py, PyList>, start: usize) -> impl Iterator<Item = Bound<'py, PyAny>> {
     let (mut index, stop) = (start, list.len());
     std::iter::from_fn(move || {
@@ -186,31 +133,28 @@ pub fn ahead<'py>(list: &Bound<'py, PyList>, start: usize) -> impl Iterator<Item
     })
 }
 
-/// The provider named, or else the one whose shape the messages have.
+/// The provider of that name, or the one whose shape the messages have.
 pub fn provider_of(messages: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<Provider> {
-    if let Some(name) = name {
-        return Provider::named(name).map_err(to_py);
+    match name {
+        Some(name) => Provider::named(name).map_err(to_py),
+        None => Ok(found(messages)?.unwrap_or(Provider::OpenAiChat)),
     }
-    Ok(found(messages)?.unwrap_or(Provider::OpenAiChat))
 }
 
 fn found(messages: &Bound<'_, PyAny>) -> PyResult<Option<Provider>> {
-    let (mut found, mut system) = (None, false);
+    let mut detector = Detector::default();
     for (index, message) in each(messages, 0)?.enumerate() {
         if index % cancel::ITEMS_PER_POLL == 0 {
             message.py().check_signals()?;
         }
-        let view = View::of(message);
-        found = shape::detect(&view).map_err(met)?;
-        if found.is_some() {
+        if detector.see(&View::of(message)).map_err(|error| met(error, |error| error))? {
             break;
         }
-        system |= shape::is_system(&view).map_err(met)?;
     }
-    Ok(found.or(system.then_some(Provider::OpenAiChat)))
+    Ok(detector.found_in_all())
 }
 
-/// The provider whose shape the messages have; None where several write them so.
+/// The provider whose shape the messages have; None where several providers write them so.
 #[pyfunction]
 pub fn detect(messages: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
     Ok(found(messages)?.map(Provider::name))

@@ -6,15 +6,12 @@ use std::cell::RefCell;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PySequence, PyString};
-
 use trimtab_simd::{room, transcode};
 
 use crate::raw::{is_ascii, units as units_of};
 
-/// A Python string's text.
-///
-/// ASCII is borrowed. Anything else is transcoded: to ask a `str` for its UTF-8 would leave a second copy in it for as
-/// long as it lives.
+/// A Python string's text. ASCII is borrowed; anything else is copied, because asking a `str` for its UTF-8 would leave a
+/// second copy in it for as long as it lives.
 pub enum Text {
     Borrowed(PyBackedStr),
     Copied(String),
@@ -30,7 +27,7 @@ impl AsRef<str> for Text {
 }
 
 impl trimtab_core::node::Text for Text {
-    fn said(&self) -> Cow<'_, str> {
+    fn text(&self) -> Cow<'_, str> {
         Cow::Borrowed(self.as_ref())
     }
 
@@ -40,11 +37,11 @@ impl trimtab_core::node::Text for Text {
 }
 
 impl Text {
-    /// The text of `string`; lone surrogates become U+FFFD and pairs of them one character, as in tiktoken.
+    /// The text of `string`; a lone surrogate becomes U+FFFD and a pair of them one character, as in tiktoken.
     pub fn of(string: &Bound<'_, PyString>) -> PyResult<Self> {
         let py = string.py();
-        if is_ascii(string)? {
-            return Ok(Self::Borrowed(PyBackedStr::try_from(string.clone())?));
+        if let Some(text) = Self::borrowed(string)? {
+            return Ok(text);
         }
         if let Some(text) = transcoded(string) {
             return Ok(Self::Copied(text));
@@ -58,12 +55,17 @@ impl Text {
         Ok(Self::Copied(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()))
     }
 
-    /// What `see` makes of the text of `string`: ASCII is shown where it stands.
+    /// The text of a string of ASCII.
+    pub fn borrowed(string: &Bound<'_, PyString>) -> PyResult<Option<Self>> {
+        is_ascii(string)?.then(|| PyBackedStr::try_from(string.clone()).map(Self::Borrowed)).transpose()
+    }
+
+    /// Calls `see` with the text of `string`, which is copied only where it is not ASCII.
     pub fn shown<R>(string: &Bound<'_, PyString>, see: impl FnOnce(&str) -> R) -> PyResult<R> {
         if is_ascii(string)? { string.to_str().map(see) } else { Self::of(string).map(|text| see(text.as_ref())) }
     }
 
-    /// The first `most` characters of a `str` of which it is much to transcode all; None of what is no such `str`.
+    /// The first `most` characters of a `str` that is much longer and not ASCII; None of any other value.
     pub fn start(value: &Bound<'_, PyAny>, most: usize) -> PyResult<Option<Self>> {
         match value.cast_exact::<PyString>() {
             Ok(string) if string.len()? / 2 > most && !is_ascii(string)? => {
@@ -74,7 +76,7 @@ impl Text {
         }
     }
 
-    /// The text of a `str`, or of `bytes` with what is not UTF-8 replaced.
+    /// The text of a `str`, or of `bytes`, in which invalid UTF-8 becomes U+FFFD.
     pub fn of_either(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(string) = value.cast::<PyString>() {
             return Self::of(string);
@@ -87,17 +89,17 @@ impl Text {
     }
 }
 
-/// Code points of a string that is transcoded here: room for them and their UTF-8 takes a megabyte of a thread at most.
+/// Most code points of a string that is transcoded here: the buffers take at most a megabyte a thread.
 const MOST: usize = 1 << 17;
 
 thread_local! {
-    /// Room for a string's code points and their UTF-8.
-    static ROOM: RefCell<(Vec<u32>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+    /// Buffers for a string's code points and their UTF-8.
+    static BUFFERS: RefCell<(Vec<u32>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
 /// The text of a string that is not too long and has no surrogates, in half of the time that the interpreter takes.
 fn transcoded(string: &Bound<'_, PyString>) -> Option<String> {
-    let found = ROOM.try_with(|kept| {
+    let found = BUFFERS.try_with(|kept| {
         let (units, bytes) = &mut *kept.try_borrow_mut().ok()?;
         let length = units_of(string, units, MOST)?;
         if bytes.len() < room(length) {
@@ -109,8 +111,8 @@ fn transcoded(string: &Bound<'_, PyString>) -> Option<String> {
     found.ok().flatten()
 }
 
-/// The text of bytes, with what is not UTF-8 replaced: nearly always nothing is.
+/// The text of bytes; invalid UTF-8, which is rare, becomes U+FFFD.
 fn replaced(bytes: &[u8]) -> String {
-    let whole = simdutf8::basic::from_utf8(bytes).map(str::to_owned);
-    whole.unwrap_or_else(|_| String::from_utf8_lossy(bytes).into_owned())
+    let valid = simdutf8::basic::from_utf8(bytes).map(str::to_owned);
+    valid.unwrap_or_else(|_| String::from_utf8_lossy(bytes).into_owned())
 }

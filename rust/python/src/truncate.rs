@@ -11,7 +11,7 @@ use crate::convert::{released, to_py};
 use crate::counter::Counter;
 use crate::text::Text;
 
-/// The text cut down to its limits, with a notice of what was left out; None where it keeps them as it is.
+/// The text cut down to its limits, with a notice of what was left out; None where it is within them.
 #[pyfunction]
 #[pyo3(signature = (text, *, counter, category, tokens=None, lines=None, chars=None))]
 pub fn truncate(
@@ -28,7 +28,7 @@ pub fn truncate(
     released(py, || Ok(cutting::truncate(text.as_ref(), category, limits, &counter)))
 }
 
-/// A text on its way, in chunks of bytes, cut down to its limits when it is over.
+/// Cuts a text that comes in chunks of bytes down to its limits.
 #[pyclass(frozen, module = "trimtab._core")]
 pub struct Truncation(Mutex<Option<Stream>>);
 
@@ -48,10 +48,7 @@ impl Truncation {
         Ok(Self(Mutex::new(Some(stream))))
     }
 
-    /// Takes the next bytes.
-    ///
-    /// Raises:
-    ///     ValueError: it is finished.
+    /// Takes the next bytes; raises ValueError once finished.
     fn push(&self, py: Python<'_>, chunk: &[u8]) -> PyResult<()> {
         released(py, || {
             let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,10 +57,7 @@ impl Truncation {
         })
     }
 
-    /// The text, cut down where it passes a limit, byte for byte as it came where it does not.
-    ///
-    /// Raises:
-    ///     ValueError: it was finished before.
+    /// The text, cut down where it passes a limit, else byte for byte; raises ValueError the second time.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let made = released(py, || {
             let stream = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();

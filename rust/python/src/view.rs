@@ -6,26 +6,27 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use trimtab_core::error::Error;
+use trimtab_core::keys::{Addresses, Place, Places};
 use trimtab_core::node::{Key, Node, Shape};
 
 use crate::known::Known;
-use crate::raw::{Found, Keys, entries};
+use crate::raw::{entries, key_numbers, value_at};
 use crate::text::Text;
 
-/// A Python object, looked into.
+/// A Python object as a node.
 pub struct View<'py> {
     pub object: Bound<'py, PyAny>,
-    /// Where the keys of a small dict stand, once something was looked up in it.
-    keys: Keys,
+    /// The places of a small dict's keys, once one was looked up.
+    places: Places,
 }
 
-/// Entries that a dict may have to be read in one pass: messages and blocks have from two to six.
+/// Most entries of a dict that is read in one pass: messages and blocks have from two to six.
 const SMALL: usize = 8;
 
 impl<'py> View<'py> {
     #[inline]
     pub fn of(object: Bound<'py, PyAny>) -> Self {
-        Self { object, keys: Keys::default() }
+        Self { object, places: Places::default() }
     }
 
     /// The entry of a map, by the hash of its key.
@@ -51,24 +52,28 @@ impl Clone for View<'_> {
 }
 
 thread_local! {
-    /// What Python raised while an object was looked into: the core's errors have no room for it.
+    /// The last exception of an object that was looked into: the core's errors cannot hold it.
     static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
 }
 
-/// What Python raised, as the core's error; [`raised`] gives the original back.
+/// An exception as the core's error; [`raised`] returns the exception itself.
 fn foreign(error: PyErr) -> Error {
     let what = format!("cannot be read: {error}");
     RAISED.set(Some(error));
     Error::Argument(what)
 }
 
-/// What Python raised last while an object was looked into on this thread, once.
+/// Takes the last exception of an object that was looked into on this thread.
 pub fn raised() -> Option<PyErr> {
     RAISED.take()
 }
 
-/// A key or a number as JSON writes it: an `IntEnum` is its number, whatever it calls itself.
-fn plain(object: &Bound<'_, PyAny>) -> PyResult<String> {
+/// A key or a number as JSON writes it: an `IntEnum` is its number, whatever its own `repr`.
+///
+/// # Errors
+///
+/// `ValueError` for an integer that is too long for Python to write.
+pub fn literal(object: &Bound<'_, PyAny>) -> PyResult<String> {
     let py = object.py();
     if object.is_none() {
         return Ok("null".to_owned());
@@ -85,12 +90,15 @@ fn plain(object: &Bound<'_, PyAny>) -> PyResult<String> {
             _ => text,
         });
     }
-    let number = py.get_type::<PyInt>();
-    // Python refuses to write very long integers in decimal; in hexadecimal it does, and two still differ.
-    let text = number
-        .call_method1(intern!(py, "__repr__"), (object,))
-        .or_else(|_| number.call_method1(intern!(py, "__format__"), (object, intern!(py, "#x"))))?;
-    Ok(text.to_string())
+    Ok(py.get_type::<PyInt>().call_method1(intern!(py, "__repr__"), (object,))?.to_string())
+}
+
+/// [`literal`], with a very long integer in hexadecimal: two of them still differ.
+fn any_literal(object: &Bound<'_, PyAny>) -> PyResult<String> {
+    literal(object).or_else(|_| {
+        let (py, format) = (object.py(), intern!(object.py(), "__format__"));
+        Ok(py.get_type::<PyInt>().call_method1(format, (object, intern!(py, "#x")))?.to_string())
+    })
 }
 
 impl<'py> Node for View<'py> {
@@ -98,7 +106,7 @@ impl<'py> Node for View<'py> {
 
     fn shape(&self) -> Shape {
         let object = &self.object;
-        // First what nearly all are, by the address of their type: to ask for a derived one is a call into Python each.
+        // Exact types first, by their address: a check for a derived type is a call into Python.
         if object.is_exact_instance_of::<PyString>() {
             Shape::Text
         } else if object.is_exact_instance_of::<PyDict>() {
@@ -127,10 +135,15 @@ impl<'py> Node for View<'py> {
     #[inline]
     fn get(&self, key: Key) -> Result<Option<Self>, Error> {
         if let Ok(dict) = self.object.cast_exact::<PyDict>() {
-            match self.keys.find(dict, key as u8, Known::strings(dict.py())) {
-                Found::Value(value) => return Ok(Some(Self::of(value))),
-                Found::Nothing => return Ok(None),
-                Found::Unknown => {}
+            let (number, known) = (key as u8, Known::strings(dict.py()));
+            match self.places.find(number, || Places::pack(key_numbers(dict, known), dict.len())) {
+                Place::At(place) => {
+                    if let Some(value) = value_at(dict, place, number, known) {
+                        return Ok(Some(Self::of(value)));
+                    }
+                }
+                Place::Absent => return Ok(None),
+                Place::Unknown => {}
             }
         }
         self.looked_up(key)
@@ -145,8 +158,8 @@ impl<'py> Node for View<'py> {
             let known = Known::strings(dict.py());
             all = true;
             entries(dict, &mut |key, value| {
-                let number = known.number(key.as_ptr().addr());
-                all &= number != Known::NONE;
+                let number = known.numbers.number(key.as_ptr().addr());
+                all &= number != Addresses::NONE;
                 if let Some(place) = keys.iter().position(|key| *key as u8 == number) {
                     found[place] = Some(Self::of(value.clone()));
                 }
@@ -180,7 +193,7 @@ impl<'py> Node for View<'py> {
             return Ok(Some(see(text)));
         }
         let Ok(string) = self.object.cast::<PyString>() else { return Ok(None) };
-        // Nearly all are ASCII, which is shown where it stands; of another the copy that is left in it is short.
+        // ASCII, nearly always, is borrowed; the UTF-8 copy that stays in another string is short.
         match string.to_str() {
             Ok(word) => Ok(Some(see(word))),
             Err(_) => self.look(see),
@@ -200,7 +213,7 @@ impl<'py> Node for View<'py> {
     fn entries(&self, visit: &mut dyn FnMut(&str, Self) -> Result<(), Error>) -> Result<(), Error> {
         let mut entry = |name: &Bound<'py, PyAny>, value: Bound<'py, PyAny>| {
             let Ok(text) = name.cast::<PyString>() else {
-                return visit(&plain(name).map_err(foreign)?, Self::of(value));
+                return visit(&any_literal(name).map_err(foreign)?, Self::of(value));
             };
             visit(Text::of(text).map_err(foreign)?.as_ref(), Self::of(value))
         };
@@ -216,6 +229,6 @@ impl<'py> Node for View<'py> {
     }
 
     fn literal(&self) -> String {
-        plain(&self.object).unwrap_or_default()
+        any_literal(&self.object).unwrap_or_default()
     }
 }

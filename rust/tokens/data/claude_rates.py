@@ -126,11 +126,11 @@ def main() -> None:
     with options.pairs.open(encoding="utf-8") as lines:
         pairs = [p for p in map(json.loads, lines) if p.get("content_blocks")]
     repositories = {pair["source"]["repo"] for pair in pairs}
-    print(f"{len(pairs):,} pairs of {len(repositories)} repositories, {len(_core.features(''))} kinds")
+    print(f"{len(pairs):,} pairs of {len(repositories)} repositories, {len(_core._features(''))} kinds")
     texts = [texts_of(pair) for pair in pairs]
     owner = np.repeat(np.arange(len(pairs)), list(map(len, texts)))
     texts = [text for found in texts for text in found]
-    features = np.array([_core.features(text) for text in texts], dtype=float)
+    features = np.array([_core._features(text) for text in texts], dtype=float)
     parts = np.array([part_of(pair) for pair in pairs])
     written = {}
     for family in FAMILIES:

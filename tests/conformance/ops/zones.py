@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
-from trimtab import _core
 from trimtab.ledger.columns import unpaired
 from trimtab.planning.stages import Messages, Tokens
 from trimtab.planning.stages.costs import Costs
@@ -82,7 +81,8 @@ def split_by_message_ratio(messages: list[dict[str, Any]], preserve_ratio: float
 
 @op
 def adjust_split_for_tool_pairs(messages: list[dict[str, Any]], split: int) -> int:
-    return _core.snap(ledger(chat(messages), GOAT).safe, split, back=True)
+    safe = ledger(chat(messages), GOAT).safe
+    return max((cut for cut in range(min(split, len(safe) - 1) + 1) if safe[cut]), default=0)
 
 
 @op

@@ -98,6 +98,11 @@ fn unit(unit: u32, digits: &[u8; 16], out: &mut Vec<u8>) {
 /// ```
 #[must_use]
 pub fn address(text: &[u8]) -> String {
-    let digits = Sha256::digest(text);
-    digits.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(SMALL[usize::from(digit)])).collect()
+    hex(&Sha256::digest(text))
+}
+
+/// Bytes in hexadecimal, in small letters.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(SMALL[usize::from(digit)])).collect()
 }

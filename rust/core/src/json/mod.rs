@@ -1,14 +1,14 @@
 //! JSON text as nodes: the second view beside the binding's over Python objects.
 //!
-//! What a value means is what Python's `json.loads` makes of it: the last of equal keys counts, where the first stood;
+//! A value has the meaning that Python's `json.loads` gives it: the last of equal keys counts, where the first stood;
 //! `NaN` and `Infinity` are numbers; integers have any length up to [`parse::MOST_DIGITS`]; a lone surrogate is U+FFFD
 //! by the time it is counted.
 
 pub mod canon;
+mod lazy_text;
 mod names;
 mod number;
 pub mod parse;
-mod said;
 mod tape;
 mod unescape;
 
@@ -18,7 +18,7 @@ use std::collections::hash_map::Entry as Place;
 
 use crate::error::Error;
 use crate::node::{Key, MAX_DEPTH, Node, Shape};
-pub use said::Said;
+pub use lazy_text::LazyText;
 use tape::{Entry, Kind};
 pub use tape::{Fault, Parsed, Tape};
 
@@ -47,7 +47,7 @@ impl<'t, 'a> Json<'t, 'a> {
     /// let parsed = tape.of(text);
     /// let value = Json::new(&parsed);
     /// let said = value.get(Key::Text)?.expect("it is there").text()?;
-    /// assert_eq!(said.map(|text| text.said().into_owned()), Some("café".to_owned()));
+    /// assert_eq!(said.map(|text| text.text().into_owned()), Some("café".to_owned()));
     /// # Ok::<(), trimtab_core::error::Error>(())
     /// ```
     #[must_use]
@@ -66,13 +66,13 @@ impl<'t, 'a> Json<'t, 'a> {
         &self.all.text[entry.start as usize..entry.end as usize]
     }
 
-    /// What it is called in its map, as it stands.
+    /// Its name in its map, with escapes.
     fn name(&self) -> &'a str {
         let entry = self.entry();
         &self.all.text[entry.name_start as usize..entry.name_end as usize]
     }
 
-    /// What it is called in its map.
+    /// Its name in its map.
     fn called(&self) -> Cow<'a, str> {
         if self.entry().name == names::ESCAPED {
             Cow::Owned(unescape::text(self.name()))
@@ -122,7 +122,7 @@ impl<'t, 'a> Json<'t, 'a> {
     }
 
     /// Whether two values are called the same: lone surrogates differ, though both are counted as U+FFFD.
-    fn is_twin(&self, other: &Self) -> bool {
+    fn has_same_name(&self, other: &Self) -> bool {
         if self.entry().name == names::ESCAPED || other.entry().name == names::ESCAPED {
             return unescape::units(self.name()) == unescape::units(other.name());
         }
@@ -131,7 +131,7 @@ impl<'t, 'a> Json<'t, 'a> {
 
     /// Whether a map has few values, and no name twice.
     fn is_unique(&self) -> bool {
-        let is_twice = |(n, value): (usize, Self)| self.inner().take(n).any(|known| known.is_twin(&value));
+        let is_twice = |(n, value): (usize, Self)| self.inner().take(n).any(|known| known.has_same_name(&value));
         self.inner().nth(MANY - 1).is_none() && !self.inner().enumerate().any(is_twice)
     }
 
@@ -141,7 +141,7 @@ impl<'t, 'a> Json<'t, 'a> {
         let mut out: Vec<Self> = Vec::with_capacity(all.len());
         if all.len() < MANY {
             for value in all {
-                match out.iter_mut().find(|known| known.is_twin(&value)) {
+                match out.iter_mut().find(|known| known.has_same_name(&value)) {
                     Some(known) => *known = value,
                     None => out.push(value),
                 }
@@ -163,7 +163,7 @@ impl<'t, 'a> Json<'t, 'a> {
 }
 
 impl<'a> Node for Json<'_, 'a> {
-    type Text = Said<'a>;
+    type Text = LazyText<'a>;
 
     #[inline]
     fn shape(&self) -> Shape {
@@ -201,10 +201,10 @@ impl<'a> Node for Json<'_, 'a> {
     #[inline]
     fn text(&self) -> Result<Option<Self::Text>, Error> {
         Ok(match self.entry().kind {
-            Kind::Plain => Some(Said::plain(self.raw())),
+            Kind::Plain => Some(LazyText::plain(self.raw())),
             Kind::Escaped => {
                 let entry = self.entry();
-                Some(Said::escaped_in(self.all.text, entry.start as usize, entry.end as usize))
+                Some(LazyText::escaped_in(self.all.text, entry.start as usize, entry.end as usize))
             }
             _ => None,
         })
@@ -228,8 +228,8 @@ impl<'a> Node for Json<'_, 'a> {
     }
 
     fn json(&self) -> Option<Self::Text> {
-        // What is nested too deeply is refused now, not when it is counted.
-        (self.is_map() && self.all.depth <= MAX_DEPTH).then(|| Said::written(self.raw()))
+        // Too deep nesting is refused now, not when the text is counted.
+        (self.is_map() && self.all.depth <= MAX_DEPTH).then(|| LazyText::written(self.raw()))
     }
 
     fn items(&self, visit: &mut dyn FnMut(Self) -> Result<(), Error>) -> Result<(), Error> {

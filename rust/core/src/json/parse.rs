@@ -1,8 +1,8 @@
 //! JSON text to a tape: one pass, one entry a value.
 
 use super::names;
-use super::tape::{Entry, Fault, Kind};
-use trimtab_simd::{Kernel, NEAR};
+use super::tape::{Entry, Fault, Kind, Tape};
+use trimtab_simd::{Kernel, NEAR, Work};
 
 /// Nesting beyond this is refused, as Python's parser refuses it a little later.
 pub const DEEPEST: usize = 900;
@@ -13,17 +13,67 @@ pub const MOST_DIGITS: usize = 4_300;
 /// A fault by reference: it fits a register.
 type Why = &'static Fault;
 
-/// What is around a value that nothing is around.
+/// The parent of the outermost value.
 const OUTSIDE: u32 = u32::MAX;
 
-/// Goes over one value. What is met in nearly every message is compiled into one function, for the processor it is on,
-/// and has its state in registers: what is not inlined is told where it is, and says how far it went.
-pub(super) struct Parser<'a, K> {
+impl Tape {
+    /// Parses the value that begins at `at`, after white space; returns the position after it.
+    ///
+    /// Linear in the value. The entries are those of this value alone.
+    ///
+    /// # Errors
+    ///
+    /// The fault of the text; the entries mean nothing then.
+    #[inline]
+    pub fn parse(&mut self, text: &str, at: usize) -> Result<usize, Fault> {
+        trimtab_simd::run(Parse { tape: self, text, at })
+    }
+
+    /// Parses as [`Self::parse`], with a given kernel.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::parse`].
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // to be compiled for the kernel's processor
+    pub fn parse_with(&mut self, kernel: impl Kernel, text: &str, at: usize) -> Result<usize, Fault> {
+        if u32::try_from(text.len()).is_err() {
+            return Err(Fault::Wrong("not JSON of less than 4 GiB"));
+        }
+        let room = std::mem::take(&mut self.entries);
+        let (done, entries) = Parser::new(kernel, text.as_bytes(), at, room).parse();
+        self.entries = entries;
+        let parsed = done.map_err(|why| *why)?;
+        (self.depth, self.is_spaced) = (parsed.depth, parsed.is_spaced);
+        Ok(parsed.end)
+    }
+}
+
+/// One text to be parsed by any kernel.
+struct Parse<'t, 'a> {
+    tape: &'t mut Tape,
+    text: &'a str,
+    at: usize,
+}
+
+impl Work for Parse<'_, '_> {
+    type Output = Result<usize, Fault>;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // to be compiled for the kernel's processor
+    fn run(self, kernel: impl Kernel) -> Self::Output {
+        self.tape.parse_with(kernel, self.text, self.at)
+    }
+}
+
+/// Parses one value. Code that nearly every message needs is inlined into one function, for one processor, with its state
+/// in registers; a function that is not inlined takes the position and returns a new one.
+struct Parser<'a, K> {
     kernel: K,
     bytes: &'a [u8],
     at: usize,
     entries: Vec<Entry>,
-    /// What the next value is called.
+    /// The name of the next value.
     name: (u8, u32, u32),
     /// Lists and maps that are open, and the most that were.
     depth: usize,
@@ -32,8 +82,8 @@ pub(super) struct Parser<'a, K> {
     is_spaced: bool,
 }
 
-/// What is known of a value that was gone over.
-pub(super) struct Parsed {
+/// Facts about a parsed value.
+struct Parsed {
     /// Where it ends.
     pub end: usize,
     /// How deep its lists and maps are nested.
@@ -52,7 +102,7 @@ impl<'a, K: Kernel> Parser<'a, K> {
         Self { kernel, bytes, at, entries, name: (names::NONE, 0, 0), depth: 0, deepest: 0, is_spaced: false }
     }
 
-    /// What there is to know of the value; its entries, or the room for some.
+    /// Facts about the value; its entries, or the buffer for some.
     #[inline(always)]
     pub fn parse(mut self) -> (Result<Parsed, Why>, Vec<Entry>) {
         let done = self.value();
@@ -286,7 +336,7 @@ fn number(bytes: &[u8], start: usize) -> Result<(Kind, usize), Why> {
     Ok((kind, at))
 }
 
-/// What ends a list or a map.
+/// The byte that ends a list or a map.
 fn close(in_map: bool) -> u8 {
     if in_map { b'}' } else { b']' }
 }

@@ -1,9 +1,6 @@
-//! The values of a text in order, an entry each, so that a view can step over what nobody asks for.
+//! The values of a text in order, an entry each, so that a view can step over values that nobody reads.
 
-use super::parse::Parser;
-use trimtab_simd::{Kernel, Work};
-
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Null,
@@ -44,7 +41,7 @@ pub(super) struct Entry {
 pub enum Fault {
     /// The text ends inside the value.
     Cut,
-    /// What is wrong.
+    /// The fault.
     Wrong(&'static str),
 }
 
@@ -74,37 +71,6 @@ impl Tape {
         Parsed { entries: &self.entries, text, depth: self.depth }
     }
 
-    /// Parses the value that begins at `at`, behind white space; gives the position behind it.
-    ///
-    /// Linear in the value. The entries are those of this value alone.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with it; the entries mean nothing then.
-    #[inline]
-    pub fn parse(&mut self, text: &str, at: usize) -> Result<usize, Fault> {
-        trimtab_simd::run(Parse { tape: self, text, at })
-    }
-
-    /// The same with a way to go over strings.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::parse`].
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // to be compiled for the processor that it was asked for
-    pub fn parse_with(&mut self, kernel: impl Kernel, text: &str, at: usize) -> Result<usize, Fault> {
-        if u32::try_from(text.len()).is_err() {
-            return Err(Fault::Wrong("not JSON of less than 4 GiB"));
-        }
-        let room = std::mem::take(&mut self.entries);
-        let (done, entries) = Parser::new(kernel, text.as_bytes(), at, room).parse();
-        self.entries = entries;
-        let parsed = done.map_err(|why| *why)?;
-        (self.depth, self.is_spaced) = (parsed.depth, parsed.is_spaced);
-        Ok(parsed.end)
-    }
-
     /// Whether the value is a map.
     #[must_use]
     pub fn is_map(&self) -> bool {
@@ -115,22 +81,5 @@ impl Tape {
     #[must_use]
     pub fn is_list(&self) -> bool {
         self.entries.first().is_some_and(|entry| entry.kind == Kind::List)
-    }
-}
-
-/// What [`Tape::parse`] does, whatever the processor.
-struct Parse<'t, 'a> {
-    tape: &'t mut Tape,
-    text: &'a str,
-    at: usize,
-}
-
-impl Work for Parse<'_, '_> {
-    type Output = Result<usize, Fault>;
-
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // as above
-    fn run(self, kernel: impl Kernel) -> Self::Output {
-        self.tape.parse_with(kernel, self.text, self.at)
     }
 }

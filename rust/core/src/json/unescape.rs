@@ -2,7 +2,7 @@
 
 use trimtab_simd::{Kernel, WIDE, Work};
 
-/// What a validated string says, between its quotes: pairs of surrogates are one character, lone ones U+FFFD.
+/// The text of a validated string, given between its quotes: a surrogate pair is one character, a lone surrogate U+FFFD.
 pub fn text(raw: &str) -> String {
     let mut room = Vec::new();
     let made = text_in(raw, raw.len(), &mut room).0.len();
@@ -10,8 +10,8 @@ pub fn text(raw: &str) -> String {
     String::from_utf8(room).unwrap_or_default()
 }
 
-/// The same of the first `length` bytes in `room`, which grows to the longest text and a window, and whether it is known to
-/// be ASCII. Two windows behind them spare a copy of their end.
+/// Decodes the first `length` bytes into `room`, which grows to the longest text and a window; returns whether the text is
+/// known to be ASCII, too. Two windows behind them spare a copy of their end.
 pub fn text_in<'r>(raw: &str, length: usize, room: &'r mut Vec<u8>) -> (&'r str, bool) {
     let most = length + WIDE; // no escape is shorter than what it stands for
     if room.len() < most {
@@ -33,7 +33,7 @@ pub fn is_as_written(raw: &str) -> bool {
     true
 }
 
-/// What an escape of two bytes stands for, by its second; 0 where there is none.
+/// Character of an escape of two bytes, by its second byte; 0 for none.
 const MEANT: [u8; 256] = {
     let (pairs, mut meant) = (*b"\"\"\\\\//b\x08f\x0cn\nr\rt\t", [0; 256]);
     let mut n = 0;
@@ -44,7 +44,7 @@ const MEANT: [u8; 256] = {
     meant
 };
 
-/// What [`text_in`] does, whatever the processor.
+/// The work of [`text_in`], for any kernel.
 struct Unescape<'a, 'o> {
     raw: &'a str,
     length: usize,
@@ -89,7 +89,7 @@ struct Step {
 /// Makes the first `length` bytes of a window, one or more, up to an escape of more than two. Where its escapes are is
 /// known before the first is read: what one stands for is not waited for, nor where the next window begins.
 #[inline(always)]
-#[allow(clippy::inline_always)] // as above
+#[allow(clippy::inline_always)] // to be compiled for the processor
 fn window(kernel: impl Kernel, bytes: &[u8; 2 * WIDE], length: usize, out: &mut [u8]) -> Step {
     let first = kernel.load(bytes.first_chunk().expect("two windows"));
     let (mut slashes, is_ascii) = (kernel.equal(first, b'\\'), kernel.non_ascii(first) == 0);
@@ -116,14 +116,14 @@ fn window(kernel: impl Kernel, bytes: &[u8; 2 * WIDE], length: usize, out: &mut 
 
 /// Copies a window, of which what is too much is written over: how long a part is is hard to foresee.
 #[inline(always)]
-#[allow(clippy::inline_always)] // as above
+#[allow(clippy::inline_always)] // to be compiled for the processor
 fn copy(from: &[u8], to: &mut [u8]) {
     if let (Some(to), Some(from)) = (to.first_chunk_mut::<WIDE>(), from.first_chunk()) {
         *to = *from;
     }
 }
 
-/// The same as UTF-16, in which lone surrogates differ.
+/// The text as UTF-16, in which lone surrogates differ.
 pub fn units(raw: &str) -> Vec<u16> {
     let mut out = Vec::with_capacity(raw.len());
     let mut rest = raw;
@@ -172,7 +172,7 @@ fn escape(text: &str) -> (u16, usize) {
 mod tests {
     use super::*;
 
-    /// The same by definition: a character or an escape at a time.
+    /// Decodes by definition: a character or an escape at a time.
     fn one_by_one(raw: &str) -> String {
         let (mut out, mut rest) = (String::new(), raw);
         while let Some(c) = rest.chars().next() {

@@ -20,12 +20,12 @@ impl Default for Place {
 }
 
 impl Place {
-    /// Goes behind these bytes.
+    /// Goes past these bytes.
     pub fn pass(&mut self, bytes: &[u8]) {
         self.pass_lines(bytes, lines(bytes));
     }
 
-    /// The same where their lines are counted already.
+    /// Goes past these bytes, whose lines are counted already.
     pub fn pass_lines(&mut self, bytes: &[u8], lines: u64) {
         let Some(last) = memchr::memrchr(b'\n', bytes) else {
             self.column += bytes.len() as u64;
@@ -56,7 +56,7 @@ pub struct Walk {
 /// How far it went.
 pub struct Through {
     pub bytes: usize,
-    /// What follows belongs to a line that is too long.
+    /// The bytes that follow belong to a line that is too long.
     pub is_dropping: bool,
 }
 

@@ -16,16 +16,16 @@ use trimtab_tokens::cancel;
 use trimtab_tokens::counter::shares;
 use trimtab_tokens::pool;
 
-/// What is done with texts.
+/// What the builder collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Texts {
-    /// They wait to be counted and digested.
+    /// Texts wait to be counted and digested.
     Kept,
-    /// They wait to be counted.
+    /// Texts wait to be counted.
     Counted,
-    /// Rules look at them while they are read.
+    /// Flags of texts are collected while they are read.
     Seen,
-    /// What ties messages together is all that is asked for.
+    /// Links between messages are collected; texts are not read.
     Passed,
 }
 
@@ -76,21 +76,21 @@ impl<T: Text> Builder<T> {
         }
     }
 
-    /// The same for what messages cost and no more: nothing tells what they say.
+    /// A builder that collects costs only: no digests.
     #[must_use]
-    pub fn costing(prompt: Prompt, before: usize) -> Self {
+    pub fn costs(prompt: Prompt, before: usize) -> Self {
         Self { texts: Texts::Counted, is_named: prompt.form != Form::Plain, ..Self::new(prompt, before) }
     }
 
-    /// A builder for what rules look at and no more; [`Builder::glanced`] ends it. About so many messages will come.
+    /// A builder that collects flags and links for rules; [`Builder::collected`] ends it. About so many messages will come.
     #[must_use]
-    pub fn glancing(messages: usize) -> Self {
+    pub fn flags(messages: usize) -> Self {
         Self::sized(Texts::Seen, messages)
     }
 
-    /// A builder for which messages hold together and no more; [`Builder::glanced`] ends it. About so many will come.
+    /// A builder that collects links alone; [`Builder::collected`] ends it. About so many messages will come.
     #[must_use]
-    pub fn tying(messages: usize) -> Self {
+    pub fn links(messages: usize) -> Self {
         Self::sized(Texts::Passed, messages)
     }
 
@@ -126,7 +126,7 @@ impl<T: Text> Builder<T> {
 
     /// Whether what ties messages together is all that is asked for: what a row says need not be looked at.
     #[must_use]
-    pub fn ties(&self) -> bool {
+    pub fn collects_links_only(&self) -> bool {
         self.texts == Texts::Passed
     }
 
@@ -149,7 +149,7 @@ impl<T: Text> Builder<T> {
         if self.is_named {
             self.ledger.ids.push("");
         }
-        if self.ties() {
+        if self.collects_links_only() {
             return;
         }
         self.ledger.flags.push(RowFlag::Empty as u16 | RowFlag::Blank as u16);
@@ -189,12 +189,6 @@ impl<T: Text> Builder<T> {
         }
     }
 
-    /// Messages of the list that stand before these.
-    #[must_use]
-    pub fn before(&self) -> usize {
-        self.before
-    }
-
     /// Number of messages begun.
     #[must_use]
     pub fn messages(&self) -> usize {
@@ -216,8 +210,8 @@ impl<T: Text> Builder<T> {
     ///
     /// # Errors
     ///
-    /// Whatever the view meets while transcoding.
-    pub fn say<N: Node<Text = T>>(&mut self, node: &N) -> Result<bool, Error> {
+    /// Errors of the view.
+    pub fn push_text<N: Node<Text = T>>(&mut self, node: &N) -> Result<bool, Error> {
         Ok(match self.texts {
             Texts::Kept | Texts::Counted => node.text()?.map(|text| self.text(text)).is_some(),
             Texts::Seen => node.look(|text| self.note(text, Some(traits(text))))?.is_some(),
@@ -227,7 +221,7 @@ impl<T: Text> Builder<T> {
 
     /// Adds text of our own making to the row.
     pub fn made(&mut self, text: String) {
-        self.piece(Piece::Made(text));
+        self.piece(Piece::Owned(text));
     }
 
     /// Adds `node` to the row, as compact JSON: all of it is text to the model.
@@ -261,7 +255,7 @@ impl<T: Text> Builder<T> {
         let written = write_json(node, &mut out, Some(&mut files));
         self.written(written, out)?;
         for file in files {
-            self.media(self.prompt.vision.file(encoded(&file.said()).unwrap_or_default()));
+            self.media(self.prompt.vision.file(encoded(&file.text()).unwrap_or_default()));
             self.data(file);
         }
         Ok(())
@@ -279,15 +273,15 @@ impl<T: Text> Builder<T> {
         Ok(())
     }
 
-    /// The same for arguments that are a text of JSON; what is no JSON object stands as it is.
+    /// [`Builder::tagged`] for arguments in a text of JSON; any other text stays as it is.
     ///
     /// # Errors
     ///
-    /// As [`Builder::tagged`], and whatever the view meets while transcoding.
+    /// As [`Builder::tagged`], and errors of the view.
     pub fn tagged_text<N: Node<Text = T>>(&mut self, input: &N) -> Result<(), Error> {
         let text = if self.prompt.form == Form::Tagged { input.text()? } else { None };
         let Some(text) = text else { return Ok(()) };
-        let (input, mut tape) = (&*text.said(), Tape::default());
+        let (input, mut tape) = (&*text.text(), Tape::default());
         match tape.parse(input, 0) {
             Ok(end) if tape.is_map() && input[end..].trim_ascii().is_empty() => self.send(&Json::new(&tape.of(input))),
             _ => Ok(()),
@@ -300,20 +294,20 @@ impl<T: Text> Builder<T> {
         input.entries(&mut |key, value| {
             let mut json = String::new();
             match value.text()? {
-                Some(text) => json.push_str(&text.said()),
+                Some(text) => json.push_str(&text.text()),
                 None => write_spaced(&value, &mut json)?,
             }
             sent.push_str(&tags::parameter(key, &json));
             Ok(())
         })?;
         sent.push_str(&tags::invoked());
-        self.piece(Piece::Sent(sent));
+        self.piece(Piece::Prompted(sent));
         Ok(())
     }
 
     /// Adds thinking of which only this signature or ciphertext is there: counted by its length.
     pub fn hidden(&mut self, data: T) {
-        self.media(u32::try_from(self.prompt.hidden(data.said().len())).unwrap_or(u32::MAX));
+        self.media(u32::try_from(self.prompt.hidden(data.text().len())).unwrap_or(u32::MAX));
         self.data(data);
     }
 
@@ -362,9 +356,9 @@ impl<T: Text> Builder<T> {
             return;
         }
         if self.texts == Texts::Seen {
-            self.note(&piece.said(), piece.traits(&piece.said()));
+            self.note(&piece.text(), piece.traits(&piece.text()));
         }
-        if let Piece::Made(mut text) = piece {
+        if let Piece::Owned(mut text) = piece {
             text.clear();
             self.json = text;
         }
@@ -391,6 +385,19 @@ impl<T: Text> Builder<T> {
         Error::Message { path, index, what: what.to_owned(), hint: hint.to_owned() }
     }
 
+    /// Gives an error of the view its place, where it has none: in message `index` of these.
+    #[must_use]
+    pub fn located(&self, error: Error, index: usize, hint: &str) -> Error {
+        match error {
+            Error::Argument(what) if self.messages() > index => self.bad("", &what, hint),
+            Error::Argument(what) => {
+                let index = self.before + index;
+                Error::Message { path: format!("messages[{index}]"), index, what, hint: hint.to_owned() }
+            }
+            other => other,
+        }
+    }
+
     /// Counts and digests all texts, in parallel where that gains, and pairs calls with results.
     ///
     /// Takes `&mut self`: the texts are still borrowed, and are to be dropped by whoever owns their source.
@@ -400,11 +407,11 @@ impl<T: Text> Builder<T> {
     /// [`Error::Overflow`] where rows or tokens pass what a column can name.
     pub fn finish(&mut self, counter: &Counter) -> Result<Ledger, Error> {
         let mut ledger = self.part(counter, false)?;
-        ledger.join();
+        ledger.finish();
         Ok(ledger)
     }
 
-    /// The same without what depends on the rows of other parts, which [`Ledger::append`] puts together; `is_alone` on a
+    /// [`Builder::finish`] without the columns that depend on other parts ([`Ledger::append`] joins them); `is_alone` on a
     /// thread that is one of several.
     ///
     /// # Errors
@@ -414,8 +421,9 @@ impl<T: Text> Builder<T> {
         let mut ledger = self.closed()?;
         let bytes = if is_alone { 0 } else { self.pieces.iter().map(Text::length).sum() };
         let shares = shares(ledger.rows(), bytes);
-        let is_told = self.texts == Texts::Kept;
-        let measure = |rows: &Range<usize>| measured(&ledger, rows.clone(), |row| self.said_in(row), counter, is_told);
+        let wants_digests = self.texts == Texts::Kept;
+        let measure =
+            |rows: &Range<usize>| measured(&ledger, rows.clone(), |row| self.said_in(row), counter, wants_digests);
         let all: Vec<_> = if let [rows] = &shares[..] {
             measure(rows)
         } else {
@@ -427,7 +435,7 @@ impl<T: Text> Builder<T> {
         cancel::poll_now();
         ledger.measure(all.iter().map(|row| row.size), &self.media, counter)?;
         cancel::poll_now();
-        if !is_told {
+        if !wants_digests {
             return Ok(ledger);
         }
         ledger.lengthen(&all)?;
@@ -438,15 +446,15 @@ impl<T: Text> Builder<T> {
         Ok(ledger)
     }
 
-    /// What rules look at: who speaks, what each row is, and which calls and results are pairs. The other columns are
+    /// Columns for rules: roles, kinds, flags, and which calls and results are pairs. The other columns are
     /// empty.
     ///
     /// # Errors
     ///
     /// [`Error::Overflow`] where rows pass what a column can name.
-    pub fn glanced(mut self) -> Result<Ledger, Error> {
+    pub fn collected(mut self) -> Result<Ledger, Error> {
         let mut ledger = self.closed()?;
-        ledger.tie();
+        ledger.link();
         Ok(ledger)
     }
 
@@ -461,8 +469,8 @@ impl<T: Text> Builder<T> {
         let mut tape = Tape::default();
         let mut read = |row: usize| {
             let mut texts = self.said_in(row).iter();
-            let last = texts.rfind(|piece| matches!(piece, Piece::Given(_) | Piece::Made(_)))?;
-            reads::read(u32::try_from(row).ok()?, ledger.names.get(row), &last.said(), &mut tape)
+            let last = texts.rfind(|piece| matches!(piece, Piece::Given(_) | Piece::Owned(_)))?;
+            reads::read(u32::try_from(row).ok()?, ledger.names.get(row), &last.text(), &mut tape)
         };
         // The arguments of the others are not even made.
         let may_read = |row: &usize| ledger.kind[*row] == Kind::Call && reads::may_read(ledger.names.get(*row));
@@ -470,7 +478,7 @@ impl<T: Text> Builder<T> {
         calls.filter_map(&mut read).collect()
     }
 
-    /// What each message says, as sixteen bytes: role, marks and for each row its kind, id, name and texts.
+    /// Digest of each message: role, marks and for each row its kind, id, name and texts.
     ///
     /// XXH3, not a cryptographic hash: BLAKE3 was half of a scan without counting, and who makes two messages collide
     /// has pinned one of his own messages more.
@@ -488,7 +496,7 @@ impl<T: Text> Builder<T> {
                 }
                 // A cache marker says where to cache, not what is said: it may move without making another message.
                 said.extend_from_slice(&(ledger.flags[row] & !(RowFlag::Cached as u16)).to_le_bytes());
-                said.extend_from_slice(&ledger.said[row]);
+                said.extend_from_slice(&ledger.content[row]);
             }
             super::digest(&said)
         };

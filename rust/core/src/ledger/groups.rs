@@ -7,26 +7,26 @@ use super::{Kind, Ledger, MessageFlag, Role, UNPAIRED};
 /// For each row that has an id, the first row that has the same one; for all others the number of rows. Ids are compared
 /// here and nowhere else: what asks for them looks into a column.
 #[must_use]
-pub fn twins(ledger: &Ledger) -> Vec<u32> {
+pub fn same_id(ledger: &Ledger) -> Vec<u32> {
     let none = u32::try_from(ledger.rows()).unwrap_or(u32::MAX);
     let calls = ledger.kind.iter().filter(|kind| kind.is_call()).count();
     let mut first: HashMap<&str, u32> = HashMap::with_capacity(calls);
-    let mut twins: Vec<u32> = Vec::with_capacity(ledger.rows());
+    let mut same_id: Vec<u32> = Vec::with_capacity(ledger.rows());
     for row in 0..ledger.rows() {
         let id = ledger.ids.get(row);
         if id.is_empty() {
-            twins.push(none);
+            same_id.push(none);
             continue;
         }
         // Nearly every result stands right behind its call: to hash all that came before costs ten such comparisons.
         let near = if ledger.kind[row].is_result() { row.saturating_sub(NEAR) } else { row };
         let twin = match (near..row).rev().find(|before| ledger.ids.get(*before) == id) {
-            Some(before) => twins[before],
+            Some(before) => same_id[before],
             None => *first.entry(id).or_insert(u32::try_from(row).unwrap_or(none)),
         };
-        twins.push(twin);
+        same_id.push(twin);
     }
-    twins
+    same_id
 }
 
 /// Rows that a result looks back for its call.
@@ -47,7 +47,7 @@ pub fn pairs(ledger: &Ledger) -> Vec<i32> {
             continue;
         }
         let server = matches!(kind, super::Kind::ServerCall | super::Kind::ServerResult);
-        let latest = &mut open[usize::from(server)][ledger.twins[row] as usize];
+        let latest = &mut open[usize::from(server)][ledger.same_id[row] as usize];
         if kind.is_call() {
             before[row] = std::mem::replace(latest, number(row));
         } else if let Ok(call) = usize::try_from(*latest) {
@@ -73,7 +73,7 @@ pub fn safe(ledger: &Ledger) -> Vec<bool> {
     held(ledger, 0)
 }
 
-/// The same where calls in front of message `live` wait for nothing any more: without a result they hold no cut.
+/// [`safe`] where calls before message `live` wait for no result: they hold no cut.
 pub(super) fn held(ledger: &Ledger, live: usize) -> Vec<bool> {
     let n = ledger.messages();
     let mut opens = vec![0i32; n + 2]; // +1 where a span begins to straddle cuts, -1 where it stops

@@ -1,6 +1,6 @@
-//! What rows and messages are. The numbers are part of the Python interface: add at the end, never renumber.
+//! Kinds and flags of rows and messages. The numbers are part of the Python interface: add at the end, never renumber.
 
-/// What a content block is.
+/// The kind of a content block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -43,7 +43,7 @@ impl Kind {
     }
 }
 
-/// Who speaks.
+/// The role of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Role {
@@ -64,7 +64,7 @@ impl Role {
     pub const COUNT: usize = Self::Other as usize + 1;
 }
 
-/// What is notable about a row.
+/// Flags of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum RowFlag {
@@ -92,7 +92,7 @@ pub enum RowFlag {
     Stored = 1024,
 }
 
-/// What is notable about a message.
+/// Flags of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum MessageFlag {

@@ -4,9 +4,9 @@
 
 pub mod builder;
 pub mod cut;
-pub mod frame;
 pub mod groups;
 pub mod kind;
+pub mod overhead;
 pub mod partition;
 mod piece;
 pub mod reads;
@@ -15,15 +15,17 @@ pub mod sums;
 pub mod tail;
 
 pub use builder::Builder;
-pub use frame::Terms;
 pub use kind::{Kind, MessageFlag, Role, RowFlag};
+pub use overhead::OverheadTerms;
 pub use strings::Strings;
 pub use sums::Sums;
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::counter::Counter;
 use crate::error::Error;
+use crate::json::canon::hex;
 use crate::prompt::Form;
 use crate::prompt::tags;
 use piece::Measured;
@@ -34,7 +36,7 @@ use trimtab_tokens::counter::scale;
 /// No partner.
 pub const UNPAIRED: i32 = -1;
 
-/// What a provider's limits ask of a picture.
+/// Sizes of a picture, for a provider's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// Its row.
@@ -50,7 +52,7 @@ pub struct Picture {
 pub struct Ledger {
     /// The message of each row.
     pub owner: Vec<u32>,
-    /// What each row is.
+    /// Kind of each row.
     pub kind: Vec<Kind>,
     /// Tokens of each row.
     pub tokens: Vec<u32>,
@@ -69,18 +71,18 @@ pub struct Ledger {
     /// The call's id of each row, empty where it has none.
     pub ids: Strings,
     /// For each row that has an id, the first row that has the same one; for all others the number of rows.
-    pub twins: Vec<u32>,
+    pub same_id: Vec<u32>,
     /// Tool name or block type of each row.
     pub names: Strings,
     /// Digest of each row's text and data.
-    pub said: Vec<[u8; 16]>,
+    pub content: Vec<[u8; 16]>,
     /// The pictures, in order; a row may hold several.
     pub pictures: Vec<Picture>,
     /// The calls that read a file, in order.
     pub reads: Vec<reads::Read>,
     /// Bytes of the texts and data of each message: less than what carries them in a request.
     pub payload: Vec<u64>,
-    /// Who speaks, for each message.
+    /// Role of each message.
     pub role: Vec<Role>,
     /// [`MessageFlag`] bits of each message.
     pub marks: Vec<u16>,
@@ -93,9 +95,9 @@ pub struct Ledger {
     /// Tokens of a call's name as it stands before one of several results, 0 for other rows.
     pub labels: Vec<u32>,
     /// Tokens that each message costs beyond its rows.
-    pub framing: Vec<u32>,
+    pub overhead: Vec<u32>,
     /// The prompt's grammar.
-    pub terms: Terms,
+    pub terms: OverheadTerms,
     /// For each cut, whether no group straddles it; one more than there are messages.
     pub safe: Vec<bool>,
 }
@@ -140,16 +142,16 @@ impl Ledger {
         (0..self.messages()).map(|message| self.cost(message)).collect()
     }
 
-    /// The same of message `index`.
+    /// Tokens of message `index`.
     fn cost(&self, index: usize) -> Result<u32, Error> {
         let rows: u64 = self.rows_of(index).map(|row| u64::from(self.tokens[row])).sum();
-        u32::try_from(rows + u64::from(self.framing[index])).map_err(|_| Error::Overflow("tokens"))
+        u32::try_from(rows + u64::from(self.overhead[index])).map_err(|_| Error::Overflow("tokens"))
     }
 
     /// Tokens of all messages.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.tokens.iter().chain(&self.framing).map(|tokens| u64::from(*tokens)).sum()
+        self.tokens.iter().chain(&self.overhead).map(|tokens| u64::from(*tokens)).sum()
     }
 
     /// Whether each row is a call of one of the tools `wanted`, or the result of one.
@@ -183,6 +185,21 @@ impl Ledger {
         digest(self.digests[..messages.min(self.digests.len())].as_flattened())
     }
 
+    /// Positions of the messages with one of these digests, ascending.
+    #[must_use]
+    pub fn find(&self, digests: &HashSet<String>) -> Vec<usize> {
+        let wanted = |index: &usize| digests.contains(&hex(&self.digests[*index]));
+        if digests.is_empty() { Vec::new() } else { (0..self.messages()).filter(wanted).collect() }
+    }
+
+    /// Rows that hold a picture, ascending.
+    #[must_use]
+    pub fn pictured(&self) -> Vec<u32> {
+        let mut rows: Vec<u32> = self.pictures.iter().map(|picture| picture.row).collect();
+        rows.dedup();
+        rows
+    }
+
     /// Puts the messages of `tail` behind these: what was read is not read again.
     ///
     /// # Errors
@@ -190,11 +207,11 @@ impl Ledger {
     /// [`Error::Overflow`] where the rows pass what a column can name.
     pub fn extend(mut self, tail: Self) -> Result<Self, Error> {
         self.append(tail)?;
-        self.join();
+        self.finish();
         Ok(self)
     }
 
-    /// The same without pairs and cuts, which depend on all rows: [`Self::join`] is due when the last one is in.
+    /// Appends without pairs and cuts, which depend on all rows: call [`Self::finish`] after the last part.
     pub(crate) fn append(&mut self, tail: Self) -> Result<(), Error> {
         let rows = u32::try_from(self.rows() + tail.rows()).map_err(|_| Error::Overflow("rows"))?;
         let (row, message) = (rows - size(tail.rows())?, size(self.messages())?);
@@ -209,7 +226,7 @@ impl Ledger {
         self.markers.extend(tail.markers);
         self.ids.extend(&tail.ids);
         self.names.extend(&tail.names);
-        self.said.extend(tail.said);
+        self.content.extend(tail.content);
         self.pictures.extend(tail.pictures.iter().map(|p| Picture { row: p.row + row, ..*p }));
         self.reads.extend(tail.reads.iter().map(|r| reads::Read { row: r.row + row, ..*r }));
         self.payload.extend(tail.payload);
@@ -245,9 +262,9 @@ impl Ledger {
             flags: self.flags[rows.clone()].to_vec(),
             markers: self.markers[rows.clone()].to_vec(),
             ids: self.ids.between(rows.clone()),
-            twins: Vec::new(),
+            same_id: Vec::new(),
             names: self.names.between(rows.clone()),
-            said: some(&self.said, rows.clone()),
+            content: some(&self.content, rows.clone()),
             pictures: pictures.filter(|p| has(p.row)).map(|p| Picture { row: p.row - from, ..*p }).collect(),
             reads: reads.filter(|r| has(r.row)).map(|r| reads::Read { row: r.row - from, ..*r }).collect(),
             payload: self.payload[messages.clone()].to_vec(),
@@ -257,26 +274,26 @@ impl Ledger {
             digests: some(&self.digests, messages),
             texts: self.texts[rows.clone()].to_vec(),
             labels: self.labels[rows].to_vec(),
-            framing: Vec::new(),
+            overhead: Vec::new(),
             terms: self.terms,
             safe: Vec::new(),
         }
     }
 
     /// Fills what depends on all rows: pairs, safe cuts, and what the prompt puts around rows and messages.
-    pub(crate) fn join(&mut self) {
-        self.tie();
+    pub(crate) fn finish(&mut self) {
+        self.link();
         self.safe = groups::safe(self);
         cancel::poll_now();
-        frame::frame(self);
+        overhead::add_overhead(self);
     }
 
-    /// The same for what messages cost and no more.
-    fn join_costs(&mut self) {
+    /// Fills only the costs of messages.
+    fn finish_costs(&mut self) {
         if !self.is_free() {
-            self.tie();
+            self.link();
         }
-        frame::frame(self);
+        overhead::add_overhead(self);
     }
 
     /// Whether each message costs what it costs alone, whatever stands around it.
@@ -285,9 +302,9 @@ impl Ledger {
     }
 
     /// Fills what ids tie together.
-    fn tie(&mut self) {
+    fn link(&mut self) {
         cancel::poll_now();
-        self.twins = groups::twins(self);
+        self.same_id = groups::same_id(self);
         cancel::poll_now();
         self.pair = groups::pairs(self);
     }
@@ -309,7 +326,7 @@ impl Ledger {
         self.kind.reserve(rows);
         self.flags.reserve(rows);
         self.markers.reserve(rows);
-        self.said.reserve(rows);
+        self.content.reserve(rows);
         let Self { owner, texts, labels, bytes, chars, utf16, .. } = self;
         for column in [owner, texts, labels, bytes, chars, utf16] {
             column.reserve(rows);
@@ -325,7 +342,7 @@ impl Ledger {
     fn measure(&mut self, sizes: impl Iterator<Item = Size>, media: &[Media], counter: &Counter) -> Result<(), Error> {
         let (prompt, flat) = (counter.prompt, counter.flat);
         let joined = counter.text.chars().filter(|_| flat.joined);
-        self.terms = Terms::of(counter);
+        self.terms = OverheadTerms::of(counter);
         let rows = self.rows();
         for column in [&mut self.texts, &mut self.labels] {
             column.reserve_exact(rows);
@@ -354,7 +371,7 @@ impl Ledger {
             self.labels.push(u32::try_from(label).map_err(|_| Error::Overflow("tokens"))?);
         }
         if flat.least > 0 {
-            self.lift(flat.least);
+            self.apply_minimum(flat.least);
         }
         Ok(())
     }
@@ -364,19 +381,19 @@ impl Ledger {
         for column in [&mut self.bytes, &mut self.chars, &mut self.utf16] {
             column.reserve_exact(rows.len());
         }
-        self.said.reserve_exact(rows.len());
+        self.content.reserve_exact(rows.len());
         for (row, found) in rows.iter().enumerate() {
             self.payload[self.owner[row] as usize] += found.length;
             self.bytes.push(size(found.size.bytes)?);
             self.chars.push(size(found.size.chars)?);
             self.utf16.push(size(found.size.utf16)?);
-            self.said.push(found.said);
+            self.content.push(found.content);
         }
         Ok(())
     }
 
     /// Lets every message that has rows cost at least `least`.
-    fn lift(&mut self, least: u32) {
+    fn apply_minimum(&mut self, least: u32) {
         for message in 0..self.messages() {
             let rows = self.rows_of(message);
             let tokens: u64 = rows.clone().map(|row| u64::from(self.texts[row])).sum();
@@ -390,7 +407,7 @@ impl Ledger {
 /// The pictures and documents of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Media {
-    /// What they cost, by their sizes.
+    /// Their tokens, by their sizes.
     pub tokens: u32,
     /// How many there are.
     pub all: u32,

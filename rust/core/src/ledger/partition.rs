@@ -22,7 +22,7 @@ pub enum Zone {
     Head = 5,
 }
 
-/// What keeps messages; each takes from those that the keepers before it have left.
+/// A rule that keeps messages, of those that the rules before it have left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeper {
     /// The newest, up to so many tokens.
@@ -33,6 +33,26 @@ pub enum Keeper {
     Summaries,
     /// Pinned messages with their groups, wherever they stand.
     Pins,
+}
+
+impl Keeper {
+    /// The keeper of that name; `amount` is its tokens or messages.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] names those that there are.
+    pub fn named(name: &str, amount: u64) -> Result<Self, Error> {
+        match name {
+            "tokens" => Ok(Self::Tokens(amount)),
+            "messages" => Ok(Self::Messages(usize::try_from(amount).unwrap_or(usize::MAX))),
+            "summaries" => Ok(Self::Summaries),
+            "pins" => Ok(Self::Pins),
+            _ => {
+                let known = "known are tokens, messages, summaries, pins";
+                Err(Error::Argument(format!("unknown keeper {name:?}: {known}")))
+            }
+        }
+    }
 }
 
 /// Where a boundary goes that falls between cuts.
@@ -46,7 +66,23 @@ pub enum Snap {
     Own,
 }
 
-/// What is known of each message, and of each cut.
+impl Snap {
+    /// The direction of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] names those that there are.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        match name {
+            "back" => Ok(Self::Back),
+            "forward" => Ok(Self::Forward),
+            "own" => Ok(Self::Own),
+            _ => Err(Error::Argument(format!("unknown snap {name:?}: known are back, forward, own"))),
+        }
+    }
+}
+
+/// Columns of messages and cuts.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns<'a> {
     /// Tokens of each message.

@@ -14,51 +14,51 @@ use trimtab_tokens::{BatchCounter, Size};
 /// A piece of a row's text.
 pub enum Piece<T> {
     Given(T),
-    Made(String),
+    Owned(String),
     /// Part of what the message says, but not text to the model: a picture's data, a signature.
     Data(T),
-    /// What stands in the prompt for the row's other pieces.
-    Sent(String),
+    /// Text that the prompt has in place of the row's other pieces.
+    Prompted(String),
 }
 
 impl<T: Text> Piece<T> {
     /// The flags that it gives its row, from its text; None where it is no part of what is said.
     pub fn traits(&self, text: &str) -> Option<u16> {
         match self {
-            Self::Sent(_) => None,
+            Self::Prompted(_) => None,
             Self::Data(_) => Some(traits("")),
-            Self::Given(_) | Self::Made(_) => Some(traits(text)),
+            Self::Given(_) | Self::Owned(_) => Some(traits(text)),
         }
     }
 }
 
 impl<T: Text> Text for Piece<T> {
-    fn said(&self) -> Cow<'_, str> {
+    fn text(&self) -> Cow<'_, str> {
         match self {
-            Self::Given(text) | Self::Data(text) => text.said(),
-            Self::Made(text) | Self::Sent(text) => Cow::Borrowed(text),
+            Self::Given(text) | Self::Data(text) => text.text(),
+            Self::Owned(text) | Self::Prompted(text) => Cow::Borrowed(text),
         }
     }
 
-    fn said_in<'s>(&'s self, room: &'s mut Room) -> (&'s str, bool) {
+    fn decode_into<'s>(&'s self, room: &'s mut Room) -> (&'s str, bool) {
         match self {
-            Self::Given(text) | Self::Data(text) => text.said_in(room),
-            Self::Made(text) | Self::Sent(text) => (text, false),
+            Self::Given(text) | Self::Data(text) => text.decode_into(room),
+            Self::Owned(text) | Self::Prompted(text) => (text, false),
         }
     }
 
     fn length(&self) -> usize {
         match self {
             Self::Given(text) | Self::Data(text) => text.length(),
-            Self::Made(text) | Self::Sent(text) => text.len(),
+            Self::Owned(text) | Self::Prompted(text) => text.len(),
         }
     }
 }
 
-/// What there is to know of a row: its lengths and the digest of what it says.
+/// Lengths of a row, and the digest of its text and data.
 pub struct Measured {
     pub size: Size,
-    pub said: [u8; 16],
+    pub content: [u8; 16],
     /// The flags that its texts give it.
     pub traits: u16,
     /// Bytes of its texts and data.
@@ -68,20 +68,20 @@ pub struct Measured {
 /// The size of each row's texts, with what stands around them in the prompt, and the digest of what it says.
 ///
 /// `said` gives a row's pieces. Their texts are made one after the other in the same place, and counted together. No digest
-/// is made where it `is_told` to nobody.
+/// is made where it `wants_digests` to nobody.
 pub fn measured<'p, T: Text + 'p>(
     ledger: &Ledger,
     rows: Range<usize>,
     said: impl Fn(usize) -> &'p [Piece<T>],
     counter: &Counter,
-    is_told: bool,
+    wants_digests: bool,
 ) -> Vec<Measured> {
     let (mut all, first, mut room) = (Vec::with_capacity(rows.len()), rows.start, (Room::default(), Vec::new()));
     let tokens = counter.text.count_rows(rows.len(), |counting| {
         for row in rows {
             counting.of(row - first);
             let around = Around::of(ledger, row, said(row), counter.prompt.form);
-            all.push(one(&around, said(row), counting, &mut room, is_told));
+            all.push(one(&around, said(row), counting, &mut room, wants_digests));
         }
     });
     for (measured, tokens) in all.iter_mut().zip(tokens) {
@@ -90,22 +90,22 @@ pub fn measured<'p, T: Text + 'p>(
     all
 }
 
-/// The same of one row, whose tokens are still being counted.
+/// Measures one row, whose tokens are counted later.
 fn one<T: Text>(
     around: &Around,
     pieces: &[Piece<T>],
     counting: &mut BatchCounter<'_>,
     (room, digests): &mut (Room, Vec<[u8; 16]>),
-    is_told: bool,
+    wants_digests: bool,
 ) -> Measured {
     let (mut size, mut length) = (Size::default(), 0);
     digests.clear();
     let mut flags = RowFlag::Empty as u16 | RowFlag::Blank as u16;
     for (n, piece) in pieces.iter().enumerate() {
-        let (text, is_ascii) = piece.said_in(room);
+        let (text, is_ascii) = piece.decode_into(room);
         length += text.len() as u64;
         match piece {
-            Piece::Sent(_) => counting.add(text),
+            Piece::Prompted(_) => counting.add(text),
             Piece::Data(_) => {}
             _ => {
                 size += if is_ascii { Size::ascii(text.len()) } else { Size::of(text) };
@@ -114,16 +114,16 @@ fn one<T: Text>(
         }
         if let Some(next) = piece.traits(text) {
             flags = joined(flags, next, n == 0);
-            if is_told {
+            if wants_digests {
                 digests.push(digest(text.as_bytes()));
             }
         }
     }
-    let said = if is_told { digest(digests.as_flattened()) } else { [0; 16] };
-    Measured { size, said, traits: flags, length }
+    let content = if wants_digests { digest(digests.as_flattened()) } else { [0; 16] };
+    Measured { size, content, traits: flags, length }
 }
 
-/// What stands before and behind the pieces of a row in the prompt, with the place of the piece.
+/// Text before and after the pieces of a row in the prompt, with the place of the piece.
 #[derive(Default)]
 struct Around {
     before: Option<(usize, &'static str)>,
@@ -144,7 +144,7 @@ impl Around {
                 around.before = pieces.iter().position(is_text).map(|first| (first, prompt::RESULT.0));
                 around.after = pieces.iter().rposition(is_text).map(|last| (last, prompt::RESULT.1));
             }
-            _ if pieces.iter().any(|piece| matches!(piece, Piece::Sent(_))) => around.is_unsent = true,
+            _ if pieces.iter().any(|piece| matches!(piece, Piece::Prompted(_))) => around.is_unsent = true,
             Kind::Text if is_call_next(ledger, row) => {
                 around.after = pieces.len().checked_sub(1).map(|last| (last, "\n\n"));
             }

@@ -53,7 +53,7 @@ pub fn may_read(name: &str) -> bool {
     EDITORS.iter().chain(READS).any(begins) && (is_one(name, EDITORS) || is_one(name, READS))
 }
 
-/// What a tool is called without its server.
+/// A tool's name without its server.
 fn own(name: &str) -> &str {
     // `rsplit` makes ready for a long search, which takes longer than a name.
     let server = name.as_bytes().windows(2).rposition(|two| two == b"__").map_or(0, |at| at + 2);
@@ -71,7 +71,7 @@ pub fn read(row: u32, name: &str, arguments: &str, tape: &mut Tape) -> Option<Re
     let (mut file, mut views, mut rest) = (None, !edits, String::new());
     let seen =
         Json::new(&tape.of(arguments)).entries(
-            &mut |key, value| match value.text()?.as_ref().map(Text::said).as_deref() {
+            &mut |key, value| match value.text()?.as_ref().map(Text::text).as_deref() {
                 Some(path) if file.is_none() && PATHS.contains(&key) && !path.is_empty() => {
                     file = Some(digest(path.as_bytes()));
                     Ok(())

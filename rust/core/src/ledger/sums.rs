@@ -1,8 +1,8 @@
-//! What a list costs in all, added up while its messages come: of them is kept only what others may change.
+//! The cost of a whole list, added up while its messages come: only messages that later ones may change are kept.
 
 use std::ops::Range;
 
-use super::frame::{opposite, side};
+use super::overhead::{opposite, side};
 use super::{Kind, Ledger, Role};
 use crate::error::Error;
 use crate::prompt::Form;
@@ -15,8 +15,8 @@ const ROWS: usize = if cfg!(any(test, fuzzing)) { 2 } else { 1 << 18 };
 pub struct Sums {
     /// Its messages.
     pub messages: usize,
-    /// What these cost beyond their rows.
-    pub framing: u64,
+    /// Their tokens beyond their rows.
+    pub overhead: u64,
     /// Of rows, by [`Role`] and [`Kind`].
     pub tokens: [[u64; Kind::COUNT]; Role::COUNT],
     /// Of each message, where that is wanted.
@@ -57,7 +57,7 @@ impl Sums {
     /// Adds up the messages of a growing ledger that nothing behind them can change; gives the others, and those whose
     /// calls are open.
     ///
-    /// What stands behind a message changes what it costs only within its turn, by results of its calls, and by words of
+    /// Later messages change the cost of a message only within its turn, by results of its calls, and by words of
     /// the user's, which take away the thinking before them.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Sums {
         if size(&ledger) < self.wanted.max(ROWS) {
             return Ok(ledger);
         }
-        ledger.join_costs();
+        ledger.finish_costs();
         self.forget(&ledger);
         let (start, stop) = (self.turn(&ledger), ledger.messages());
         self.add(&ledger, self.open..start)?;
@@ -95,7 +95,7 @@ impl Sums {
     ///
     /// [`Error::Overflow`] for a message of more than 4,294,967,295 tokens, where those of each are wanted.
     pub fn end(&mut self, mut ledger: Ledger) -> Result<(), Error> {
-        ledger.join_costs();
+        ledger.finish_costs();
         self.forget(&ledger);
         self.add(&ledger, self.open..ledger.messages())?;
         if let Some(each) = &mut self.each {
@@ -110,7 +110,7 @@ impl Sums {
             each.add(ledger, self.open, messages.clone())?;
         }
         for message in messages {
-            self.framing += u64::from(ledger.framing[message]);
+            self.overhead += u64::from(ledger.overhead[message]);
             for row in ledger.rows_of(message) {
                 let of = &mut self.tokens[ledger.role[message] as usize][ledger.kind[row] as usize];
                 *of += u64::from(ledger.tokens[row]);
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn what_is_added_up_as_it_comes_is_what_the_whole_costs() {
         let prompt = Prompt { user: 3, assistant: 5, system: 7, again: 2, call: 11, calls: 13, ..Prompt::PLAIN };
-        let prompt = Prompt { parallel: 17, result: 19, results: 23, each: 29, error: 31, ..prompt };
+        let prompt = Prompt { parallel: 17, result: 19, results: 23, each: 29, failed: 31, ..prompt };
         let prompt = Prompt { thinking: 37, thought: 41, keeps_thinking: false, ..prompt };
         let mut state = 1;
         for turn in 0..600 {
@@ -263,7 +263,7 @@ mod tests {
             let (found, ledger) = (adding.finish().unwrap().sums.unwrap(), keeping.finish().unwrap().ledger);
             let mut whole = Sums::default();
             whole.add(&ledger, 0..ledger.messages()).unwrap();
-            let told = |sums: &Sums| (sums.messages, sums.framing, sums.tokens);
+            let told = |sums: &Sums| (sums.messages, sums.overhead, sums.tokens);
             assert_eq!(told(&found), told(&whole), "{form:?} {lines:?}");
             assert_eq!(found.each.unwrap().tokens, ledger.per_message().unwrap(), "{form:?} {lines:?}");
         }

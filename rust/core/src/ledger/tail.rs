@@ -35,7 +35,7 @@ pub fn split(tail: &Ledger, whole: bool, keep: Keep) -> Result<(Option<usize>, b
             let tokens = tail.per_message()?;
             let from = if whole { Some(0) } else { (1..tokens.len()).find(|&cut| safe[cut] && is_turn(tail, cut)) };
             let costs = |from: &usize| tokens[*from..].iter().map(|n| u64::from(*n)).sum::<u64>();
-            // What stands in front of a turn changes nothing behind it, and costs more yet.
+            // Messages before a turn change nothing after it, and only add to the cost.
             let Some(from) = from.filter(|from| whole || costs(from) > most) else { return Ok((None, false)) };
             (cut::split(&tokens[from..], &safe[from..], most)?.map(|cut| from + cut), true)
         }
@@ -63,5 +63,5 @@ fn safe(tail: &Ledger, whole: bool) -> Vec<bool> {
 
 /// Whether another speaks behind the cut than in front of it.
 fn is_turn(tail: &Ledger, cut: usize) -> bool {
-    super::frame::side(tail.role[cut - 1]) != super::frame::side(tail.role[cut])
+    super::overhead::side(tail.role[cut - 1]) != super::overhead::side(tail.role[cut])
 }

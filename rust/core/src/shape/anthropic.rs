@@ -1,6 +1,8 @@
 //! Anthropic Messages.
 
-use super::parts::{blocks, call, document, identified, marked, opaque, picture, returned, say, speaker, text_of};
+use super::parts::{
+    blocks, call, document, identified, marked, opaque, picture, push_text, returned, speaker, text_of,
+};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, RowFlag};
 use crate::node::{Key, Node, Shape, Text};
@@ -18,7 +20,7 @@ pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), 
         Shape::Text => {
             builder.mark(MessageFlag::Plain);
             builder.row(Kind::Text, "text");
-            builder.say(&content)?;
+            builder.push_text(&content)?;
         }
         Shape::List => {
             let hint = "a block is a dict with a \"type\"; of SDK objects pass what .model_dump() gives";
@@ -50,7 +52,7 @@ fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Err
             Kind::Result | Kind::ServerResult => identified(answered, builder)?,
             _ => {}
         }
-        if !builder.ties() {
+        if !builder.collects_links_only() {
             fields(kind, name, block, server, builder)?;
         }
         Ok(kind)
@@ -86,7 +88,7 @@ fn fields<N: Node>(
     builder: &mut Builder<N::Text>,
 ) -> Result<(), Error> {
     match kind {
-        Kind::Text => say(block, Key::Text, builder),
+        Kind::Text => push_text(block, Key::Text, builder),
         Kind::Call | Kind::ServerCall => {
             if let Some(server) = server.map_or(Ok(None), |server| server.text())? {
                 builder.data(server);
@@ -115,12 +117,12 @@ fn fields<N: Node>(
 
 fn thinking<N: Node>(name: &str, block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let (key, hides) = if name == "redacted_thinking" { (Key::Data, true) } else { (Key::Signature, false) };
-    let hides = hides || text_of(block, Key::Thinking)?.is_some_and(|text| text.said().is_empty());
+    let hides = hides || text_of(block, Key::Thinking)?.is_some_and(|text| text.text().is_empty());
     if name != "redacted_thinking" {
-        say(block, Key::Thinking, builder)?;
+        push_text(block, Key::Thinking, builder)?;
     }
     match text_of(block, key)? {
-        Some(data) if data.said().is_empty() => {}
+        Some(data) if data.text().is_empty() => {}
         Some(data) => {
             builder.flag(RowFlag::Signed);
             if hides { builder.hidden(data) } else { builder.data(data) }

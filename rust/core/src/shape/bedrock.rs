@@ -1,6 +1,6 @@
 //! Amazon Bedrock Converse: a block is a map whose one key says what it is.
 
-use super::parts::{blocks, first_key, identify, opaque, say, speaker, stamp, text_of};
+use super::parts::{blocks, first_key, identify, opaque, push_text, speaker, stamp, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, RowFlag};
 use crate::media;
@@ -39,7 +39,7 @@ pub fn is_block<N: Node>(block: &N) -> Result<bool, Error> {
 fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Error> {
     if block.get(Key::Text)?.is_some() {
         builder.row(Kind::Text, "text");
-        say(block, Key::Text, builder)?;
+        push_text(block, Key::Text, builder)?;
         return Ok(Kind::Text);
     }
     if let Some(call) = block.get(Key::ToolUse)? {
@@ -49,7 +49,7 @@ fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Err
     if let Some(result) = block.get(Key::ToolResult)? {
         builder.row(Kind::Result, "toolResult");
         identify(&result, Key::ToolUseCamelId, builder)?;
-        if text_of(&result, Key::Status)?.is_some_and(|status| status.said() == "error") {
+        if text_of(&result, Key::Status)?.is_some_and(|status| status.text() == "error") {
             builder.flag(RowFlag::Error);
         }
         result.get(Key::Content)?.map_or(Ok(()), |content| returned(&content, builder))?;
@@ -80,7 +80,7 @@ fn requested<N: Node>(call: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
     builder.row(Kind::Call, "toolUse");
     identify(call, Key::ToolUseCamelId, builder)?;
     if let Some(name) = text_of(call, Key::Name)? {
-        builder.name(&name.said());
+        builder.name(&name.text());
         builder.text(name);
     }
     match call.get(Key::Input)? {
@@ -95,9 +95,9 @@ fn reasoning<N: Node>(thought: &N, builder: &mut Builder<N::Text>) -> Result<(),
         builder.flag(RowFlag::Signed);
         return stamp(thought, Key::RedactedContent, builder);
     };
-    say(&said, Key::Text, builder)?;
+    push_text(&said, Key::Text, builder)?;
     if let Some(signature) = text_of(&said, Key::Signature)?
-        && !signature.said().is_empty()
+        && !signature.text().is_empty()
     {
         builder.flag(RowFlag::Signed);
         builder.data(signature);
@@ -131,7 +131,7 @@ fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), 
 
 fn picture<N: Node>(image: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let data = image.get(Key::Source)?.map(|source| text_of(&source, Key::Bytes)).transpose()?.flatten();
-    builder.picture(data.as_ref().map(Text::said).as_deref(), false);
+    builder.picture(data.as_ref().map(Text::text).as_deref(), false);
     if let Some(data) = data {
         builder.data(data);
     }
@@ -151,7 +151,7 @@ fn file<N: Node>(document: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
         return Ok(());
     }
     let data = text_of(&source, Key::Bytes)?;
-    builder.media(media::document_tokens(&data.as_ref().map(Text::said).unwrap_or_default()));
+    builder.media(media::document_tokens(&data.as_ref().map(Text::text).unwrap_or_default()));
     if let Some(data) = data {
         builder.data(data);
     }

@@ -1,6 +1,6 @@
 //! Gemini: `contents`, each with a role and parts, in the API's spelling or the SDK's.
 
-use super::parts::{first_key, opaque, say, stamp, text_of};
+use super::parts::{first_key, opaque, push_text, stamp, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
 use crate::media;
@@ -9,7 +9,7 @@ use crate::node::{Key, Node, Shape, Text};
 /// Reads one content.
 pub fn read<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let role = text_of(content, Key::Role)?;
-    builder.message(match role.as_ref().map(Text::said).as_deref() {
+    builder.message(match role.as_ref().map(Text::text).as_deref() {
         None | Some("user" | "function") => Role::User,
         Some("model") => Role::Assistant,
         Some("system") => Role::System,
@@ -67,7 +67,7 @@ fn said<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> 
         let thought = part.get(Key::Thought)?.is_some_and(|thought| thought.is_true());
         let kind = if thought { Kind::Thinking } else { Kind::Text };
         builder.row(kind, if thought { "thought" } else { "text" });
-        return say(part, Key::Text, builder);
+        return push_text(part, Key::Text, builder);
     }
     if let Some(call) = either(part, Key::CamelCall, Key::FunctionCall)? {
         builder.row(Kind::Call, "functionCall");
@@ -96,13 +96,13 @@ fn said<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> 
 /// Pairs by the call's id where it has one, else by the function's name.
 fn named<N: Node>(of: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let name = text_of(of, Key::Name)?;
-    match text_of(of, Key::Id)?.filter(|id| !id.said().is_empty()) {
-        Some(id) => builder.id(&id.said()),
-        None => builder.id(&name.as_ref().map(Text::said).unwrap_or_default()),
+    match text_of(of, Key::Id)?.filter(|id| !id.text().is_empty()) {
+        Some(id) => builder.id(&id.text()),
+        None => builder.id(&name.as_ref().map(Text::text).unwrap_or_default()),
     }
     match name {
-        Some(name) if !name.said().is_empty() => {
-            builder.name(&name.said());
+        Some(name) if !name.text().is_empty() => {
+            builder.name(&name.text());
             builder.text(name);
         }
         _ => builder.flag(RowFlag::Incomplete),
@@ -112,15 +112,15 @@ fn named<N: Node>(of: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
 
 fn inline<N: Node>(blob: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let mime = either(blob, Key::MimeType, Key::SnakeMimeType)?.map(|mime| mime.text()).transpose()?.flatten();
-    if mime.as_ref().is_some_and(|mime| mime.said().starts_with("image/")) {
+    if mime.as_ref().is_some_and(|mime| mime.text().starts_with("image/")) {
         builder.row(Kind::Image, "inlineData");
         let data = text_of(blob, Key::Data)?;
-        builder.picture(data.as_ref().map(Text::said).as_deref(), false);
+        builder.picture(data.as_ref().map(Text::text).as_deref(), false);
         return stamp(blob, Key::Data, builder);
     }
     builder.row(Kind::Document, "inlineData");
     let data = text_of(blob, Key::Data)?;
-    builder.media(media::document_tokens(&data.as_ref().map(Text::said).unwrap_or_default()));
+    builder.media(media::document_tokens(&data.as_ref().map(Text::text).unwrap_or_default()));
     stamp(blob, Key::Data, builder)
 }
 

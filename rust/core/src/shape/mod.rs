@@ -80,12 +80,40 @@ impl Provider {
     }
 }
 
+/// Finds the provider of a list from its messages, one after the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Detector {
+    found: Option<Provider>,
+    has_system: bool,
+}
+
+impl Detector {
+    /// Looks at the next message; returns whether the provider is known.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the view.
+    pub fn see<N: Node>(&mut self, message: &N) -> Result<bool, Error> {
+        self.found = detect(message)?;
+        self.has_system |= self.found.is_none() && is_system(message)?;
+        Ok(self.found.is_some())
+    }
+
+    /// The provider of a list of which messages may be missing; `None` where none of those seen tells.
+    #[must_use]
+    pub fn found(&self) -> Option<Provider> {
+        self.found
+    }
+
+    /// The provider of a whole list: `OpenAI` Chat where nothing tells but a message of system text.
+    #[must_use]
+    pub fn found_in_all(&self) -> Option<Provider> {
+        self.found.or(self.has_system.then_some(Provider::OpenAiChat))
+    }
+}
+
 /// The shape that a message gives away, `None` where several providers write it so (system text among others).
-///
-/// # Errors
-///
-/// Whatever the view meets while looking.
-pub fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
+fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
     if message.get(Key::Parts)?.is_some() {
         return Ok(Some(Provider::Gemini));
     }
@@ -93,12 +121,12 @@ pub fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
         return Ok(message.get(Key::Type)?.map(|_| Provider::OpenAiResponses));
     }
     if let Some(kind) = text_of(message, Key::Type)?
-        && kind.said() == "message"
+        && kind.text() == "message"
     {
         return Ok(Some(Provider::OpenAiResponses));
     }
     let role = text_of(message, Key::Role)?;
-    let chat = matches!(role.as_ref().map(Text::said).as_deref(), Some("tool" | "function"))
+    let chat = matches!(role.as_ref().map(Text::text).as_deref(), Some("tool" | "function"))
         || message.get(Key::ToolCalls)?.is_some()
         || message.get(Key::FunctionCall)?.is_some();
     if chat {
@@ -108,7 +136,7 @@ pub fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
     if let Some(content) = message.get(Key::Content)? {
         content.items(&mut |block| {
             if let Some(kind) = text_of(&block, Key::Type)? {
-                found = found.or(match &*kind.said() {
+                found = found.or(match &*kind.text() {
                     "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document"
                     | "server_tool_use" | "mcp_tool_use" | "compaction" => Some(Provider::Anthropic),
                     "image_url" | "input_audio" | "refusal" | "file" => Some(Provider::OpenAiChat),
@@ -124,11 +152,7 @@ pub fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
     Ok(found)
 }
 
-/// Whether a message is system text: where nothing else tells, a list with one is `OpenAI` Chat.
-///
-/// # Errors
-///
-/// Whatever the view meets while looking.
-pub fn is_system<N: Node>(message: &N) -> Result<bool, Error> {
-    Ok(text_of(message, Key::Role)?.is_some_and(|role| matches!(&*role.said(), "system" | "developer")))
+/// Whether a message is system text.
+fn is_system<N: Node>(message: &N) -> Result<bool, Error> {
+    Ok(text_of(message, Key::Role)?.is_some_and(|role| matches!(&*role.text(), "system" | "developer")))
 }

@@ -1,6 +1,6 @@
 //! `OpenAI` Chat Completions.
 
-use super::parts::{cached, call, identified, identify, opaque, picture_url, returned, say, text_of};
+use super::parts::{cached, call, identified, identify, opaque, picture_url, push_text, returned, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
 use crate::node::{Key, Node, Shape, Text};
@@ -10,7 +10,7 @@ pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), 
     let [role, content, reasoning, refusal] =
         message.fields([Key::Role, Key::Content, Key::ReasoningContent, Key::Refusal])?;
     let role = role.map_or(Ok(None), |role| role.text())?;
-    builder.message(match role.as_ref().map(Text::said).as_deref() {
+    builder.message(match role.as_ref().map(Text::text).as_deref() {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
         Some("system" | "developer") => Role::System,
@@ -22,18 +22,18 @@ pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), 
         return Err(builder.bad("role", "is missing or no string", hint));
     };
     let is_text = |value: &N| value.shape() == Shape::Text;
-    match &*role.said() {
+    match &*role.text() {
         "tool" => result(message, Key::ToolCallId, content, builder),
         "function" => legacy_result(message, content, builder),
         role => {
             if let Some(reasoning) = reasoning.filter(is_text) {
                 builder.row(Kind::Thinking, "reasoning_content");
-                builder.say(&reasoning)?;
+                builder.push_text(&reasoning)?;
             }
             said(content, builder)?;
             if let Some(refusal) = refusal.filter(is_text) {
                 builder.row(Kind::Text, "refusal");
-                builder.say(&refusal)?;
+                builder.push_text(&refusal)?;
             }
             if role == "assistant" { calls(message, builder) } else { beside(message, builder) }
         }
@@ -66,7 +66,7 @@ fn result<N: Node>(message: &N, id: Key, content: Option<N>, builder: &mut Build
 fn legacy_result<N: Node>(message: &N, content: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     result(message, Key::Name, content, builder)?;
     if let Some(name) = text_of(message, Key::Name)? {
-        builder.id(&legacy_id(&name.said()));
+        builder.id(&legacy_id(&name.text()));
     }
     Ok(())
 }
@@ -89,7 +89,7 @@ fn said<N: Node>(content: Option<N>, builder: &mut Builder<N::Text>) -> Result<(
             Shape::Text => {
                 builder.mark(MessageFlag::Plain);
                 builder.row(Kind::Text, "text");
-                builder.say(&content).map(|_| ())
+                builder.push_text(&content).map(|_| ())
             }
             Shape::List => {
                 let mut index = 0;
@@ -125,14 +125,14 @@ fn part<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> 
     let Some(name) = text_of(part, Key::Type)? else {
         return Err(builder.bad("type", "is missing or no string", "each part names its type, such as \"text\""));
     };
-    match &*name.said() {
+    match &*name.text() {
         "text" => {
             builder.row(Kind::Text, "text");
-            say(part, Key::Text, builder)?;
+            push_text(part, Key::Text, builder)?;
         }
         "refusal" => {
             builder.row(Kind::Text, "refusal");
-            say(part, Key::Refusal, builder)?;
+            push_text(part, Key::Refusal, builder)?;
         }
         "image_url" => {
             builder.row(Kind::Image, "image_url");
@@ -143,7 +143,7 @@ fn part<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> 
     cached(part, builder)
 }
 
-/// What others say beside their content: a name; and calls, which are the assistant's to make: carried, not paired.
+/// Fields of other roles beside the content: a name, and calls, which only the assistant makes: carried, not paired.
 fn beside<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let [calls, name] = message.fields([Key::ToolCalls, Key::Name])?;
     if let Some(calls) = calls
@@ -191,7 +191,7 @@ fn calls<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
     {
         builder.row(Kind::Call, "function_call");
         if let Some(name) = text_of(&function, Key::Name)? {
-            builder.id(&legacy_id(&name.said()));
+            builder.id(&legacy_id(&name.text()));
         }
         call(&function, Key::Arguments, Shape::Text, builder)?;
     }

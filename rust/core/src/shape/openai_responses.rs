@@ -1,6 +1,6 @@
 //! `OpenAI` Responses: a list of items, each a message of its own.
 
-use super::parts::{call, identify, opaque, picture_url, returned, say, stamp, text_of};
+use super::parts::{call, identify, opaque, picture_url, push_text, returned, stamp, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
 use crate::node::{Key, Node, Shape, Text};
@@ -9,7 +9,7 @@ use crate::node::{Key, Node, Shape, Text};
 pub fn read<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let [name, role, content] = item.fields([Key::Type, Key::Role, Key::Content])?;
     let name = name.map_or(Ok(None), |name| name.text())?;
-    match name.as_ref().map(Text::said).as_deref() {
+    match name.as_ref().map(Text::text).as_deref() {
         None | Some("message") => message(role, content, builder),
         Some("reasoning") => reasoning(item, builder),
         Some("compaction" | "compaction_summary") => {
@@ -23,7 +23,7 @@ pub fn read<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
 
 fn message<N: Node>(role: Option<N>, content: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let role = role.map_or(Ok(None), |role| role.text())?;
-    builder.message(match role.as_ref().map(Text::said).as_deref() {
+    builder.message(match role.as_ref().map(Text::text).as_deref() {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
         Some("system" | "developer") => Role::System,
@@ -38,7 +38,7 @@ fn message<N: Node>(role: Option<N>, content: Option<N>, builder: &mut Builder<N
         Some(content) if content.shape() == Shape::Text => {
             builder.mark(MessageFlag::Plain);
             builder.row(Kind::Text, "text");
-            builder.say(&content).map(|_| ())
+            builder.push_text(&content).map(|_| ())
         }
         Some(content) if content.shape() == Shape::List => parts(&content, builder),
         None => {
@@ -67,14 +67,14 @@ fn parts<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
             return Err(builder.bad("", &what, hint));
         }
         let name = text_of(&part, Key::Type)?;
-        match name.as_ref().map(Text::said).as_deref() {
+        match name.as_ref().map(Text::text).as_deref() {
             Some(name @ ("input_text" | "output_text" | "text" | "summary_text")) => {
                 builder.row(Kind::Text, name);
-                say(&part, Key::Text, builder)
+                push_text(&part, Key::Text, builder)
             }
             Some(name @ "refusal") => {
                 builder.row(Kind::Text, name);
-                say(&part, Key::Refusal, builder)
+                push_text(&part, Key::Refusal, builder)
             }
             Some(name @ "input_image") => {
                 builder.row(Kind::Image, name);
@@ -99,7 +99,7 @@ fn reasoning<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
     builder.row(Kind::Thinking, "reasoning");
     encrypted(item, builder)?;
     if let Some(id) = text_of(item, Key::Id)? {
-        builder.id(&id.said());
+        builder.id(&id.text());
     }
     for key in [Key::Summary, Key::Content] {
         if let Some(content) = item.get(key)? {
@@ -112,7 +112,7 @@ fn reasoning<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
 /// Adds what the provider encrypted, if there is any: its tokens are estimated by its length.
 fn encrypted<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     if let Some(text) = text_of(item, Key::EncryptedContent)?
-        && !text.said().is_empty()
+        && !text.text().is_empty()
     {
         builder.flag(RowFlag::Signed);
         builder.hidden(text);
@@ -124,7 +124,7 @@ fn encrypted<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
 fn action<N: Node>(name: &str, item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let function = matches!(name, "function_call" | "custom_tool_call");
     let answer = matches!(name, "function_call_output" | "custom_tool_call_output");
-    let called = text_of(item, Key::CallId)?.is_some_and(|id| !id.said().is_empty());
+    let called = text_of(item, Key::CallId)?.is_some_and(|id| !id.text().is_empty());
     match name {
         "mcp_approval_request" => {
             builder.message(Role::Assistant);

@@ -1,4 +1,4 @@
-//! What the shapes have in common: text under a key, calls, what tools give back, pictures, documents.
+//! Parts that the shapes share: text under a key, calls, results, pictures, documents.
 
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
@@ -80,7 +80,7 @@ pub fn identify<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> 
     identified(id, builder)
 }
 
-/// The same with an id that was found.
+/// [`identify`] with an id that was found.
 pub fn identified<N: Node>(id: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let take = |id: &str| {
         builder.id(id);
@@ -94,10 +94,10 @@ pub fn identified<N: Node>(id: Option<N>, builder: &mut Builder<N::Text>) -> Res
 }
 
 /// Adds the text under `key` to the row; a row without one is incomplete.
-pub fn say<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn push_text<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let [text] = node.fields([key])?;
     let said = match text {
-        Some(text) => builder.say(&text)?,
+        Some(text) => builder.push_text(&text)?,
         None => false,
     };
     if !said {
@@ -120,7 +120,7 @@ pub fn cached<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(), 
     Ok(())
 }
 
-/// The same with a marker that was found.
+/// [`cached`] with a marker that was found.
 pub fn marked<N: Node>(marker: Option<&N>, builder: &mut Builder<N::Text>) {
     if marker.is_some_and(|marker| marker.shape() != Shape::Null) {
         builder.cached();
@@ -131,7 +131,7 @@ pub fn marked<N: Node>(marker: Option<&N>, builder: &mut Builder<N::Text>) {
 pub fn call<N: Node>(node: &N, arguments: Key, wanted: Shape, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     let [name, value] = node.fields([Key::Name, arguments])?;
     let named = match &name {
-        Some(name) => name.word(|name| builder.name(name))?.is_some() && builder.say(name)?,
+        Some(name) => name.word(|name| builder.name(name))?.is_some() && builder.push_text(name)?,
         None => false,
     };
     if !named {
@@ -142,7 +142,7 @@ pub fn call<N: Node>(node: &N, arguments: Key, wanted: Shape, builder: &mut Buil
     }
     match value {
         Some(value) if value.shape() == Shape::Text => {
-            builder.say(&value)?;
+            builder.push_text(&value)?;
             builder.tagged_text(&value)
         }
         Some(value) => {
@@ -162,15 +162,15 @@ pub fn opaque<N: Node>(block: &N, name: &str, builder: &mut Builder<N::Text>) ->
 /// Adds what a tool gave back: text, blocks of text and pictures, or nothing.
 pub fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     match content.shape() {
-        Shape::Text => builder.say(content).map(|_| ()),
+        Shape::Text => builder.push_text(content).map(|_| ()),
         Shape::List => content.items(&mut |part| {
             if part.shape() != Shape::Map {
                 builder.flag(RowFlag::Incomplete);
             }
             cached(&part, builder)?;
-            match text_of(&part, Key::Type)?.as_ref().map(Text::said).as_deref() {
+            match text_of(&part, Key::Type)?.as_ref().map(Text::text).as_deref() {
                 Some("text" | "input_text" | "output_text" | "summary_text" | "reasoning_text") => {
-                    say(&part, Key::Text, builder)
+                    push_text(&part, Key::Text, builder)
                 }
                 Some("image") => picture(&part, builder),
                 Some("document") => document(&part, builder),
@@ -196,7 +196,7 @@ pub fn picture<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(),
     stamp(&source, Key::FileId, builder)?;
     match text_of(&source, Key::Data)? {
         Some(data) => {
-            builder.picture(Some(&data.said()), false);
+            builder.picture(Some(&data.text()), false);
             builder.data(data);
         }
         None => builder.picture(None, false),
@@ -216,10 +216,10 @@ pub fn picture_url<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<
         Some(value) => value.text()?,
         None => None,
     };
-    let low = detail.is_some_and(|detail| detail.said() == "low");
+    let low = detail.is_some_and(|detail| detail.text() == "low");
     match url {
         Some(url) => {
-            builder.picture(encoded(&url.said()), low);
+            builder.picture(encoded(&url.text()), low);
             builder.data(url);
         }
         None => builder.picture(None, low),
@@ -241,11 +241,11 @@ pub fn document<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<()
     }
     stamp(&source, Key::Url, builder)?;
     stamp(&source, Key::FileId, builder)?;
-    let is_text = text_of(&source, Key::Type)?.is_some_and(|t| t.said() == "text");
+    let is_text = text_of(&source, Key::Type)?.is_some_and(|t| t.text() == "text");
     match text_of(&source, Key::Data)? {
         Some(data) if is_text => builder.text(data),
         Some(data) => {
-            builder.media(media::document_tokens(&data.said()));
+            builder.media(media::document_tokens(&data.text()));
             builder.data(data);
         }
         None => builder.media(media::document_tokens("")),

@@ -87,7 +87,7 @@ fn notice(lines: usize, bytes: usize, category: Category) -> String {
 }
 
 impl Limits {
-    /// What is left of the limits beside a notice and the line's end before it; `None` where that is too much.
+    /// The limits less a notice and the line end before it; `None` where that is too much.
     fn beside(self, notice: &str, counter: &Counter) -> Option<Self> {
         let less = |limit: Option<usize>, used: &dyn Fn() -> usize| match limit {
             Some(limit) => limit.checked_sub(used()).map(Some),

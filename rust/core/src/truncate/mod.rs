@@ -12,7 +12,7 @@ use crate::error::Error;
 use fit::{Source, chars_of, lines_of};
 use trimtab_tokens::Counter;
 
-/// What kind of output a text is: where its meaning sits.
+/// The kind of an output: which part of it carries the meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
     /// A command's output: three fifths of the room to the head, what was asked, the rest to the tail, how it went.
@@ -60,7 +60,7 @@ impl Category {
     }
 }
 
-/// What a text may have at most, each limit where it is given; the notice counts like any other text.
+/// Limits of a text, each optional; the notice counts like any other text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Tokens, as the counter counts what a tool gives.

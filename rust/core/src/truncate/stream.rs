@@ -15,7 +15,7 @@ const TOKEN: usize = 128;
 /// A text on its way: pushed in chunks of bytes, cut when it is over.
 ///
 /// Gives what [`super::truncate`] gives, byte for byte, for any text that fits into memory twice over: up to 64 MiB, and
-/// any text at all whose limits ask for less of it. What is not UTF-8 counts as U+FFFD and comes out as it came in.
+/// any text at all whose limits ask for less of it. Invalid UTF-8 counts as U+FFFD and comes out unchanged.
 pub struct Stream {
     category: Category,
     limits: Limits,

@@ -156,7 +156,7 @@ fn results(found: &mut Findings<'_>, turns: &[Turn]) {
                 other = true;
                 continue;
             }
-            let (id, twin) = (ledger.ids.get(row), ledger.twins[row] as usize);
+            let (id, twin) = (ledger.ids.get(row), ledger.same_id[row] as usize);
             let is_second = std::mem::replace(&mut answered[twin], n + 1) == n + 1;
             let owed = partner(ledger, row).is_some_and(|call| asked.contains(&call));
             if turn.role != Role::User {

@@ -102,7 +102,7 @@ fn results(found: &mut Findings<'_>, turns: &[Turn]) {
         let asked = if n > 0 && turns[n - 1].role == Role::Assistant { rows(ledger, turns[n - 1]) } else { 0..0 };
         for row in rows(ledger, turn).filter(|&row| ledger.kind[row] == Kind::Result) {
             let (id, index) = (ledger.ids.get(row), ledger.owner[row]);
-            let is_second = std::mem::replace(&mut answered[ledger.twins[row] as usize], n + 1) == n + 1;
+            let is_second = std::mem::replace(&mut answered[ledger.same_id[row] as usize], n + 1) == n + 1;
             if turn.role != Role::User {
                 let words = format!("toolResult blocks at messages.{index}.content can only be in user messages");
                 found.row(row, "tool_result_role", words, "move the result into a user message");

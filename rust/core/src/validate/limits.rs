@@ -5,7 +5,7 @@ use super::{Findings, Options};
 /// Pixels of a picture's longer side.
 const EDGE: u32 = 8_000;
 
-/// The same, where a request has more than [`MANY`] pictures.
+/// The limit in a request with more than [`MANY`] pictures.
 const EDGE_OF_MANY: u32 = 2_000;
 
 /// Pictures up to which the larger limit holds.

@@ -1,4 +1,4 @@
-//! What a provider would refuse, said before it does: one file a provider.
+//! Rules by which providers refuse a transcript: one file a provider.
 
 mod anthropic;
 mod bedrock;
@@ -9,7 +9,9 @@ mod openai_responses;
 mod thinking;
 mod turns;
 
+use crate::error::Error;
 use crate::ledger::{Ledger, Role};
+use crate::setting::Setting;
 use crate::shape::Provider;
 
 /// A finding.
@@ -23,11 +25,11 @@ pub struct Problem {
     pub code: &'static str,
     /// The provider's own words, ids filled in.
     pub message: String,
-    /// What to do.
+    /// A remedy.
     pub fix: &'static str,
 }
 
-/// What depends on the model or the moment.
+/// Rules that depend on the model or the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // each is a rule of its own, on or off
 pub struct Options {
@@ -67,6 +69,30 @@ impl Default for Options {
             picture: 10 * 1024 * 1024,
             request: 32 * 1024 * 1024,
         }
+    }
+}
+
+impl Options {
+    /// Changes one option, by name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for an unknown name and for a value of another type or range.
+    pub fn set(&mut self, name: &str, value: Setting<'_>) -> Result<(), Error> {
+        match name {
+            "in_flight" => self.in_flight = value.flag()?,
+            "prefill" => self.prefill = value.flag()?,
+            "thinking" => self.thinking = value.known_flag()?,
+            "binds" => self.binds = value.flag()?,
+            "alternation" => self.alternation = value.flag()?,
+            "markers" => self.markers = value.number()?,
+            "tools" => self.tools = value.known_flag()?,
+            "pictures" => self.pictures = value.number()?,
+            "picture" => self.picture = value.number()?,
+            "request" => self.request = value.number()?,
+            _ => return Err(Error::Argument(format!("unknown rule {name:?}"))),
+        }
+        Ok(())
     }
 }
 
@@ -126,7 +152,7 @@ fn repeated(ledger: &Ledger, pick: impl Fn(usize) -> bool) -> Vec<usize> {
     let mut seen = vec![false; ledger.rows()];
     (0..ledger.rows())
         .filter(|&row| pick(row) && !ledger.ids.get(row).is_empty())
-        .filter(|&row| std::mem::replace(&mut seen[ledger.twins[row] as usize], true))
+        .filter(|&row| std::mem::replace(&mut seen[ledger.same_id[row] as usize], true))
         .collect()
 }
 

@@ -54,7 +54,7 @@ fn shape(found: &mut Findings<'_>, index: usize) {
     }
 }
 
-/// What the chat templates of local models ask for: user and assistant take turns.
+/// The rule of local models' chat templates: user and assistant take turns.
 fn alternation(found: &mut Findings<'_>, index: usize) {
     let role = found.ledger.role[index];
     let spoken = matches!(role, Role::User | Role::Assistant);

@@ -78,12 +78,12 @@ pub fn bound(found: &mut Findings<'_>, turns: &[Turn], original: &Ledger, option
     let ledger = found.ledger;
     let (ours, theirs) = (thoughts(ledger), thoughts(original));
     let places: HashMap<[u8; 16], usize> =
-        theirs.iter().enumerate().map(|(n, thought)| (original.said[thought.row], n)).collect();
+        theirs.iter().enumerate().map(|(n, thought)| (original.content[thought.row], n)).collect();
     let latest = turns.iter().rfind(|t| t.role == Role::Assistant).map_or(0..0, |turn| rows(ledger, *turn));
     let mut before: Option<usize> = None; // the place in the original of the thinking before this one
     let mut whole = true; // whether only the beginning of the original's thinking is gone
     for thought in &ours {
-        let place = places.get(&ledger.said[thought.row]).copied();
+        let place = places.get(&ledger.content[thought.row]).copied();
         let Some(place) = place else {
             if latest.contains(&thought.row) || options.binds {
                 let words = "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.";
@@ -120,7 +120,7 @@ fn thoughts(ledger: &Ledger) -> Vec<Thought> {
             prefix.update(&(text.len() as u64).to_le_bytes());
             prefix.update(text.as_bytes());
         }
-        prefix.update(&ledger.said[row]);
+        prefix.update(&ledger.content[row]);
     }
     found
 }

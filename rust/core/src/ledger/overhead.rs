@@ -1,4 +1,4 @@
-//! What a prompt adds around rows and messages.
+//! Tokens that a prompt adds around rows and messages.
 
 use super::{Kind, Ledger, Role, RowFlag};
 use crate::counter::Counter;
@@ -7,28 +7,28 @@ use crate::prompt::{Form, Prompt};
 
 /// A prompt's grammar, with the tokens of its tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct OverheadTerms {
     /// The grammar.
     pub prompt: Prompt,
-    /// What a policy's own estimate adds to a message.
+    /// Tokens that a policy's own estimate adds to a message.
     message: u32,
     /// The tags around a turn's calls.
     block: u32,
     /// The tags around a result.
     tags: u32,
-    /// What stands for a result of nothing.
+    /// Text in place of an empty result.
     empty: u32,
     /// The name before one of several results, where its call is not in the list.
     unnamed: u32,
 }
 
-impl Default for Terms {
+impl Default for OverheadTerms {
     fn default() -> Self {
         Self { prompt: Prompt::PLAIN, message: 0, block: 0, tags: 0, empty: 0, unnamed: 0 }
     }
 }
 
-impl Terms {
+impl OverheadTerms {
     /// The terms of a counter's prompt.
     #[must_use]
     pub fn of(counter: &Counter) -> Self {
@@ -54,11 +54,11 @@ impl Terms {
     }
 }
 
-/// Writes the tokens of each row and the framing of each message, from the tokens of the texts alone.
-pub fn frame(ledger: &mut Ledger) {
+/// Writes the tokens of each row and the overhead of each message, from the tokens of the texts alone.
+pub fn add_overhead(ledger: &mut Ledger) {
     let terms = ledger.terms;
     ledger.tokens.clone_from(&ledger.texts);
-    ledger.framing = vec![terms.message; ledger.messages()];
+    ledger.overhead = vec![terms.message; ledger.messages()];
     if ledger.is_free() {
         return;
     }
@@ -93,10 +93,10 @@ pub(super) fn opposite(role: Role) -> Role {
 fn turn(ledger: &mut Ledger, start: usize, stop: usize) {
     let prompt = ledger.terms.prompt;
     for message in start..stop {
-        ledger.framing[message] = opening(ledger, message, message == start);
+        ledger.overhead[message] = opening(ledger, message, message == start);
     }
     if prompt.form == Form::Tagged && calls_in(ledger, start, stop) {
-        ledger.framing[start] = 0; // what closes the turn is charged with the results
+        ledger.overhead[start] = 0; // what closes the turn is charged with the results
     }
     let rows = ledger.first[start] as usize..ledger.first[stop] as usize;
     let of = |kind: Kind| rows.clone().filter(|row| ledger.kind[*row] == kind).collect::<Vec<_>>();
@@ -121,7 +121,7 @@ fn turn(ledger: &mut Ledger, start: usize, stop: usize) {
         [only] => {
             let empty = ledger.has(only, RowFlag::Empty) && ledger.texts[only] == ledger.terms.empty; // no picture
             let fails = empty || ledger.has(only, RowFlag::Error);
-            add(ledger, only, prompt.result + if fails { prompt.error } else { 0 });
+            add(ledger, only, prompt.result + if fails { prompt.failed } else { 0 });
         }
         _ => {
             add(ledger, results[0], prompt.results);
@@ -138,7 +138,7 @@ fn calls_in(ledger: &Ledger, start: usize, stop: usize) -> bool {
     (ledger.first[start]..ledger.first[stop]).any(|row| ledger.kind[row as usize] == Kind::Call)
 }
 
-/// What a message adds by itself.
+/// Tokens of a message by itself.
 fn opening(ledger: &Ledger, message: usize, first: bool) -> u32 {
     let prompt = ledger.terms.prompt;
     let mut rows = ledger.rows_of(message);

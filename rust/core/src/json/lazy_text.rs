@@ -6,19 +6,19 @@ use std::cell::Cell;
 use super::{Json, Tape, unescape};
 use crate::node::{Room, Text, write_json};
 
-/// What a value says. Reading a message costs a look at its bytes; only who counts needs the text.
+/// The text of a value. Reading a message only scans its bytes; counting needs the text.
 ///
 /// # Examples
 ///
 /// ```
-/// use trimtab_core::json::Said;
+/// use trimtab_core::json::LazyText;
 /// use trimtab_core::node::Text;
 ///
-/// assert_eq!(Said::escaped(r"caf\u00e9").said(), "café");
-/// assert_eq!(Said::written(r#"{"a": [1, 2.50]}"#).said(), r#"{"a":[1,2.5]}"#);
+/// assert_eq!(LazyText::escaped(r"caf\u00e9").text(), "café");
+/// assert_eq!(LazyText::written(r#"{"a": [1, 2.50]}"#).text(), r#"{"a":[1,2.5]}"#);
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct LazyText<'a> {
     /// Where it stands, and `behind` bytes more.
     raw: &'a str,
     behind: u8,
@@ -38,20 +38,20 @@ enum Form {
     Value,
 }
 
-impl<'a> Said<'a> {
+impl<'a> LazyText<'a> {
     /// Text without escapes.
     #[must_use]
     pub fn plain(raw: &'a str) -> Self {
         Self { raw, behind: 0, form: Form::Plain }
     }
 
-    /// What stands between the quotes of a validated string.
+    /// The content of a validated string, between its quotes.
     #[must_use]
     pub fn escaped(raw: &'a str) -> Self {
         Self { raw, behind: 0, form: Form::Escaped }
     }
 
-    /// The same where it stands in a text: what is behind it is not copied to be read.
+    /// [`LazyText::escaped`] inside of a text: the bytes after it are read in place, not copied.
     #[inline]
     pub(super) fn escaped_in(text: &'a str, start: usize, end: usize) -> Self {
         let up_to = |behind| text.get(start..end + usize::from(behind)).map(|raw| (raw, behind));
@@ -71,8 +71,8 @@ impl<'a> Said<'a> {
     }
 }
 
-impl Text for Said<'_> {
-    fn said(&self) -> Cow<'_, str> {
+impl Text for LazyText<'_> {
+    fn text(&self) -> Cow<'_, str> {
         match self.form {
             Form::Plain => Cow::Borrowed(self.raw),
             Form::Escaped => Cow::Owned(unescape::text(self.raw())),
@@ -84,7 +84,7 @@ impl Text for Said<'_> {
         }
     }
 
-    fn said_in<'s>(&'s self, room: &'s mut Room) -> (&'s str, bool) {
+    fn decode_into<'s>(&'s self, room: &'s mut Room) -> (&'s str, bool) {
         match self.form {
             Form::Plain => (self.raw, false),
             Form::Escaped => unescape::text_in(self.raw, self.raw().len(), &mut room.bytes),
@@ -102,7 +102,7 @@ impl Text for Said<'_> {
 }
 
 thread_local! {
-    /// What the last value was parsed to: there is one for every call.
+    /// The tape of the last value, reused for each.
     static TAPE: Cell<Tape> = Cell::default();
 }
 

@@ -1,0 +1,130 @@
+//! Keys of a map found by the address of their string, without a hash or a comparison of text.
+
+use std::cell::Cell;
+
+/// Slots of the table: about three for each string, so that most addresses are in their own slot.
+const SLOTS: usize = 256;
+
+/// Numbers of up to a hundred addresses.
+pub struct Addresses([(usize, u8); SLOTS]);
+
+impl Addresses {
+    /// The number of an address that is not in the table.
+    pub const NONE: u8 = u8::MAX;
+
+    /// Numbers the addresses in order; an address that comes twice keeps its first number.
+    pub fn new(addresses: impl IntoIterator<Item = usize>) -> Self {
+        let mut slots = [(0, Self::NONE); SLOTS];
+        for (number, address) in (0..Self::NONE).zip(addresses) {
+            let mut slot = slot_of(address);
+            while slots[slot].0 != 0 && slots[slot].0 != address {
+                slot = (slot + 1) % SLOTS;
+            }
+            if slots[slot].0 == 0 {
+                slots[slot] = (address, number);
+            }
+        }
+        Self(slots)
+    }
+
+    /// The number of `address`, or [`Addresses::NONE`].
+    #[inline]
+    #[must_use]
+    pub fn number(&self, address: usize) -> u8 {
+        let mut slot = slot_of(address);
+        loop {
+            match self.0[slot] {
+                (at, number) if at == address => return number,
+                (0, _) => return Self::NONE,
+                _ => slot = (slot + 1) % SLOTS,
+            }
+        }
+    }
+}
+
+fn slot_of(address: usize) -> usize {
+    (address >> 4 ^ address >> 12) % SLOTS
+}
+
+/// Numbers of the keys of one small map, in the order of its entries, read once.
+///
+/// A byte for each entry; the highest byte is [`ALL`] or [`SOME`], and 0 before the map was read.
+#[derive(Clone, Debug, Default)]
+pub struct Places(Cell<u64>);
+
+/// Entries whose keys are kept: messages and blocks have from two to six.
+pub const PLACES: usize = 7;
+
+/// Every key of the map has a number here.
+const ALL: u64 = 0xFD;
+
+/// Some keys have none.
+const SOME: u64 = 0xFE;
+
+/// Where a key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At this position.
+    At(isize),
+    /// Nowhere.
+    Absent,
+    /// It has to be looked up by its text.
+    Unknown,
+}
+
+impl Places {
+    /// The place of the key with this number; `read` packs the keys of the map when they are asked for first.
+    #[inline]
+    pub fn find(&self, number: u8, read: impl FnOnce() -> u64) -> Place {
+        let mut packed = self.0.get();
+        if packed == 0 {
+            packed = read();
+            self.0.set(packed);
+        }
+        match place(packed, number) {
+            Some(at) => Place::At(at),
+            None if packed >> (8 * PLACES) == ALL => Place::Absent,
+            None => Place::Unknown,
+        }
+    }
+
+    /// The numbers of the first keys of a map that has `length` of them.
+    pub fn pack(numbers: impl Iterator<Item = u8>, length: usize) -> u64 {
+        let (mut packed, mut known) = (u64::MAX >> 8, 0);
+        for (at, number) in numbers.take(PLACES).enumerate() {
+            known += usize::from(number != Addresses::NONE);
+            packed ^= u64::from(!number) << (8 * at);
+        }
+        packed | (if known == length { ALL } else { SOME }) << (8 * PLACES)
+    }
+}
+
+/// The first byte of `packed` that is this number.
+fn place(packed: u64, number: u8) -> Option<isize> {
+    const ONES: u64 = u64::MAX / 0xFF;
+    let other = packed ^ (ONES * u64::from(number));
+    let zero = other.wrapping_sub(ONES) & !other & (ONES << 7);
+    (zero != 0).then(|| (zero.trailing_zeros() / 8).cast_signed() as isize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_keeps_its_first_number_and_others_have_none() {
+        let table = Addresses::new([16, 32, 16 + 4096 * 16, 16]);
+        assert_eq!([16, 32, 16 + 4096 * 16, 48].map(|at| table.number(at)), [0, 1, 2, Addresses::NONE]);
+    }
+
+    #[test]
+    fn a_key_is_absent_only_where_every_key_is_known() {
+        let read = |numbers: &[u8], length| {
+            let (places, packed) = (Places::default(), Places::pack(numbers.iter().copied(), length));
+            move |number| places.find(number, || packed)
+        };
+        assert_eq!([4, 5, 6].map(read(&[5, 4], 2)), [Place::At(1), Place::At(0), Place::Absent]);
+        assert_eq!([5, 6].map(read(&[5, Addresses::NONE], 2)), [Place::At(0), Place::Unknown]);
+        assert_eq!([0, 7].map(read(&[0, 1, 2, 3, 4, 5, 6, 7], 8)), [Place::At(0), Place::Unknown]);
+    }
+}
