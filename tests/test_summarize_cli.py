@@ -41,7 +41,7 @@ def test_a_model_writes_and_what_it_cost_is_said(httpserver, kind: str, monkeypa
     done = run(*options, "--summarizer-timeout", "50", "-o", "out.json")
     assert done.returncode == 0, done.stderr
     assert f"by {kind}:claude-haiku-4-5" in done.stdout
-    assert "charged     1,000 tokens in, 50 out, $0.0013" in done.stdout
+    assert "billed      1,000 tokens in, 50 out, $0.0013" in done.stdout
     assert seen[0]["model"] == "claude-haiku-4-5"
     smaller = json.loads(Path("out.json").read_text())
     assert SUMMARY in smaller[0]["content"]
