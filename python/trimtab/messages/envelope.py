@@ -1,4 +1,4 @@
-"""How a summary travels: in a one-line envelope with its ref and digest, by which it is known again."""
+"""The envelope of a summary: one line with its ref and digest, so that a returned summary is recognised."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Summary:
     """A summary that came back in a list.
 
     Attributes:
-        ref: of the compaction that made it.
-        text: what it says, without its envelope.
-        count: number of messages that it stands for.
+        ref: ref of the compaction that made it.
+        text: the text without the envelope.
+        count: number of summarized messages.
     """
 
     ref: str

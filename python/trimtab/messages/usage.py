@@ -1,4 +1,4 @@
-"""What a provider charged for one call, in one form."""
+"""The billed tokens of one call, in one form for all providers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .._repr import short
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a call was charged, in tokens.
+    """The billed tokens of a call.
 
     Attributes:
-        input: of the prompt, without what a cache gave or took.
-        output: of the answer.
-        cache_read: of the prompt, from a cache.
-        cache_write: of the prompt, into a cache.
+        input: input tokens, without cache reads and writes.
+        output: output tokens.
+        cache_read: input tokens read from a cache.
+        cache_write: input tokens written to a cache.
     """
 
     __repr__ = short
@@ -29,7 +29,7 @@ class Usage:
 
     @property
     def prompt(self) -> int:
-        """The whole prompt, wherever it came from."""
+        """Tokens of the whole prompt."""
         return self.input + self.cache_read + self.cache_write
 
     @classmethod
@@ -53,7 +53,7 @@ class Usage:
         output = get("output_tokens", "output", "completion_tokens", "outputTokens", "candidates_token_count")
         read = get("cache_read_input_tokens", "cache_read", "cacheReadInputTokens")
         write = get("cache_creation_input_tokens", "cache_write", "cacheWriteInputTokens")
-        if read is None:  # OpenAI counts what a cache gave within the prompt
+        if read is None:  # OpenAI includes cache reads in the prompt
             details = _get(usage, "prompt_tokens_details") or _get(usage, "input_tokens_details")
             cached = _get(details, "cached_tokens")
             read = cached if isinstance(cached, int) else 0

@@ -1,4 +1,4 @@
-"""What a summary cost, by the model table's prices."""
+"""Cost of a summary by the prices of the model table."""
 
 from __future__ import annotations
 

@@ -53,10 +53,10 @@ CLAUDE: dict[str, tuple[str, int, int, float, float, float]] = {
     "claude-mythos-5-2": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
 }
 BINDS = ("-5-5", "-5-1", "-5-2")
-"""How the ids end whose thinking is signed against all that stands before it."""
+"""Id endings of models that sign thinking against the whole prompt before it."""
 
 RETIRED = ("claude-3-5-haiku",)
-"""Models that the provider serves no more."""
+"""Models that the provider no longer serves."""
 
 KEEPS = ("claude-opus-4-5",)
 """Models that keep the thinking of earlier turns although their generation does not."""
