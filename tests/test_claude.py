@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import oracle
 from support import claude_cases
-from trimtab import _core
-from trimtab.counting.counter import Counter
+from trimtab import Counter, _core
 
 DATA = Path(__file__).parents[1] / "rust" / "tokens" / "data"
 OLD, NEW = Counter("claude-old"), Counter("claude-new")

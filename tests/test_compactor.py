@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 import trimtab
 from support.checker import check
 from support.transcripts import PROVIDERS, specs, transcript
+from trimtab import Compacted, FellBack, Refused, Review, Verdict
 from trimtab.archive import MemoryArchive, Stored
 from trimtab.compaction.effects import Commit, Store, Write
 from trimtab.compaction.flow import compaction
-from trimtab.events import Compacted, FellBack, Refused
-from trimtab.hooks import Review, Verdict
 from trimtab.messages.envelope import unwrap, wrap
 from trimtab.session.session import Call
 from trimtab.session.settings import target_of

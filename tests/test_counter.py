@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 import oracle
 from support.transcripts import PROVIDERS, deep_hash, messages
-from trimtab import read
-from trimtab.counting.counter import Counter, count, scan
-from trimtab.models.model import Model
+from trimtab import Counter, Model, count, read
+from trimtab.counting.counter import scan
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 O200K = Counter("o200k_base")

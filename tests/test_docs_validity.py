@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 from typing import get_args
 
+from trimtab import Provider
 from trimtab.messages.types import Repaired
-from trimtab.models.provider import Provider
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "validity.md").read_text()

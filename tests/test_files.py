@@ -15,10 +15,9 @@ import trimtab
 from support.checker import check
 from support.format_cases import LINES
 from support.transcripts import transcript
-from trimtab import Counter, MessageError, _core
+from trimtab import Counter, Kind, MessageError, Role, _core, read
 from trimtab.cli.files import to_text
-from trimtab.formats import _chain, claude_code, counts, read, scan, sums
-from trimtab.ledger.columns import Kind, Role
+from trimtab.formats import _chain, claude_code, counts, scan, sums
 
 O200K = Counter("o200k_base")
 MESSAGES = transcript(" ".join(f"u:20 c{n} r{n}:60 a:40" for n in range(14)), provider="anthropic")

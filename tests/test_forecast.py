@@ -12,9 +12,7 @@ from werkzeug import Response
 
 import trimtab
 from support.transcripts import transcript
-from trimtab import Compactor, Counter, Model, read
-from trimtab.errors import CountError
-from trimtab.messages.usage import Usage
+from trimtab import Compactor, Counter, CountError, Model, Usage, read
 from trimtab.planning.forecast import ENOUGH, MAJORITY, Forecast
 from trimtab.session.provider_count import KEPT, ProviderCounts
 

@@ -10,8 +10,8 @@ import pytest
 
 from support.checker import check
 from support.transcripts import transcript
-from trimtab.errors import MessageError
-from trimtab.formats import FORMATS, LOGS, read
+from trimtab import MessageError, read
+from trimtab.formats import FORMATS, LOGS
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
 SESSIONS = sorted([*SHARED.glob("claude-code/**/*.jsonl"), *SHARED.glob("codex/**/*.jsonl")])

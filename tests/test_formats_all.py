@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from support.checker import check
-from trimtab.formats import _READERS, FORMATS, LOGS, read
+from trimtab import read
+from trimtab.formats import _READERS, FORMATS, LOGS
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
 FILES = sorted(p for p in SHARED.rglob("*") if p.is_file() and p.name != "manifest.csv")

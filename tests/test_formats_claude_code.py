@@ -5,7 +5,7 @@ import json
 import pytest
 
 from support.checker import check
-from trimtab.formats import read
+from trimtab import read
 from trimtab.messages.types import Charged, Repaired
 from trimtab.validity.repair.entries import BEGINNING, INTERRUPTED
 

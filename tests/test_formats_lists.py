@@ -6,8 +6,7 @@ import pytest
 
 from support.checker import check
 from support.format_cases import assistant, calls, result, text, tool, use, user
-from trimtab.errors import MessageError
-from trimtab.formats import read
+from trimtab import MessageError, read
 
 ASK, SAY = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}
 THINKING = {"type": "thinking", "thinking": "hm", "signature": "sig"}

@@ -3,7 +3,7 @@
 import json
 
 from support.checker import check
-from trimtab.formats import read
+from trimtab import read
 from trimtab.messages.types import Charged
 
 HEAD = {"type": "session", "version": 3, "id": "s", "timestamp": "t", "cwd": "/"}

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from support.checker import check
-from trimtab.errors import MessageError
-from trimtab.formats import read
+from trimtab import MessageError, read
 from trimtab.messages.types import Charged
 
 

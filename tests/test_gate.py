@@ -10,10 +10,10 @@ import pytest
 
 import trimtab
 from support import transcripts
-from trimtab import events, hooks
+from trimtab import Limits, events, hooks
 from trimtab.messages.types import text_of, whole_calls
 from trimtab.policies import POLICIES
-from trimtab.summarize import Function, Limits, render
+from trimtab.summarize import Function, render
 
 MODEL = "claude-sonnet-4-5"
 

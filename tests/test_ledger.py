@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 import oracle
 from support import transcripts
 from support.transcripts import PROVIDERS, deep_hash, messages, png, specs, transcript
-from trimtab import _core
-from trimtab.counting.counter import Counter, scan
-from trimtab.errors import MessageError
-from trimtab.ledger.columns import Kind, Mark, Role, RowFlag
+from trimtab import Counter, Kind, MessageError, Role, _core
+from trimtab.counting.counter import scan
+from trimtab.ledger.columns import Mark, RowFlag
 from trimtab.messages.envelope import wrap
 
 O200K = Counter("o200k_base")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from support.format_cases import LINES, WHOLES
-from trimtab import MessageError
-from trimtab.formats import FORMATS, LOGS, read
+from trimtab import MessageError, read
+from trimtab.formats import FORMATS, LOGS
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
 

@@ -19,12 +19,11 @@ from werkzeug import Request, Response
 import trimtab
 from support.loopback import DIALECTS
 from support.transcripts import transcript
+from trimtab import Compacted, FellBack, Limits, Model
 from trimtab.compaction.drivers import EffectHandler
 from trimtab.compaction.effects import Write
-from trimtab.events import Compacted, FellBack
-from trimtab.models.model import Model
 from trimtab.policies import POLICIES
-from trimtab.summarize import Anthropic, Function, Limits, OpenAI, Sizes, offers
+from trimtab.summarize import Anthropic, Function, OpenAI, Sizes, offers
 
 SIZES = Sizes(zone=100_000, prompt=160_000, cached=150_000, answer=2_000)
 BY_PRICE = POLICIES["default"].summarize

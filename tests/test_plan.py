@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import trimtab
 from support.checker import check
 from support.transcripts import PROVIDERS, specs, transcript
+from trimtab import Drop, Plan, Prune, StripThinking, Summarize, Truncate
 from trimtab.planning.decide import decide
-from trimtab.planning.edits import Drop, Prune, StripThinking, Summarize, Truncate, dropped
-from trimtab.planning.plan import Plan
+from trimtab.planning.edits import dropped
 from trimtab.policies import POLICIES
 
 LONG = " ".join(f"u:30 c{n} r{n}:300 a:60" for n in range(20))

@@ -14,10 +14,7 @@ from hypothesis import strategies as st
 import oracle
 import trimtab
 from support import transcripts
-from trimtab import _core, config
-from trimtab.counting.estimate import Calibration
-from trimtab.planning.budget import Terms, Trigger
-from trimtab.planning.stages import Messages, Tokens, Turns
+from trimtab import Calibration, Messages, Terms, Tokens, Trigger, Turns, _core, config
 from trimtab.policies import POLICIES
 
 PRESETS = sorted(POLICIES)

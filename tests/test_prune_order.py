@@ -13,10 +13,8 @@ import oracle
 import trimtab
 from support.checker import check
 from support.transcripts import PROVIDERS, png, transcript
+from trimtab import Plan, Prune, validate
 from trimtab._core import PRUNED
-from trimtab.planning.edits import Prune
-from trimtab.planning.plan import Plan
-from trimtab.validity.validate import validate
 
 O200K = trimtab.Counter("o200k_base")
 READ = st.tuples(st.sampled_from(["/a", "/b"]), st.sampled_from([None, 1, 2]), st.booleans(), st.booleans())

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import trimtab
+from trimtab import Limits
 from trimtab.session import queue
-from trimtab.summarize import Function, Limits
+from trimtab.summarize import Function
 
 
 def said(id: str, role: str, text: str, **info: Any) -> dict[str, Any]:

@@ -12,8 +12,9 @@ import pytest
 
 import trimtab
 from support import transcripts
+from trimtab import Limits
 from trimtab.policies import POLICIES
-from trimtab.summarize import Function, Limits
+from trimtab.summarize import Function
 
 PACKAGE = Path(trimtab.__file__).parent
 DECIDING = ("planning", "compaction", "session", "events", "hooks")

@@ -5,8 +5,8 @@ import pytest
 import trimtab
 from support.checker import check
 from support.transcripts import transcript
+from trimtab import StripThinking
 from trimtab.models.model import UNBOUND
-from trimtab.planning.edits import StripThinking
 
 PAST = "u:90 " + " ".join(f"c{n} r{n}:60 a:90 u:60" for n in range(40, 60))
 THINKS = "u:90 " + " ".join(f"t c{n} r{n}:60 a:90 u:60" for n in range(40, 60))

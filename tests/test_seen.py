@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from support.transcripts import PROVIDERS, specs, transcript
 from test_ledger import whole
-from trimtab.counting.counter import Counter, scan
-from trimtab.errors import MessageError
+from trimtab import Counter, MessageError
+from trimtab.counting.counter import scan
 
 
 def fresh(messages, provider):

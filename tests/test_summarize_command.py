@@ -17,7 +17,8 @@ import pytest
 import trimtab
 from support import loopback
 from support.transcripts import transcript
-from trimtab.summarize import Command, Limits
+from trimtab import Limits
+from trimtab.summarize import Command
 
 TALK = transcript(" ".join("u:60 a:90" for _ in range(30)))
 

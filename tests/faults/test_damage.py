@@ -10,9 +10,9 @@ import pytest
 
 from support.checker import check
 from support.format_cases import LINES, WHOLES
-from trimtab import MessageError
+from trimtab import MessageError, read
 from trimtab.cli import main
-from trimtab.formats import LOGS, read
+from trimtab.formats import LOGS
 
 TAIL = 4_096
 KEYS = {"atif": "steps", "swe_agent": "history", "mini_swe_agent": "messages", "request": "messages"}

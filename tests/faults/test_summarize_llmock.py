@@ -12,7 +12,8 @@ import trimtab
 from support import loopback
 from support.checker import check
 from support.transcripts import transcript
-from trimtab.summarize import Anthropic, Limits, OpenAI
+from trimtab import Limits
+from trimtab.summarize import Anthropic, OpenAI
 
 TALK = transcript(" ".join("u:60 a:90" for _ in range(30)))
 WRITERS = {"anthropic": Anthropic, "openai": OpenAI}

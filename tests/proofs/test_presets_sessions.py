@@ -15,10 +15,10 @@ from werkzeug import Request, Response
 
 import trimtab
 from support.loopback import DIALECTS, Reply
-from trimtab import config, events
-from trimtab.counting.counter import Counter, scan
+from trimtab import Counter, Limits, config, events
+from trimtab.counting.counter import scan
 from trimtab.policies import POLICIES
-from trimtab.summarize import Anthropic, Limits, OpenAI
+from trimtab.summarize import Anthropic, OpenAI
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data" / "transcripts"
 FILES = sorted(path for path in FOLDER.rglob("*.json*") if path.is_file()) if FOLDER.is_dir() else []

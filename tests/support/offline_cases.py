@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trimtab.summarize.ask import Ask
+from trimtab import Ask
 
 HEADINGS = {"Requests", "Earlier", "Decisions", "Files", "Commands", "Errors", "Identifiers", "Open items"}
 

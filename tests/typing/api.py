@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trimtab
+from trimtab import Review, Verdict
 from trimtab.events import Event
-from trimtab.hooks import Review, Verdict
 
 
 def counting() -> None:

@@ -7,9 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
-from trimtab import config
-from trimtab.compaction.flow import Compaction
-from trimtab.planning.budget import Budget, Terms
+from trimtab import Budget, Compaction, Terms, config
 from trimtab.policies import POLICIES
 
 from .estimate import estimate_messages, estimate_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trimtab import errors as _errors
-from trimtab.session.overflow import is_overflow
+from trimtab import is_overflow
 
 from .table import op
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
-from trimtab import config, hooks
-from trimtab.events import CompactBoundary, Step
+from trimtab import CompactBoundary, Keep, Tokens, config, hooks
+from trimtab.events import Step
 from trimtab.messages.types import text_of, whole_calls
-from trimtab.planning.stages import Keep, Tokens
 
 from .outside import WORDS, Stub, Told
 from .presets import GOAT, MODEL, ROLES, SPEC09, TALK

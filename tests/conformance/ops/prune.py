@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
+from trimtab import Keep
 from trimtab.compaction import apply as _apply
 from trimtab.messages.types import whole_calls
-from trimtab.planning.stages import Keep
 
 from .presets import GOAT, MODEL, SPEC09, SVEN, agentpg
 from .shapes import Listed, blocks, chat

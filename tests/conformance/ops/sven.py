@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
-from trimtab import config
-from trimtab.events import ContextCompacted
+from trimtab import ContextCompacted, Terms, config
 from trimtab.ledger.columns import unpaired
-from trimtab.planning.budget import Terms
 from trimtab.planning.forecast import Forecast
 from trimtab.summarize import request
 

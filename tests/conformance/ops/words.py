@@ -7,13 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import trimtab
-from trimtab import config
+from trimtab import Ask, CompactBoundary, Compacted, ContextCompacted, Summarize, config
 from trimtab.compaction import apply as _apply
-from trimtab.events import CompactBoundary, Compacted, ContextCompacted
 from trimtab.formats import opencode
 from trimtab.messages.types import text_of
-from trimtab.planning.edits import Summarize, dropped
-from trimtab.summarize import Anthropic, Ask, request
+from trimtab.planning.edits import dropped
+from trimtab.summarize import Anthropic, request
 
 from .outside import Stub
 from .presets import AGENTPG, GOAT, MODEL, OPENCODE, SPEC09, TALK, ledger

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
+from trimtab import Messages, Stats, Tokens
 from trimtab.ledger.columns import unpaired
-from trimtab.planning.stages import Messages, Tokens
 from trimtab.planning.stages.costs import Costs
-from trimtab.planning.zones import Stats
 
 from .presets import AGENTPG, GOAT, SPEC09, agentpg, ledger
 from .shapes import blocks, chat
