@@ -33,7 +33,7 @@ pub fn is_summary(text: &str) -> bool {
     rest.strip_suffix(CLOSE).is_some_and(|inside| said == Some(digest(inside).as_str()))
 }
 
-/// Placeholders of agentpg and OpenCode for a pruned result: their lists may come to us.
+/// Placeholders of agentpg and opencode for a pruned result: their lists may come to us.
 pub const PLACEHOLDERS: [&str; 2] = ["[TOOL OUTPUT PRUNED]", "[Old tool result content cleared]"];
 
 /// Whether `text` is the placeholder of a pruned result, and nothing more.

@@ -41,6 +41,6 @@ impl IncrementalCounter {
     /// Tokens of the whole text, as ``Counter.count`` gives them.
     #[getter]
     fn tokens(&self, py: Python<'_>) -> PyResult<usize> {
-        self.with(py, |counter| counter.tokens())
+        self.with(py, Growing::tokens)
     }
 }

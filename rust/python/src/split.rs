@@ -2,9 +2,9 @@
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use trimtab_core::ledger::cut;
 use trimtab_core::ledger::partition::{self as zones, Columns, Keeper, Snap};
 use trimtab_core::ledger::tail::{self, Keep};
+use trimtab_core::ledger::{Ledger, cut};
 
 use crate::convert::{array, released, to_py};
 use crate::counter::Counter;
@@ -39,7 +39,7 @@ pub fn split_tail(
     let provider = provider_of(tail, provider)?;
     let (keep, ledger) = match (keep, counter) {
         (Some(keep), Some(counter)) => {
-            (Keep::Tokens(keep), extended(&Default::default(), tail, provider, &counter.get().0)?)
+            (Keep::Tokens(keep), extended(&Ledger::default(), tail, provider, &counter.get().0)?)
         }
         _ => (Keep::Messages(keep_last), linked(tail, provider)?),
     };

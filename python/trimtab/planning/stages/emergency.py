@@ -35,4 +35,4 @@ class Emergency:
     def edit(self, costs: Costs, leaving: NDArray[np.bool_]) -> Drop | None:
         """Return the drop of the messages that are ``leaving``, or None if there are none."""
         found = zone(costs, leaving, 0)
-        return found and dropped(found, self.notice)
+        return None if found is None else dropped(found, self.notice)
