@@ -60,8 +60,11 @@ def killed_sqlite(kills: int, seed: int = 7) -> Lane:
             inside = number % 3 == 0
             child = os.fork()
             if child == 0:
-                driver = Marking(partial(os.write, tell), chance) if inside else None
-                _write(SqliteArchive(path, driver), number, partial(os.write, tell))
+                try:
+                    driver = Marking(partial(os.write, tell), chance) if inside else None
+                    _write(SqliteArchive(path, driver), number, partial(os.write, tell))
+                finally:
+                    os._exit(1)  # a writer that fails must not go on as a second copy of its caller
             os.close(tell)
             heard = _listen(hear, inside, chance.uniform(0.0, 0.12))
             os.kill(child, signal.SIGKILL)
@@ -81,12 +84,23 @@ def _listen(hear: int, inside: bool, wait: float) -> bytes:  # noqa: FBT001
     heard = b""
     if inside:
         while b"!" not in heard:
-            heard += os.read(hear, 65536)
+            heard += _some(hear)
         return heard
     while b"\n" not in heard:  # it has begun
-        heard += os.read(hear, 65536)
+        heard += _some(hear)
     time.sleep(wait)
     return heard
+
+
+def _some(hear: int) -> bytes:
+    """Read what the writer says next.
+
+    Raises:
+        RuntimeError: the writer ended before it was killed.
+    """
+    if not (more := os.read(hear, 65536)):
+        raise RuntimeError("the writer ended before it was killed")
+    return more
 
 
 def _audit(lane: Lane, archive: SqlArchive, number: int, acknowledged: list[str]) -> None:
@@ -154,7 +168,7 @@ def killed_postgres(server: Any, kills: int, seed: int = 7) -> Lane:
 
 def _mark(postgres: Any, tell: Callable[[bytes], object], chance: random.Random) -> None:
     """Makes operations tell that they are inside a transaction, and wait there to be killed."""
-    spelled, left = postgres._spelled, [chance.randrange(25, 90)]
+    spelled, left = postgres._placeholders, [chance.randrange(25, 90)]
 
     def waiting(sql: str) -> bytes:
         left[0] -= 1
@@ -163,7 +177,7 @@ def _mark(postgres: Any, tell: Callable[[bytes], object], chance: random.Random)
             time.sleep(30)
         return bytes(spelled(sql))
 
-    postgres._spelled = waiting
+    postgres._placeholders = waiting
 
 
 class Suicidal(Stdlib):
@@ -231,7 +245,7 @@ def _migrated_postgres(lane: Lane, server: Any) -> None:
     schema, at = f"m{os.getpid()}", 1
 
     def work(at: int) -> None:
-        spelled, left = postgres._spelled, [at]
+        spelled, left = postgres._placeholders, [at]
 
         def killing(sql: str) -> bytes:
             left[0] -= 1
@@ -239,7 +253,7 @@ def _migrated_postgres(lane: Lane, server: Any) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
             return bytes(spelled(sql))
 
-        postgres._spelled = killing
+        postgres._placeholders = killing
         postgres.PostgresArchive(server.url, schema=schema)
 
     while _in_child(partial(work, at)):

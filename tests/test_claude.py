@@ -197,7 +197,7 @@ CHECKED = pytest.mark.skipif(not hasattr(_core, "_features"), reason="needs a bu
 
 def rates():
     """The committed rates, thousandths of a token for a piece of each kind."""
-    source = (DATA.parent / "src" / "text" / "claude" / "rates.rs").read_text()
+    source = (DATA.parent / "src" / "claude" / "rates.rs").read_text()
     found = re.findall(r"const (OLD|NEW): .*?= \[(.*?)\];", source, re.DOTALL)
     return {f"claude-{name.lower()}": [int(n) for n in numbers.split(",") if n.strip()] for name, numbers in found}
 

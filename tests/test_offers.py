@@ -166,7 +166,7 @@ def test_a_ride_sends_the_sessions_own_request_byte_by_byte_and_one_more_turn(
     shape = "anthropic" if kind == "anthropic" else "openai_chat"
     messages = [*talk(shape), *transcript("a:40 u:20", shape)]
     explained = cm.explain(messages, **beside)
-    options: Any = {"target": 0.12, **beside}
+    options: Any = {"target_share": 0.12, **beside}
     done = cm.compact(messages, **options) if path == "compact" else asyncio.run(cm.acompact(messages, **options))
     assert done.summary == "The tests were mended.", done.reason
     own, asked = api.raw
@@ -270,7 +270,7 @@ def test_a_ride_that_is_refused_is_followed_by_the_zone_alone(
     refusal = Response(json.dumps(api.dialect.error("no ride today")), status, content_type="application/json")
     fails_first(httpserver, api, 1, lambda: refusal)
     messages = talk("anthropic" if kind == "anthropic" else "openai_chat")
-    options: Any = {"target": 0.12, **beside}
+    options: Any = {"target_share": 0.12, **beside}
     done = cm.compact(messages, **options) if path == "compact" else asyncio.run(cm.acompact(messages, **options))
     assert done.summary == "The tests were mended.", done.reason
     assert "no ride today" in done.reason

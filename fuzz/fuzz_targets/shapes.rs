@@ -19,7 +19,7 @@ fn read<'t, 'a>(messages: &'t [(Tape, &'a str)], provider: Provider, mut builder
     for (tape, text) in messages {
         let parsed = tape.of(text);
         let node = Json::new(&parsed);
-        let _ = shape::detect(&node);
+        let _ = shape::Detector::default().see(&node);
         if provider.read(&node, &mut builder).is_err() {
             break;
         }

@@ -63,8 +63,8 @@ one = [{"role": "user", "content": [{"type": "text", "text": "hello there"}]},
        {"role": "assistant", "content": [{"type": "text", "text": "well, yes"}]}]
 messages = [{**m, "content": [dict(m["content"][0])]} for m in one * 300_000]
 """
-MOST = 100
-"""Milliseconds of work after a signal, of all threads: work, so that what else the machine does is not judged."""
+MOST = 300 if hasattr(_core, "_features") else 100
+"""Milliseconds of work after a signal, of all threads; a build with debug assertions and overflow checks is slower."""
 
 LONG = {
     "count": (TEXT, 'trimtab.Counter("o200k_base").count(text)'),

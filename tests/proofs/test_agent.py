@@ -66,7 +66,7 @@ def play(httpserver, policy, turns, *, model=BINDS, objects=False, thinking="str
                     kept(await cm.afit(agent.messages, **sent, when=moment))
 
     with trimtab.Compactor(model, policy=policy, window=WINDOW, thinking=thinking) as cm:
-        agent = Agent(objects, cm.take, RUNS.get(policy, LINES))
+        agent = Agent(objects, cm.ingest, RUNS.get(policy, LINES))
         try:
             work(cm) if how == "sync" else asyncio.run(awork(cm))
         except anthropic.BadRequestError as error:

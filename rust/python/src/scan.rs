@@ -55,13 +55,14 @@ pub fn extended(
 
 /// Reads what rules look at in `messages`: no text is kept or counted.
 pub fn outlined(messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Ledger> {
-    let builder = read(messages, 0, provider, Builder::flags(messages.len()?), &mut |_| ())?;
+    // The length is a hint: `read` refuses what is not a list.
+    let builder = read(messages, 0, provider, Builder::flags(messages.len().unwrap_or(0)), &mut |_| ())?;
     released(messages.py(), || builder.collected())
 }
 
 /// Reads which of `messages` belong together.
 pub fn linked(messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Ledger> {
-    let builder = read(messages, 0, provider, Builder::links(messages.len()?), &mut |_| ())?;
+    let builder = read(messages, 0, provider, Builder::links(messages.len().unwrap_or(0)), &mut |_| ())?;
     released(messages.py(), || builder.collected())
 }
 

@@ -80,8 +80,7 @@ def split_by_message_ratio(messages: list[dict[str, Any]], preserve_ratio: float
 
 @op
 def adjust_split_for_tool_pairs(messages: list[dict[str, Any]], split: int) -> int:
-    safe = ledger(chat(messages), GOAT).safe
-    return max((cut for cut in range(min(split, len(safe) - 1) + 1) if safe[cut]), default=0)
+    return boundary(messages, GOAT, Messages(len(messages[split:])))
 
 
 @op
