@@ -80,7 +80,8 @@ def split_by_message_ratio(messages: list[dict[str, Any]], preserve_ratio: float
 
 @op
 def adjust_split_for_tool_pairs(messages: list[dict[str, Any]], split: int) -> int:
-    return boundary(messages, GOAT, Messages(len(messages[split:])))
+    whole = replace(GOAT, keep=replace(GOAT.keep, min_messages=0))  # a split at the end keeps nothing
+    return boundary(messages, whole, Messages(len(messages[split:])))
 
 
 @op
