@@ -80,12 +80,12 @@ nightly: slow proof reliability memory fuzz ## all that takes minutes or hours, 
 slow: .venv/dev .venv/release ## Python tests that take minutes; ARGS=tests/test_claude.py for one file
 	@$(BIN)/python -m pytest -s --show-capture=no -m slow $(ARGS)
 
-proof: .venv/dev .venv/release # that no list is refused: every short list, and 50,000 histories
+proof: .venv/dev .venv/release # no compacted list is invalid: every short list, and 50,000 histories; ARGS="lists=3"
 	cargo test --release --package trimtab-core --test proof -- --include-ignored --nocapture
-	@$(BIN)/python benches/validity.py
+	@PYTHONPATH=tests $(BIN)/python -m proofs.validity $(ARGS)
 
-reliability: .venv/dev .venv/release # what befalls an archive: kills, full disks, cut lines, crowds
-	@$(BIN)/python benches/reliability.py
+reliability: .venv/dev .venv/release # archive fault injection: SIGKILL, full disk, dropped connections, concurrency
+	@PYTHONPATH=tests $(BIN)/python -m faults.reliability $(ARGS)
 
 # The runner is what Cargo starts a test with.
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROUNDS = 7
-RNG = random.Random(_corpora.SEED)
 
 
 def seconds(work: Callable[[], object], per: int = 1, rounds: int = ROUNDS) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,14 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trimtab
+from faults.reliability import generated
 from support.archives import KINDS, commit, opened, record, said
 from support.transcripts import transcript
 from trimtab.archive import MemoryArchive, SqlArchive
 from trimtab.archive.sqlite import SqliteArchive
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "benches"))
-
-from reliability import generated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from werkzeug import Request, Response
 
 import trimtab
 from support.loopback import DIALECTS, Reply
-from trimtab import Counter, Limits, config, events
+from support.windows import filled_policy
+from trimtab import Counter, Limits, events
 from trimtab.counting.counter import scan
 from trimtab.policies import POLICIES
 from trimtab.summarize import Anthropic, OpenAI
@@ -91,15 +91,6 @@ def model(request: pytest.FixtureRequest) -> Any:
         yield Model(server, request.param)
 
 
-def tight(name: str, total: int) -> Any:
-    """The preset, with a window that this much fills."""
-    policy = POLICIES[name]
-    if name.startswith("agentpg"):
-        keys = {"max_tokens_for_model": total, "protected_tokens": total // 5, "target_tokens": max(total // 3, 2)}
-        policy = config.configured("agentpg", keys, policy)
-    return replace(policy, trigger=replace(policy.trigger, fixed_window=False, window=None))
-
-
 @lru_cache(maxsize=1)
 def session(path: Path) -> trimtab.Transcript:
     """A session, read once for all that is done with it: nothing may change it, and that is asked each time."""
@@ -132,7 +123,7 @@ def forced(path: Path, name: str, how: str, model: Model | None) -> str:
     cm = trimtab.Compactor(
         "claude-sonnet-4-5",
         provider=found.provider,
-        policy=tight(name, total),
+        policy=filled_policy(name, total),
         window=int(total * ROOM.get(name, 1.05)) + (answer if name != "opencode" else 0),
         max_output=answer,
         summarizer=model.writer if model else "offline",

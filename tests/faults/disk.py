@@ -1,4 +1,4 @@
-"""Disks that fail, fill up, and flip bits."""
+"""Disk faults under SQLite: failed operations, a full disk, flipped bits."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from _lane import Lane, record, talk
-
 import trimtab
+from faults.outcome import MODEL, Outcome, conversation
+from support.archives import record
 from trimtab.archive.sqlite import SqliteArchive
-
-MODEL = "claude-sonnet-4-5"
 
 
 class Faulty:
@@ -23,8 +21,9 @@ class Faulty:
 
     Attributes:
         kind: ``io``, ``full``, ``torn`` (half of a write is done) or ``sync``.
-        at: the operation that fails, 0 for none.
+        at: number of the operation that fails, 0 for none.
         seen: operations so far.
+        struck: whether it failed.
     """
 
     def __init__(self, kind: str, at: int, version: tuple[int, ...]) -> None:
@@ -43,9 +42,9 @@ class Faulty:
         return apsw.Connection(path, vfs=self.name, flags=flags)
 
     def strike(self, operation: str) -> str | None:
-        """What is to happen to this operation of a file."""
-        fits = operation == "sync" if self.kind == "sync" else operation != "sync" or self.kind == "io"
-        if not fits:
+        """The fault that an operation of a file gets: ``kind``, or None."""
+        is_counted = operation == "sync" if self.kind == "sync" else operation != "sync" or self.kind == "io"
+        if not is_counted:
             return None
         self.seen += 1
         if self.seen != self.at:
@@ -89,13 +88,13 @@ def _vfs(faulty: Faulty) -> Any:
     return Vfs()
 
 
-def faulted(every: int = 1) -> Lane:
+def faulted(every: int = 1) -> Outcome:
     """An I/O error, a full disk, a torn write and a failed fsync at every n-th operation of a compaction."""
     import apsw
 
-    lane, chance = Lane(), random.Random(3)
-    messages = talk(chance, 60)
-    told = json.dumps(messages)
+    outcome, rng = Outcome(), random.Random(3)
+    messages = conversation(rng, 60)
+    before = json.dumps(messages)
     with tempfile.TemporaryDirectory() as folder:
         first = Path(folder) / "first.db"
         kept = trimtab.Compactor(MODEL, archive=f"sqlite:///{first}", session="s")
@@ -109,55 +108,50 @@ def faulted(every: int = 1) -> Lane:
                 at += every
                 path = Path(folder) / "now.db"
                 path.write_bytes(first.read_bytes())
-                for left in folder_of(path):
-                    left.unlink()
+                for journal in path.parent.glob(f"{path.name}-*"):
+                    journal.unlink()
                 faulty = Faulty(kind, at, version)
-                done = _under_fault(lane, faulty, path, messages)
-                lane.check(json.dumps(messages) == told, f"{kind} {at}: the conversation was changed")
-                there = {ref: messages[:41]} | ({done: messages} if done else {})
-                _intact(lane, f"{kind} {at}", path, there)
+                done = _under_fault(outcome, faulty, path, messages)
+                outcome.check(json.dumps(messages) == before, f"{kind} {at}: the conversation was changed")
+                expected = {ref: messages[:41]} | ({done: messages} if done else {})
+                _intact(outcome, f"{kind} {at}", path, expected)
                 if not faulty.struck:
                     break
-                lane.points += 1
-    return lane
+                outcome.cases += 1
+    return outcome
 
 
-def folder_of(path: Path) -> list[Path]:
-    """Journals beside a file."""
-    return list(path.parent.glob(f"{path.name}-*"))
-
-
-def _under_fault(lane: Lane, faulty: Faulty, path: Path, messages: list[dict[str, Any]]) -> str | None:
-    """A compaction and a search on files that fail; answers the ref that was acknowledged."""
+def _under_fault(outcome: Outcome, faulty: Faulty, path: Path, messages: list[dict[str, Any]]) -> str | None:
+    """A compaction and a search on files that fail. Returns the ref that was acknowledged, or None."""
     ref = None
     try:
         archive = SqliteArchive(path, faulty)
     except trimtab.ArchiveError:
-        lane.notes["refused to open"] += 1
+        outcome.counts["refused to open"] += 1
         return None
     try:
         ref = trimtab.Compactor(MODEL, archive=archive, session="s").compact(messages, target_share=0.4).ref
         archive.search("begin")
-        lane.notes["went well"] += faulty.struck
+        outcome.counts["went well"] += faulty.struck
     except trimtab.ArchiveError:
-        lane.notes["reported"] += 1
+        outcome.counts["reported"] += 1
     finally:
         archive.close()
     return ref
 
 
-def _intact(lane: Lane, where: str, path: Path, there: dict[str, list[dict[str, Any]]]) -> None:
-    """Whether the file is whole, with what was there and what was acknowledged."""
+def _intact(outcome: Outcome, where: str, path: Path, expected: dict[str, list[dict[str, Any]]]) -> None:
+    """Checks that the file is whole and holds every acknowledged list."""
     archive = SqliteArchive(path)
-    lane.check(not (faults := archive.verify()), f"{where}: {faults[:1]}")
-    for ref, messages in there.items():
-        lane.check(archive.load(ref) == messages, f"{where}: {ref} was acknowledged, and is lost")
+    outcome.check(not (faults := archive.verify()), f"{where}: {faults[:1]}")
+    for ref, messages in expected.items():
+        outcome.check(archive.load(ref) == messages, f"{where}: {ref} was acknowledged, and is lost")
     archive.close()
 
 
-def filled() -> Lane | None:
-    """A really full disk, the standard library: a tmpfs of a megabyte. None where none can be mounted."""
-    lane, chance = Lane(), random.Random(4)
+def filled() -> Outcome | None:
+    """A full disk: a tmpfs of a megabyte, through Python's own sqlite3. None where no tmpfs can be mounted."""
+    outcome, rng = Outcome(), random.Random(4)
     with tempfile.TemporaryDirectory() as folder:
         mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]
         if subprocess.run(mount, capture_output=True, check=False).returncode:
@@ -166,57 +160,57 @@ def filled() -> Lane | None:
             archive = SqliteArchive(Path(folder) / "archive.db")
             cm = trimtab.Compactor(MODEL, archive=archive, session="s")
             kept: dict[str, list[dict[str, Any]]] = {}
-            while lane.points < 5:
-                messages = talk(chance, 60 + 4 * len(kept))
-                told = json.dumps(messages)
+            while outcome.cases < 5:
+                messages = conversation(rng, 60 + 4 * len(kept))
+                before = json.dumps(messages)
                 try:
                     kept[cm.compact(messages, target_share=0.5).ref or ""] = messages
                 except trimtab.ArchiveError as error:
-                    lane.points += 1
-                    lane.check("full" in str(error) and "free some space" in str(error), f"no advice: {error}")
-                lane.check(json.dumps(messages) == told, "the conversation was changed")
-            lane.notes["kept"] = len(kept)
-            lane.check(not (faults := archive.verify()), f"{faults[:1]}")
-            lane.check(all(archive.load(ref) == messages for ref, messages in kept.items()), "a list was lost")
+                    outcome.cases += 1
+                    outcome.check("full" in str(error) and "free some space" in str(error), f"no advice: {error}")
+                outcome.check(json.dumps(messages) == before, "the conversation was changed")
+            outcome.counts["kept"] = len(kept)
+            outcome.check(not (faults := archive.verify()), f"{faults[:1]}")
+            outcome.check(all(archive.load(ref) == messages for ref, messages in kept.items()), "a list was lost")
             archive.close()
             again = SqliteArchive(Path(folder) / "archive.db")
-            lane.check(again.load(next(iter(kept))) == next(iter(kept.values())), "lost on opening again")
+            outcome.check(again.load(next(iter(kept))) == next(iter(kept.values())), "lost on opening again")
             again.close()
         finally:
             subprocess.run(["umount", folder], check=True)
-    return lane
+    return outcome
 
 
-def flipped(bits: int, seed: int = 5) -> Lane:
-    """A bit of the file is flipped: what comes back is refused with advice, or is what was stored."""
-    lane, chance = Lane(), random.Random(seed)
-    lists = {f"r{n}": talk(chance, 30 + 7 * n) for n in range(4)}
+def flipped(bits: int, seed: int = 5) -> Outcome:
+    """A flipped bit of the file: a load gives what was stored, or an error that says what to do."""
+    outcome, rng = Outcome(), random.Random(seed)
+    lists = {f"r{n}": conversation(rng, 30 + 7 * n) for n in range(4)}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "archive.db"
         archive = SqliteArchive(path)
         for ref, messages in lists.items():
             archive.commit(archive.store(messages, "s"), record(ref, summary=f"about {ref}"))
         archive.search("begin")
-        told = archive.history("s", limit=None)
+        before = archive.history("s", limit=None)
         archive.close()
         whole = path.read_bytes()
         for _ in range(bits):
-            place = chance.randrange(len(whole) * 8)
+            place = rng.randrange(len(whole) * 8)
             data = bytearray(whole)
             data[place // 8] ^= 1 << place % 8
             path.write_bytes(data)
-            lane.points += 1
-            _flipped(lane, path, lists, told, place)
-    return lane
+            outcome.cases += 1
+            _flipped(outcome, path, lists, before, place)
+    return outcome
 
 
-def _flipped(lane: Lane, path: Path, lists: dict[str, Any], told: object, place: int) -> None:
+def _flipped(outcome: Outcome, path: Path, lists: dict[str, Any], before: object, place: int) -> None:
     where = f"bit {place}"
     try:
         archive = SqliteArchive(path)
     except trimtab.ArchiveError as error:
-        lane.notes["refused to open"] += 1
-        lane.check(
+        outcome.counts["refused to open"] += 1
+        outcome.check(
             any(word in str(error) for word in ("damaged", "another program", "update trimtab")), f"{where}: {error}"
         )
         return
@@ -226,13 +220,13 @@ def _flipped(lane: Lane, path: Path, lists: dict[str, Any], told: object, place:
         clean = False
     for ref, messages in lists.items():
         try:
-            lane.check(archive.load(ref) == messages, f"{where}: {ref} came back changed")
+            outcome.check(archive.load(ref) == messages, f"{where}: {ref} came back changed")
         except trimtab.ArchiveError:
-            lane.notes["refused"] += 1
-            lane.check(not clean, f"{where}: verify saw nothing")
+            outcome.counts["refused"] += 1
+            outcome.check(not clean, f"{where}: verify saw nothing")
     try:
-        lane.check(archive.history("s", limit=None) == told or not clean, f"{where}: history changed unseen")
+        outcome.check(archive.history("s", limit=None) == before or not clean, f"{where}: history changed unseen")
     except (trimtab.ArchiveError, ValueError, TypeError) as error:
-        lane.check(isinstance(error, trimtab.ArchiveError) and not clean, f"{where}: {error!r}")
-    lane.notes["intact" if clean else "found by verify"] += 1
+        outcome.check(isinstance(error, trimtab.ArchiveError) and not clean, f"{where}: {error!r}")
+    outcome.counts["intact" if clean else "found by verify"] += 1
     archive.close()
