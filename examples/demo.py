@@ -1,4 +1,4 @@
-"""Takes an agent's session, says what it would do to it, does it, and checks what came of it.
+"""Plans a compaction of an agent's session, compacts it, and checks the result.
 
     python examples/demo.py
 
@@ -26,17 +26,17 @@ SESSION = Path(__file__).with_name("session.jsonl")
 WINDOW = 128_000
 HALF, QUARTER = 0.5, 0.25
 NEEDED = ("TT-318", "never touch the public names", "under 40 lines")
-"""What the last request needs of the first one, and nothing in between repeats."""
+"""Parts of the first request that the last one needs, and that no message in between repeats."""
 COLOUR = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def opened(model: str, folder: str) -> trimtab.Compactor:
-    """A compactor as an agent would make it: the offline summarizer, and an archive in a file."""
+    """An agent's compactor, with the offline summarizer and an archive in a file."""
     return trimtab.Compactor(model, window=WINDOW, summarizer="offline", archive=f"sqlite:///{folder}/archive.db")
 
 
 def main() -> int:
-    """The whole way: read, plan, compact, check, restore."""
+    """Read, plan, compact, restore, check."""
     session = trimtab.read(SESSION)
     messages, model = session.messages, session.model or "claude-sonnet-5-5"
     before = json.dumps(messages)
@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def show_session(messages: Messages, model: str) -> None:
-    """Tokens by kind: a ledger has a row for each block, with its kind and its tokens."""
+    """Prints tokens by kind: a ledger has a row for each block, with its kind and its tokens."""
     ledger = trimtab.Ledger.of(messages, counter=trimtab.Counter.for_model(model))
     is_user = ledger.role[ledger.owner] == 0  # roles: 0 the user; kinds: 0 text, 1 call, 2 result
     kinds = {
@@ -87,7 +87,7 @@ def show_session(messages: Messages, model: str) -> None:
 
 
 def show_done(done: trimtab.Compaction, messages: Messages) -> None:
-    """Before and after, and what became of the messages, a line an edit."""
+    """Prints tokens before and after, and a line for each edit."""
     say(f"before     {len(messages):4} {done.tokens_before:8,}  {bar(1)}")
     say(f"after      {len(done.messages):4} {done.tokens_after:8,}  {bar(done.tokens_after / done.tokens_before)}")
     for edit in done.plan.edits:
@@ -103,7 +103,7 @@ def show_done(done: trimtab.Compaction, messages: Messages) -> None:
 
 
 def show_summary(done: trimtab.Compaction) -> None:
-    """The first lines of each section; the summary is the first message, in an envelope of one line."""
+    """Prints the first lines of each section; the summary is the first message, between an opening and a closing tag."""
     for section in str(done.messages[0]["content"]).split("\n## ")[1:]:
         name, *lines = [line for line in section.splitlines() if line and not line.startswith("</")]
         say(f"{paint(name, '1')}, {len(lines)} line{'s'[: len(lines) > 1]}")
@@ -112,7 +112,7 @@ def show_summary(done: trimtab.Compaction) -> None:
 
 
 def show_checks(done: trimtab.Compaction, messages: Messages, *, restored_is_same: bool) -> bool:
-    """What a caller relies on, checked once more from the outside."""
+    """Checks what a caller relies on, and prints each check. Returns whether all hold."""
     text = json.dumps(done.messages)
     same, objects = untouched(done, messages), {id(message) for message in done.messages}
     calls, results = ids(done.messages, "tool_use", "id"), ids(done.messages, "tool_result", "tool_use_id")
@@ -131,7 +131,7 @@ def show_checks(done: trimtab.Compaction, messages: Messages, *, restored_is_sam
 
 
 def untouched(done: trimtab.Compaction, messages: Messages) -> list[dict[str, Any]]:
-    """The messages that the plan neither takes out nor shortens."""
+    """Returns the messages that the plan neither removes nor shortens."""
     owner = trimtab.Ledger.of(messages, counter=trimtab.Counter.chars()).owner
     touched = {int(owner[row]) for edit in done.plan.edits for row in getattr(edit, "rows", ())}
     if zone := done.plan.zone():
@@ -140,7 +140,7 @@ def untouched(done: trimtab.Compaction, messages: Messages) -> list[dict[str, An
 
 
 def ids(messages: Iterable[Any], kind: str, name: str) -> list[str]:
-    """The ids in the blocks of a kind, sorted."""
+    """Returns the ids in the blocks of a kind, sorted."""
     blocks = (block for message in messages if isinstance(message["content"], list) for block in message["content"])
     return sorted(block[name] for block in blocks if block["type"] == kind)
 
@@ -150,7 +150,7 @@ def title(text: str) -> None:
 
 
 def say(what: object) -> None:
-    """Lines of at most 80 columns."""
+    """Prints lines of at most 80 columns."""
     for line in str(what).splitlines():
         print(textwrap.fill(line, 80, initial_indent="   ", subsequent_indent=" " * 18))
 

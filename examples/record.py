@@ -1,15 +1,14 @@
-"""Records ``session.jsonl``: a coding agent at work on this repository, with real outputs of real tool calls.
+"""Records ``session.jsonl``: a coding agent's work on this repository, with real outputs of real tool calls.
 
-The steps are written down in ``script.py``. This file carries them out: every call runs on a temporary copy of the
-repository's tracked files, and what it gave is what the session holds. The same files, Python, pytest and ruff give the
-same bytes: ids are counted, the clock is made up, the copy is called ``/repo``. When the repository has changed, run it
-again:
+Carries out the steps of ``script.py`` on a temporary copy of the tracked files. Equal files, Python, pytest and ruff give
+an equal session: ids are counted, times are made up, and the copy is called ``/repo``. Run it again when the repository
+has changed:
 
     python examples/record.py                     writes examples/session.jsonl
     python examples/record.py --out other.jsonl   writes there
 
-A step says what it expects to see, so that the agent's words stay true: if an output no longer holds it, nothing is
-written, and the step is named that has to be told anew. Needs the installed trimtab, pytest and ruff (``[dev]``).
+A step names a text that its output must contain, so that the agent's words stay true. If an output no longer contains
+it, nothing is written, and the error names the step to rewrite. Needs the installed trimtab, pytest and ruff (``[dev]``).
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 REPO = "/repo"
-"""What the copy is called in the session."""
+"""The copy's path in the session."""
 START = datetime(2026, 11, 3, 9, 0, tzinfo=UTC)
 SESSION = "00000000-0000-4000-8000-000000000000"
 
 
 class ToolError(Exception):
-    """What a tool says when it fails."""
+    """A failed tool call; the message is its output."""
 
 
 # The tools
@@ -140,7 +139,7 @@ def _walk(repo: Path, name: str, glob: str) -> Iterator[Path]:
 
 
 def copy_to(repo: Path) -> None:
-    """The tracked files but the examples: a session must not hold itself. The compiled core is linked."""
+    """Copies the tracked files except the examples, which hold the session itself; links the compiled core."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, listed.split("\0")):
         if not name.startswith("examples/") and (ROOT / name).is_file():
@@ -151,22 +150,22 @@ def copy_to(repo: Path) -> None:
 
 
 def carry_out(call: Call, repo: Path, where: str) -> dict[str, Any]:
-    """A call's result, as a block without its id; stops the recording if it is not what the step expects."""
+    """Returns a call's result, a block without its id. Ends the program if it is not the expected one."""
     try:
         output, failed = TOOLS[call.name](repo, call.input), False
     except ToolError as error:
         output, failed = str(error), True
     output = output.replace(str(repo), REPO)
     if address := re.search(r"0x[0-9a-f]{8,}", output):
-        sys.exit(f"{where}: {call.name} {call.input} tells an address ({address[0]}): no two recordings would be equal")
+        sys.exit(f"{where}: {call.name} {call.input} prints an address ({address[0]}), which differs in each recording")
     if failed != call.fails or call.expect not in output:
         wanted = f"{'a failure' if call.fails else 'success'} with {call.expect!r}"
-        sys.exit(f"{where}: {call.name} {call.input} was to be {wanted}, but gave:\n{output}")
+        sys.exit(f"{where}: {call.name} {call.input} should give {wanted}, but gave:\n{output}")
     return {"type": "tool_result", "content": output} | ({"is_error": True} if failed else {})
 
 
 class Session:
-    """Lines as Claude Code writes them: one a block, each hanging on the one before."""
+    """The lines of a Claude Code session: one a block, each with the line before as its parent."""
 
     def __init__(self) -> None:
         self.lines: list[dict[str, Any]] = []
@@ -191,7 +190,7 @@ class Session:
         return str(line["uuid"])
 
     def respond(self, step: Agent, results: list[dict[str, Any]]) -> None:
-        """A response, a line a block, then the results, each behind the line of its call."""
+        """Adds a response, a line a block, then the results, each with the line of its call as parent."""
         self.responses += 1
         head = {"id": f"msg_{self.responses:04}", "type": "message", "model": MODEL}
         if step.text:
@@ -209,7 +208,7 @@ class Session:
 
 
 def record() -> str:
-    """The session, step by step."""
+    """Carries out all steps. Returns the session's text."""
     session = Session()
     with tempfile.TemporaryDirectory() as folder:
         repo = Path(folder).resolve() / "copy"
@@ -223,12 +222,12 @@ def record() -> str:
                     session.respond(step, [carry_out(call, repo, f"script.py, step {number}") for call in calls])
     text = session.text()
     if found := [name for name in (str(ROOT), sys.prefix, folder, str(Path.home())) if f"{name}/" in text]:
-        sys.exit(f"the session would tell paths of this machine: {', '.join(found)}")
+        sys.exit(f"the session contains paths of this machine: {', '.join(found)}")
     return text
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Records the example session.")
+    parser = argparse.ArgumentParser(description="Record the example session.")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("session.jsonl"))
     out = parser.parse_args().out
     text = record()
