@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 import trimtab
 from faults.reliability import generated
-from support.archives import KINDS, commit, opened, record, said
+from support.archives import KINDS, columns, commit, indexes, opened, query, record, said
 from support.transcripts import transcript
-from trimtab.archive import MemoryArchive, SqlArchive
+from trimtab.archive import SqlArchive
+from trimtab.archive.sql.statements import format_time
 from trimtab.archive.sqlite import SqliteArchive
 
 if TYPE_CHECKING:
@@ -64,10 +65,10 @@ JSON = st.recursive(
 @settings(max_examples=300)
 @given(st.lists(st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": JSON}), max_size=6))
 def test_whatever_json_can_say_comes_back_the_same(messages: list) -> None:
-    for archive in (MemoryArchive(), SqliteArchive(":memory:")):
-        commit(archive, "r", messages)
-        assert archive.load("r") == messages
-        assert json.dumps(archive.load("r")) == json.dumps(messages)
+    archive = SqliteArchive(":memory:")
+    commit(archive, "r", messages)
+    assert archive.load("r") == messages
+    assert json.dumps(archive.load("r")) == json.dumps(messages)
 
 
 @pytest.mark.parametrize("value", [{1: "int key"}, {1: "NaN"}, {1, 2}, b"bytes", object()])
@@ -197,32 +198,29 @@ def test_totals_are_the_sums_of_a_session_or_of_all(archive: SqlArchive) -> None
 
 
 def test_columns_and_indexes_are_those_of_the_published_schema(archive: SqlArchive) -> None:
-    assert archive.columns("compaction_events") == [
+    assert columns(archive, "compaction_events") == [
         *("id", "session_id", "strategy", "original_tokens", "compacted_tokens", "messages_removed"),
         *("summary_content", "preserved_message_ids", "model_used", "duration_ms", "created_at"),
     ]
-    assert archive.columns("message_archive") == [
+    assert columns(archive, "message_archive") == [
         *("id", "compaction_event_id", "session_id", "original_message", "archived_at"),
     ]
-    assert archive.indexes("compaction_events") == [["session_id", "created_at DESC"]]
-    assert archive.indexes("message_archive") == [["compaction_event_id"], ["session_id", "archived_at DESC"]]
+    assert indexes(archive, "compaction_events") == [["session_id", "created_at DESC"]]
+    assert indexes(archive, "message_archive") == [["compaction_event_id"], ["session_id", "archived_at DESC"]]
 
 
 def test_what_belongs_to_an_event_or_a_session_goes_with_it(archive: SqlArchive) -> None:
-    def told(statement: str) -> Steps[list]:
-        return (yield statement, ())
-
     def count(table: str) -> int:
-        return archive._database.run(lambda: told(f"SELECT count(*) FROM {table}"))[0][0]
+        return query(archive, f"SELECT count(*) FROM {table}")[0][0]
 
     commit(archive, "r1", [said("one"), said("two")], summary="s", live=("r1",))
     commit(archive, "r2", [said("three")], summary="t", live=("r1", "r2"))
     archive.pin("s", "text", "x")
     archive.mark("s", "compacted", ["d"])
     assert [count(table) for table in ("compaction_events", "message_archive", "summaries")] == [2, 3, 2]
-    archive._database.run(lambda: told("DELETE FROM compaction_events WHERE id = 'r1'"))
+    query(archive, "DELETE FROM compaction_events WHERE id = 'r1'")
     assert [count(table) for table in ("compaction_events", "message_archive", "summaries")] == [1, 1, 1]
-    archive._database.run(lambda: told("DELETE FROM sessions WHERE id = 's'"))
+    query(archive, "DELETE FROM sessions WHERE id = 's'")
     tables = ("compaction_events", "message_archive", "summaries", "commits", "pins", "marks")
     assert [count(table) for table in tables] == [0] * 6
 
@@ -321,10 +319,10 @@ def test_a_copy_without_a_compaction_is_neither_found_nor_kept_for_long(archive:
 def test_retention_by_age_spares_what_a_live_summary_refers_to(archive: SqlArchive) -> None:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     for n in range(4):
-        archive._clock = lambda n=n: start + timedelta(days=n)
+        archive.now = lambda n=n: format_time(start + timedelta(days=n))
         live = {"summary": f"number {n}", "live": (f"r{n}",)}
         commit(archive, f"r{n}", [said(f"only in {n}"), said("in all")], **live)
-    archive._clock = lambda: start + timedelta(days=40)
+    archive.now = lambda ago=timedelta(): format_time(start + timedelta(days=40) - ago)
     would = archive.prune(older_than=timedelta(days=38.5), dry_run=True)
     assert would.events == ("r0", "r1")
     assert len(archive.history()) == 4
@@ -347,17 +345,17 @@ def test_retention_by_number_and_by_size(archive: SqlArchive) -> None:
     assert archive.prune(keep=3).events == ("t0",)
 
     def size() -> Steps[int]:
-        [(size,)] = yield archive._database.dialect.size, ()
+        [(size,)] = yield archive.dialect.size, ()
         return int(size)
 
-    whole = archive._database.run(size)
+    whole = archive.transact(size)
     limit = whole - 50_000
     would = archive.prune(max_bytes=limit, dry_run=True)
-    assert archive._database.run(size) == whole
+    assert archive.transact(size) == whole
     assert archive.prune(max_bytes=limit) == would
     assert would.events == ("s1", "s2", "s3")[: would.messages], "the oldest, each with a message of its own"
     assert would.bytes > would.messages * 40_000
-    assert limit - 40_000 < archive._database.run(size) <= limit, "and no more than need be"
+    assert limit - 40_000 < archive.transact(size) <= limit, "and no more than need be"
     assert archive.prune(max_bytes=limit).events == ()
     assert len(archive.history()) == 6 - would.messages
     assert archive.verify() == []
@@ -407,7 +405,7 @@ def test_verify_says_where_the_chain_breaks(archive: SqlArchive, change: str) ->
     def tamper() -> Iterator:
         yield statement, ()
 
-    archive._database.run(tamper)
+    archive.transact(tamper)
     faults = archive.verify()
     assert faults
     assert any(fault.where.startswith("session s") for fault in faults)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 import random
+import time
 from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 
 import trimtab
-from support.archives import commit, record, said
+from support.archives import commit, query, record, said
 from support.transcripts import transcript
 from trimtab.archive import SqlArchive, Stored, open_archive
-from trimtab.archive.aio import AsyncArchive
 from trimtab.archive.postgres import PostgresArchive
 from trimtab.archive.sql import write as _write
 from trimtab.archive.sql.codec import encode
@@ -43,63 +42,49 @@ def talk() -> list[dict]:
     return transcript(" ".join("u:60 a:90" for _ in range(30)))
 
 
-def test_what_is_awaited_takes_what_is_called() -> None:
-    for name, awaited in inspect.getmembers(AsyncArchive, inspect.iscoroutinefunction):
-        plain = inspect.signature(getattr(SqlArchive, name)).parameters
-        taken = inspect.signature(awaited).parameters
-        assert [str(taken[n]) for n in taken] == [str(plain[n]) for n in plain if n in taken], name
-        assert set(plain) - set(taken) <= {"dry_run"}, name
+def test_an_awaited_compaction_uses_its_archive_without_blocking_the_event_loop(archive: PostgresArchive) -> None:
+    store, ticks = archive.store, []
 
+    def slow(messages: list, session: str) -> Stored:
+        time.sleep(0.2)
+        return store(messages, session)
 
-def test_a_compaction_awaits_its_archive_and_both_ways_see_the_same(archive: PostgresArchive) -> None:
-    cm = trimtab.Compactor(MODEL, archive=archive, session="s")
-    cm.pin("nowhere")
+    async def tick() -> None:
+        while True:
+            ticks.append(len(archive.history("s")))
+            await asyncio.sleep(0.01)
 
-    async def work() -> tuple:
+    async def work() -> trimtab.Compaction:
+        ticking = asyncio.create_task(tick())
         done = await cm.acompact(talk(), target_share=0.5)
-        there = archive.aio
-        found = (
-            await there.load(done.ref),
-            await there.history("s"),
-            await there.totals(),
-            await there.archived(done.ref),
-            await there.search("plan", session="s"),
-            await there.sessions(),
-            await there.pins("s"),
-            await there.verify(),
-        )
-        await there.close()
-        return done.ref, *found
+        ticking.cancel()
+        return done
 
-    ref, loaded, history, totals, archived, hits, sessions, pins, faults = asyncio.run(work())
-    assert loaded == archive.load(ref) == talk()
-    assert history == archive.history("s")
-    assert totals == archive.totals()
-    assert archived == archive.archived(ref)
-    assert hits == archive.search("plan", session="s")
-    assert sessions == archive.sessions()
-    assert pins == archive.pins("s") == [("text", "nowhere")]
-    assert faults == []
+    archive.store = slow
+    cm = trimtab.Compactor(MODEL, archive=archive, session="s")
+    done = asyncio.run(work())
+    assert len(ticks) > 5
+    assert archive.load(done.ref) == talk()
+    assert [past.ref for past in archive.history("s")] == [done.ref]
 
 
 def test_awaited_compactions_of_one_session_are_serialised_or_a_conflict(
     archive: PostgresArchive, tmp_path: Path
 ) -> None:
     async def crowd(archive: SqlArchive) -> list:
-        async def one(n: int) -> str:
-            stored = await archive.aio.store([said("same"), said(f"{n}")], "s")
-            await asyncio.sleep(random.Random(n).uniform(0, 0.02))
-            await archive.aio.commit(stored, record(f"r{n}"))
-            return f"r{n}"
+        async def writer(_: trimtab.Ask) -> str:
+            await asyncio.sleep(chance.uniform(0, 0.02))
+            return "a summary"
 
-        done = await asyncio.gather(*(one(n) for n in range(20)), return_exceptions=True)
-        await archive.aio.close()
-        return done
+        chance = random.Random(1)
+        made = [trimtab.Compactor(MODEL, archive=archive, session="s", summarizer=writer) for _ in range(8)]
+        asked = (cm.acompact([*talk(), said(f"{n}")], target_share=0.3) for n, cm in enumerate(made))
+        return await asyncio.gather(*asked, return_exceptions=True)
 
     for kind in (archive, SqliteArchive(tmp_path / "a.db")):
         done = asyncio.run(crowd(kind))
-        refs = {ref for ref in done if isinstance(ref, str)}
-        assert {type(other) for other in done} <= {str, trimtab.ConflictError}
+        refs = {one.ref for one in done if isinstance(one, trimtab.Compaction)}
+        assert {type(other) for other in done} <= {trimtab.Compaction, trimtab.ConflictError}
         assert refs
         assert {past.ref for past in kind.history(limit=None)} == refs
         assert kind.sessions()[0].version == len(refs)
@@ -123,11 +108,7 @@ def test_a_forked_child_has_connections_of_its_own(archive: PostgresArchive) -> 
 def test_a_newer_schema_and_a_server_that_is_not_there_are_refused_with_advice(postgres: Server) -> None:
     PostgresArchive(postgres.url, schema="newer").close()
     newer = PostgresArchive(postgres.url, schema="newer")
-
-    def raised() -> Iterator:
-        yield "INSERT INTO schema_version (version) VALUES (99)", ()
-
-    newer._database.run(raised)
+    query(newer, "INSERT INTO schema_version (version) VALUES (99)")
     newer.close()
     with pytest.raises(trimtab.ArchiveError, match="version 99.*update trimtab"):
         PostgresArchive(postgres.url, schema="newer")
@@ -164,7 +145,7 @@ def test_a_message_that_is_forgotten_while_it_is_stored_again_is_stored_anew(arc
     commit(archive, "r1", messages[:1], session="other")
 
     def overtaken() -> Steps[Stored]:
-        steps = _write.store(*encode(messages), "s", archive._now(), archive._database.dialect)
+        steps = _write.store(*encode(messages), "s", archive.now(), archive.dialect)
         tries.append(steps)
         rows = None
         while True:
@@ -176,7 +157,7 @@ def test_a_message_that_is_forgotten_while_it_is_stored_again_is_stored_anew(arc
                 archive.forget("other")
             rows = yield statement
 
-    archive.commit(archive._database.run(overtaken), record("r2"))
+    archive.commit(archive.transact(overtaken), record("r2"))
     assert len(tries) == 2
     assert archive.load("r2") == messages
     assert archive.verify() == []
@@ -186,5 +167,5 @@ def test_an_address_opens_the_archive_and_hides_its_password(postgres: Server) -
     archive = open_archive(postgres.url)
     assert isinstance(archive, PostgresArchive)
     archive.close()
-    archive._database._url = "postgresql://me:secret@host/db"
-    assert archive._database.place == "postgresql://host/db"
+    archive._url = "postgresql://me:secret@host/db"
+    assert archive.place == "postgresql://host/db"

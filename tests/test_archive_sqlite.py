@@ -72,12 +72,12 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
 def test_a_failed_write_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
     archive = SqliteArchive(tmp_path / "archive.db")
     commit(archive, "r1", [{"role": "user", "content": "kept"}])
-    archive._database._db.execute(
+    archive._db.execute(
         "CREATE TRIGGER full BEFORE INSERT ON message_archive BEGIN SELECT raise(ABORT, 'disk full'); END"
     )
     with pytest.raises(trimtab.ArchiveError, match="disk full"):
         commit(archive, "r2", [{"role": "user", "content": "lost"}])
-    archive._database._db.execute("DROP TRIGGER full")
+    archive._db.execute("DROP TRIGGER full")
     assert archive.load("r1") == [{"role": "user", "content": "kept"}]
     with pytest.raises(trimtab.ArchiveError, match="no compaction 'r2'"):
         archive.load("r2")
@@ -232,14 +232,14 @@ def test_a_transaction_waits_for_others_and_not_for_ever(tmp_path: Path, monkeyp
 def test_to_open_a_file_waits_for_no_writer_and_takes_no_locks_away(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     archive = SqliteArchive(path)
-    archive._database._db.execute("BEGIN IMMEDIATE")
+    archive._db.execute("BEGIN IMMEDIATE")
     start = time.monotonic()
     SqliteArchive(path).close()
     assert time.monotonic() - start < sqlite.SLICE / 1000
     other = f"import sqlite3; sqlite3.connect({os.fspath(path)!r}, timeout=0).execute('BEGIN IMMEDIATE')"
     refused = subprocess.run([sys.executable, "-c", other], capture_output=True, text=True, check=False)
     assert "database is locked" in refused.stderr
-    archive._database._db.execute("ROLLBACK")
+    archive._db.execute("ROLLBACK")
 
 
 def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_a_rollback_journal_is_used_unless_the_library_is_fixed(tmp_path: Path) 
 
 def test_what_was_acknowledged_is_synced(tmp_path: Path) -> None:
     archive = SqliteArchive(tmp_path / "archive.db")
-    assert list(archive._database._db.execute("PRAGMA synchronous")) == [(2,)]
+    assert list(archive._db.execute("PRAGMA synchronous")) == [(2,)]
 
 
 def test_a_closed_archive_says_so(tmp_path: Path) -> None:

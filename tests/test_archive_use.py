@@ -10,7 +10,7 @@ import pytest
 import trimtab
 from support.archives import KINDS, commit, opened, said
 from support.transcripts import transcript
-from trimtab.archive import MemoryArchive
+from trimtab.archive import open_archive
 from trimtab.archive.recall import Recall
 from trimtab.archive.redact import secrets
 from trimtab.archive.sqlite import SqliteArchive
@@ -47,7 +47,7 @@ def test_the_recall_tool_finds_what_was_summarized_away_and_reads_it(
 
 
 def test_whatever_a_model_calls_recall_with_is_answered() -> None:
-    recall = Recall(MemoryArchive(), "s")
+    recall = Recall(open_archive("memory"), "s")
     for asked in (
         {},
         {"query": ""},
@@ -64,7 +64,7 @@ def test_whatever_a_model_calls_recall_with_is_answered() -> None:
 
 
 def test_a_long_message_is_cut_in_its_middle() -> None:
-    archive = MemoryArchive()
+    archive = open_archive("memory")
     commit(archive, "r", [said("begin " + "middle " * 9_000 + "end")])
     recall = Recall(archive, "s")
     (hit,) = archive.search("begin")
@@ -76,7 +76,7 @@ def test_a_long_message_is_cut_in_its_middle() -> None:
 
 
 def test_the_tools_definition_has_each_providers_shape() -> None:
-    recall = Recall(MemoryArchive(), "s")
+    recall = Recall(open_archive("memory"), "s")
     schemas = [
         recall.definition("anthropic")["input_schema"],
         recall.definition("openai_chat")["function"]["parameters"],
@@ -222,7 +222,7 @@ def test_the_command_line_lists_shows_searches_and_verifies(home: Path, capsys: 
 
 def test_the_command_line_finds_what_was_changed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with SqliteArchive(home / "archive.db") as archive:
-        archive._database._db.execute("UPDATE compaction_events SET summary_content = 'y' WHERE id = 'second'")
+        archive._db.execute("UPDATE compaction_events SET summary_content = 'y' WHERE id = 'second'")
     assert "session play, compaction 1 (second): the event" in told(capsys, "verify", code=1)
     assert len(json.loads(told(capsys, "verify", "--json", code=1))) == 1
 

@@ -17,7 +17,8 @@ import trimtab
 from support.checker import check
 from support.transcripts import PROVIDERS, specs, transcript
 from trimtab import Compacted, FellBack, Refused, Review, Verdict
-from trimtab.archive import MemoryArchive, Stored
+from trimtab.archive import Stored
+from trimtab.archive.sqlite import SqliteArchive
 from trimtab.compaction.effects import Commit, Store, Write
 from trimtab.compaction.flow import compaction
 from trimtab.messages.envelope import unwrap, wrap
@@ -216,13 +217,13 @@ def test_a_policy_may_say_that_no_summary_is_an_error() -> None:
 def test_an_archive_that_fails_stops_before_a_model_is_asked() -> None:
     asked = []
 
-    class Full(MemoryArchive):
+    class Full(SqliteArchive):
         def store(self, messages: object, session: str) -> Stored:
             raise trimtab.ArchiveError("disk full")
 
     messages = talk()
     before = json.dumps(messages)
-    cm = trimtab.Compactor(MODEL, archive=Full(), summarizer=asked.append)
+    cm = trimtab.Compactor(MODEL, archive=Full(":memory:"), summarizer=asked.append)
     with pytest.raises(trimtab.ArchiveError, match="disk full"):
         cm.compact(messages, target_share=0.5)
     assert asked == []

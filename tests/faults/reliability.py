@@ -29,12 +29,13 @@ from faults.outcome import MODEL, Outcome, conversation, words
 from faults.sigkill import killed_postgres, killed_sqlite, migrated
 from support.archives import first_archive, record, said
 from support.postgres import Server, binaries
-from trimtab.archive import MemoryArchive, SqlArchive
 from trimtab.archive.postgres import PostgresArchive
 from trimtab.archive.sqlite import SqliteArchive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from trimtab.archive import SqlArchive
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = ROOT.parent / "shared" / "data" / "transcripts"
@@ -160,7 +161,10 @@ def scenarios(server: Server, folder: Path, *, short: bool) -> Scenarios:
     size = (lambda _, few: few) if short else (lambda many, _: many)
     shared_file = partial(SqliteArchive, folder / "concurrent.db")
     return {
-        "restore-memory": ("lists restored unchanged, memory", partial(restored, MemoryArchive, size(10_000, 200))),
+        "restore-memory": (
+            "lists restored unchanged, memory",
+            partial(restored, partial(SqliteArchive, ":memory:"), size(10_000, 200)),
+        ),
         "restore-sqlite": (
             "lists restored unchanged, SQLite",
             partial(restored, partial(SqliteArchive, folder / "restore.db"), size(10_000, 100)),

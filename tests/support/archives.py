@@ -7,7 +7,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from trimtab.archive import MemoryArchive, Record
+from trimtab.archive import Record, open_archive
 from trimtab.archive.sql.migrate import migrations
 from trimtab.archive.sqlite import SqliteArchive
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from trimtab.archive import SqlArchive
+    from trimtab.archive.sql.statements import Steps
 
 KINDS = ("memory", "sqlite", "postgres")
 
@@ -22,7 +23,7 @@ KINDS = ("memory", "sqlite", "postgres")
 def opened(kind: str, folder: Path, url: str | None = None) -> SqlArchive:
     """A new, empty archive of that kind; ``url`` is the server of a PostgreSQL one."""
     if kind == "memory":
-        return MemoryArchive()
+        return open_archive("memory")
     if kind == "sqlite":
         return SqliteArchive(folder / "a" / "archive.db")
     from trimtab.archive.postgres import PostgresArchive
@@ -62,3 +63,45 @@ def first_archive(path: Path) -> None:
     db.execute("PRAGMA user_version = 1")
     db.commit()
     db.close()
+
+
+COLUMNS = {
+    "sqlite": "SELECT name FROM pragma_table_info(?)",
+    "postgres": (
+        "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped"
+        " ORDER BY attnum"
+    ),
+}
+INDEXES = {
+    "sqlite": (
+        'SELECT i.name, c.name, c."desc" FROM pragma_index_list(?) i, pragma_index_xinfo(i.name) c'
+        " WHERE i.origin = 'c' AND c.key ORDER BY i.name, c.seqno"
+    ),
+    "postgres": (
+        "SELECT i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid, k, true), i.indoption[k - 1] & 1"
+        " FROM pg_index i, generate_series(1, i.indnkeyatts) k WHERE i.indrelid = to_regclass(?)"
+        " AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conindid = i.indexrelid) ORDER BY 1, k"
+    ),
+}
+
+
+def query(archive: SqlArchive, sql: str, *values: object) -> list[tuple]:
+    """The rows of one statement."""
+
+    def operation() -> Steps[list[tuple]]:
+        return (yield sql, values)
+
+    return archive.transact(operation)
+
+
+def columns(archive: SqlArchive, table: str) -> list[str]:
+    """The names of a table's columns."""
+    return [name for (name,) in query(archive, COLUMNS[archive.dialect.name], table)]
+
+
+def indexes(archive: SqlArchive, table: str) -> list[list[str]]:
+    """The columns of each index that belongs to no constraint; `` DESC`` marks descending ones."""
+    found: dict[str, list[str]] = {}
+    for name, column, down in query(archive, INDEXES[archive.dialect.name], table):
+        found.setdefault(name, []).append(f"{column} DESC" if down else column)
+    return list(found.values())

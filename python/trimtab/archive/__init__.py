@@ -10,13 +10,11 @@ from .values import Fault, Hit, Original, Past, Pruned, Record, Session, Stored,
 
 if TYPE_CHECKING:
     from .archive import Archive, SqlArchive
-    from .memory import MemoryArchive
 
 __all__ = [
     "Archive",
     "Fault",
     "Hit",
-    "MemoryArchive",
     "Original",
     "Past",
     "Pruned",
@@ -28,16 +26,13 @@ __all__ = [
     "open_archive",
 ]
 
-# A database's driver is loaded with the first archive that needs it.
-_MODULES = {"Archive": "archive", "SqlArchive": "archive", "MemoryArchive": "memory"}
-
 
 def __getattr__(name: str) -> object:
     """Import an archive class on first access."""
-    if name not in _MODULES:
+    if name not in {"Archive", "SqlArchive"}:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    value: object = getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
+    value: object = getattr(importlib.import_module(".archive", __name__), name)
     return value
 
 
@@ -53,14 +48,10 @@ def open_archive(url: str | Archive) -> Archive:
     """
     if not isinstance(url, str):
         return url
-    if url == "memory":
-        from .memory import MemoryArchive  # noqa: PLC0415 - importing sqlite3 takes 11 ms
+    if url == "memory" or url.startswith("sqlite:///"):
+        from .sqlite import SqliteArchive  # noqa: PLC0415 - importing sqlite3 takes 11 ms
 
-        return MemoryArchive()
-    if url.startswith("sqlite:///"):
-        from .sqlite import SqliteArchive  # noqa: PLC0415
-
-        return SqliteArchive(url.removeprefix("sqlite:///"))
+        return SqliteArchive(":memory:" if url == "memory" else url.removeprefix("sqlite:///"))
     if url.startswith(("postgresql://", "postgres://")):
         try:
             from .postgres import PostgresArchive  # noqa: PLC0415

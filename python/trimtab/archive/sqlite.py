@@ -8,15 +8,15 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArchiveError
 from .archive import SqlArchive
 from .sql.migrate import migrate, migrations
-from .sql.statements import Dialect, Many, T, run_steps
+from .sql.statements import Dialect, T, run_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
 
     from .sql.statements import Row, Statement, Steps
 
@@ -51,46 +51,28 @@ DIALECT = Dialect(
         "SELECT (page_count - freelist_count) * page_size"
         " FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
     ),
-    purge=("INSERT INTO search (search) VALUES ('optimize')",),
+    purge="INSERT INTO search (search) VALUES ('optimize')",
+    check=(
+        "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok' UNION ALL"
+        " SELECT \"table\" || ' row ' || rowid || ' refers to a ' || parent || ' that is not there'"
+        " FROM pragma_foreign_key_check"
+    ),
 )
 
 
-class Connection(Protocol):
-    """The methods used of a driver's connection; those of the standard library and of apsw fit."""
-
-    def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Iterable[Any]:
-        """Run a statement."""
-
-    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Iterable[Any]:
-        """Run a statement for each row of values."""
-
-    def close(self) -> object:
-        """Close the file."""
-
-
-class Driver(Protocol):
-    """A binding to SQLite; fault-injection tests provide another one."""
-
-    error: type[Exception]
-    version: tuple[int, ...]
-
-    def connect(self, path: str) -> Connection:
-        """Open an existing file, without implicit transactions and for use by several threads."""
-
-
 class Stdlib:
-    """The ``sqlite3`` module."""
+    """The ``sqlite3`` module; tests that inject faults replace it."""
 
     error: type[Exception] = sqlite3.Error
     version: tuple[int, ...] = sqlite3.sqlite_version_info
 
-    def connect(self, path: str) -> Connection:
-        """Open a file."""
+    def connect(self, path: str) -> Any:
+        """Open an existing file, without implicit transactions and for use by several threads."""
         return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 
 
-class SqliteDatabase:
-    """One file, mode 0600; each operation is one transaction.
+class SqliteArchive(SqlArchive):
+    """An archive in one SQLite file, mode 0600, or in memory with the path ``:memory:``.
 
     ``synchronous=FULL``: a committed transaction survives a crash of the process and, if the disk honours flushes, of
     the machine. The journal is a write-ahead log from SQLite 3.51.3 on, and a rollback journal before. Threads take
@@ -99,16 +81,16 @@ class SqliteDatabase:
 
     dialect = DIALECT
 
-    def __init__(self, path: str | os.PathLike[str], driver: Driver | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], driver: Stdlib | None = None) -> None:
         """Open the file; create it if it does not exist.
 
         Raises:
             ArchiveError: the file cannot be opened, is no archive, or has a newer version.
         """
         self.path = str(path)
-        self._driver: Driver = driver or Stdlib()
+        self._driver = driver or Stdlib()
         self._closed = False
-        self._abandoned: list[Connection] = []
+        self._abandoned: list[object] = []
         self._open()
 
     def _open(self) -> None:
@@ -124,7 +106,7 @@ class SqliteDatabase:
         except (OSError, self._driver.error) as error:
             raise ArchiveError(f"cannot open the archive {self.path}: {_with_advice(error)}") from error
 
-    def _connect(self) -> Connection:
+    def _connect(self) -> Any:
         if self.path != ":memory:":
             file = Path(self.path)
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -161,7 +143,7 @@ class SqliteDatabase:
             yield f"PRAGMA user_version = {newest}", ()
             yield f"PRAGMA application_id = {OURS}", ()
 
-    def run(self, operation: Callable[[], Steps[T]], *, write: bool = True) -> T:
+    def transact(self, operation: Callable[[], Steps[T]], *, write: bool = True, dry_run: bool = False) -> T:
         """Run an operation as one transaction.
 
         Raises:
@@ -178,15 +160,15 @@ class SqliteDatabase:
                 self._open()
         with self._lock:
             try:
-                return self._run(operation, write=write)
+                return self._run(operation, write=write, dry_run=dry_run)
             except self._driver.error as error:
                 raise ArchiveError(f"archive {self.path}: {_with_advice(error)}") from error
 
-    def _run(self, operation: Callable[[], Steps[T]], *, write: bool) -> T:
+    def _run(self, operation: Callable[[], Steps[T]], *, write: bool, dry_run: bool = False) -> T:
         self._execute("BEGIN IMMEDIATE" if write else "BEGIN")
         try:
             answer = run_steps(operation(), self._run_statement)
-            self._execute("COMMIT")
+            self._execute("ROLLBACK" if dry_run else "COMMIT")
         except BaseException:
             with suppress(self._driver.error):  # SQLite rolls back by itself on a full disk
                 self._db.execute("ROLLBACK")
@@ -194,10 +176,11 @@ class SqliteDatabase:
         return answer
 
     def _run_statement(self, statement: Statement) -> list[Row]:
-        if isinstance(statement, Many):
-            self._db.executemany(statement.sql, statement.rows)
-            return []
-        return self._execute(*statement)
+        sql, values = statement
+        if isinstance(values, tuple):
+            return self._execute(sql, values)
+        self._db.executemany(sql, values)
+        return []
 
     def _execute(self, sql: str, values: Row = ()) -> list[Row]:
         """Run a statement; retry it while another process holds the lock: a refused statement has no effect."""
@@ -208,37 +191,6 @@ class SqliteDatabase:
             except self._driver.error as error:
                 if "locked" not in str(error) or time.monotonic() > until:
                     raise
-
-    async def arun(self, operation: Callable[[], Steps[T]], *, write: bool = True) -> T:
-        """Run an operation like ``run``, in a thread."""
-        import asyncio  # noqa: PLC0415 - importing it takes 24 ms; async callers have done so
-
-        return await asyncio.to_thread(self.run, operation, write=write)
-
-    def columns(self, table: str) -> Steps[list[str]]:
-        """Return the names of a table's columns."""
-        return [name for (name,) in (yield "SELECT name FROM pragma_table_info(?)", (table,))]
-
-    def indexes(self, table: str) -> Steps[list[list[str]]]:
-        """Return the columns of each index that belongs to no constraint."""
-        names = yield "SELECT name FROM pragma_index_list(?) WHERE origin = 'c' ORDER BY name", (table,)
-        found = []
-        for (name,) in names:
-            columns = yield 'SELECT name, "desc" FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno', (name,)
-            found.append([f"{column} DESC" if down else column for column, down in columns])
-        return found
-
-    def check(self) -> Steps[list[str]]:
-        """Return the faults that SQLite finds in the file."""
-        pages = yield "PRAGMA integrity_check", ()
-        references = yield "PRAGMA foreign_key_check", ()
-        faults = [text for (text,) in pages if text != "ok"]
-        return faults + [
-            f"{table} row {row} refers to a {parent} that is not there" for table, row, parent, _ in references
-        ]
-
-    async def aclose(self) -> None:
-        """Do nothing: no connection belongs to an event loop."""
 
     def close(self) -> None:
         """Close the file."""
@@ -257,15 +209,3 @@ def _with_advice(error: Exception) -> str:
     if "full" in text:
         return f"{text}; nothing was changed: free some space and try again"
     return text
-
-
-class SqliteArchive(SqlArchive):
-    """An archive in one SQLite file."""
-
-    def __init__(self, path: str | os.PathLike[str], driver: Driver | None = None) -> None:
-        """Open the file; create it if it does not exist.
-
-        Raises:
-            ArchiveError: the file cannot be opened, is no archive, or has a newer version.
-        """
-        super().__init__(SqliteDatabase(path, driver))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from .._log import log
 from ..errors import InternalError, SummaryError
@@ -17,7 +17,7 @@ from .result import Compaction
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from ..archive import Archive, SqlArchive
+    from ..archive import Archive
     from ..events import Event
     from ..hooks import PreCompact
     from ..summarize import Answer, Limits, Writer
@@ -91,15 +91,6 @@ class EffectHandler:
             raise SummaryError(f"the {limits.seconds:g} s are over")
         return replace(limits, seconds=left)
 
-    async def keep(self, effect: Store | Commit) -> object:
-        """The answer of an asynchronous archive, awaited."""
-        archive: SqlArchive = cast("SqlArchive", self.archive)
-        if isinstance(effect, Store):
-            return await archive.aio.store(effect.messages, effect.session), monotonic()
-        took = round((monotonic() - effect.since) * 1000)
-        await archive.aio.commit(effect.stored, replace(effect.record, duration_ms=took))
-        return None
-
     def _tell(self, event: Event) -> None:
         for listener in self.listeners:
             try:
@@ -139,7 +130,6 @@ async def arun(flow: Generator[Effect, Any, Compaction], handler: EffectHandler)
     """Drives a flow whose hooks and summarizers may be asynchronous; archives and plain summarizers run in threads."""
     import asyncio  # noqa: PLC0415 - 24 ms, paid by those who have a loop running anyway
 
-    awaits = hasattr(handler.archive, "aio")
     answer: object
     failure: Exception | None
     step = _advance(flow, None, None)
@@ -149,8 +139,6 @@ async def arun(flow: Generator[Effect, Any, Compaction], handler: EffectHandler)
             answer = awrite_all(step.asks, handler.writer(step.fallback), AT_ONCE)
         elif isinstance(step, Write):
             answer = handler.awrite(step)
-        elif awaits and isinstance(step, Store | Commit):
-            answer = handler.keep(step)
         elif isinstance(step, Store | Commit):
             answer, failure = await asyncio.to_thread(_attempt, handler, step)
         else:

@@ -13,7 +13,7 @@ from .table import op
 
 def database(made: trimtab.Compactor) -> Any:
     """The connection of an archive that lives in memory: the same SQL, and no disk to wait for."""
-    return made.archive._database._db
+    return made.archive._db
 
 
 def own(table: str) -> str:

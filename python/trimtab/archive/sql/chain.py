@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ArchiveError, SessionError
 from ..values import Fault
 from .codec import load
-from .statements import format_time, parse_time
+from .statements import Database, format_time, parse_time, transaction
 
 if TYPE_CHECKING:
-    from .statements import Database, Row, Steps
+    from collections.abc import Sequence
+
+    from .statements import Row, Steps
 
 EVENT = (
     "SELECT e.id, e.session_id, c.version, e.strategy, e.original_tokens, e.compacted_tokens, e.messages_removed,"
@@ -22,35 +23,22 @@ EVENT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """The data that a link of the chain covers."""
+def digest_event(row: Row, digests: Sequence[str]) -> str:
+    """Return the SHA-256 of an event's data as JSON.
 
-    ref: str
-    session: str
-    version: int
-    numbers: tuple[Any, ...]
-    summary: str | None
-    preserved: tuple[int, ...]
-    model: str | None
-    duration_ms: int
-    created_at: str
-    plan: str | None
-    digests: tuple[str, ...]
+    Args:
+        row: the columns of ``EVENT``; the last one, the stored digest, is not used.
+        digests: digests of the originals, in order.
 
-    @classmethod
-    def of(cls, row: Row, digests: tuple[str, ...]) -> Event:
-        """Make an event from its database row and the digests of its originals."""
-        ref, session, version, *numbers, summary, preserved, model, duration, created, plan, _ = row
-        kept = json.loads(preserved) if isinstance(preserved, str) else preserved
-        created = format_time(parse_time(created))
-        fields = (tuple(numbers), summary, tuple(kept or ()), model, duration, created, plan, digests)
-        return cls(ref, session, version, *fields)
-
-    def digest(self) -> str:
-        """Return the SHA-256 of the fields as JSON, in their order."""
-        values = [getattr(self, name) for name in self.__slots__]  # astuple would copy every digest
-        return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+    Raises:
+        ArchiveError: the time is damaged.
+        ValueError: the list of ids is damaged.
+    """
+    ref, session, version, *numbers, summary, preserved, model, duration, created, plan, _ = row
+    ids = json.loads(preserved) if isinstance(preserved, str) else preserved
+    time = format_time(parse_time(created))
+    data = [ref, session, version, numbers, summary, ids or [], model, duration, time, plan, list(digests)]
+    return hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
 
 def link(before: str, content: str) -> str:
@@ -58,35 +46,52 @@ def link(before: str, content: str) -> str:
     return hashlib.sha256(f"{before}\n{content}".encode()).hexdigest()
 
 
-def originals(ref: str) -> Steps[list[Row]]:
+class Integrity(Database):
+    """Reading with verification."""
+
+    @transaction(write=False)
+    def load(self, ref: str) -> Steps[list[dict[str, Any]]]:
+        """Return the original messages of a compaction, equal to the input, also as JSON text.
+
+        Raises:
+            ArchiveError: there is no such compaction, or its data is damaged.
+        """
+        events = yield f"{EVENT} WHERE e.id = ?", (ref,)
+        if not events:
+            gone = yield "SELECT pruned_at FROM commits WHERE event_id = ?", (ref,)
+            reason = f"; retention removed it at {format_time(parse_time(gone[0][0]))}" if gone and gone[0][0] else ""
+            raise ArchiveError(f"no compaction {ref!r} in this archive{reason}")
+        rows = yield from _originals(ref)
+        if faults := _faults(events[0], rows):
+            raise ArchiveError(f"compaction {ref} is damaged: {faults[0]}; see trimtab archive verify")
+        return [load(body, digest) for body, digest in rows]
+
+    @transaction(write=False)
+    def verify(self, session: str | None = None) -> Steps[list[Fault]]:
+        """Recompute all digests and the hash chain; return each place that does not match.
+
+        Raises:
+            SessionError: there is no such session.
+            ArchiveError: the database cannot be read.
+        """
+        faults = []
+        if self.dialect.check:
+            faults = [Fault("database", what) for (what,) in (yield self.dialect.check, ())]
+        sessions = yield "SELECT id, version FROM sessions WHERE ? = '' OR id = ? ORDER BY id", (session or "",) * 2
+        if session is not None and not sessions:
+            raise SessionError(f"no session {session!r} in this archive")
+        for name, version in sessions:
+            faults += yield from _verify_session(name, version)
+        return faults
+
+
+def _originals(ref: str) -> Steps[list[Row]]:
     """Return body and digest of each original of a compaction, in order."""
-    return (
-        yield (
-            (
-                "SELECT m.body, m.digest FROM message_archive a JOIN messages m ON m.id = a.original_message"
-                " WHERE a.compaction_event_id = ? ORDER BY a.id"
-            ),
-            (ref,),
-        )
+    query = (
+        "SELECT m.body, m.digest FROM message_archive a JOIN messages m ON m.id = a.original_message"
+        " WHERE a.compaction_event_id = ? ORDER BY a.id"
     )
-
-
-def restore(ref: str) -> Steps[list[dict[str, Any]]]:
-    """Return the original messages of a compaction, checked against their digests.
-
-    Raises:
-        ArchiveError: there is no such compaction, or its data is damaged.
-    """
-    events = yield f"{EVENT} WHERE e.id = ?", (ref,)
-    if not events:
-        gone = yield "SELECT pruned_at FROM commits WHERE event_id = ?", (ref,)
-        reason = f"; retention removed it at {format_time(parse_time(gone[0][0]))}" if gone and gone[0][0] else ""
-        raise ArchiveError(f"no compaction {ref!r} in this archive{reason}")
-    rows = yield from originals(ref)
-    [event] = events
-    if faults := list(_faults(event, rows)):
-        raise ArchiveError(f"compaction {ref} is damaged: {faults[0]}; see trimtab archive verify")
-    return [load(body, digest) for body, digest in rows]
+    return (yield query, (ref,))
 
 
 def _faults(event: Row, rows: list[Row]) -> list[str]:
@@ -100,23 +105,12 @@ def _faults(event: Row, rows: list[Row]) -> list[str]:
     content = event[-1]
     if content is not None:  # the first archives had no chain
         try:
-            same = Event.of(event, tuple(digest for _, digest in rows)).digest() == content
+            same = digest_event(event, [digest for _, digest in rows]) == content
         except (ArchiveError, ValueError, TypeError) as error:
             faults.append(f"the event cannot be read: {error}")
         else:
             if not same:
                 faults.append("the event or the order of its messages changed after the commit")
-    return faults
-
-
-def verify(database: Database, session: str | None) -> Steps[list[Fault]]:
-    """Recompute the chain from the messages on; return each place that does not match."""
-    faults = [Fault("database", what) for what in (yield from database.check())]
-    sessions = yield "SELECT id, version FROM sessions WHERE ? = '' OR id = ? ORDER BY id", (session or "",) * 2
-    if session is not None and not sessions:
-        raise SessionError(f"no session {session!r} in this archive")
-    for name, version in sessions:
-        faults += yield from _verify_session(name, version)
     return faults
 
 
@@ -141,7 +135,7 @@ def _verify_session(session: str, version: int) -> Steps[list[Fault]]:
     if version != len(commits):
         faults.append(Fault(f"session {session}", f"{version} compactions were committed, {len(commits)} are stored"))
     for ref, event in events.items():
-        rows = yield from originals(ref)
+        rows = yield from _originals(ref)
         where = f"session {session}, compaction {event[2] or 1} ({ref})"
         if event[-1] is None and ref != session:
             faults.append(Fault(where, "its commit is missing"))

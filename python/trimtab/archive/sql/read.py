@@ -3,50 +3,87 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import ArchiveError
 from ..values import Original, Past, Session, Totals
-from .codec import load
-from .statements import parse_time
+from .codec import decode, load
+from .statements import Database, parse_time, transaction
 
 if TYPE_CHECKING:
     from .statements import Steps
 
 
-def sessions() -> Steps[list[Session]]:
-    """Return all sessions, oldest first."""
-    rows = yield (
-        (
+class Queries(Database):
+    """Queries for what is archived."""
+
+    @transaction(write=False)
+    def sessions(self) -> Steps[list[Session]]:
+        """Return all sessions, oldest first."""
+        query = (
             "SELECT id, version, created_at,"
             " (SELECT count(*) FROM compaction_events e WHERE e.session_id = sessions.id),"
             " (SELECT count(*) FROM message_archive a WHERE a.session_id = sessions.id) FROM sessions"
             " ORDER BY created_at, id"
-        ),
-        (),
-    )
-    return [Session(name, version, parse_time(created), *counts) for name, version, created, *counts in rows]
+        )
+        rows = yield query, ()
+        return [Session(name, version, parse_time(created), *counts) for name, version, created, *counts in rows]
 
-
-def history(session: str | None, limit: int | None) -> Steps[list[Past]]:
-    """Return compactions, latest first."""
-    rows = yield (
-        (
+    @transaction(write=False)
+    def history(self, session: str | None = None, *, limit: int | None = 10) -> Steps[list[Past]]:
+        """Return the compactions of one session or of all, latest first; ``limit=None`` returns all of them."""
+        query = (
             "SELECT e.id, e.session_id, e.strategy, e.original_tokens, e.compacted_tokens, e.messages_removed,"
             " e.summary_content, e.preserved_message_ids, e.model_used, e.duration_ms, e.created_at"
             " FROM compaction_events e LEFT JOIN commits c ON c.event_id = e.id WHERE (? = '' OR e.session_id = ?)"
             " ORDER BY e.created_at DESC, c.version DESC, e.id LIMIT ?"
-        ),
-        (session or "", session or "", 2**62 if limit is None else limit),
-    )
-    return [_past(*row) for row in rows]
+        )
+        rows = yield query, (session or "", session or "", 2**62 if limit is None else limit)
+        return [Past(*(*row[:7], _ids(row[7]), *row[8:10], parse_time(row[10]))) for row in rows]
 
+    @transaction(write=False)
+    def totals(self, session: str | None = None) -> Steps[Totals]:
+        """Return sums over the compactions of one session or of all."""
+        query = (
+            "SELECT coalesce(sum(original_tokens - compacted_tokens), 0), coalesce(sum(messages_removed), 0), count(*)"
+            " FROM compaction_events WHERE (? = '' OR session_id = ?)"
+        )
+        [sums] = yield query, (session or "", session or "")
+        return Totals(*map(int, sums))
 
-def _past(*row: Any) -> Past:
-    """Return a row of ``compaction_events`` as a value."""
-    ref, session, strategy, original, compacted, removed, summary, preserved, model, duration, created = row
-    ids, when = _ids(preserved), parse_time(created)
-    return Past(ref, session, strategy, original, compacted, removed, summary, ids, model, duration, when)
+    @transaction(write=False)
+    def archived(self, ref: str) -> Steps[list[Original]]:
+        """Return the messages that a compaction removed or changed, in order; ``load`` returns the whole list.
+
+        Raises:
+            ArchiveError: there is no such compaction, or a message is damaged.
+        """
+        events = yield "SELECT session_id, preserved_message_ids FROM compaction_events WHERE id = ?", (ref,)
+        if not events:
+            raise ArchiveError(f"no compaction {ref!r} in this archive")
+        [(session, preserved)] = events
+        ids = set(_ids(preserved))
+        query = (
+            "SELECT a.id, m.body, m.digest, a.archived_at FROM message_archive a"
+            " JOIN messages m ON m.id = a.original_message WHERE a.compaction_event_id = ? ORDER BY a.id"
+        )
+        return [
+            Original(number, ref, session, load(body, digest), parse_time(when))
+            for number, body, digest, when in (yield query, (ref,))
+            if number not in ids
+        ]
+
+    @transaction(write=False)
+    def pins(self, session: str) -> Steps[list[tuple[str, str]]]:
+        """Return kind and value of each pin of a session, in the order of pinning."""
+        rows = yield "SELECT kind, value FROM pins WHERE session_id = ? ORDER BY pinned_at, kind, value", (session,)
+        return [(kind, decode(value)) for kind, value in rows]
+
+    @transaction(write=False)
+    def marks(self, session: str, kind: str) -> Steps[frozenset[str]]:
+        """Return the digests of a session's messages that have a mark."""
+        rows = yield "SELECT digest FROM marks WHERE session_id = ? AND kind = ?", (session, kind)
+        return frozenset(digest for (digest,) in rows)
 
 
 def _ids(ids: object) -> tuple[int, ...]:
@@ -60,52 +97,3 @@ def _ids(ids: object) -> tuple[int, ...]:
     except ValueError as error:
         raise ArchiveError(f"a stored list of ids is damaged: {error}; see trimtab archive verify") from error
     return tuple(found) if isinstance(found, list) else ()
-
-
-def totals(session: str | None) -> Steps[Totals]:
-    """Return sums over the compactions of one session or of all."""
-    [(saved, removed, count)] = yield (
-        (
-            "SELECT coalesce(sum(original_tokens - compacted_tokens), 0), coalesce(sum(messages_removed), 0), count(*)"
-            " FROM compaction_events WHERE (? = '' OR session_id = ?)"
-        ),
-        (session or "", session or ""),
-    )
-    return Totals(int(saved), int(removed), int(count))
-
-
-def archived(ref: str) -> Steps[list[Original]]:
-    """Return the messages that a compaction removed or changed.
-
-    Raises:
-        ArchiveError: there is no such compaction, or a message is damaged.
-    """
-    events = yield "SELECT session_id, preserved_message_ids FROM compaction_events WHERE id = ?", (ref,)
-    if not events:
-        raise ArchiveError(f"no compaction {ref!r} in this archive")
-    [(session, preserved)] = events
-    ids = set(_ids(preserved))
-    rows = yield (
-        (
-            "SELECT a.id, m.body, m.digest, a.archived_at FROM message_archive a"
-            " JOIN messages m ON m.id = a.original_message WHERE a.compaction_event_id = ? ORDER BY a.id"
-        ),
-        (ref,),
-    )
-    return [
-        Original(number, ref, session, load(body, digest), parse_time(when))
-        for number, body, digest, when in rows
-        if number not in ids
-    ]
-
-
-def pins(session: str) -> Steps[list[tuple[str, str]]]:
-    """Return kind and value of each pin of a session, in the order of pinning."""
-    rows = yield "SELECT kind, value FROM pins WHERE session_id = ? ORDER BY pinned_at, kind, value", (session,)
-    return [(kind, value) for kind, value in rows]
-
-
-def marks(session: str, kind: str) -> Steps[frozenset[str]]:
-    """Return the digests of a session's messages that have a mark."""
-    rows = yield "SELECT digest FROM marks WHERE session_id = ? AND kind = ?", (session, kind)
-    return frozenset(digest for (digest,) in rows)

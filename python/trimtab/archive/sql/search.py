@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from math import log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import ArchiveError
 from ..values import Hit
 from .codec import MIN_PACKED, decode, pack, unpack
-from .statements import Many, parse_time
+from .statements import Database, parse_time, transaction
 from .words import index_words, texts_in, words
 
 if TYPE_CHECKING:
@@ -30,6 +30,40 @@ EXCERPT = 240
 """Characters of a message in a search result."""
 
 
+class Search(Database):
+    """Full-text search."""
+
+    def search(self, query: str, *, session: str | None = None, limit: int = 10) -> list[Hit]:
+        """Return archived messages that contain words of ``query``: messages with all words first, newest first.
+
+        The first search after a compaction indexes the messages archived since.
+        """
+        self.transact(lambda: index(self.dialect))
+        return self.transact(lambda: search(self.dialect, query, session, limit), write=False)
+
+    @transaction(write=False)
+    def fetch(self, number: int, *, session: str | None = None) -> Steps[dict[str, Any]]:
+        """Return one archived message in full.
+
+        Args:
+            number: the id of a ``Hit`` or an ``Original``.
+            session: only find a message of this session.
+
+        Raises:
+            ArchiveError: there is no such message.
+        """
+        query = (
+            "SELECT m.body FROM message_archive a JOIN messages m ON m.id = a.original_message"
+            " WHERE a.id = ? AND (? = '' OR a.session_id = ?)"
+        )
+        # A model may invent a number outside the databases' range.
+        rows = (yield query, (number, session or "", session or "")) if 0 <= number < 2**63 else []
+        if not rows:
+            raise ArchiveError(f"no archived message {number}")
+        message: dict[str, Any] = decode(unpack(rows[0][0]))
+        return message
+
+
 def index(dialect: Dialect) -> Steps[int]:
     """Index and compress the messages stored since the last search; return their number."""
     done = 0
@@ -40,11 +74,11 @@ def index(dialect: Dialect) -> Steps[int]:
         )
         if not rows:
             return done
-        yield Many(dialect.index, [(key, index_words(unpack(body))) for key, body in rows])
+        yield dialect.index, [(key, index_words(unpack(body))) for key, body in rows]
         if dialect.packs:
             packed = [(pack(body), key) for key, body in rows if isinstance(body, str) and len(body) >= MIN_PACKED]
-            yield Many("UPDATE messages SET body = ? WHERE id = ?", packed)
-        yield Many("DELETE FROM unindexed WHERE message_id = ?", [(key,) for key, _ in rows])
+            yield "UPDATE messages SET body = ? WHERE id = ?", packed
+        yield "DELETE FROM unindexed WHERE message_id = ?", [(key,) for key, _ in rows]
         done += len(rows)
 
 
@@ -70,28 +104,23 @@ def search(dialect: Dialect, query: str, session: str | None, limit: int) -> Ste
 
 def _matching(dialect: Dialect, terms: Sequence[str], session: str | None, limit: int) -> Steps[list[int]]:
     """Return the ids of messages that have all these words and belong to a compaction, newest first."""
-    rows = yield (
-        (
-            f"SELECT {dialect.message} FROM search WHERE {dialect.matching} AND EXISTS (SELECT 1 FROM message_archive a"  # noqa: S608 - constants
-            f" WHERE a.original_message = search.{dialect.message} AND a.compaction_event_id IS NOT NULL"
-            f" AND (? = '' OR a.session_id = ?)) ORDER BY {dialect.message} DESC LIMIT ?"
-        ),
-        (dialect.asking(terms), session or "", session or "", limit),
+    query = (
+        f"SELECT {dialect.message} FROM search WHERE {dialect.matching} AND EXISTS (SELECT 1 FROM message_archive a"  # noqa: S608 - constants
+        f" WHERE a.original_message = search.{dialect.message} AND a.compaction_event_id IS NOT NULL"
+        f" AND (? = '' OR a.session_id = ?)) ORDER BY {dialect.message} DESC LIMIT ?"
     )
+    rows = yield query, (dialect.asking(terms), session or "", session or "", limit)
     return [key for (key,) in rows]
 
 
 def _hits(key: int, terms: Sequence[str], session: str | None) -> Steps[list[Hit]]:
     """Return a message's latest place in a compaction, with the part that matches the query."""
-    rows = yield (
-        (
-            "SELECT a.id, a.compaction_event_id, a.session_id, a.archived_at, m.body FROM message_archive a"
-            " JOIN messages m ON m.id = a.original_message WHERE a.original_message = ?"
-            " AND a.compaction_event_id IS NOT NULL AND (? = '' OR a.session_id = ?) ORDER BY a.id DESC LIMIT 1"
-        ),
-        (key, session or "", session or ""),
+    query = (
+        "SELECT a.id, a.compaction_event_id, a.session_id, a.archived_at, m.body FROM message_archive a"
+        " JOIN messages m ON m.id = a.original_message WHERE a.original_message = ?"
+        " AND a.compaction_event_id IS NOT NULL AND (? = '' OR a.session_id = ?) ORDER BY a.id DESC LIMIT 1"
     )
-    return [_hit(row, terms) for row in rows]
+    return [_hit(row, terms) for row in (yield query, (key, session or "", session or ""))]
 
 
 def _hit(row: Row, terms: Sequence[str]) -> Hit:
@@ -108,23 +137,3 @@ def _excerpt(text: str, terms: Sequence[str]) -> str:
     start = max(at.start() - EXCERPT // 3, 0) if at else 0
     part = " ".join(text[start : start + EXCERPT].split())
     return ("…" if start else "") + part + ("…" if start + EXCERPT < len(text) else "")
-
-
-def fetch(number: int, session: str | None) -> Steps[str]:
-    """Return the JSON of one original.
-
-    Raises:
-        ArchiveError: there is no original with this id.
-    """
-    if not 0 <= number < 2**63:  # a model may invent a number outside the databases' range
-        raise ArchiveError(f"no archived message {number}")
-    rows = yield (
-        (
-            "SELECT m.body FROM message_archive a JOIN messages m ON m.id = a.original_message"
-            " WHERE a.id = ? AND (? = '' OR a.session_id = ?)"
-        ),
-        (number, session or "", session or ""),
-    )
-    if not rows:
-        raise ArchiveError(f"no archived message {number}")
-    return unpack(rows[0][0])

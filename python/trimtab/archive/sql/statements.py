@@ -1,32 +1,26 @@
 """The interface to a database: an operation is a generator of statements, run in one transaction.
 
-The same operations serve synchronous and asynchronous connections. Statements use ``?`` for a value; a ``Dialect``
-holds the parts in which databases differ.
+Statements use ``?`` for a value; a ``Dialect`` holds the parts in which databases differ.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Protocol, TypeAlias, TypeVar
+from datetime import UTC, datetime, timedelta
+from functools import partial, wraps
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from ...errors import ArchiveError
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 Row: TypeAlias = tuple[Any, ...]
+Statement: TypeAlias = "tuple[str, Row | list[Row]]"
+"""SQL and its values; with a list of rows, the statement runs for each row and returns none."""
 
-
-@dataclass(frozen=True, slots=True)
-class Many:
-    """One statement for many rows of values; it returns no rows."""
-
-    sql: str
-    rows: Sequence[Row]
-
-
-Statement: TypeAlias = "tuple[str, Row] | Many"
 Steps: TypeAlias = Generator[Statement, list[Row], T]
 """An operation: yields statements, receives their rows, returns its answer."""
 
@@ -47,7 +41,8 @@ class Dialect:
         matching: condition that a message contains all of some words.
         asking: function from the words to the condition's parameter.
         size: query for the archive's size in bytes, as far as removing messages reduces it.
-        purge: statements that remove the remains of deleted rows from the files.
+        purge: statement that removes the remains of deleted rows from the files. Empty if there are none.
+        check: query for the faults that the database finds in its files. Empty if a client cannot ask for them.
     """
 
     name: str
@@ -61,38 +56,46 @@ class Dialect:
     matching: str
     asking: Callable[[Sequence[str]], str]
     size: str
-    purge: tuple[str, ...] = ()
+    purge: str = ""
+    check: str = ""
 
 
-class Database(Protocol):
+class Database(ABC):
     """Runs operations: durable once they return, without effect if they raise."""
 
-    dialect: Dialect
+    dialect: ClassVar[Dialect]
 
-    def run(self, make: Callable[[], Steps[T]], *, write: bool = True) -> T:
+    @abstractmethod
+    def transact(self, operation: Callable[[], Steps[T]], *, write: bool = True, dry_run: bool = False) -> T:
         """Run an operation as one transaction.
+
+        Args:
+            operation: makes the operation; called again if a lost transaction is repeated.
+            write: whether the operation changes data.
+            dry_run: roll back at the end.
 
         Raises:
             ArchiveError: the database fails or cannot be reached.
         """
 
-    async def arun(self, make: Callable[[], Steps[T]], *, write: bool = True) -> T:
-        """Run an operation like ``run``, without blocking the event loop."""
+    def now(self, ago: timedelta = timedelta()) -> str:
+        """Return the time of a new record, or a time before it."""
+        return format_time(datetime.now(UTC) - ago)
 
-    def columns(self, table: str) -> Steps[list[str]]:
-        """Return the names of a table's columns."""
 
-    def indexes(self, table: str) -> Steps[list[list[str]]]:
-        """Return the columns of each index except those of keys and constraints; `` DESC`` marks descending ones."""
+def transaction(
+    *, write: bool
+) -> Callable[[Callable[Concatenate[Any, P], Steps[T]]], Callable[Concatenate[Any, P], T]]:
+    """Decorate an operation of a ``Database``: calling it runs it as one transaction."""
 
-    def check(self) -> Steps[list[str]]:
-        """Return the faults that the database finds in itself."""
+    def decorate(operation: Callable[Concatenate[Any, P], Steps[T]]) -> Callable[Concatenate[Any, P], T]:
+        @wraps(operation)
+        def method(database: Database, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            return database.transact(partial(operation, database, *args, **kwargs), write=write)
 
-    def close(self) -> None:
-        """Close all synchronous connections."""
+        return method
 
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
+    return decorate
 
 
 def run_steps(steps: Steps[T], execute: Callable[[Statement], list[Row]]) -> T:

@@ -7,19 +7,91 @@ from typing import TYPE_CHECKING
 
 from ...errors import ArchiveError, ConflictError, SessionError
 from ..values import Stored
-from .chain import Event, link
-from .codec import pack
-from .statements import Many, clean
+from .chain import EVENT, digest_event, link
+from .codec import encode, pack
+from .statements import Database, check_name, clean, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from ...messages.types import Message
     from ..values import Record
     from .statements import Dialect, Row, Steps
 
 MAX_PACKED_NOW = 500_000
 """Characters of new messages to compress at once: 8 ms of work, more than 40 turns of text. A longer list is compressed
 when it is indexed."""
+
+
+class Writes(Database):
+    """The two transactions of a compaction, pins and marks."""
+
+    def store(self, messages: Sequence[Message], session: str) -> Stored:
+        """Store each distinct message once, and the order of the list: transaction 1.
+
+        Raises:
+            ArchiveError: a message is not JSON, or the database fails.
+        """
+        texts, digests = encode(messages)  # before the transaction, which locks a SQLite file
+        name, now = check_name(session), self.now()
+        return self.transact(lambda: store(texts, digests, name, now, self.dialect))
+
+    @transaction(write=True)
+    def commit(self, stored: Stored, record: Record) -> Steps[None]:
+        """Record a compaction, its references, its summary and the session's new version: transaction 2.
+
+        Idempotent by ref.
+
+        Raises:
+            ConflictError: the session was compacted since its originals were stored.
+            ArchiveError: the originals are gone, or the database fails.
+        """
+        session, ref, now = stored.session, record.ref, self.now()
+        versions = yield "UPDATE sessions SET version = version WHERE id = ? RETURNING version", (session,)
+        if not versions:
+            raise SessionError(f"session {session!r} was forgotten while it was compacted; nothing was changed")
+        if (yield "SELECT 1 FROM commits WHERE event_id = ?", (ref,)):
+            return
+        [(version,)] = versions
+        if record.exclusive and version != stored.version:
+            raise ConflictError(
+                f"session {session!r} was compacted by somebody else meanwhile (version {version}, not"
+                f" {stored.version}); nothing was changed: take its latest messages and compact again"
+            )
+        insert = (
+            "INSERT INTO compaction_events (id, session_id, strategy, original_tokens, compacted_tokens,"
+            " messages_removed, summary_content, model_used, duration_ms, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        )
+        tokens, removed = (record.tokens_before, record.tokens_after), len(stored.digests) - len(record.preserved)
+        summary = (clean(record.summary), record.summarizer)
+        yield insert, (ref, session, record.strategy, *tokens, removed, *summary, record.duration_ms, now)
+        preserved = json.dumps((yield from _assign(stored, record)))
+        yield "UPDATE compaction_events SET preserved_message_ids = ? WHERE id = ?", (preserved, ref)
+        yield "DELETE FROM summaries WHERE session_id = ?", (session,)
+        insert = (
+            "INSERT INTO summaries (session_id, event_id)"
+            " SELECT CAST(? AS TEXT), id FROM compaction_events WHERE id = ?"
+        )
+        yield insert, [(session, live) for live in dict.fromkeys(record.live)]
+        yield from _append(stored, record, version + 1)
+        yield "UPDATE sessions SET version = ? WHERE id = ?", (version + 1, session)
+
+    @transaction(write=True)
+    def pin(self, session: str, kind: str, value: str) -> Steps[None]:
+        """Add a pin to a session: a ``message`` by its digest, or all messages that contain a ``text``."""
+        yield from _mark("pins", check_name(session), kind, encode([value])[0], self.now())
+
+    @transaction(write=True)
+    def unpin(self, session: str, kind: str, value: str) -> Steps[None]:
+        """Remove a pin if it exists."""
+        values = (session, kind, *encode([value])[0])
+        yield "DELETE FROM pins WHERE session_id = ? AND kind = ? AND value = ?", values
+
+    @transaction(write=True)
+    def mark(self, session: str, kind: str, digests: Iterable[str]) -> Steps[None]:
+        """Mark messages by their digests, such as with ``compacted`` for a pruned result."""
+        yield from _mark("marks", check_name(session), kind, digests, self.now())
 
 
 def store(texts: Sequence[str], digests: Sequence[str], session: str, now: str, dialect: Dialect) -> Steps[Stored]:
@@ -31,13 +103,11 @@ def store(texts: Sequence[str], digests: Sequence[str], session: str, now: str, 
         ids |= yield from _insert(new, dialect)
     [(first,)] = yield dialect.first, ()
     # If another transaction removed a message since its id was read, the insert fails and the operation runs again.
-    yield (
-        (
-            "INSERT INTO message_archive (session_id, original_message, archived_at)"  # noqa: S608 - constants
-            f" SELECT ?, CAST(part.value AS BIGINT), ? FROM {dialect.parts} ORDER BY part.key"
-        ),
-        (session, now, json.dumps([ids.get(digest) for digest in digests])),
+    insert = (
+        "INSERT INTO message_archive (session_id, original_message, archived_at)"  # noqa: S608 - constants
+        f" SELECT ?, CAST(part.value AS BIGINT), ? FROM {dialect.parts} ORDER BY part.key"
     )
+    yield insert, (session, now, json.dumps([ids.get(digest) for digest in digests]))
     [(last,)] = yield dialect.last, ()
     return Stored(session, version, tuple(digests), first, last)
 
@@ -48,7 +118,7 @@ def _insert(new: Mapping[str, str], dialect: Dialect) -> Steps[dict[str, int]]:
     rows: list[Row] = [(digest, len(text), pack(text) if packs else text) for digest, text in new.items()]
     if dialect.name == "postgres":
         rows.sort()  # one order for all transactions prevents deadlocks
-    yield Many("INSERT INTO messages (digest, size, body) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING", rows)
+    yield "INSERT INTO messages (digest, size, body) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING", rows
     ids = yield from _ids(new, dialect)
     yield (
         f"INSERT INTO unindexed SELECT CAST(value AS BIGINT) FROM {dialect.parts} WHERE true ON CONFLICT DO NOTHING",  # noqa: S608
@@ -68,68 +138,22 @@ def _ids(digests: Iterable[str], dialect: Dialect) -> Steps[dict[str, int]]:
 
 def _touch_session(session: str, now: str) -> Steps[int]:
     """Return the session's version, and create a new session. PostgreSQL locks its row until the transaction ends."""
-    [(version,)] = yield (
-        (
-            "INSERT INTO sessions (id, created_at) VALUES (?, ?)"
-            " ON CONFLICT (id) DO UPDATE SET version = sessions.version RETURNING version"
-        ),
-        (session, now),
+    insert = (
+        "INSERT INTO sessions (id, created_at) VALUES (?, ?)"
+        " ON CONFLICT (id) DO UPDATE SET version = sessions.version RETURNING version"
     )
+    [(version,)] = yield insert, (session, now)
     return int(version)
-
-
-def commit(stored: Stored, record: Record, now: str) -> Steps[None]:
-    """Write event, references, summary and version. Idempotent by ref.
-
-    Raises:
-        ConflictError: the session was compacted since its originals were stored.
-        ArchiveError: the originals are gone.
-    """
-    session, ref = stored.session, record.ref
-    versions = yield "UPDATE sessions SET version = version WHERE id = ? RETURNING version", (session,)
-    if not versions:
-        raise SessionError(f"session {session!r} was forgotten while it was compacted; nothing was changed")
-    if (yield "SELECT 1 FROM commits WHERE event_id = ?", (ref,)):
-        return
-    [(version,)] = versions
-    if record.exclusive and version != stored.version:
-        raise ConflictError(
-            f"session {session!r} was compacted by somebody else meanwhile (version {version}, not {stored.version});"
-            " nothing was changed: take its latest messages and compact again"
-        )
-    yield (
-        (
-            "INSERT INTO compaction_events (id, session_id, strategy, original_tokens, compacted_tokens,"
-            " messages_removed, summary_content, model_used, duration_ms, created_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        ),
-        (
-            *(ref, session, record.strategy, record.tokens_before, record.tokens_after),
-            *(len(stored.digests) - len(record.preserved), clean(record.summary), record.summarizer),
-            *(record.duration_ms, now),
-        ),
-    )
-    preserved = yield from _assign(stored, record)
-    yield "UPDATE compaction_events SET preserved_message_ids = ? WHERE id = ?", (json.dumps(preserved), ref)
-    yield "DELETE FROM summaries WHERE session_id = ?", (session,)
-    yield Many(
-        "INSERT INTO summaries (session_id, event_id) SELECT CAST(? AS TEXT), id FROM compaction_events WHERE id = ?",
-        [(session, live) for live in dict.fromkeys(record.live)],
-    )
-    yield from _append(stored, record, version + 1, now, preserved)
-    yield "UPDATE sessions SET version = ? WHERE id = ?", (version + 1, session)
 
 
 def _assign(stored: Stored, record: Record) -> Steps[list[int]]:
     """Assign the stored originals to their event; return the ids of the unchanged ones."""
     # `|| ''` prevents the use of the session's index, which would read all its originals.
-    yield (
-        (
-            "UPDATE message_archive SET compaction_event_id = ?"
-            " WHERE id BETWEEN ? AND ? AND session_id || '' = ? AND compaction_event_id IS NULL"
-        ),
-        (record.ref, stored.first, stored.last, stored.session),
+    update = (
+        "UPDATE message_archive SET compaction_event_id = ?"
+        " WHERE id BETWEEN ? AND ? AND session_id || '' = ? AND compaction_event_id IS NULL"
     )
+    yield update, (record.ref, stored.first, stored.last, stored.session)
     ids = yield "SELECT id FROM message_archive WHERE compaction_event_id = ? ORDER BY id", (record.ref,)
     if len(ids) != len(stored.digests):
         gone = len(stored.digests) - len(ids)
@@ -137,36 +161,19 @@ def _assign(stored: Stored, record: Record) -> Steps[list[int]]:
     return [ids[position][0] for position in record.preserved]
 
 
-def _append(stored: Stored, record: Record, version: int, now: str, preserved: list[int]) -> Steps[None]:
+def _append(stored: Stored, record: Record, version: int) -> Steps[None]:
     """Append the event to the hash chain."""
     before = yield "SELECT link FROM commits WHERE session_id = ? AND version = ?", (stored.session, version - 1)
-    event = Event(
-        ref=record.ref,
-        session=stored.session,
-        version=version,
-        numbers=(record.strategy, record.tokens_before, record.tokens_after, len(stored.digests) - len(preserved)),
-        summary=clean(record.summary),
-        preserved=tuple(preserved),
-        model=record.summarizer,
-        duration_ms=record.duration_ms,
-        created_at=now,
-        plan=record.plan,
-        digests=stored.digests,
-    )
-    content = event.digest()
-    yield (
-        "INSERT INTO commits (session_id, version, event_id, plan, content, link) VALUES (?, ?, ?, ?, ?, ?)",
-        (stored.session, version, record.ref, record.plan, content, link(before[0][0] if before else "", content)),
-    )
+    insert = "INSERT INTO commits (session_id, version, event_id, plan, content, link) VALUES (?, ?, ?, ?, '', '')"
+    yield insert, (stored.session, version, record.ref, record.plan)
+    [event] = yield f"{EVENT} WHERE e.id = ?", (record.ref,)
+    content = digest_event(event, stored.digests)
+    chained = link(before[0][0] if before else "", content)
+    yield "UPDATE commits SET content = ?, link = ? WHERE event_id = ?", (content, chained, record.ref)
 
 
-def pin(table: str, session: str, kind: str, values: Sequence[str], now: str) -> Steps[None]:
+def _mark(table: str, session: str, kind: str, values: Iterable[str], now: str) -> Steps[None]:
     """Add pins or marks to a session."""
     yield from _touch_session(session, now)
-    rows = [(session, kind, value, now) for value in dict.fromkeys(values)]
-    yield Many(f"INSERT INTO {table} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)  # noqa: S608 - a constant
-
-
-def unpin(session: str, kind: str, value: str) -> Steps[None]:
-    """Remove a pin from a session."""
-    yield "DELETE FROM pins WHERE session_id = ? AND kind = ? AND value = ?", (session, kind, value)
+    rows: list[Row] = [(session, kind, value, now) for value in dict.fromkeys(values)]
+    yield f"INSERT INTO {table} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows  # noqa: S608 - a constant
