@@ -3,6 +3,7 @@
 import asyncio
 import json
 import statistics
+from dataclasses import replace
 from types import SimpleNamespace
 
 import anthropic
@@ -12,9 +13,10 @@ from werkzeug import Response
 
 import trimtab
 from support.transcripts import transcript
-from trimtab import Compactor, Counter, CountError, Model, Usage, read
+from trimtab import Compactor, Counter, CountError, Keep, Messages, Model, Usage, read
 from trimtab.planning.forecast import ENOUGH, MAJORITY, Forecast
-from trimtab.session.provider_count import KEPT, ProviderCounts
+from trimtab.policies import POLICIES
+from trimtab.session.provider_count import KEPT
 
 SONNET = "claude-sonnet-4-6"
 
@@ -234,8 +236,68 @@ def test_a_count_that_the_provider_does_not_give_is_one_error_and_nothing_kept(h
         cm.check(messages, silent)
 
 
-def test_answers_are_kept_for_the_last_requests_alone():
-    counts = ProviderCounts()
-    for n in range(KEPT + 3):
-        counts.keep({"n": n}, n, 1)
-    assert [counts.known({"n": n}) for n in (2, 3, KEPT + 2)] == [None, 3, KEPT + 2]
+def test_a_compactor_keeps_the_newest_answers_of_the_counting_endpoint():
+    asked = []
+
+    def count(**request):
+        asked.append(request["messages"][0]["content"])
+        return len(asked)
+
+    cm, client = Compactor(SONNET), SimpleNamespace(messages=SimpleNamespace(count_tokens=count))
+    texts = [f"text {n}" for n in range(KEPT + 3)]
+    for text in [*texts, texts[3], texts[2]]:
+        cm.check([{"role": "user", "content": text}], client)
+    assert asked == [*texts, texts[2]]
+
+
+FULL = "u:4000 a:4000 u:9 a:9 u:9"
+
+
+@pytest.mark.parametrize(("tokens", "compacts"), [(170_000, True), (169_999, False)])
+@pytest.mark.parametrize("path", ["fit", "afit"])
+def test_fit_asks_the_counting_endpoint_for_a_policy_that_asks_one(httpserver, tokens, compacts, path):
+    """AgentPG compacts at 85 % of 200,000 tokens, as the provider counts them."""
+    messages = transcript(FULL)
+    seen = counting(httpserver, {"input_tokens": tokens})
+    told = []
+    policy = replace(POLICIES["agentpg"], keep=Keep((Messages(count=1),), min_messages=0), target=100)
+    options = {"policy": policy, "listeners": [told.append]}
+    if path == "fit":
+        with anthropic.Anthropic(api_key="k", base_url=httpserver.url_for(""), max_retries=0) as client:
+            cm = Compactor(SONNET, count_with=client, **options)
+            fitted, _ = [cm.fit(messages, system="Be brief.", when="after_run") for _ in range(2)]
+    else:
+
+        async def fits():
+            async with anthropic.AsyncAnthropic(api_key="k", base_url=httpserver.url_for(""), max_retries=0) as client:
+                cm = Compactor(SONNET, count_with=client, **options)
+                return [await cm.afit(messages, system="Be brief.", when="after_run") for _ in range(2)]
+
+        fitted, _ = asyncio.run(fits())
+    assert (fitted.compaction is not None) == compacts
+    assert (fitted.messages is messages) == (not compacts)
+    assert [(r["model"], r["messages"], "system" in r) for r in seen] == [(SONNET, messages, False)]
+
+
+def test_fit_never_asks_a_counting_endpoint_otherwise(httpserver):
+    messages = transcript(FULL)
+    seen = counting(httpserver, {"input_tokens": 190_000})
+    with anthropic.Anthropic(api_key="k", base_url=httpserver.url_for(""), max_retries=0) as client:
+        for name, policy in POLICIES.items():
+            asks = policy.counter is not None and policy.counter.asks
+            cm = Compactor(SONNET, policy=name, count_with=None if asks else client)
+            for when in ("before_call", "after_step", "after_tool_batch", "after_run"):
+                cm.fit(messages, when=when)
+            cm.plan(messages)
+            cm.count(messages)
+    assert seen == []
+
+
+@pytest.mark.parametrize("model", [SONNET, "gemini-2.5-pro"])
+def test_fit_uses_the_estimate_where_the_counting_endpoint_fails(httpserver, caplog, model):
+    messages = transcript(FULL)
+    counting(httpserver, {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}, 529)
+    with anthropic.Anthropic(api_key="k", base_url=httpserver.url_for(""), max_retries=0) as client:
+        cm = Compactor(model, policy="agentpg", provider="anthropic", count_with=client)
+        assert cm.fit(messages, when="after_run").messages is messages
+    assert "using the estimate" in caplog.text

@@ -20,8 +20,8 @@ import trimtab
 from support.loopback import DIALECTS
 from support.transcripts import transcript
 from trimtab import Compacted, FellBack, Limits, Model
-from trimtab.compaction.drivers import EffectHandler
 from trimtab.compaction.effects import Write
+from trimtab.compaction.handler import EffectHandler
 from trimtab.policies import POLICIES
 from trimtab.summarize import Anthropic, Function, OpenAI, Sizes, offers
 

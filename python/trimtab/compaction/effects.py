@@ -1,9 +1,11 @@
-"""The effects that a compaction yields; a driver answers each, and a test can."""
+"""The effects that a compaction yields; a driver or a test answers each."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..events import Event
 from ..hooks import Review
@@ -15,8 +17,32 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Count:
+    """Ask a provider's counting endpoint; the answer is what the client returns.
+
+    Attributes:
+        client: an ``anthropic.Anthropic``, an ``openai.OpenAI``, or an object with the method of one of them.
+        request: keywords of Anthropic's ``messages.count_tokens`` or OpenAI's ``responses.input_tokens.count``.
+    """
+
+    client: Any
+    request: dict[str, Any]
+
+    def ask(self) -> object:
+        """Return the client's answer; that of an asynchronous client is awaitable."""
+        anthropic = "messages" in self.request
+        count = self.client.messages.count_tokens if anthropic else self.client.responses.input_tokens.count
+        return count(**self.request)
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
-    """Store these messages of a session before a model is asked; answered with ``Stored`` and the time."""
+    """Store the originals before a model is asked; the answer is ``Stored`` and the time.
+
+    Attributes:
+        messages: the transcript.
+        session: the session that it belongs to.
+    """
 
     messages: tuple[Message, ...]
     session: str
@@ -24,12 +50,12 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Summarize; answered with a checked ``Answer``.
+    """Summarize; the answer is a checked ``Answer``.
 
     Attributes:
         ask: the request to the summarizer.
-        fallback: names the summarizer to use; None is the caller's own.
-        since: when the time limit began that this attempt shares with an earlier one; None has a limit of its own.
+        fallback: names the summarizer to use; None uses the caller's own.
+        since: start of the time limit that this attempt shares with an earlier one; None starts a new limit.
     """
 
     ask: Ask
@@ -39,7 +65,12 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class WriteAll:
-    """Summarize each; answered with a text or an exception each, in order."""
+    """Summarize each part; the answer is an ``Answer`` or an exception for each, in order.
+
+    Attributes:
+        asks: the requests to the summarizer.
+        fallback: names the summarizer to use; None uses the caller's own.
+    """
 
     asks: tuple[Ask, ...]
     fallback: str | None
@@ -47,11 +78,25 @@ class WriteAll:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Record this compaction; its time began when its originals were stored. Answered with None."""
+    """Record a compaction; the answer is None.
+
+    Attributes:
+        stored: the stored originals.
+        record: the compaction.
+        since: the time at which the originals were stored.
+    """
 
     stored: Stored
     record: Record
     since: float
 
+    def timed(self) -> Record:
+        """Return the record with its duration."""
+        return replace(self.record, duration_ms=round((monotonic() - self.since) * 1000))
 
-Effect: TypeAlias = Review | Store | Write | WriteAll | Commit | Event
+
+Effect: TypeAlias = Review | Count | Store | Write | WriteAll | Commit | Event
+
+T = TypeVar("T")
+Flow: TypeAlias = Generator[Effect, Any, T]
+"""Decides what to do, and leaves the doing to a driver; returns a ``T``."""

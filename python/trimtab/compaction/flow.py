@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..archive import Record
 from ..errors import NothingToCompactError
@@ -21,15 +21,13 @@ from .result import Compaction
 from .summary import summarize
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from ..archive import Stored
     from ..planning.plan import Plan
-    from .effects import Effect
+    from .effects import Flow
     from .request import Request
 
 
-def compaction(request: Request) -> Generator[Effect, Any, Compaction]:
+def compaction(request: Request) -> Flow[Compaction]:
     """Review; plan; review the plan; store the originals; summarize; build and check; commit; tell.
 
     Raises:
@@ -46,13 +44,13 @@ def compaction(request: Request) -> Generator[Effect, Any, Compaction]:
     plan = request.decide()
     if not plan.edits:
         if request.policy.on_nothing == "error" and request.trigger == "manual" and plan.reason.startswith(NOTHING):
-            raise NothingToCompactError().during("Compact", request.session)
+            raise NothingToCompactError().during("Compact", request.settings.session)
         return _unchanged(request, plan, plan.reason)
     verdict = yield from _review(request, plan)
     if verdict.refuse is not None:
         return (yield from _refused(request, verdict.refuse, plan))
     request = _with_verdict(request, verdict)
-    stored, since = yield Store(request.redacted, request.session)
+    stored, since = yield Store(request.redacted, request.settings.session)
     outcome = yield from summarize(request, plan, since)
     plan, summary, author, usage = outcome.plan, outcome.text, outcome.author, outcome.usage
     if not plan.edits:
@@ -97,7 +95,7 @@ def compaction(request: Request) -> Generator[Effect, Any, Compaction]:
         outcome.offer,
     )
     yield event
-    yield from told(request.policy.order, event, uuid=request.uuid, session_id=request.session)
+    yield from told(request.policy.order, event, uuid=request.uuid, session_id=request.settings.session)
     return done
 
 
@@ -107,7 +105,7 @@ def _with_verdict(request: Request, verdict: Verdict) -> Request:
     return replace(request, instructions=_either(verdict.instructions, request.instructions), context=lines or None)
 
 
-def _review(request: Request, plan: Plan | None) -> Generator[Effect, Any, Verdict]:
+def _review(request: Request, plan: Plan | None) -> Flow[Verdict]:
     """The hook's verdict; one that raises refuses, with its reason."""
     try:
         verdict: object = yield Review(request.trigger, request.instructions, plan)
@@ -120,7 +118,7 @@ def _review(request: Request, plan: Plan | None) -> Generator[Effect, Any, Verdi
     return Verdict(refuse=f"the hook answered {verdict!r}: None goes on, a Verdict says more")
 
 
-def _refused(request: Request, reason: str, plan: Plan | None = None) -> Generator[Effect, Any, Compaction]:
+def _refused(request: Request, reason: str, plan: Plan | None = None) -> Flow[Compaction]:
     yield Refused(request.trigger, reason)
     return _unchanged(request, plan or request.decide(), f"refused: {reason}")
 
@@ -147,7 +145,7 @@ def _record(request: Request, done: Compaction, summary: str | None) -> Record:
         summary=summary,
         summarizer=done.summarizer,
         live=tuple(found.ref for message in done.messages if (found := enveloped(message))),
-        exclusive=request.exclusive,
+        exclusive=request.settings.exclusive,
     )
 
 
@@ -156,5 +154,7 @@ def _ref(request: Request, stored: Stored, plan: Plan, summary: str | None) -> s
 
     Idempotent, so that a commit whose answer was lost is not doubled.
     """
-    parts = "\0".join([request.session if request.exclusive else "", *stored.digests, plan.to_json(), summary or ""])
+    parts = "\0".join(
+        [request.settings.session if request.settings.exclusive else "", *stored.digests, plan.to_json(), summary or ""]
+    )
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]

@@ -58,9 +58,9 @@ def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> tupl
         text = request.policy.place.prefix + (summary or "")
         written = text if request.policy.parity else wrap(text, ref=ref, count=count)
         placed = written if isinstance(zone, Summarize) else noticed(zone.notice, request.policy.place)
-    messages = apply(plan, request.messages, request.ledger, request.counter, placed, request.policy.place)
+    messages = apply(plan, request.messages, request.ledger, request.settings.counter, placed, request.policy.place)
     messages.extend(request.read.more(_arrived(request)))
-    ledger = scan(messages, request.counter, request.ledger.provider)
+    ledger = scan(messages, request.settings.counter, request.ledger.provider)
     try:
         if not request.policy.parity:
             check(ledger)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from ..errors import SummaryError
 from ..events import FellBack
@@ -16,12 +16,10 @@ from ..summarize.chunks import chunks, merged
 from .effects import Write, WriteAll
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from ..models.provider import Provider
     from ..planning.plan import Plan
     from ..summarize import Answer, Usage
-    from .effects import Effect
+    from .effects import Flow
     from .request import Request
 
 
@@ -38,7 +36,7 @@ class Outcome:
     failed: str = ""
 
 
-def summarize(request: Request, plan: Plan, since: float) -> Generator[Effect, Any, Outcome]:
+def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
     """The summary's text and author, or the plan without one; falls back as the policy says.
 
     Where a request that reuses the session's cache fails, the next offer sends the zone alone, within one time limit,
@@ -79,26 +77,26 @@ def summarize(request: Request, plan: Plan, since: float) -> Generator[Effect, A
             failed if step == "offline" else "",
         )
     raise SummaryError(failed or "the policy allows no summarizer", usage=usage).during(
-        "ExecuteStrategy", request.session, strategy=request.policy.strategy
+        "ExecuteStrategy", request.settings.session, strategy=request.policy.strategy
     )
 
 
 def offered(request: Request, zone: Summarize) -> tuple[Offer, ...]:
     """The ways to get a summary of the zone, the first one to try in front; one where the offline summarizer writes."""
     stage = request.policy.summarize
-    if request.summarizer == "offline" or stage is None:
-        return (Offer(request.summarizer, stage.model if stage else None),)
-    shape = getattr(request.writer, "shape", None)
+    if request.settings.summarizer == "offline" or stage is None:
+        return (Offer(request.settings.summarizer, stage.model if stage else None),)
+    shape = getattr(request.settings.writer, "shape", None)
     # OpenAI's system text is a message, so a system text beside the messages does not tell how it is sent.
     same = shape == request.ledger.provider and (shape == "anthropic" or request.system is None)
     return offers(
-        request.writer,
-        request.summarizer,
+        request.settings.writer,
+        request.settings.summarizer,
         stage,
-        request.model_id,
-        request.model,
+        request.settings.model_id,
+        request.settings.model,
         Sizes(_leaving(request, zone), request.ledger.total + request.fixed, request.cached, zone.max_tokens),
-        rides=same and request.cached > 0 and request.redact is None,
+        rides=same and request.cached > 0 and request.settings.redact is None,
     )
 
 
@@ -114,7 +112,7 @@ def _capacity(request: Request, offer: Offer) -> int | None:
     if offer.window is None or stage is None:
         return None
     words = stage.template.system + stage.template.request() if stage.template else ""
-    return max(offer.window - stage.max_tokens - request.counter.count(words), offer.window // 2)
+    return max(offer.window - stage.max_tokens - request.settings.counter.count(words), offer.window // 2)
 
 
 def _steps(request: Request, found: tuple[Offer, ...]) -> list[tuple[str, Offer]]:
@@ -122,7 +120,9 @@ def _steps(request: Request, found: tuple[Offer, ...]) -> list[tuple[str, Offer]
     first, *others = found
     plain = [("plain", offer) for offer in others if first.rides and not offer.rides and not request.skips_summarizer]
     # The offline summarizer does not replace itself.
-    fallback = [(step, first) for step in request.policy.fallback if not step == request.summarizer == "offline"]
+    fallback = [
+        (step, first) for step in request.policy.fallback if not step == request.settings.summarizer == "offline"
+    ]
     return [("", first), *plain[:1], *fallback]
 
 
@@ -149,13 +149,13 @@ def _topics(request: Request, zone: Summarize) -> list[str]:
     return words if len(words) <= 3 else [*words[:2], words[-1]]
 
 
-def _written(request: Request, ask: Ask, step: str, offer: Offer, since: float) -> Generator[Effect, Any, Answer]:
+def _written(request: Request, ask: Ask, step: str, offer: Offer, since: float) -> Flow[Answer]:
     """One summary of the zone: in one request where the summarizer takes it, else in parts that are merged."""
     usage: Usage = {}
     before = len(ask.messages) + 1
     who = step if step == "offline" else None
     apart = who is None and not offer.rides
-    while apart and len(parts := chunks(ask, request.counter, _capacity(request, offer))) in range(1, before):
+    while apart and len(parts := chunks(ask, request.settings.counter, _capacity(request, offer))) in range(1, before):
         before = len(parts)
         answers = yield WriteAll(parts, who)
         texts = []
@@ -191,7 +191,7 @@ def _ask(request: Request, zone: Summarize, offer: Offer) -> Ask:
         messages=tuple(lens.into(zone_messages)),
         provider=cast("Provider", shape),
         max_tokens=zone.max_tokens,
-        count=request.counter.count,
+        count=request.settings.counter.count,
         instructions=request.instructions,
         previous="\n".join(earlier) or None,
         after=tuple(lens.into(request.redacted[zone.stop :])),

@@ -6,15 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._log import log
 from .._repr import short
-from ..errors import CountError
 from .counter import Counter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from ..messages.types import Message
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +58,7 @@ class Estimate:
         min_tokens: least tokens of a message.
         joined: round once a message, not once a text.
         learns: the correction by billed calls; None applies none.
-        asks: ask the provider's counting endpoint first, where there is one.
+        asks: whether ``fit`` asks the counting endpoint of ``Compactor(count_with=...)`` first.
         per: units of one token.
     """
 
@@ -108,41 +104,3 @@ def _tool_text(tool: Mapping[str, Any]) -> str:
     schema = next((tool[key] for key in ("parameters_json", "input_schema", "parameters") if tool.get(key)), "")
     written = schema if isinstance(schema, str) else json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
     return str(tool.get("name") or "") + str(tool.get("description") or "") + written
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """The tokens of a session and their source.
-
-    Attributes:
-        total: tokens of all messages.
-        used_api: whether the provider counted.
-        per_message: tokens of each message; empty if the provider counted.
-        error: the failure of the counting endpoint, or None.
-    """
-
-    total: int
-    used_api: bool
-    per_message: list[int]
-    error: CountError | None = None
-
-
-def asked(
-    messages: Sequence[Message], estimate: Estimate, count: Callable[[Sequence[Message]], int] | None = None
-) -> Counted:
-    """Return the tokens of messages: from the counting endpoint if ``estimate.asks``, from the estimate if that fails.
-
-    Args:
-        messages: in any provider's shape.
-        estimate: the estimate.
-        count: calls the counting endpoint; any exception falls back to the estimate.
-    """
-    failed = None
-    if count is not None and estimate.asks:
-        try:
-            return Counted(count(messages), True, [])
-        except Exception as error:  # noqa: BLE001 - any failure of a provider falls back to the estimate
-            failed = CountError(f"{CountError.words}: {error}")
-            log.warning("%s; using the estimate", failed)
-    found = estimate.counter().per_message(messages).tolist() if messages else []
-    return Counted(sum(found), False, found, failed)

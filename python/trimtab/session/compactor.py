@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from inspect import isawaitable, iscoroutinefunction
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, cast
 from uuid import uuid4
 
 from ..archive import open_archive
-from ..compaction.drivers import EffectHandler, arun, run
 from ..compaction.flow import compaction
+from ..compaction.handler import EffectHandler
 from ..compaction.rebuild import check
-from ..errors import ArchiveError, CountError, NothingToCompactError, SummaryError
+from ..compaction.settings import Settings, target_of
+from ..errors import ArchiveError, NothingToCompactError, SummaryError
 from ..hooks import noop
 from ..planning.forecast import Forecast
-from ..summarize import open_summarizer
-from .provider_count import ProviderCount, ask, asking, failed
+from ..summarize import adrive, drive, open_summarizer
 from .session import Call, Session
-from .settings import Settings, target_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 
     from ..archive import Archive, Past, SqlArchive
     from ..archive.recall import Recall
+    from ..compaction.effects import Flow
     from ..compaction.result import Compaction
     from ..events import Event
     from ..hooks import PreCompact
@@ -34,7 +35,50 @@ if TYPE_CHECKING:
     from ..planning.policy import Policy
     from ..planning.zones import Stats
     from ..summarize import Answer, Ask, Summarizer, Writer
+    from .provider_count import ProviderCount
     from .session import Fitted, When
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _blocking(flow: Callable[Concatenate[Compactor, P], Flow[T]]) -> Callable[Concatenate[Compactor, P], T]:
+    """Make a method that drives a flow without an event loop."""
+
+    @wraps(flow)
+    def method(self: Compactor, /, *args: P.args, **options: P.kwargs) -> T:
+        started = flow(self, *args, **options)
+        try:
+            effect = next(started)
+        except StopIteration as done:  # below its trigger, ``fit`` ends here
+            result: T = done.value
+            return result
+        return drive(started, effect, self._handler.answer)
+
+    # ``help`` shows the type of the result.
+    flow.__annotations__["return"] = flow.__annotations__["return"].removeprefix("Flow[").removesuffix("]")
+    return method
+
+
+def _awaitable(
+    method: Callable[Concatenate[Compactor, P], T], doc: str
+) -> Callable[Concatenate[Compactor, P], Coroutine[Any, Any, T]]:
+    """Make the asynchronous form of a ``_blocking`` method."""
+    flow: Callable[Concatenate[Compactor, P], Flow[T]] = method.__wrapped__  # type: ignore[attr-defined]
+
+    @wraps(flow)
+    async def amethod(self: Compactor, /, *args: P.args, **options: P.kwargs) -> T:
+        started = flow(self, *args, **options)
+        try:
+            effect = next(started)
+        except StopIteration as done:
+            result: T = done.value
+            return result
+        return await adrive(started, effect, self._handler.aanswer)
+
+    amethod.__name__, amethod.__qualname__ = f"a{flow.__name__}", f"Compactor.a{flow.__name__}"
+    amethod.__doc__ = doc
+    return amethod
 
 
 class Compactor:
@@ -59,6 +103,9 @@ class Compactor:
             the instructions.
         listeners: functions that receive each event.
         betas: beta flags of every call; one of them may widen the window.
+        count_with: a client as in ``check``. ``fit`` asks its counting endpoint for the tokens of the messages if the
+            policy's estimate ``asks``, as that of ``agentpg`` does; the estimate replaces an answer that fails. None
+            asks no endpoint.
 
     Raises:
         ValueError: an unknown name, or a window without room for messages.
@@ -88,32 +135,34 @@ class Compactor:
         pre_compact: PreCompact | None = None,
         listeners: Iterable[Callable[[Event], None]] = (),
         betas: Iterable[str] = (),
+        count_with: Any = None,
     ) -> None:
-        """Opens the archive; reads and writes nothing else."""
-        if thinking not in ("strip", "mark"):
-            msg = f"thinking must be 'strip' or 'mark', got {thinking!r}"
-            raise ValueError(msg)
-        settings = Settings.of(model, policy, provider, window=window, max_output=max_output, betas=betas)
+        """Open the archive; read and write nothing else."""
         name, writer = open_summarizer(summarizer)
+        settings = Settings.of(
+            model,
+            policy,
+            provider=provider,
+            window=window,
+            max_output=max_output,
+            betas=betas,
+            thinking=thinking,
+            writer=writer,
+            summarizer=name,
+            session=uuid4().hex if session is None else session,
+            exclusive=session is not None,
+            redact=redact,
+            count_with=count_with,
+        )
         listeners = tuple(listeners)
         if any(iscoroutinefunction(listener) for listener in listeners):
             raise TypeError("a listener is not awaited: pass a plain function")
-        self.model = model if isinstance(model, str) else model.name
-        self.session = uuid4().hex if session is None else session
+        self.model = settings.model_id
+        self.session = settings.session
         self.archive = open_archive(archive)
         self._handler = EffectHandler(self.archive, writer, pre_compact or noop, listeners)
-        self._session = Session(
-            settings=settings,
-            forecast=Forecast.of(settings.model, settings.counter, settings.policy.counter),
-            handler=self._handler,
-            model=self.model,
-            summarizer=name,
-            name=self.session,
-            exclusive=session is not None,
-            redact=redact,
-            strips=settings.model.binds_thinking and thinking == "strip",
-            marks=settings.model.binds_thinking and thinking == "mark",
-        )
+        forecast = Forecast.of(settings.model, settings.counter, settings.policy.counter)
+        self._session = Session(settings, forecast, self._handler)
 
     def __repr__(self) -> str:
         """Model, policy and window."""
@@ -125,18 +174,14 @@ class Compactor:
         return self._session.policy
 
     @property
-    def hook(self) -> PreCompact:
-        """The hook that is asked before a compaction."""
-        return self._handler.pre_compact
-
-    @property
     def window(self) -> int:
         """The model's context window in tokens, input and output together."""
         return self._session.settings.model.window
 
     def budget(self, *, system: object = None, tools: object = None) -> Budget:
         """The limits of a call with this system text and these tools."""
-        return self._session.budget(Call((), system, tools))
+        at = self._session
+        return at.settings.budget(*at.fixed(Call((), system, tools)))
 
     def explain(self, messages: Sequence[Message] | None = None, *, system: object = None, tools: object = None) -> str:
         """Every term of the budget, a line each; with messages, also each way to get a summary of them.
@@ -168,18 +213,19 @@ class Compactor:
         """
         return self._session.count(Call(messages, system, tools))
 
+    @_blocking
     def check(
         self, messages: Sequence[Message], client: Any, *, system: object = None, tools: object = None
-    ) -> ProviderCount:
-        """The count of the provider's counting endpoint, beside the count here.
+    ) -> Flow[ProviderCount]:
+        """Compare the count with that of the provider's counting endpoint.
 
-        No other method asks the endpoint. Answers are kept by request; ``explain`` shows the last one.
+        Answers are kept by request; ``explain`` shows the newest.
 
         Args:
             messages: the transcript, in Anthropic's shape or that of OpenAI's Responses.
             client: an ``anthropic.Anthropic`` or an ``openai.OpenAI``, or any object with the
                 ``messages.count_tokens`` of the first or the ``responses.input_tokens.count`` of the second.
-            system: system text that is sent beside the messages.
+            system: system text beside the messages.
             tools: tool definitions.
 
         Raises:
@@ -187,36 +233,9 @@ class Compactor:
             MessageError: a message cannot be read.
             ValueError: the model is of another provider, or the messages are of Chat Completions.
         """
-        call = Call(messages, system, tools)
-        request, answer, counted = self._asking(call)
-        if answer is None:
-            try:
-                answer = ask(client, request)
-            except Exception as error:
-                raise failed(error) from error
-            if isawaitable(answer):
-                getattr(answer, "close", lambda: None)()
-                raise CountError(f"{CountError.words}: the client is asynchronous, await acheck")
-        return self._session.counts.keep(request, answer, counted)
+        return (yield from self._session.check(Call(messages, system, tools), client))
 
-    async def acheck(
-        self, messages: Sequence[Message], client: Any, *, system: object = None, tools: object = None
-    ) -> ProviderCount:
-        """``check``, with an asynchronous or a plain client."""
-        call = Call(messages, system, tools)
-        request, answer, counted = self._asking(call)
-        if answer is None:
-            try:
-                answer = ask(client, request)
-                answer = await answer if isawaitable(answer) else answer
-            except Exception as error:
-                raise failed(error) from error
-        return self._session.counts.keep(request, answer, counted)
-
-    def _asking(self, call: Call) -> tuple[dict[str, Any], object, int]:
-        """The request to the counting endpoint, the kept answer or None, and the count here."""
-        request = asking(self._session.settings.model, self.model, [*call.messages], call.system, call.tools)
-        return request, self._session.counts.known(request), self._session.counted(call)
+    acheck = _awaitable(check, "``check`` with an asynchronous or a blocking client.")
 
     def plan(
         self,
@@ -249,6 +268,7 @@ class Compactor:
         """How the messages fall into the policy's zones, and how full the window is."""
         return self._session.stats(Call(messages, system, tools))
 
+    @_blocking
     def compact(
         self,
         messages: Sequence[Message],
@@ -260,7 +280,7 @@ class Compactor:
         instructions: str | None = None,
         plan: Plan | None = None,
         trigger: Literal["manual", "auto"] = "manual",
-    ) -> Compaction:
+    ) -> Flow[Compaction]:
         """Compacts the messages to the target, whatever the trigger says; returns a new list and changes no message.
 
         Args:
@@ -290,31 +310,11 @@ class Compactor:
             trigger=trigger,
         )
         with self._session.alone():
-            return self._session.done(run(compaction(request), self._handler))
+            return self._session.done((yield from compaction(request)))
 
-    async def acompact(
-        self,
-        messages: Sequence[Message],
-        *,
-        system: object = None,
-        tools: object = None,
-        target_tokens: int | None = None,
-        target_share: float | None = None,
-        instructions: str | None = None,
-        plan: Plan | None = None,
-        trigger: Literal["manual", "auto"] = "manual",
-    ) -> Compaction:
-        """``compact``, with hooks and a summarizer that may be asynchronous."""
-        request = self._session.request(
-            Call(messages, system, tools),
-            target=target_of(target_tokens, target_share),
-            instructions=instructions,
-            plan=plan,
-            trigger=trigger,
-        )
-        with self._session.alone():
-            return self._session.done(await arun(compaction(request), self._handler))
+    acompact = _awaitable(compact, "``compact`` with hooks and a summarizer that may be asynchronous.")
 
+    @_blocking
     def fit(
         self,
         messages: Sequence[Message],
@@ -323,7 +323,7 @@ class Compactor:
         tools: object = None,
         when: When = "before_call",
         turn: int | None = None,
-    ) -> Fitted:
+    ) -> Flow[Fitted]:
         """The messages for the next call: the very same list below the policy's trigger, a compacted one above it.
 
         Args:
@@ -343,35 +343,16 @@ class Compactor:
         """
         at = self._session
         call = at.begin(Call(messages, system, tools), when, turn)
-        request = at.due(call, when)
+        request = yield from at.due(call, when)
         if request is None:
             return at.fitted(call)
         try:
             with at.alone():
-                return at.fitted(call, run(compaction(request), self._handler))
+                return at.fitted(call, (yield from compaction(request)))
         except (SummaryError, NothingToCompactError) as error:
             return at.unfitted(call, error)
 
-    async def afit(
-        self,
-        messages: Sequence[Message],
-        *,
-        system: object = None,
-        tools: object = None,
-        when: When = "before_call",
-        turn: int | None = None,
-    ) -> Fitted:
-        """``fit``, with hooks and a summarizer that may be asynchronous."""
-        at = self._session
-        call = at.begin(Call(messages, system, tools), when, turn)
-        request = at.due(call, when)
-        if request is None:
-            return at.fitted(call)
-        try:
-            with at.alone():
-                return at.fitted(call, await arun(compaction(request), self._handler))
-        except (SummaryError, NothingToCompactError) as error:
-            return at.unfitted(call, error)
+    afit = _awaitable(fit, "``fit`` with hooks, a summarizer and a counting client that may be asynchronous.")
 
     def record(self, usage: object) -> None:
         """Records what the last call was charged: the next ``fit`` starts from it.

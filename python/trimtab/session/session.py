@@ -6,34 +6,35 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, get_args
-from uuid import uuid4
 
 from .._log import log
 from .._repr import short
 from ..compaction.request import Request
 from ..compaction.summary import offered
 from ..counting.counter import fixed_tokens, overhead, read_plain, scan
-from ..errors import BusyError, Error, PlanError
+from ..errors import BusyError, CountError, Error, PlanError
 from ..messages.objects import Given, plain
 from ..messages.types import whole_calls
 from ..models.model import UNBOUND
 from ..planning.edits import Summarize
 from ..planning.pins import flagged, pinned
-from .provider_count import ProviderCounts
+from .provider_count import ProviderCounts, request_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from ..compaction.drivers import EffectHandler
+    from ..compaction.effects import Flow
+    from ..compaction.handler import EffectHandler
     from ..compaction.result import Compaction
+    from ..compaction.settings import Settings, Target
     from ..ledger.columns import Ledger
     from ..messages.types import Message
-    from ..planning.budget import Budget, Terms
+    from ..planning.budget import Terms
     from ..planning.forecast import Forecast
     from ..planning.plan import Plan
     from ..planning.policy import Policy
     from ..planning.zones import Stats
-    from .settings import Settings, Target
+    from .provider_count import ProviderCount
 
 When = Literal["before_call", "after_step", "after_tool_batch", "after_run", "on_length", "on_overflow"]
 """Moments at which an agent asks what to send."""
@@ -82,39 +83,25 @@ class Call:
 
 @dataclass
 class Session:
-    """One conversation between calls.
+    """The state of one conversation between calls.
 
     Attributes:
-        settings: of its Compactor.
-        forecast: tokens of the next prompt, learned from what calls were charged.
+        settings: the settings of its Compactor.
+        forecast: forecast of the next prompt's tokens.
         handler: answers the effects of a compaction.
-        model: the id that its calls name.
-        summarizer: its name.
-        name: the conversation's name in the archive.
-        exclusive: whether another compaction of the session meanwhile is a conflict.
-        redact: removes from a text what must not be stored or summarized.
-        strips: whether an edit removes the thinking behind it, where the model binds it.
-        marks: whether later requests say that the provider may drop thinking.
         counts: answers of the provider's counting endpoint.
-        turn: number of tool batches since the user spoke.
+        turn: number of tool batches since the last user message.
         no_progress: rounds without progress in a row.
-        failed: compactions in a row for which the summarizer gave no summary.
-        backing_off: why a due compaction was not tried; empty where it was tried, or none was due.
+        failed: compactions in a row for which the summarizer returned no summary.
+        backing_off: why a due compaction was not tried; empty if it was tried, or none was due.
         rounds: number of compactions.
-        summaries: digests of summaries that stand without an envelope.
+        summaries: digests of summaries without an envelope.
         edited: whether ``fit`` has compacted.
     """
 
     settings: Settings
     forecast: Forecast
     handler: EffectHandler
-    model: str
-    summarizer: str
-    name: str
-    exclusive: bool
-    redact: Callable[[str], str] | None
-    strips: bool
-    marks: bool
     counts: ProviderCounts = field(default_factory=ProviderCounts)
     turn: int = 0
     no_progress: int = 0
@@ -129,31 +116,29 @@ class Session:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """One compaction at a time, where the session has a name.
+        """Allow one compaction at a time in a named session.
 
         Raises:
             BusyError: another one is under way.
         """
-        if self.exclusive and not self._compacting.acquire(blocking=False):
-            raise BusyError(f"session {self.name!r} is being compacted: wait for it, then compact its latest messages")
-        try:
+        if not self.settings.exclusive:
             yield
-        finally:
-            if self.exclusive:
+        elif self._compacting.acquire(blocking=False):
+            try:
+                yield
+            finally:
                 self._compacting.release()
+        else:
+            name = self.settings.session
+            raise BusyError(f"session {name!r} is being compacted: wait for it, then compact its latest messages")
 
     @property
     def policy(self) -> Policy:
-        """How it decides."""
+        """The policy."""
         return self.settings.policy
 
-    @property
-    def skips_summarizer(self) -> bool:
-        """Whether the summarizer is not asked now: after three failures in a row it is asked every fourth time."""
-        return self.failed >= PATIENCE and (self.failed - PATIENCE) % (PATIENCE + 1) != PATIENCE
-
     def scan(self, messages: Sequence[Message]) -> Ledger:
-        """The messages as numbers.
+        """Return the ledger of the messages.
 
         Raises:
             MessageError: a message cannot be read.
@@ -162,24 +147,26 @@ class Session:
         return scan(messages, settings.counter, settings.provider, settings.model.provider)
 
     def fixed(self, call: Call) -> tuple[int, int]:
-        """Tokens of system text and of tools, these by the policy's own estimate where it has one."""
+        """Return the tokens of system text and of tools, these by the policy's own estimate if it has one."""
         counter, estimate = self.settings.counter, self.policy.counter
         if estimate is None or not isinstance(call.tools, list | tuple):
             return fixed_tokens(counter, call.system, call.tools)
         return fixed_tokens(counter, call.system)[0], estimate.overhead(call.tools)
 
-    def budget(self, call: Call) -> Budget:
-        """The limits of a call with this system text and these tools."""
-        return self.settings.budget(*self.fixed(call))
-
     def count(self, call: Call) -> int:
-        """Tokens of the call's prompt: the last charge, and the count of the messages that came since."""
+        """Return the tokens of the call's prompt: the last billed prompt, and the count of the messages since."""
         fixed = overhead(self.settings.counter, system=call.system, tools=call.tools)
         return self.forecast.count(call.messages, fixed=fixed, ledger=self.scan(call.messages))
 
-    def counted(self, call: Call) -> int:
-        """Tokens of the call's prompt by the count alone, whatever was charged before."""
-        return self.scan(call.messages).total + overhead(self.settings.counter, system=call.system, tools=call.tools)
+    def check(self, call: Call, client: Any) -> Flow[ProviderCount]:
+        """Return the provider's count of the call's prompt, and the count here without any correction."""
+        counted = self.scan(call.messages).total
+        counted += overhead(self.settings.counter, system=call.system, tools=call.tools)
+        return (
+            yield from self.counts.ask(
+                client, request_of(self.settings, call.messages, call.system, call.tools), counted
+            )
+        )
 
     def begin(self, call: Call, when: When, turn: int | None) -> Call:
         """Records the moment; removes unfinished calls from an answer that was cut at its limit.
@@ -202,8 +189,8 @@ class Session:
             return call
         return replace(call, messages=[*call.messages[:-1], *read.back([last])])
 
-    def due(self, call: Call, when: When) -> Request | None:
-        """The compaction that is due at this moment, or None; reads the messages once."""
+    def due(self, call: Call, when: When) -> Flow[Request | None]:
+        """Return the compaction that is due at this moment, or None; reads the messages once."""
         trigger, prune = self.policy.trigger, self.policy.prune
         if not trigger.auto or (when not in trigger.when and (prune is None or when not in prune.when)):
             return None
@@ -213,12 +200,23 @@ class Session:
         if self.policy.counter is None:
             tokens = self.forecast.count(call.messages, fixed=sum(fixed), ledger=ledger)
             terms = replace(terms, beyond=tokens - terms.sent)
+        elif self.policy.counter.asks and self.settings.count_with is not None:
+            terms = yield from self._asked(call, terms, ledger.total)
         policy = self._policy_due(when, terms)
         if policy is None:
             return None
-        return self._request(
-            call, fixed, policy, trigger="auto", urgent=trigger.endangers(terms) or trigger.overflows(terms)
-        )
+        urgent = trigger.endangers(terms) or trigger.overflows(terms)
+        return self.request(call, fixed=fixed, policy=policy, trigger="auto", urgent=urgent)
+
+    def _asked(self, call: Call, terms: Terms, counted: int) -> Flow[Terms]:
+        """Return the terms with the messages as the counting endpoint counts them; unchanged if it fails."""
+        try:
+            request = request_of(self.settings, call.messages)
+            found = yield from self.counts.ask(self.settings.count_with, request, counted)
+        except (CountError, ValueError) as error:
+            log.warning("%s; using the estimate", error)
+            return terms
+        return replace(terms, messages=found.answered)
 
     def _terms(self, tokens: int, fixed: tuple[int, int]) -> Terms:
         """The terms of a call with so many tokens of messages, with what was charged for the last one."""
@@ -263,65 +261,45 @@ class Session:
         self,
         call: Call,
         *,
+        fixed: tuple[int, int] | None = None,
         policy: Policy | None = None,
         target: Target | None = None,
         instructions: str | None = None,
         plan: Plan | None = None,
         trigger: Literal["manual", "auto"] = "manual",
+        urgent: bool = False,
     ) -> Request:
-        """A request to compact these messages, whatever the trigger says.
+        """Return a request to compact these messages, whatever the trigger says.
 
         Raises:
             PlanError: the plan is of another transcript.
         """
-        made = self._request(call, self.fixed(call), policy or self.policy, target=target, trigger=trigger)
-        if plan is not None and plan.digest != made.ledger.digest:
-            raise PlanError("the plan was made for another transcript; make a new one for these messages")
-        return replace(made, instructions=instructions, plan=plan)
-
-    def _request(
-        self,
-        call: Call,
-        fixed: tuple[int, int],
-        policy: Policy,
-        *,
-        target: Target | None = None,
-        trigger: Literal["manual", "auto"],
-        urgent: bool = False,
-    ) -> Request:
-        settings = self.settings
+        settings = self.settings if policy is None else replace(self.settings, policy=policy)
         taken = tuple(call.messages) if isinstance(call.messages, list | tuple) else call.messages
         read, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
+        if plan is not None and plan.digest != ledger.digest:
+            raise PlanError("the plan was made for another transcript; make a new one for these messages")
+        fixed = fixed or self.fixed(call)
         pins, summaries = self.policy.keep.flags()
         known = ledger.find(self.summaries) if self.summaries else ()
         return Request(
+            settings=settings,
             given=call.messages,
             read=read,
-            messages=tuple(read.messages),
             ledger=ledger,
-            counter=settings.counter,
-            policy=policy,
-            target=settings.aim(target, ledger, fixed),
+            target=target(ledger) if target else settings.budget(*fixed).target,
             fixed=sum(fixed),
             cached=self.forecast.cached(ledger),
-            frame=settings.frame,
-            placeholder=settings.placeholder,
-            pins=pinned(ledger, read.messages, self.handler.archive.pins(self.name), pins),
+            pins=pinned(ledger, read.messages, self.handler.archive.pins(settings.session), pins),
             earlier=tuple(sorted({*known, *flagged(read.messages, summaries)})),
-            strips=self.strips,
-            model=settings.model,
-            model_id=self.model,
-            writer=self.handler.summarizer,
-            summarizer=self.summarizer,
             trigger=trigger,
-            session=self.name,
+            plan=plan,
             urgent=urgent,
-            exclusive=self.exclusive,
-            redact=self.redact,
+            instructions=instructions,
             system=call.system,
             tools=call.tools,
-            skips_summarizer=self.skips_summarizer,
-            uuid=str(uuid4()),
+            # After three failures in a row the summarizer is asked every fourth time.
+            skips_summarizer=self.failed >= PATIENCE and (self.failed - PATIENCE) % (PATIENCE + 1) != PATIENCE,
             turn=self.turn,
         )
 
@@ -333,7 +311,7 @@ class Session:
         request = self.request(call)
         target = min(request.target, max(request.ledger.total // 10, 1))
         zone = replace(request, target=target).decide().zone() if len(request.ledger) else None
-        if self.summarizer == "offline" or not isinstance(zone, Summarize):
+        if self.settings.summarizer == "offline" or not isinstance(zone, Summarize):
             return []
         found = offered(request, zone)
         return [f"{'summary' if offer is found[0] else 'or':14} {offer}" for offer in found]
@@ -347,12 +325,14 @@ class Session:
         groups, tokens = grouped(
             request.ledger,
             self.policy,
-            window=request.model.window,
+            window=self.settings.model.window,
             target=request.target,
             pins=request.pins,
             summaries=request.earlier,
         )
-        return Stats(self.name, groups, tokens, trigger.utilisation(terms), self.rounds, trigger.fires(terms))
+        return Stats(
+            self.settings.session, groups, tokens, trigger.utilisation(terms), self.rounds, trigger.fires(terms)
+        )
 
     def prune(self, messages: Sequence[Message]) -> list[Message]:
         """The messages with old results pruned, and nothing else done."""
@@ -361,7 +341,7 @@ class Session:
         request = self.request(Call(messages), policy=replace(self.policy, summarize=None))
         made, plan = [*request.messages], request.decide()
         if plan.edits:
-            made = apply(plan, request.messages, request.ledger, request.counter, None)
+            made = apply(plan, request.messages, request.ledger, self.settings.counter, None)
         return request.read.back(made)
 
     def done(self, compaction: Compaction) -> Compaction:
@@ -395,7 +375,7 @@ class Session:
             compaction = compaction if compaction.ref is not None else None
         key = "input" if self.settings.provider == "openai_responses" else "messages"
         request = {key: call.messages, **({"system": call.system} if call.system is not None else {})}
-        request |= UNBOUND if self.marks and self.edited else {}
+        request |= UNBOUND if self.settings.marks and self.edited else {}
         return Fitted(call.messages, request, compaction, reason)
 
     def unfitted(self, call: Call, error: Exception) -> Fitted:

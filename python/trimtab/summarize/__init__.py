@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, cast
 
 from .ask import Answer, Ask, Prompt, Ride, Summarizer, Usage
 from .attempts import Limits, answer_of, total
+from .drive import AwaitableError, adrive, drive
 from .offers import Offer, Sizes, offers
 from .prompt import render, turn
 from .request import Request, request
-from .write import AwaitableError, Writer, awrite, awrite_all, write, write_all
+from .write import Writer, awrite, awrite_all, write, write_all
 from .writers.anthropic import Anthropic
 from .writers.client import need
 from .writers.command import Command
@@ -38,9 +39,11 @@ __all__ = [
     "Summarizer",
     "Usage",
     "Writer",
+    "adrive",
     "answer_of",
     "awrite",
     "awrite_all",
+    "drive",
     "offers",
     "open_summarizer",
     "render",

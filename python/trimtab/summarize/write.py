@@ -1,152 +1,137 @@
-"""Getting one summary: the two drivers of ``attempts``, one plain, one asynchronous."""
+"""Get one summary: the calls and pauses that ``attempts`` decides on, made on threads or in an event loop."""
 
 from __future__ import annotations
 
 import inspect
 import random
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 from .._log import log
 from ..errors import SummaryError
 from .attempts import Pause, attempts
+from .drive import AwaitableError, adrive, drive
 from .faults import fault
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from concurrent.futures import Future
 
     from .ask import Answer, Ask
-    from .attempts import Limits
+    from .attempts import Limits, Step
 
 T = TypeVar("T")
 
 GRACE = 1.0
-"""Seconds that a cancelled call is given to go away."""
+"""Seconds that a cancelled call gets to end."""
 
 
 class Session(Protocol):
-    """One summarizer for the time of one summary: its calls share a connection."""
+    """A summarizer's calls for one summary; they share a connection."""
 
     def call(self, ask: Ask, seconds: float | None, /) -> object:
-        """Asks once; blocks. Gives a text, an ``Answer``, or an awaitable of one."""
+        """Return a text, an ``Answer``, or an awaitable of one; blocks."""
 
     def close(self) -> None:
-        """Ends a call that is still running, and what it started."""
+        """End a running call and everything that it started."""
 
 
 class AsyncSession(Protocol):
-    """The same, awaited; cancelling a call ends it."""
+    """``Session`` with coroutine methods; cancelling a call ends it."""
 
     async def call(self, ask: Ask, seconds: float | None, /) -> object:
-        """Asks once."""
+        """Return a text or an ``Answer``."""
 
     async def close(self) -> None:
-        """Closes what is open."""
+        """Close the connection."""
 
 
 class Writer(Protocol):
-    """Who writes: a value that opens a session for each summary."""
+    """A summarizer: a value that opens a session for each summary."""
 
     @property
     def name(self) -> str:
-        """What results and events call it."""
+        """The name in results and events."""
 
     @property
     def limits(self) -> Limits:
-        """How long and how often it is asked."""
+        """Deadline, number of calls and pauses."""
 
     def session(self) -> Session:
-        """For plain callers."""
+        """Return a session with blocking calls."""
 
     def asession(self) -> AsyncSession:
-        """For a running event loop."""
-
-
-class AwaitableError(TypeError):
-    """A plain caller got something to await."""
+        """Return a session for a running event loop."""
 
 
 def write(ask: Ask, writer: Writer, sessions: list[Session] | None = None, *, limits: Limits | None = None) -> Answer:
-    """A checked summary, within the writer's limits.
+    """Return a checked summary, within the writer's limits.
 
     Each call runs on a thread of its own, so that neither the deadline nor Ctrl-C waits for it.
 
     Args:
-        ask: what to summarize.
-        writer: who is to.
-        sessions: where the session is put, for another thread to end it.
-        limits: instead of the writer's own.
+        ask: the request.
+        writer: the summarizer.
+        sessions: receives the session, so that another thread can close it.
+        limits: replaces the writer's own limits.
 
     Raises:
-        SummaryError: none; says why.
+        SummaryError: no summary; states why.
         AwaitableError: the summarizer is asynchronous.
     """
     session = writer.session()
     if sessions is not None:
         sessions.append(session)
-    with _told(writer):
-        flow = attempts(ask, limits or writer.limits, clock=time.monotonic, chance=random.random)
-        try:
-            step = next(flow)
-            while True:
-                if isinstance(step, Pause):
-                    time.sleep(step.seconds)
-                    step = flow.send(None)
-                    continue
-                try:
-                    said = _call(session, step.ask, step.seconds)
-                except Exception as error:  # noqa: BLE001 - the flow decides what a failure means
-                    step = flow.throw(error)
-                    continue
-                if inspect.isawaitable(said):
-                    if inspect.iscoroutine(said):
-                        said.close()
-                    raise AwaitableError("a summarizer is asynchronous: use acompact")
-                step = flow.send(said)
-        except StopIteration as done:
-            answer: Answer = done.value
-            return answer
-        finally:
-            session.close()
+    with _logged(writer), closing(session):
+        flow = _attempts(ask, writer, limits)
+        return drive(flow, next(flow), partial(_do, session))
 
 
 async def awrite(ask: Ask, writer: Writer, *, limits: Limits | None = None) -> Answer:
-    """``write`` in a running event loop; cancelling it ends the call that is running.
+    """``write`` in a running event loop; cancelling it ends the running call.
 
     Raises:
-        SummaryError: none; says why.
+        SummaryError: no summary; states why.
     """
-    import asyncio  # noqa: PLC0415 - 24 ms, paid by those who have a loop running anyway
-
     session = writer.asession()
-    with _told(writer):
-        flow = attempts(ask, limits or writer.limits, clock=time.monotonic, chance=random.random)
+    with _logged(writer):
+        flow = _attempts(ask, writer, limits)
         try:
-            step = next(flow)
-            while True:
-                if isinstance(step, Pause):
-                    await asyncio.sleep(step.seconds)
-                    step = flow.send(None)
-                    continue
-                try:
-                    said = await _within(asyncio.ensure_future(session.call(step.ask, step.seconds)), step.seconds)
-                except Exception as error:  # noqa: BLE001 - the flow decides what a failure means
-                    step = flow.throw(error)
-                    continue
-                step = flow.send(said)
-        except StopIteration as done:
-            answer: Answer = done.value
-            return answer
+            return await adrive(flow, next(flow), partial(_ado, session))
         finally:
             await session.close()
 
 
+def _attempts(ask: Ask, writer: Writer, limits: Limits | None) -> Generator[Step, Any, Answer]:
+    return attempts(ask, limits or writer.limits, clock=time.monotonic, chance=random.random)
+
+
+def _do(session: Session, step: Step) -> object:
+    """Pause, or call the summarizer on a thread; without a deadline, on this one."""
+    if isinstance(step, Pause):
+        time.sleep(step.seconds)
+        return None
+    if step.seconds is None:
+        return session.call(step.ask, None)
+    return result(on_thread(lambda: session.call(step.ask, step.seconds)).result(timeout=max(step.seconds, 0)))
+
+
+async def _ado(session: AsyncSession, step: Step) -> object:
+    """``_do`` in a running event loop."""
+    import asyncio  # noqa: PLC0415 - 24 ms, paid only with a running loop
+
+    if isinstance(step, Pause):
+        await asyncio.sleep(step.seconds)
+        return None
+    return await _within(asyncio.ensure_future(session.call(step.ask, step.seconds)), step.seconds)
+
+
 @contextmanager
-def _told(writer: Writer) -> Iterator[None]:
-    """Says it loudly where a failure will not pass by itself."""
+def _logged(writer: Writer) -> Iterator[None]:
+    """Log a failure that repeats until somebody changes the settings."""
     try:
         yield
     except SummaryError as error:
@@ -155,18 +140,13 @@ def _told(writer: Writer) -> Iterator[None]:
         raise
 
 
-def _call(session: Session, ask: Ask, seconds: float | None) -> object:
-    if seconds is None:
-        return session.call(ask, None)
-    said, error = on_thread(lambda: session.call(ask, seconds)).result(timeout=max(seconds, 0))
-    if error is not None:
-        raise error
-    return said
-
-
 def write_all(asks: Sequence[Ask], writer: Writer, at_once: int) -> list[Answer | Exception]:
-    """``write`` for each, so many at once: an answer or what went wrong. Interrupted, it ends all that run."""
-    import threading  # noqa: PLC0415 - for the rare zone that is asked for in parts
+    """``write`` each request, ``at_once`` at a time; return an answer or an exception for each.
+
+    Raises:
+        AwaitableError: the summarizer is asynchronous.
+    """
+    import threading  # noqa: PLC0415 - few zones are summarized in parts
 
     slots, over = threading.Semaphore(at_once), threading.Event()
     sessions: list[Session] = []
@@ -174,25 +154,25 @@ def write_all(asks: Sequence[Ask], writer: Writer, at_once: int) -> list[Answer 
     def one(ask: Ask) -> Answer:
         with slots:
             if over.is_set():
-                raise TimeoutError  # nobody waits for it any more
+                raise TimeoutError  # the caller was interrupted
             return write(ask, writer, sessions)
 
-    running = [on_thread(lambda ask=ask: one(ask)) for ask in asks]  # type: ignore[misc]
+    running = [on_thread(partial(one, ask)) for ask in asks]
     try:
-        pairs = [future.result() for future in running]
+        outcomes = [future.result() for future in running]
     except BaseException:
         over.set()
         for session in sessions:
             session.close()
         raise
-    for _, error in pairs:
-        if error is not None and not isinstance(error, Exception):
+    for _, error in outcomes:
+        if isinstance(error, AwaitableError) or not isinstance(error, Exception | None):
             raise error
-    return [said if error is None else cast("Exception", error) for said, error in pairs]
+    return [answer if error is None else cast("Exception", error) for answer, error in outcomes]
 
 
 async def awrite_all(asks: Sequence[Ask], writer: Writer, at_once: int) -> list[Answer | Exception]:
-    """The same in a running event loop."""
+    """``write_all`` in a running event loop."""
     import asyncio  # noqa: PLC0415
 
     slots = asyncio.Semaphore(at_once)
@@ -208,69 +188,78 @@ async def awrite_all(asks: Sequence[Ask], writer: Writer, at_once: int) -> list[
 
 
 async def _within(task: asyncio.Task[T], seconds: float | None) -> T:
-    """The task's result; TimeoutError when the time is over, whether or not the task takes notice."""
+    """Return the task's result.
+
+    Raises:
+        TimeoutError: the time is over, whether or not the task ends.
+    """
     import asyncio  # noqa: PLC0415
 
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    done: set[asyncio.Task[T]] = set()
     try:
-        await asyncio.wait({task}, timeout=seconds if seconds is None else max(seconds, 0))
-    except asyncio.CancelledError:
-        await _ended(task)
-        raise
-    if not task.done():
-        await _ended(task)
+        done, _ = await asyncio.wait({task}, timeout=seconds if seconds is None else max(seconds, 0))
+    finally:
+        if not done:
+            task.cancel()
+            await asyncio.wait({task}, timeout=GRACE)  # a task that ignores it is left behind
+    if not done:
         raise TimeoutError
     if task.cancelled():
         raise SummaryError("the call was cancelled")
     return task.result()
 
 
-async def _ended(task: asyncio.Task[T]) -> None:
-    """Cancels a task and gives it a moment; one that takes no notice is left behind."""
-    import asyncio  # noqa: PLC0415
-
-    task.cancel()
-    await asyncio.wait({task}, timeout=GRACE)
+Outcome: TypeAlias = "tuple[Any, BaseException | None]"
+"""A result or an exception as a value: some exceptions, StopIteration first, cannot be raised across threads."""
 
 
-def on_thread(work: Callable[[], object]) -> Future[tuple[Any, BaseException | None]]:
-    """What ``work`` gives or raises, as a pair: some exceptions, StopIteration first, do not travel between threads.
+def outcome(work: Callable[[], object]) -> Outcome:
+    """Return the outcome of ``work``."""
+    try:
+        return work(), None
+    except BaseException as error:  # noqa: BLE001 - raised again by ``result``
+        return None, error
 
-    The thread is a daemon: a call that never returns keeps no process alive.
-    """
-    import threading  # noqa: PLC0415 - a few ms, not paid by those who only count
+
+def result(outcome: Outcome) -> Any:
+    """Return the result, or raise the exception."""
+    found, error = outcome
+    if error is not None:
+        raise error
+    return found
+
+
+def on_thread(work: Callable[[], object]) -> Future[Outcome]:
+    """Run ``work`` on a daemon thread: a call that never returns keeps no process alive."""
+    import threading  # noqa: PLC0415 - a few ms, paid only for a summary
     from concurrent.futures import Future  # noqa: PLC0415
     from contextvars import copy_context  # noqa: PLC0415
 
-    future: Future[tuple[Any, BaseException | None]] = Future()
+    future: Future[Outcome] = Future()
     future.set_running_or_notify_cancel()
     context = copy_context()
 
     def go() -> None:
-        try:
-            future.set_result((context.run(work), None))
-        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-            future.set_result((None, error))
+        future.set_result(outcome(lambda: context.run(work)))
 
     threading.Thread(target=go, name="trimtab-summarizer", daemon=True).start()
     return future
 
 
 class Threaded:
-    """A plain session in an event loop: its calls block threads of their own."""
+    """A blocking session in an event loop: each call blocks a thread of its own."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     async def call(self, ask: Ask, seconds: float | None, /) -> object:
-        """Asks once; what comes back may be awaitable, and then is awaited."""
+        """Ask once; await what is awaitable."""
         import asyncio  # noqa: PLC0415
 
-        said, error = await asyncio.wrap_future(on_thread(lambda: self._session.call(ask, seconds)))
-        if error is not None:
-            raise error
-        return await said if inspect.isawaitable(said) else said
+        found = result(await asyncio.wrap_future(on_thread(lambda: self._session.call(ask, seconds))))
+        return await found if inspect.isawaitable(found) else found
 
     async def close(self) -> None:
-        """Ends what is still running."""
+        """End a running call."""
         self._session.close()

@@ -79,7 +79,9 @@ def recommended_preset(scenario: str) -> dict[str, Any]:
 def compactor_defaults() -> dict[str, Any]:
     made = trimtab.Compactor(MODEL, policy=GOAT)
     keys = ("threshold", "critical", "preserve_ratio", "summary_model", "estimator")
-    return {key: config.value("goat", key, made.policy) for key in keys} | {"hooks": made.hook.__name__}
+    return {key: config.value("goat", key, made.policy) for key in keys} | {
+        "hooks": made._session.handler.pre_compact.__name__
+    }
 
 
 @op

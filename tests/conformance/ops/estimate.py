@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from trimtab.counting.estimate import asked
+import trimtab
 from trimtab.messages.types import text_of
+from trimtab.session.session import Call
+from trimtab.summarize.drive import drive
 
 from .outside import Stub
-from .presets import AGENTPG, OPENCODE, SPEC09, SVEN, ledger
+from .presets import AGENTPG, MODEL, OPENCODE, SPEC09, SVEN, ledger
 from .shapes import Sven, blocks, chat
 from .table import op
 
@@ -56,18 +59,40 @@ def schema_overhead(tools: list[dict[str, Any]] | None = None, dynamic_context: 
 def count_tokens(messages: list[dict[str, Any]], use_api: bool = True, api: Any = None) -> dict[str, Any]:
     """The provider's endpoint is the case's: it gives a number, or it fails."""
     given = api if isinstance(api, Mapping) else {"error": "nobody there"} if api is None else {"total": api}
-
-    def endpoint(_: Any) -> int:
-        return (
-            next(number for number in given.values() if isinstance(number, int)) if counts else int(Stub(given).say())
-        )
-
-    counts = not given.get("error")
-    found = asked(blocks(messages), replace(AGENTPG.counter, asks=use_api), endpoint)
+    endpoint = Endpoint(given)
+    policy = replace(AGENTPG, counter=replace(AGENTPG.counter, asks=use_api))
+    session = trimtab.Compactor(MODEL, provider="anthropic", policy=policy, count_with=endpoint)._session
+    flow = session.due(Call(blocks(messages)), "after_run")
+    with suppress(StopIteration):
+        effect = next(flow)
+        drive(flow, effect, lambda step: step.ask())
+    counted = session.counts.last
+    estimated = ledger(blocks(messages), AGENTPG, "anthropic")
     return {
-        "total": found.total,
-        "used_api": found.used_api,
-        "per_message": None if found.used_api else found.per_message,
+        "total": counted.answered if counted else estimated.total,
+        "used_api": counted is not None,
+        "per_message": None if counted else estimated.per_message.tolist(),
         "error": None,
-        "logged": found.error,
+        "logged": endpoint.error,
     }
+
+
+class Endpoint:
+    """A client whose counting endpoint answers as a case says."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.given = given
+        self.error: Exception | None = None
+
+    @property
+    def messages(self) -> Endpoint:
+        return self
+
+    def count_tokens(self, **_: Any) -> int:
+        try:
+            if self.given.get("error"):
+                Stub(self.given).say()
+            return next(number for number in self.given.values() if isinstance(number, int))
+        except Exception as error:
+            self.error = error
+            raise

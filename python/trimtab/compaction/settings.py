@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from ..counting.counter import Counter, fixed_tokens, scan
 from ..messages.envelope import wrap
@@ -19,44 +19,65 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..ledger.columns import Ledger
+    from ..summarize import Writer
 
     Target = Callable[[Ledger], int]
-    """Tokens of messages to come down to, given the messages now."""
+    """Returns the tokens of messages to reach, given the messages now."""
 
 SHAPES = get_args(Provider)
 """The message shapes that can be compacted."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What does not change from call to call.
+    """Values that stay the same from call to call.
 
     Attributes:
-        model: with the limits that apply.
-        policy: how to decide.
-        counter: the policy's own, or the model's.
-        provider: the messages' shape; found from the messages where it is None.
+        model: the model, with the limits that apply.
+        model_id: the id that the session's calls name.
+        policy: the policy.
+        counter: the policy's own counter, or the model's.
+        provider: shape of the messages; None detects it.
         limits: the terms of an empty call: the window, and the tokens kept free for the answer.
+        writer: the caller's summarizer.
+        summarizer: its name.
+        session: name of the session in the archive.
+        exclusive: whether a second simultaneous compaction of the session is a conflict.
+        redact: removes from a text what must not be stored or summarized; None removes nothing.
+        strips: whether an edit removes the thinking behind it.
+        marks: whether later requests tell the provider that it may drop thinking.
+        count_with: client whose counting endpoint a policy with ``Estimate.asks`` asks; None asks none.
     """
 
     model: Model
+    model_id: str
     policy: Policy
     counter: Counter
     provider: Provider | None
     limits: Terms
+    writer: Writer
+    summarizer: str
+    session: str
+    exclusive: bool
+    redact: Callable[[str], str] | None
+    strips: bool
+    marks: bool
+    count_with: Any
 
     @classmethod
     def of(
         cls,
         model: str | Model,
         policy: str | Policy,
-        provider: str | None,
         *,
+        provider: str | None,
         window: int | None,
         max_output: int | None,
         betas: Iterable[str],
-    ) -> Self:
-        """The settings that follow from a Compactor's arguments.
+        thinking: str,
+        **others: Any,
+    ) -> Settings:
+        """Return the settings that follow from a Compactor's arguments.
 
         Raises:
             TypeError: the model is neither an id nor a ``Model``.
@@ -65,6 +86,9 @@ class Settings:
         if not isinstance(model, str | Model):
             msg = f"model must be an id or a Model, got {type(model).__name__}"
             raise TypeError(msg)
+        if thinking not in {"strip", "mark"}:
+            msg = f"thinking must be 'strip' or 'mark', got {thinking!r}"
+            raise ValueError(msg)
         rules = _policy(policy)
         found = Model.named(model, betas=betas) if isinstance(model, str) else model
         counter = rules.counter.counter() if rules.counter else Counter.for_model(found)
@@ -75,21 +99,27 @@ class Settings:
             window = found.window if is_wide else rules.trigger.window
         limited = found.limited(window, max_output)
         reserve = max_output or rules.trigger.kept_free(limited.max_output)
-        settings = cls(limited, rules, counter, _shape(provider), Terms(window=limited.window, output=reserve))
+        settings = cls(
+            model=limited,
+            model_id=model if isinstance(model, str) else model.name,
+            policy=rules,
+            counter=counter,
+            provider=_shape(provider),
+            limits=Terms(window=limited.window, output=reserve),
+            strips=limited.binds_thinking and thinking == "strip",
+            marks=limited.binds_thinking and thinking == "mark",
+            **others,
+        )
         settings.budget(*fixed_tokens(counter))  # reports a window without room before the first message
         return settings
 
     def budget(self, system: int, tools: int) -> Budget:
-        """The limits of a call with so many tokens of system text and tools."""
+        """Return the limits of a call with these tokens of system text and tools."""
         return Budget.of(replace(self.limits, system=system, tools=tools), self.policy.trigger, self.policy.target)
-
-    def aim(self, target: Target | None, ledger: Ledger, fixed: tuple[int, int]) -> int:
-        """Tokens of messages to come down to: by the caller's target, or the policy's."""
-        return target(ledger) if target is not None else self.budget(*fixed).target
 
     @cached_property
     def frame(self) -> int:
-        """Most tokens around a summary: envelope, note, acknowledgement, and their two messages."""
+        """Most tokens that surround a summary: envelope, note, acknowledgement and the overhead of two messages."""
         place = self.policy.place
         around = place.prefix if self.policy.parity else wrap(place.prefix, ref="0" * 20, count=10**7)
         beside = max(place.ack, place.question, key=len)
@@ -107,11 +137,11 @@ class Settings:
 
 
 def target_of(tokens: int | None, share: float | None) -> Target | None:
-    """The caller's target; None where the policy's applies.
+    """Return the caller's target, or None without one.
 
     Raises:
-        TypeError: tokens are no int, or the share is no float.
-        ValueError: both are given, tokens are less than 1, or the share is not between 0 and 1.
+        TypeError: ``tokens`` is no int, or ``share`` is no float.
+        ValueError: both are given, ``tokens`` is less than 1, or ``share`` is not between 0 and 1.
     """
     if tokens is not None and share is not None:
         raise ValueError("give target_tokens or target_share, not both")

@@ -1,0 +1,116 @@
+"""Answers the effects of a compaction: asks the hook, writes to the archive, calls the summarizer, tells listeners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from inspect import isawaitable, iscoroutine
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from .._log import log
+from ..errors import CountError, SummaryError
+from ..hooks import Review
+from ..summarize import awrite, awrite_all, open_summarizer, write, write_all
+from ..summarize.write import outcome, result
+from .effects import Commit, Count, Store, Write, WriteAll
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..archive import Archive
+    from ..events import Event
+    from ..hooks import PreCompact
+    from ..summarize import Limits, Writer
+    from .effects import Effect
+
+AT_ONCE = 4
+"""Most simultaneous calls to a summarizer: providers answer more with 429."""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectHandler:
+    """Answers effects, with or without a running event loop.
+
+    Attributes:
+        archive: stores the originals.
+        summarizer: the caller's own.
+        pre_compact: the hook.
+        listeners: functions that receive each event.
+    """
+
+    archive: Archive
+    summarizer: Writer
+    pre_compact: PreCompact
+    listeners: tuple[Callable[[Event], None], ...]
+
+    def answer(self, effect: Effect) -> object:
+        """Return the answer to an effect; that of a hook may be awaitable."""
+        match effect:
+            case Review():
+                return self.pre_compact(effect)
+            case Count():
+                return _answered(effect.ask())
+            case Store(messages, session):
+                return self.archive.store(messages, session), monotonic()
+            case Commit(stored):
+                self.archive.commit(stored, effect.timed())
+            case Write(ask, fallback):
+                return write(ask, self.writer(fallback), limits=self.limits(effect))
+            case WriteAll(asks, fallback):
+                return write_all(asks, self.writer(fallback), AT_ONCE)
+            case event:
+                self._tell(event)
+        return None
+
+    async def aanswer(self, effect: Effect) -> object:
+        """``answer`` in a running event loop: awaits what is asynchronous, and runs the archive in a thread."""
+        match effect:
+            case Count():
+                return await _awaited(effect.ask())
+            case Write(ask, fallback):
+                return await awrite(ask, self.writer(fallback), limits=self.limits(effect))
+            case WriteAll(asks, fallback):
+                return await awrite_all(asks, self.writer(fallback), AT_ONCE)
+            case Store() | Commit():
+                import asyncio  # noqa: PLC0415 - 24 ms, paid only with a running loop
+
+                return result(await asyncio.to_thread(outcome, lambda: self.answer(effect)))
+            case _:
+                return await _awaited(self.answer(effect))
+
+    def writer(self, fallback: str | None) -> Writer:
+        """Return the summarizer: the policy's fallback, or the caller's own."""
+        return open_summarizer(fallback)[1] if fallback else self.summarizer
+
+    def limits(self, effect: Write) -> Limits:
+        """Return the writer's limits, with the time that is left.
+
+        Raises:
+            SummaryError: no time is left.
+        """
+        limits = self.writer(effect.fallback).limits
+        if effect.since is None or limits.seconds is None:
+            return limits
+        left = limits.seconds - (monotonic() - effect.since)
+        if left <= 0:
+            raise SummaryError(f"the {limits.seconds:g} s are over")
+        return replace(limits, seconds=left)
+
+    def _tell(self, event: Event) -> None:
+        for listener in self.listeners:
+            try:
+                listener(event)
+            except Exception:  # noqa: BLE001 - a listener cannot undo the compaction
+                log.exception("a listener raised on %s", type(event).__name__)
+
+
+def _answered(answer: object) -> object:
+    if iscoroutine(answer):
+        answer.close()
+    if isawaitable(answer):
+        raise CountError("the client is asynchronous, await acheck or afit")
+    return answer
+
+
+async def _awaited(answer: object) -> object:
+    return await answer if isawaitable(answer) else answer
