@@ -23,6 +23,7 @@ __all__ = [
     "dumps",
     "judge",
     "partition",
+    "recover",
     "split",
     "split_tail",
     "survey",
@@ -131,6 +132,9 @@ class IncrementalCounter:
     @property
     def tokens(self) -> int: ...
 
+def recover(
+    text: bytes, *, is_end: bool, is_unclosed: bool
+) -> tuple[bytes, int, list[tuple[int, str]], bool] | None: ...
 def survey(lines: bytes, *, provider: str) -> tuple[int, int] | None: ...
 def digest(text: str | bytes) -> str: ...
 def dumps(values: list[Any]) -> tuple[list[str], list[str]]: ...

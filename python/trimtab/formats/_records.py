@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from ..errors import MessageError
 from ..messages.types import Skipped
-from ._parts import Parts
-from ._source import HELD, LONGEST, CutError, Source, container, parse_line, reason
+from ._source import HELD, Source
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
+
+LONGEST = 64 << 20
+"""Maximum bytes of a value; only the first value of a file may be longer, because it may be the whole file."""
+
+_TOO_LONG = f"longer than {LONGEST >> 20} MiB"
+
+_WINDOW = 1 << 12
+"""Bytes to recover a value from at first: enough for most values, doubled for longer ones."""
 
 
 @dataclass(slots=True, eq=False)
@@ -75,6 +84,7 @@ class Records:
     found: int = 0
     lines: int = 0
     _counted: int = 0
+    _is_unclosed: bool = False
 
     def __iter__(self) -> Iterator[Record]:
         """Yield the values with their positions."""
@@ -95,51 +105,60 @@ class Records:
         while raw := source.line(at, LONGEST if self.found else -1):
             end = at + len(raw)
             if len(raw) == LONGEST and not raw.endswith(b"\n"):
-                self._skip(line, at, f"longer than {LONGEST >> 20} MiB")
+                self._skip(line, at, _TOO_LONG)
                 end = source.line_end(end)
             elif raw.strip():
                 try:
                     value = parse_line(raw)
                 except (ValueError, RecursionError):
-                    at, line = yield from self._slow_values(at, line)
+                    at, line = yield from self._recovered(at, line)
                     continue
                 yield Record(line, at, value, None if isinstance(value, list) else back)
             at, line = end, line + 1
 
-    def _slow_values(self, at: int, line: int) -> Generator[Record, None, tuple[int, int]]:
+    def _recovered(self, at: int, line: int) -> Generator[Record, None, tuple[int, int]]:
         """Yield values from `at` until one ends with its line or is unreadable; return the next line and its number."""
-        source, start = self.source, at
+        start = at  # of the line
         while True:
+            raw, found = self._recover(at)
+            if found is None:
+                self._skip(line, start, _TOO_LONG)
+                return self.source.line_end(at + len(raw)), line + 1
+            text, end, defects, self._is_unclosed = found
             try:
-                value, end = source.value(at)
-                container(value)
-            except (ValueError, RecursionError) as error:
-                parts = Parts(source, at)
-                value = parts.whole()
-                if value is None:
-                    self._skip(line, start, reason(error))
-                    end = _resume(source, at, error)
-                    return end, line + source.lines(at, end)[0]
-                end = parts.at
-                self._name(parts.bad, start, line)
-                self.lines += len(parts.bad) if isinstance(value, list) else 0
-            yield Record(line, start, value)
-            newlines, last = source.lines(at, end)
-            line, start = line + newlines, last or start
-            at = source.skip(b" \t\r,", end)
-            if source.read(at, 1) in (b"", b"\n"):
+                record = Record(line, start, parse_line(text)) if text else None
+            except (ValueError, RecursionError):  # Python has less stack left than the core allows for
+                record, defects = None, [(0, "nested too deeply")]
+            if record is None:
+                self._count(line)
+            elif isinstance(record.held, list):
+                self.lines += len(defects)
+            last = 0
+            for place, reason in (*defects, (end, "")):
+                if newlines := raw.count(b"\n", last, place):
+                    line, start = line + newlines, at + raw.rindex(b"\n", last, place) + 1
+                last = place
+                if reason:
+                    self.skipped.append(Skipped(line, start, f"{reason} (byte {at + place})" if record else reason))
+            if record is None:
+                return at + end, line
+            yield record
+            at += end
+            if raw[end : end + 1] in (b"", b"\n"):
                 return at + 1, line + 1
 
-    def _name(self, bad: list[tuple[int, str]], start: int, line: int) -> None:
-        """Record a value's broken entries by the lines in which they begin."""
-        at = start
-        for place, what in bad:
-            newlines, last = self.source.lines(at, place)
-            line, start, at = line + newlines, last or start, place
-            self.skipped.append(Skipped(line, start, f"{what} (byte {place})"))
+    def _recover(self, at: int) -> tuple[bytes, tuple[bytes, int, list[tuple[int, str]], bool] | None]:
+        """Return the bytes read from `at` on, and what is recovered from them; None if the value is too long."""
+        size = _WINDOW
+        while True:
+            raw = self.source.read(at, size)
+            found = _core.recover(raw, is_end=len(raw) < size, is_unclosed=self._is_unclosed)
+            if found or (size >= LONGEST and at > self.source.start):
+                return raw, found
+            size *= 2
 
-    def _skip(self, line: int, start: int, what: str) -> None:
-        self.skipped.append(Skipped(line, start, what))
+    def _skip(self, line: int, start: int, reason: str) -> None:
+        self.skipped.append(Skipped(line, start, reason))
         self._count(line)
 
     def _count(self, line: int) -> None:
@@ -148,12 +167,14 @@ class Records:
         self._counted = max(line, self._counted)
 
 
-def _resume(source: Source, at: int, error: Exception) -> int:
-    """Return the position to continue from after an unreadable value.
+def parse_line(line: bytes) -> Any:
+    """Parse a line that is an object or a list.
 
-    That is the next line, except for a message of several indented lines that the file's end cuts off.
+    Raises:
+        ValueError: the line is neither.
+        RecursionError: the value is nested too deeply.
     """
-    is_object = source.read(at, 64).lstrip().startswith(b"{")
-    if isinstance(error, CutError) and is_object and source.find(b"\n{", at) == source.end:
-        return source.end
-    return source.line_end(at)
+    value = json.loads(line.decode("utf-8", "surrogatepass"))
+    if not isinstance(value, (dict, list)):
+        raise ValueError("a bare value, no object")  # noqa: TRY004 - the file is wrong, not an argument
+    return value

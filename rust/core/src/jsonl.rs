@@ -3,6 +3,7 @@
 //! Bytes are pushed as they come and let go as soon as they are counted, so that a file may be larger than memory.
 //! Whole lines are read in parallel; a chunk in which a value spans lines, or a line holds several, is read in order.
 
+mod recover;
 mod walk;
 
 use std::borrow::Cow;
@@ -14,6 +15,7 @@ pub use crate::ledger::Sums;
 use crate::ledger::{Builder, Ledger};
 use crate::prompt::Prompt;
 use crate::shape::{Detector, Provider};
+pub use recover::{Recovered, recover};
 use trimtab_simd::{Kernel, Work};
 use trimtab_tokens::cancel;
 use trimtab_tokens::pool;

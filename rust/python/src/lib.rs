@@ -36,7 +36,7 @@ mod _core {
     #[pymodule_export]
     use super::ledger::Ledger;
     #[pymodule_export]
-    use super::reader::{Reader, survey};
+    use super::reader::{Reader, recover, survey};
     #[pymodule_export]
     use super::scan::detect;
     #[pymodule_export]

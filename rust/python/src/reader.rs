@@ -80,6 +80,18 @@ fn finished() -> Error {
     Error::Argument("the reader is finished; begin another".to_owned())
 }
 
+/// JSON, end, position and reason of each defect, `is_unclosed`.
+type Recovered<'py> = (Bound<'py, PyBytes>, usize, Vec<(usize, String)>, bool);
+
+/// JSON of the value at the start of a text, of a broken one with its intact entries, or empty; the position to continue
+/// from; position and reason of each defect; and `is_unclosed` for the next call. None if it depends on later bytes.
+#[pyfunction]
+#[pyo3(signature = (text, *, is_end, is_unclosed))]
+pub fn recover<'py>(py: Python<'py>, text: &[u8], is_end: bool, is_unclosed: bool) -> PyResult<Option<Recovered<'py>>> {
+    let found = released(py, || Ok(jsonl::recover(text, is_end, is_unclosed)))?;
+    Ok(found.map(|found| (PyBytes::new(py, &found.json), found.end, found.defects, found.is_unclosed)))
+}
+
 /// Messages and rows of text with a message a line, read and not counted; None where a line is no message, or not UTF-8.
 #[pyfunction]
 #[pyo3(signature = (lines, *, provider))]
