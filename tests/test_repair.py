@@ -12,9 +12,9 @@ from support.damage import OPTIONS, damaged
 from support.format_cases import assistant, calls, result, text, tool, use, user
 from support.transcripts import PROVIDERS, deep_hash, png, specs, transcript
 from trimtab import MessageError, repair, validate
-from trimtab.messages.shapes import Lens
+from trimtab.messages.shapes import ShapeAdapter
 from trimtab.messages.types import Repaired
-from trimtab.validity.repair import mend as close
+from trimtab.validity.repair import run_steps
 from trimtab.validity.repair.entries import BEGINNING, INTERRUPTED, ORPHAN
 
 ASK, SAY = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}
@@ -41,12 +41,12 @@ SENDABLE = [
 
 
 @pytest.mark.parametrize(("provider", "messages"), SENDABLE)
-def test_a_list_that_needs_nothing_stays_the_very_same(provider, messages):
+def test_a_valid_list_is_returned_itself(provider, messages):
     assert check(messages, provider) == []
-    closed = close(messages, provider)
+    closed = run_steps(messages, provider)
     assert closed.messages is messages
-    assert closed.repaired == []
-    assert list(closed.where) == list(range(len(messages) + 1))
+    assert closed.changes == []
+    assert list(closed.positions) == list(range(len(messages) + 1))
 
 
 TEXT_OF_GONE = [text(ORPHAN), text("ok")]
@@ -130,29 +130,29 @@ REPAIRS = [
 @pytest.mark.parametrize(("provider", "given", "sent", "codes"), REPAIRS)
 def test_what_a_provider_would_refuse_is_repaired_and_listed(provider, given, sent, codes):
     before = json.dumps(given)
-    closed = close(given, provider)
+    closed = run_steps(given, provider)
     assert closed.messages == sent
-    assert closed.repaired == [Repaired(*code) for code in codes]
+    assert closed.changes == [Repaired(*code) for code in codes]
     assert check(given, provider)
     assert check(sent, provider) == []
     assert json.dumps(given) == before
-    assert close(sent, provider).messages is sent
+    assert run_steps(sent, provider).messages is sent
 
 
 def test_untouched_messages_are_the_same_objects_and_positions_can_be_followed():
     given = [SAY, ASK, assistant(use("a")), ASK, SAY]
-    closed = close(given, "anthropic")
+    closed = run_steps(given, "anthropic")
     assert closed.messages[1] is given[0]
     assert closed.messages[3] is given[2]
-    assert closed.where == [1, 2, 3, 4, 5, 6]
+    assert closed.positions == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_call_to_the_screen_without_its_picture_goes():
     call = {"type": "computer_call", "call_id": "c", "id": "cu", "action": {"type": "screenshot"}}
-    closed = close([ASK, {"type": "reasoning", "id": "r", "summary": []}, call], "openai_responses")
+    closed = run_steps([ASK, {"type": "reasoning", "id": "r", "summary": []}, call], "openai_responses")
     assert closed.messages == [ASK]
-    assert [repaired.code for repaired in closed.repaired] == ["bare_reasoning", "interrupted_result"]
-    assert [repaired.index for repaired in closed.repaired] == [0, 0]
+    assert [repaired.code for repaired in closed.changes] == ["bare_reasoning", "interrupted_result"]
+    assert [repaired.index for repaired in closed.changes] == [0, 0]
 
 
 THINGS = {
@@ -189,17 +189,17 @@ def test_whatever_a_list_holds_it_can_be_sent_and_a_valid_one_is_not_touched(pro
         dice = random.Random(seed)
         given = dice.choices(THINGS[provider], k=dice.randrange(1, 9))
         before = json.dumps(given)
-        closed = close(given, provider)
+        closed = run_steps(given, provider)
         assert json.dumps(given) == before
         if not check(given, provider):
             assert closed.messages is given
         if closed.messages:
             assert check(closed.messages, provider) == [], given
-            assert close(closed.messages, provider).messages is closed.messages, given
-        where = list(closed.where)
+            assert run_steps(closed.messages, provider).messages is closed.messages, given
+        where = list(closed.positions)
         assert where == sorted(where)
         assert where[-1] <= len(closed.messages)
-        assert all(0 <= repaired.index < max(1, len(closed.messages)) for repaired in closed.repaired)
+        assert all(0 <= repaired.index < max(1, len(closed.messages)) for repaired in closed.changes)
 
 
 # The public function
@@ -288,7 +288,7 @@ MENDED = {
 
 
 @pytest.mark.parametrize(("given", "options", "codes"), MENDED.values(), ids=MENDED)
-def test_what_is_refused_is_mended_by_the_smallest_change(given, options, codes):
+def test_repair_makes_the_smallest_change(given, options, codes):
     before = json.dumps(given)
     assert validate(given, provider="anthropic", **options)
     done = repair(given, provider="anthropic", **options)
@@ -329,7 +329,7 @@ def test_calls_stay_open_while_they_run_and_are_answered_otherwise():
         assert check(list(done.messages), provider) == []
 
 
-def test_what_no_change_of_messages_can_mend_is_an_error():
+def test_repair_raises_where_no_change_of_messages_helps():
     with pytest.raises(MessageError, match="tool_config_required"):
         repair(transcript("u c1 r1", "bedrock"), provider="bedrock", tools=[])
     with pytest.raises(MessageError, match=r"messages\[0\]"):
@@ -337,19 +337,19 @@ def test_what_no_change_of_messages_can_mend_is_an_error():
 
 
 @pytest.mark.parametrize("provider", ["bedrock", "gemini"])
-def test_shapes_read_in_other_words_go_back_as_they_were(provider):
+def test_the_shape_adapter_writes_back_what_it_read(provider):
     @settings(max_examples=200)
     @given(specs(provider, unknown=True))
     def holds(spec):
         messages = transcript(spec, provider)
-        lens = Lens(provider)
-        assert [lens.back(message) for message in lens.into(messages)] == messages
+        adapter = ShapeAdapter(provider)
+        assert [adapter.write(message) for message in adapter.read(messages)] == messages
 
     holds()
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_whatever_was_done_to_a_valid_list_it_can_be_mended(provider):
+def test_repair_fixes_every_damaged_list(provider):
     @settings(max_examples=400)
     @given(damaged(provider), OPTIONS)
     def holds(broken, options):

@@ -115,7 +115,7 @@ def test_judging_messages_means_to_judge_their_ledger(provider):
     @settings(max_examples=300)
     @given(damaged(provider), OPTIONS)
     def holds(broken, options):
-        rules = Rules.of(None, **options)
+        rules = Rules(**options)
         ours = told(lambda: rules.problems_in(broken, provider))
         assert ours == told(lambda: rules.problems(scan(broken, Counter.chars(), provider)))
 

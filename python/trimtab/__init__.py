@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from .session.session import Fitted
     from .summarize import Answer, Ask, Limits, Summarizer, Writer
     from .validity.repair import Repair, repair
-    from .validity.validate import Moment, Problem, validate
+    from .validity.validate import Problem, RequestOptions, validate
 
 __all__ = [
     "Answer",
@@ -115,7 +115,6 @@ __all__ = [
     "MessageError",
     "Messages",
     "Model",
-    "Moment",
     "NothingToCompactError",
     "Pins",
     "Place",
@@ -129,6 +128,7 @@ __all__ = [
     "PruneResults",
     "Refused",
     "Repair",
+    "RequestOptions",
     "Review",
     "Role",
     "SessionError",
@@ -294,7 +294,7 @@ _HOMES = {
         "repair",
     ),
     "validity.validate": (
-        "Moment",
+        "RequestOptions",
         "Problem",
         "validate",
     ),

@@ -12,7 +12,7 @@ from ..counting.counter import scan
 from ..counting.truncate import truncate
 from ..errors import PlanError
 from ..ledger.columns import Kind, Role, RowFlag
-from ..messages.shapes import said
+from ..messages.shapes import text_message
 from ..planning.edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from ..planning.stages.template import Place
 
@@ -104,8 +104,8 @@ def _between(provider: str, out: list[Message], message: Message) -> Message | N
     if provider not in _STRICT or not out or role != out[-1].get("role"):
         return None
     if role in ("assistant", "model"):
-        return said(provider, "user", GAP)
-    return said(provider, "assistant", Place().ack) if provider == "bedrock" else None
+        return text_message(provider, "user", GAP)
+    return text_message(provider, "assistant", Place().ack) if provider == "bedrock" else None
 
 
 def _follows(zone: Summarize | Drop, ledger: Ledger) -> int | None:
@@ -138,13 +138,13 @@ def put(text: str, place: Place, provider: str, follows: int | None) -> list[Mes
     strict, shape = provider in _STRICT, place.shape
     before_user = follows == Role.USER
     if shape == "system" and not strict:
-        return [said(provider, "system", text)]
+        return [text_message(provider, "system", text)]
     if shape in {"assistant", "question"}:
-        first = [said(provider, "user", place.question)] if strict or shape == "question" else []
-        return [*first, said(provider, "assistant", text)]
+        first = [text_message(provider, "user", place.question)] if strict or shape == "question" else []
+        return [*first, text_message(provider, "assistant", text)]
     always = shape == "user_ack" and not (strict and follows == Role.ASSISTANT)
-    ack = [said(provider, "assistant", place.ack)] if place.ack and (before_user or always) else []
-    return [said(provider, "user", text), *ack]
+    ack = [text_message(provider, "assistant", place.ack)] if place.ack and (before_user or always) else []
+    return [text_message(provider, "user", text), *ack]
 
 
 def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter) -> dict[int, Message | None]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from ..errors import SummaryError
 from ..events import FellBack
 from ..messages.envelope import summary_in
-from ..messages.shapes import TRANSLATED, Lens, only_text
+from ..messages.shapes import TRANSLATED, ShapeAdapter, only_text
 from ..messages.types import text_of
 from ..planning.edits import Drop, Summarize, dropped
 from ..summarize import Ask, Offer, Ride, Sizes, answer_of, offers, total
@@ -184,17 +184,17 @@ def _ask(request: Request, zone: Summarize, offer: Offer) -> Ask:
         if (text := summary_in(message) or (only_text(message) if index in known else None))
     ]
     stage = request.policy.summarize
-    lens = Lens(request.ledger.provider)  # summarizers need not know the shapes of Bedrock and Gemini
+    adapter = ShapeAdapter(request.ledger.provider)  # summarizers need not know the shapes of Bedrock and Gemini
     shape = "anthropic" if request.ledger.provider in TRANSLATED else request.ledger.provider
     zone_messages = [message for index, message in leaving if not summary_in(message) and index not in known]
     return Ask(
-        messages=tuple(lens.into(zone_messages)),
+        messages=tuple(adapter.read(zone_messages)),
         provider=cast("Provider", shape),
         max_tokens=zone.max_tokens,
         count=request.settings.counter.count,
         instructions=request.instructions,
         previous="\n".join(earlier) or None,
-        after=tuple(lens.into(request.redacted[zone.stop :])),
+        after=tuple(adapter.read(request.redacted[zone.stop :])),
         replaces=0 if request.policy.parity else _leaving(request, zone),
         template=stage.template if stage else None,
         model=offer.model,

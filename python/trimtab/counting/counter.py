@@ -170,10 +170,10 @@ def scan(
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
     """
-    return asked(messages, lambda known: _ledger(known, counter, provider, fallback))
+    return read_with(messages, lambda known: _ledger(known, counter, provider, fallback))
 
 
-def asked(messages: Sequence[Message], read: Callable[[Sequence[Message]], T]) -> T:
+def read_with(messages: Sequence[Message], read: Callable[[Sequence[Message]], T]) -> T:
     """Calls ``read``, a function of the core, with messages of any kind.
 
     Raises:

@@ -9,11 +9,11 @@ import os
 from dataclasses import replace
 from io import BytesIO
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..errors import MessageError
 from ..messages.types import Charged, Skipped, Transcript
-from ..validity.repair import mend
+from ..validity.repair import run_steps
 from . import (
     atif,
     claude_code,
@@ -208,16 +208,16 @@ def _no_messages(records: Records, draft: Transcript | None = None) -> MessageEr
 
 def _repaired(draft: Transcript, skipped: list[Skipped], seen: int) -> Transcript:
     """Return the repaired transcript, with the positions of usage and compactions adjusted."""
-    repaired = mend(draft.messages, draft.provider)
+    repaired = run_steps(draft.messages, draft.provider)
     if not repaired.messages:
         raise MessageError("no messages in it", hint="nothing but blank text and results without calls")
-    usage = [Charged(repaired.where[charged.before], charged.prompt, charged.output) for charged in draft.usage]
+    usage = [Charged(repaired.positions[charged.before], charged.prompt, charged.output) for charged in draft.usage]
     return replace(
         draft,
-        messages=repaired.messages,
+        messages=cast("list[dict[str, Any]]", repaired.messages),
         usage=usage,
-        compactions=[repaired.where[at] for at in draft.compactions],
+        compactions=[repaired.positions[at] for at in draft.compactions],
         skipped=skipped,
-        repaired=repaired.repaired,
+        repaired=repaired.changes,
         lines=seen,
     )

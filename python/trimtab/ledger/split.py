@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .. import _core
-from ..counting.counter import asked
+from ..counting.counter import read_with
 from ..errors import MessageError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def split(
     while True:
         start = max(0, len(messages) - size)
         try:
-            cut, known, tokens = asked(
+            cut, known, tokens = read_with(
                 messages[start:] if start else messages,
                 lambda tail: _core.split_tail(
                     tail,

@@ -18,7 +18,7 @@ TRANSLATED = ("bedrock", "gemini")
 """The shapes that are read through Messages' words."""
 
 
-def said(provider: str, role: str, text: str) -> dict[str, Any]:
+def text_message(provider: str, role: str, text: str) -> dict[str, Any]:
     """A message of nothing but text; ``role`` is ``user`` or ``assistant``, in OpenAI's shapes also ``system``."""
     if provider == "openai_responses":
         kind = "output_text" if role == "assistant" else "input_text"
@@ -51,7 +51,7 @@ class Block(dict[str, Any]):
     raw: Any = None
 
 
-class Lens:
+class ShapeAdapter:
     """Reads one transcript in Messages' words, and writes it back.
 
     Gemini's calls have no ids as a rule: they are given some, by their place, that never leave the lens.
@@ -64,13 +64,13 @@ class Lens:
         self._open: list[tuple[str, str]] = []
         self._before = ""
 
-    def into(self, messages: Sequence[Message]) -> list[Message]:
+    def read(self, messages: Sequence[Message]) -> list[Message]:
         """The messages in Messages' words; those of any other provider as they are."""
         if self.provider not in TRANSLATED:
             return list(messages)
         return [self._read(message) for message in messages]
 
-    def back(self, message: Message) -> dict[str, Any]:
+    def write(self, message: Message) -> dict[str, Any]:
         """A message in its own words."""
         if self.provider not in TRANSLATED:
             return dict(message)

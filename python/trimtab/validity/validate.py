@@ -1,18 +1,18 @@
-"""What a provider would refuse, said before it does."""
+"""Problems that a provider would refuse a request for, found before it is sent."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, TypedDict
 
 from .. import _core
 from .._repr import short
-from ..counting.counter import Counter, asked, scan
+from ..counting.counter import Counter, read_with, scan
 from ..errors import MessageError
 from ..models.model import Model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Unpack
 
     from ..messages.types import Message
@@ -25,9 +25,9 @@ class Problem:
 
     Attributes:
         index: position of the message.
-        block: position of the block in it, None where the whole message is meant.
+        block: position of the block in it, None if the whole message is meant.
         code: short name of the rule.
-        message: the provider's own words, ids filled in.
+        message: the provider's own words, with ids filled in.
         fix: what to do.
     """
 
@@ -41,33 +41,33 @@ class Problem:
 
     @property
     def path(self) -> str:
-        """Where, as ``messages[3].content[0]``."""
+        """The place, as ``messages[3].content[0]``."""
         return f"messages[{self.index}]" + (f".content[{self.block}]" if self.block is not None else "")
 
     def error(self, more: str = "") -> MessageError:
-        """The problem as what is raised where it cannot be lived with."""
+        """Return the problem as an error, with ``more`` behind its message."""
         return MessageError(f"{self.code}: {self.message}{more}", path=self.path, index=self.index, hint=self.fix)
 
     def __str__(self) -> str:
-        """Where, what, and what to do, on two lines."""
+        """Return path, code and message on one line, and the fix on the next."""
         return f"{self.path} {self.code}: {self.message}\n  fix: {self.fix}"
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What depends on the model or the moment.
+    """Rules that depend on the model or the request.
 
     Attributes:
         in_flight: calls at the end may still be running.
-        prefill: the model can be given the beginning of its answer.
-        thinking: whether thinking is switched on, None if that is not known.
-        binds: the model binds its thinking to all that stood before it, and asks for none in a tool loop.
+        prefill: the model accepts the beginning of its answer.
+        thinking: whether thinking is switched on, None if unknown.
+        binds: the model signs its thinking against everything before it, and requires none in a tool loop.
         alternation: neighbours of one role are refused, not merged.
         markers: cache markers outside of the messages.
-        tools: whether tools are defined, None if that is not known.
-        pictures: most pictures in a request.
-        picture: most characters of a picture's base64.
-        request: most bytes of a request.
+        tools: whether tools are defined, None if unknown.
+        pictures: maximum number of pictures in a request.
+        picture: maximum number of characters of a picture's base64.
+        request: maximum number of bytes of a request.
     """
 
     in_flight: bool = False
@@ -81,47 +81,33 @@ class Rules:
     picture: int = 10 * 2**20
     request: int = 32 * 2**20
 
-    @classmethod
-    def of(cls, model: Model | None, **moment: bool | int | None) -> Rules:
-        """The rules of a model, and those of the moment; of a model that is not known the most lenient."""
-        if model is None:
-            return cls(**moment)  # type: ignore[arg-type]
-        small = model.window < 1_000_000  # Anthropic documentation, "Vision": limits by window
-        limits = {"pictures": 100, "picture": 5 * 2**20} if small else {}
-        given = {**limits, **moment, "binds": model.binds_thinking}
-        given["prefill"] = model.prefill and bool(moment.get("prefill", True))
-        return cls(**given)  # type: ignore[arg-type]
-
     def problems(self, ledger: _core.Ledger, original: _core.Ledger | None = None) -> list[Problem]:
-        """What these rules refuse about a transcript."""
-        return [Problem(*finding) for finding in _core.validate(ledger, original=original, **self._by_name())]
+        """Return the problems of a transcript; ``original`` is its ledger before it was edited."""
+        return [Problem(*finding) for finding in _core.validate(ledger, original=original, **asdict(self))]
 
     def problems_in(self, messages: Sequence[Message], provider: str) -> list[Problem]:
-        """The same of messages, which are read for this alone: no text is kept or counted.
+        """Return the problems of messages without building a ledger: no text is kept or counted.
 
         Raises:
             MessageError: a message cannot be read.
         """
-        rules = self._by_name()
-        found = asked(messages, lambda known: _core.judge(known, provider=provider, **rules))
-        return [Problem(*finding) for finding in found]
-
-    def _by_name(self) -> dict[str, bool | int | None]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        rules = asdict(self)
+        findings = read_with(messages, lambda plain: _core.judge(plain, provider=provider, **rules))
+        return [Problem(*finding) for finding in findings]
 
 
-class Moment(TypedDict, total=False):
-    """What ``validate`` and ``repair`` are told of a request beside its messages; what is left out has its default.
+class RequestOptions(TypedDict, total=False):
+    """Options of ``validate`` and ``repair``: the parts of a request beside its messages. All have defaults.
 
     Keys:
-        model: an id or a ``Model``: whether it takes a prefill, binds its thinking, and how much it is sent.
+        model: an id or a ``Model``: decides prefill, bound thinking, and the number and size of pictures.
         in_flight: calls at the end may still be running; False by default.
-        prefill: the model can be given the beginning of its answer, True by default; False where the model cannot.
-        thinking: whether thinking is switched on, None (the default) if that is not known.
-        alternation: neighbours of one role are refused, as by older models, False by default; Bedrock always does.
-        system: what is sent beside the messages; its cache markers count.
+        prefill: the model accepts the beginning of its answer, True by default; False where the model does not.
+        thinking: whether thinking is switched on, None (the default) if unknown.
+        alternation: neighbours of one role are refused, as by older models, False by default; Bedrock always refuses.
+        system: the system prompt; its cache markers count.
         tools: tool definitions; their cache markers count. Empty, not None, says that there are none.
-        original: the transcript before it was edited: thinking and stored items are judged against it.
+        original: the transcript before it was edited: thinking and stored items are compared with it.
     """
 
     model: str | Model | None
@@ -134,44 +120,50 @@ class Moment(TypedDict, total=False):
     original: Sequence[Message] | None
 
 
-def rules_of(moment: Moment) -> Rules:
-    """The rules that hold at a moment.
+def rules_of(options: RequestOptions) -> Rules:
+    """Return the rules for a request; without a model the most lenient.
 
     Raises:
-        TypeError: it has a key that there is not.
+        TypeError: an option is unknown; names the valid ones.
     """
-    if unknown := moment.keys() - Moment.__annotations__.keys():
-        raise TypeError(f"unexpected keyword argument {min(unknown)!r}, known are {', '.join(Moment.__annotations__)}")
-    model, tools = moment.get("model"), moment.get("tools")
-    return Rules.of(
-        Model.named(model) if isinstance(model, str) else model,
-        in_flight=moment.get("in_flight", False),
-        prefill=moment.get("prefill", True),
-        thinking=moment.get("thinking"),
-        alternation=moment.get("alternation", False),
-        markers=markers_in(moment.get("system"), tools),
+    known = RequestOptions.__annotations__
+    if unknown := options.keys() - known.keys():
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}, known are {', '.join(known)}")
+    model, tools = options.get("model"), options.get("tools")
+    rules = Rules(
+        in_flight=options.get("in_flight", False),
+        prefill=options.get("prefill", True),
+        thinking=options.get("thinking"),
+        alternation=options.get("alternation", False),
+        markers=_markers((options.get("system"), tools)),
         tools=None if tools is None else bool(tools),
     )
+    if model is None:
+        return rules
+    model = Model.named(model) if isinstance(model, str) else model
+    if model.window < 1_000_000:  # Anthropic documentation, "Vision": limits by window
+        rules = replace(rules, pictures=100, picture=5 * 2**20)
+    return replace(rules, prefill=rules.prefill and model.prefill, binds=model.binds_thinking)
 
 
-def validate(messages: Sequence[Message], *, provider: Provider, **moment: Unpack[Moment]) -> list[Problem]:
-    """Everything that the provider would refuse about a list, in its order; empty if nothing.
+def validate(messages: Sequence[Message], *, provider: Provider, **options: Unpack[RequestOptions]) -> list[Problem]:
+    """Return everything that the provider would refuse about a list, in its order; empty if nothing.
 
     Args:
         messages: in the provider's shape.
         provider: ``anthropic``, ``openai_chat``, ``openai_responses``, ``bedrock`` or ``gemini``.
-        **moment: ``model``, ``in_flight``, ``prefill``, ``thinking``, ``alternation``, ``system``, ``tools`` and
-            ``original``, as ``Moment`` has them.
+        **options: ``model``, ``in_flight``, ``prefill``, ``thinking``, ``alternation``, ``system``, ``tools`` and
+            ``original``, as ``RequestOptions`` describes them.
 
     Raises:
-        TypeError: messages is no list or tuple, or an argument is unknown.
+        TypeError: messages is no list or tuple, or an option is unknown.
         ValueError: the provider is unknown.
 
     Example:
         >>> [problem.code for problem in validate([{"role": "assistant", "content": "hi"}], provider="anthropic")]
         ['first_message_role']
     """
-    rules, original = rules_of(moment), moment.get("original")
+    rules, original = rules_of(options), options.get("original")
     try:
         if original is None:
             return rules.problems_in(messages, provider)
@@ -181,26 +173,17 @@ def validate(messages: Sequence[Message], *, provider: Provider, **moment: Unpac
     return rules.problems(ledger, scan(original, Counter.chars(), provider))
 
 
-NAMED_FIRST = frozenset({"unexpected_tool_use_id", "thinking_not_first"})
-"""What a provider looks for before anything else: results without a call, and how a turn begins."""
+REPORTED_FIRST = frozenset({"unexpected_tool_use_id", "thinking_not_first"})
+"""Codes that a provider checks before all others: results without a call, and the first block of a turn."""
 
 
 def refusal(problems: Sequence[Problem]) -> Problem | None:
-    """The problem that the provider's one error names, None where there is none."""
-    return next(iter(sorted(problems, key=lambda problem: problem.code not in NAMED_FIRST)), None)
+    """Return the problem that the provider's one error would name, None if there is none."""
+    return min(problems, key=lambda problem: problem.code not in REPORTED_FIRST, default=None)
 
 
-def markers_in(*values: object) -> int:
-    """The cache markers in what is sent beside the messages."""
-    return sum(1 for value in values for _ in _markers(value))
-
-
-def _markers(value: object) -> Iterator[object]:
-    """The cache markers in system text and tool definitions."""
+def _markers(value: object) -> int:
+    """Return the number of cache markers in system text and tool definitions."""
     if isinstance(value, dict):
-        if value.get("cache_control") or value.get("cachePoint"):
-            yield value
-        return
-    if isinstance(value, list | tuple):
-        for part in value:
-            yield from _markers(part)
+        return bool(value.get("cache_control") or value.get("cachePoint"))
+    return sum(map(_markers, value)) if isinstance(value, list | tuple) else 0

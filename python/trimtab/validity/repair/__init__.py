@@ -1,7 +1,7 @@
-"""A refused list made one that is taken: the smallest change, every change told, no text lost.
+"""Repair a list that its provider refuses: by the smallest change, with every change recorded and no text lost.
 
-The order (and what each step is called in ``Repair.changes``) is the documents': ids, orphans, open calls, the order of
-results, server pairs, thinking, what is empty, neighbours, who begins, how it ends, pictures and markers.
+The order of the steps: ids, results without a call, open calls, order of results, server calls, thinking, empty
+content, neighbours of one role, the first message, the last message, pictures and cache markers.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..._repr import short
 from ...counting.counter import Counter, read_plain, scan
-from ...messages.shapes import Lens, said
+from ...messages.shapes import ShapeAdapter, text_message
 from ...messages.types import Repaired
 from ..validate import Rules, rules_of
-from . import anthropic as _anthropic
-from . import openai as _openai
-from . import refused as _refused
-from .entries import BEGINNING, Entry, Notes
+from .chat import repair_chat
+from .entries import BEGINNING, Changes, Entry
+from .limits import repair_findings
+from .responses import repair_responses
+from .turns import repair_turns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,103 +27,96 @@ if TYPE_CHECKING:
 
     from ...messages.types import Message
     from ...models.provider import Provider
-    from ..validate import Moment
+    from ..validate import RequestOptions
 
-__all__ = ["Mended", "Repair", "mend", "repair"]
+__all__ = ["Repair", "repair", "run_steps"]
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A list that its provider takes.
+    """A list that its provider accepts.
 
     Attributes:
         messages: the list; the given one itself if it was valid, and the same objects where nothing was changed.
-        changes: what was changed, in the order of the messages.
+        changes: the changes, in the order of the messages.
+        positions: the first ``n`` of the given messages have become the first ``positions[n]`` of these; one entry more
+            than given messages.
     """
 
     __repr__ = short
 
     messages: Sequence[Message]
     changes: list[Repaired]
+    positions: Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Mended:
-    """A list after all steps.
+def repair(messages: Sequence[Message], *, provider: Provider, **options: Unpack[RequestOptions]) -> Repair:
+    """Repair a list so that its provider accepts it; idempotent.
 
-    Attributes:
-        messages: the list; the given one itself if there was nothing to do.
-        repaired: what was changed.
-        where: the first n of the given messages have become the first ``where[n]`` of these.
-    """
-
-    messages: list[dict[str, Any]]
-    repaired: list[Repaired]
-    where: range | list[int]
-
-
-def repair(messages: Sequence[Message], *, provider: Provider, **moment: Unpack[Moment]) -> Repair:
-    """The list, so that its provider takes it; doing it again changes nothing.
-
-    The arguments are those of ``validate``: ``Moment`` has them. Nothing is invented but notices: that a call has no
-    result because the session was interrupted, that the beginning is missing. The given messages are not changed.
+    The options are those of ``validate``: ``RequestOptions`` describes them. The only text that is added are notices: a
+    call has no result because the session was interrupted, the beginning is missing. The given messages are not
+    changed.
 
     Raises:
-        MessageError: a message cannot be read, or what is left is no matter of the messages; says where and why.
-        TypeError: messages is no list or tuple, or an argument is unknown.
+        MessageError: a message cannot be read, or a problem remains that no change of messages solves; says where and
+            why.
+        TypeError: messages is no list or tuple, or an option is unknown.
 
     Example:
         >>> found = repair([{"role": "assistant", "content": "hi "}], provider="anthropic")
         >>> [change.code for change in found.changes]
         ['first_role', 'trailing_space']
     """
-    rules, original = rules_of(moment), moment.get("original")
+    rules, original = rules_of(options), options.get("original")
     counter = Counter.chars()
     before = None if original is None else scan(original, counter, provider)
     read, ledger = read_plain(messages, counter, provider)
     if not rules.problems(ledger, before):
-        return Repair(messages, [])
-    mended = mend(read.messages, provider, rules, before or (ledger if rules.binds else None))
-    if not mended.messages:
-        alone = said(provider, "user", BEGINNING)
-        mended = Mended([alone], [*mended.repaired, Repaired(0, "first_role", "")], mended.where)
-    for problem in rules.problems(scan(mended.messages, counter, provider), before):
+        return Repair(messages, [], range(len(messages) + 1))
+    made = run_steps(read.messages, provider, rules, before or (ledger if rules.binds else None))
+    if not made.messages:
+        changes = [*made.changes, Repaired(0, "first_role", "")]
+        made = Repair([text_message(provider, "user", BEGINNING)], changes, made.positions)
+    for problem in rules.problems(scan(made.messages, counter, provider), before):
         raise problem.error()
-    return Repair(read.back(mended.messages) if mended.repaired else messages, mended.repaired)
+    return Repair(read.back(made.messages) if made.changes else messages, made.changes, made.positions)
 
 
-def mend(messages: Sequence[Message], provider: Provider, rules: Rules | None = None, original: Any = None) -> Mended:
-    """All steps, whether the list needs them or not; what they cannot help stays as it is.
+def run_steps(
+    messages: Sequence[Message], provider: Provider, rules: Rules | None = None, original: Any = None
+) -> Repair:
+    """Run all steps, whether the list needs them or not; problems that no step solves stay.
 
     Args:
         messages: in the provider's shape.
         provider: that shape.
-        rules: what the list is judged by once the steps are done; None judges nothing, and reads nothing twice.
+        rules: the rules of the model and the request; None runs only the steps that need no validation.
         original: the ledger of the transcript before it was edited, None if thinking is not to be judged by it.
     """
-    judged, rules = rules is not None, rules or Rules()
-    lens, notes = Lens(provider), Notes()
-    entries = [Entry(i, dict(message)) for i, message in enumerate(lens.into(messages))]
-    for entry in entries:
-        entry.given = entry.message
+    adapter, changes, is_openai = ShapeAdapter(provider), Changes(), provider.startswith("openai")
+    read = [dict(message) for message in adapter.read(messages)]
+    entries = [Entry(i, message, message) for i, message in enumerate(read)]
 
-    def written() -> list[Any]:
-        return [messages[e.origin] if e.message is e.given else lens.back(e.message) for e in entries]
+    def steps(entries: list[Entry], rules: Rules) -> list[Entry]:
+        if provider == "openai_chat":
+            return repair_chat(entries, changes, rules)
+        if provider == "openai_responses":
+            return repair_responses(entries, changes, rules)
+        return repair_turns(entries, changes, rules, provider)
 
-    match provider:
-        case "openai_chat":
-            entries = _openai.chat(entries, notes, rules)
-        case "openai_responses":
-            entries = _openai.responses(entries, notes, rules)
-        case _:
-            entries = _anthropic.mended(entries, notes, rules, provider)
-    if judged and entries:
+    def written() -> list[dict[str, Any]]:
+        return [
+            cast("dict[str, Any]", messages[e.origin]) if e.message is e.given else adapter.write(e.message)
+            for e in entries
+        ]
+
+    entries = steps(entries, rules or Rules())
+    if rules and entries:
         problems = rules.problems(scan(written(), Counter.chars(), provider), original)
-        entries = _refused.out(entries, problems, notes, rules)
-        if provider not in ("openai_chat", "openai_responses"):
-            entries = _anthropic.mended(entries, notes, rules, provider)
-    if not notes.notes:
-        return Mended(cast("list[dict[str, Any]]", messages), [], range(len(messages) + 1))
+        repair_findings(entries, problems, changes, rules)
+        entries = entries if is_openai else steps(entries, rules)
+    if not changes.changes:
+        return Repair(messages, [], range(len(messages) + 1))
     origins = [entry.origin for entry in entries]
-    where = [bisect_left(origins, n) for n in range(len(messages) + 1)]
-    return Mended(written(), notes.resolve(entries), where)
+    positions = [bisect_left(origins, n) for n in range(len(messages) + 1)]
+    return Repair(written(), changes.resolve(entries), positions)

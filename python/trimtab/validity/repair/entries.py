@@ -1,90 +1,149 @@
-"""Messages while they are repaired: each remembers its place, each change is noted."""
+"""Messages under repair: each keeps its origin, and every change is recorded."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...messages.types import Repaired
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 INTERRUPTED = "[no result: the session was interrupted]"
 BEGINNING = "[the beginning of this session is missing]"
 ORPHAN = "[result of a call that is no longer here]"
-ON = "[continue]"
+CONTINUE = "[continue]"
+LEFT_OUT = "[a picture was left out here: the request may not hold it]"
+
+Block: TypeAlias = dict[str, Any]
+Edit: TypeAlias = tuple[list[Block], str]
+"""The blocks that replace a block, and the code of the change; no code if the block stays."""
 
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A message, and which one of the given it is, or was put behind.
+    """A message during a repair.
 
     Attributes:
-        origin: that one's position.
-        message: the message; a change makes a new one.
-        is_new: whether it was changed or added.
-        given: the message as it came; None for one that was added.
-        marked: what becomes of blocks, by position, while a step goes through the list.
+        origin: position of the given message that it is, or that it follows.
+        message: the message; a change replaces it, the given one is never mutated.
+        given: the message as it came; None for an added one.
     """
 
     origin: int
     message: dict[str, Any]
-    is_new: bool = False
     given: dict[str, Any] | None = None
-    marked: dict[int, Any] = field(default_factory=dict)
+
+    @property
+    def role(self) -> str:
+        """The message's role."""
+        return self.message["role"]  # type: ignore[no-any-return]
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The content as a new list of blocks."""
+        return as_blocks(self.message["content"])
 
     def set(self, **fields: Any) -> None:
-        """Puts other values in a new message; the given one stays as it is."""
+        """Replace fields of the message."""
         self.message = {**self.message, **fields}
-        self.is_new = True
+
+    def edit(self, change: Callable[[Block], Edit], changes: Changes) -> None:
+        """Replace each block by those that ``change`` returns, and record each code once."""
+        edits = [change(block) for block in self.blocks]
+        codes = dict.fromkeys(code for _, code in edits if code)
+        for code in codes:
+            changes.add(self, code)
+        if codes:
+            self.set(content=[block for blocks, _ in edits for block in blocks])
 
 
-class Notes:
-    """What was changed, told by entry: positions are known at the end only."""
+class Changes:
+    """Changes by entry: positions are known only at the end."""
 
     def __init__(self) -> None:
-        self.notes: list[tuple[Entry, str, str]] = []
+        self.changes: list[tuple[Entry, str, str]] = []
 
     def add(self, entry: Entry, code: str, ref: str = "") -> None:
-        """Notes one change of an entry, its arrival or its removal."""
-        self.notes.append((entry, code, ref))
+        """Record a change of an entry, its arrival or its removal."""
+        self.changes.append((entry, code, ref))
 
     def added(self, origin: int, message: dict[str, Any], code: str, ref: str = "") -> Entry:
-        """A new entry, noted."""
-        entry = Entry(origin, message, is_new=True)
+        """Return a new entry for a message, and record its arrival."""
+        entry = Entry(origin, message)
         self.add(entry, code, ref)
         return entry
 
     def resolve(self, entries: list[Entry]) -> list[Repaired]:
-        """The changes by position; a removed message has the position where it would stand."""
-        positions = {id(entry): i for i, entry in enumerate(entries)}
+        """Return the changes by position; a removed message has the position where it would stand."""
+        positions = {entry: i for i, entry in enumerate(entries)}
         origins = [entry.origin for entry in entries]
         last = max(len(entries) - 1, 0)
         found = []
-        for entry, code, ref in sorted(self.notes, key=lambda note: note[0].origin):
-            index = positions.get(id(entry), min(bisect_left(origins, entry.origin), last))
+        for entry, code, ref in sorted(self.changes, key=lambda change: change[0].origin):
+            index = positions.get(entry, min(bisect_left(origins, entry.origin), last))
             found.append(Repaired(index, code, ref))
         return sorted(found, key=lambda repaired: repaired.index)
 
 
-def name(block: dict[str, Any], key: str) -> str:
-    """An id, or empty: a file may hold anything in its place."""
-    ref = block.get(key)
-    return ref if isinstance(ref, str) else ""
-
-
-_SAYS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
-
-
-def sayable(content: list[Any], kind: str = "text") -> list[Any]:
-    """The parts of a content that have what they need; what is no part becomes text, text without words goes."""
-    kept = []
-    for part in content:
-        if not isinstance(part, dict):
-            kept.append({"type": kind, "text": str(part)})
-        elif (part.get("type") in _SAYS and not isinstance(part.get("text"), str)) or (
-            part.get("type") in ("image", "document") and not isinstance(part.get("source"), dict)
-        ):
-            continue
+def merge(
+    entries: list[Entry], changes: Changes, join: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+) -> list[Entry]:
+    """Merge neighbours of the user's or the assistant's role; ``join`` returns the fields of the merged message."""
+    kept: list[Entry] = []
+    for entry in entries:
+        if kept and kept[-1].role == entry.role and entry.role in ("user", "assistant"):
+            kept[-1].set(**join(kept[-1].message, entry.message))
+            changes.add(entry, "merged")
         else:
-            kept.append(part)
+            kept.append(entry)
     return kept
+
+
+def append_moved(entries: list[Entry], moved: list[Entry]) -> None:
+    """Append entries that moved back; raise their origins, because origins are searched as a sorted list."""
+    for entry in moved:
+        entry.origin = max(entry.origin, entries[-1].origin if entries else 0)
+        entries.append(entry)
+
+
+def orphan_parts(content: Any, kind: str) -> list[Any]:
+    """Return the content of a result without a call as parts of an OpenAI user message."""
+    return [
+        text_block(ORPHAN, kind),
+        *(content if isinstance(content, list) else [text_block(str(content or ""), kind)]),
+    ]
+
+
+def string(block: dict[str, Any], key: str) -> str:
+    """Return a field's string, empty where the field is missing or no string."""
+    value = block.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def as_blocks(content: Any) -> list[Any]:
+    """Return content as a new list; a string is one text block."""
+    return [text_block(content)] if isinstance(content, str) and content else list(content)
+
+
+def text_block(text: str, kind: str = "text") -> Block:
+    """Return a block of text."""
+    return {"type": kind, "text": text}
+
+
+_TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
+
+
+def whole_parts(content: list[Any], kind: str = "text") -> list[Any]:
+    """Return the parts that have their required fields; a part that is no dict becomes text."""
+    parts = (part if isinstance(part, dict) else text_block(str(part), kind) for part in content)
+    return [part for part in parts if is_whole(part)]
+
+
+def is_whole(part: Block) -> bool:
+    """Return whether a text has its text, and an image or document its source."""
+    if part.get("type") in ("image", "document"):
+        return isinstance(part.get("source"), dict)
+    return part.get("type") not in _TEXTS or isinstance(part.get("text"), str)

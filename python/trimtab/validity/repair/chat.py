@@ -1,0 +1,125 @@
+"""Repairs of the Chat Completions shape."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from .entries import INTERRUPTED, Entry, append_moved, as_blocks, merge, orphan_parts, string, text_block, whole_parts
+
+if TYPE_CHECKING:
+    from ..validate import Rules
+    from .entries import Changes
+
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+
+
+def repair_chat(entries: list[Entry], changes: Changes, rules: Rules) -> list[Entry]:
+    """Give every call one tool message in the run behind its message, and every tool message its call."""
+    kept: list[Entry] = []
+    strays: list[Entry] = []  # results without a call, now user messages; between results they would end the run
+    results: dict[str, Entry | None] = {}
+    for entry in entries:
+        calls = _complete(entry, changes)
+        ref = string(entry.message, "tool_call_id")
+        if entry.role != "tool":
+            _close_run(kept, results, strays, changes)
+            results, strays = dict.fromkeys(calls), []
+            kept.append(entry)
+        elif ref in results and results[ref] is None:
+            results[ref] = entry
+            kept.append(entry)
+        else:
+            first, content = results.get(ref), entry.message.get("content")
+            changes.add(entry, "duplicate_result" if first else "orphan_result", ref)
+            if not first or first.message.get("content") != content:
+                entry.message = {"role": "user", "content": orphan_parts(content, "text")}
+                strays.append(entry)
+    if rules.in_flight and not strays:
+        results = {}  # calls at the end are still running
+    _close_run(kept, results, strays, changes)
+    return merge(kept, changes, _join) if rules.alternation else kept
+
+
+def _join(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    contents = [content for content in (first.get("content"), second.get("content")) if content]
+    if all(isinstance(content, str) for content in contents):
+        return {**second, "content": "\n\n".join(contents)}
+    return {**second, "content": [part for content in contents for part in as_blocks(content)]}
+
+
+def _close_run(kept: list[Entry], results: dict[str, Entry | None], strays: list[Entry], changes: Changes) -> None:
+    """End a run of tool messages: first add missing results, then the messages that cannot stand among results."""
+    for ref in [ref for ref, entry in results.items() if entry is None]:
+        message = {"role": "tool", "tool_call_id": ref, "content": INTERRUPTED}
+        kept.append(changes.added(kept[-1].origin, message, "interrupted_result", ref))
+    append_moved(kept, strays)
+
+
+def _complete(entry: Entry, changes: Changes) -> list[str]:
+    """Give a message the fields that its role needs, and drop others; return the ids of its calls."""
+    recorded = len(changes.changes)
+    fields = {key: value for key, value in entry.message.items() if key != "tool_calls" or value != []}
+    if fields["role"] not in _ROLES:
+        changes.add(entry, "unknown_role")
+        fields["role"] = "user"
+    if fields["role"] != "assistant" and fields.get("tool_calls") is not None:
+        changes.add(entry, "misplaced")
+        fields["content"] = _with_texts(fields.get("content"), [f"[calls: {json.dumps(fields.pop('tool_calls'))}]"])
+    if isinstance(content := fields.get("content"), list) and whole_parts(content) != content:
+        changes.add(entry, "incomplete")
+        fields["content"] = whole_parts(content)
+    has_calls = fields.get("tool_calls") or fields.get("function_call") or fields["role"] == "function"
+    if fields.get("content") == [] or (fields.get("content") is None and not has_calls):
+        fields["content"] = ""
+    if fields != entry.message and len(changes.changes) == recorded:
+        changes.add(entry, "empty_field")
+    calls = _complete_calls(entry, fields, changes) if isinstance(fields.get("tool_calls"), list) else {}
+    if fields != entry.message:
+        entry.message = fields
+    return list(calls)
+
+
+def _complete_calls(entry: Entry, fields: dict[str, Any], changes: Changes) -> dict[str, Any]:
+    """Complete the calls in ``fields`` and return them by id; a call without id or name, or with a used id, is text."""
+    given = fields["tool_calls"]
+    made = [_complete_call(call) for call in given]
+    texts = [call for call in made if isinstance(call, str)]
+    if made != given:
+        changes.add(entry, "incomplete")
+    calls: dict[str, Any] = {}
+    for call in made:
+        if isinstance(call, str):
+            continue
+        if call["id"] not in calls:
+            calls[call["id"]] = call
+        else:
+            changes.add(entry, "duplicate_call", call["id"])
+            texts += [] if call == calls[call["id"]] else [f"[call: {json.dumps(call.get('function') or call)}]"]
+    if list(calls.values()) != given:
+        content = _with_texts(fields.get("content"), texts)
+        fields |= {"content": "" if content is None and not calls else content, "tool_calls": list(calls.values())}
+        if not calls:
+            del fields["tool_calls"]
+    return calls
+
+
+def _complete_call(call: Any) -> Any:
+    """Return the call with its fields; as text if it has no id or no name."""
+    function = call.get("function") if isinstance(call, dict) else None
+    if isinstance(call, dict) and isinstance(call.get("custom"), dict) and string(call, "id"):
+        return call
+    if not isinstance(function, dict) or not string(call, "id") or not isinstance(function.get("name"), str):
+        return f"[call: {json.dumps(call, default=str)}]"
+    given = function.get("arguments")
+    if isinstance(given, str) and isinstance(call.get("type"), str):
+        return call
+    arguments = given if isinstance(given, str) else json.dumps({} if given is None else given, default=str)
+    return {**call, "type": "function", "function": {**function, "arguments": arguments}}
+
+
+def _with_texts(content: Any, texts: list[str]) -> Any:
+    """Return the content with texts behind it."""
+    if texts and isinstance(content, list):
+        return [*content, *map(text_block, texts)]
+    return "\n\n".join(([content] if content else []) + texts) if texts else content
