@@ -4,7 +4,7 @@ import json
 
 from support.checker import check
 from trimtab import read
-from trimtab.formats._chat import PICTURES
+from trimtab.formats._builder import IMAGES
 from trimtab.validity.repair.entries import INTERRUPTED
 
 
@@ -87,7 +87,7 @@ def test_pictures_of_a_result_follow_behind_the_last_result():
     found = session(START, asks("go"), says("", "a", "b"), done("a", "A", binaryResultsForLlm=shot), done("b"))
     assert [m["role"] for m in found.messages] == ["user", "assistant", "tool", "tool", "user"]
     assert found.messages[4]["content"] == [
-        {"type": "text", "text": PICTURES},
+        {"type": "text", "text": IMAGES},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,aaaa"}},
     ]
 

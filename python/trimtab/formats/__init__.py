@@ -12,7 +12,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..errors import MessageError
-from ..messages.types import Charged, Skipped, Transcript
 from ..validity.repair import run_steps
 from . import (
     atif,
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import BinaryIO
 
+    from ..messages.types import Transcript
+    from ._builder import Builder
     from ._records import Record
 
 __all__ = [
@@ -58,8 +59,8 @@ class _Reader(Protocol):
     def recognizes(self, value: dict[str, Any], /) -> bool:
         """Return whether only this format has such an object, from a few names and types."""
 
-    def read(self, records: Iterable[Record], /, *, whole: bool) -> Transcript:
-        """Return the messages of the next prompt, before repair; none if the records have another format."""
+    def read(self, records: Iterable[Record], /, *, whole: bool) -> Builder:
+        """Return the messages of the next prompt; none if the records have another format."""
 
 
 _READERS: dict[str, _Reader] = {
@@ -135,19 +136,12 @@ def _read(records: Records, format: str | None, *, whole: bool, repair: bool) ->
     rest = iter(records)
     name = format or _detect(rest, head)
     entries = chain(head, rest)
-    if reader := _READERS.get(name):
-        draft = reader.read(entries, whole=whole)
-    else:
-        values = list(entries)
-        if not values:
-            raise _no_messages(records)
-        draft = json_list.read(values, format)
-    if not draft.messages:
-        raise _no_messages(records, draft)
-    skipped = sorted([*records.skipped, *draft.skipped], key=lambda skip: skip.offset)
-    if not repair:
-        return replace(draft, skipped=skipped, lines=records.lines)
-    return _repaired(draft, skipped, records.lines)
+    reader = _READERS.get(name)
+    built = reader.read(entries, whole=whole) if reader else json_list.read(entries, format)
+    transcript = built.transcript(name if reader else built.provider, records.skipped, records.lines)
+    if not transcript.messages:
+        raise _no_messages(transcript, is_list=not reader, has_values=records.found > 0)
+    return _repaired(transcript) if repair else transcript
 
 
 def _open(source: str | os.PathLike[str]) -> BinaryIO:
@@ -191,33 +185,29 @@ def _detect(records: Iterable[Record], head: list[Record]) -> str:
     return ""
 
 
-def _no_messages(records: Records, draft: Transcript | None = None) -> MessageError:
+def _no_messages(found: Transcript, *, is_list: bool, has_values: bool) -> MessageError:
     """Return the error for a file without messages, with the first unreadable place."""
-    skipped = sorted([*records.skipped, *(draft.skipped if draft else ())], key=lambda skip: skip.offset)
-    known = f"need a session file or a list of messages ({', '.join(FORMATS)})"
-    if draft:
-        what, hint = f"no messages in it, as {draft.format}", "the file holds only lines that are never sent"
-    elif records.found:
+    if not is_list:
+        what, hint = f"no messages in it, as {found.format}", "the file holds only lines that are never sent"
+    elif has_values:
         what, hint = "an empty list", "need at least one message"
     else:
-        what, hint = "no JSON in it" if skipped else "it is empty", known
-    if skipped:
-        what += f"; line {skipped[0].line} (byte {skipped[0].offset}): {skipped[0].reason}"
+        what = "no JSON in it" if found.skipped else "it is empty"
+        hint = f"need a session file or a list of messages ({', '.join(FORMATS)})"
+    for skip in found.skipped[:1]:
+        what += f"; line {skip.line} (byte {skip.offset}): {skip.reason}"
     return MessageError(what, hint=hint)
 
 
-def _repaired(draft: Transcript, skipped: list[Skipped], seen: int) -> Transcript:
+def _repaired(found: Transcript) -> Transcript:
     """Return the repaired transcript, with the positions of usage and compactions adjusted."""
-    repaired = run_steps(draft.messages, draft.provider)
+    repaired = run_steps(found.messages, found.provider)
     if not repaired.messages:
         raise MessageError("no messages in it", hint="nothing but blank text and results without calls")
-    usage = [Charged(repaired.positions[charged.before], charged.prompt, charged.output) for charged in draft.usage]
     return replace(
-        draft,
+        found,
         messages=cast("list[dict[str, Any]]", repaired.messages),
-        usage=usage,
-        compactions=[repaired.positions[at] for at in draft.compactions],
-        skipped=skipped,
+        usage=[replace(charged, before=repaired.positions[charged.before]) for charged in found.usage],
+        compactions=[repaired.positions[at] for at in found.compactions],
         repaired=repaired.changes,
-        lines=seen,
     )

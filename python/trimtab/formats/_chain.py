@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..messages.types import Skipped
+from ._parts import list_of, text_of
 from ._records import again
 
 if TYPE_CHECKING:
@@ -66,10 +67,9 @@ class Line:
         return self.value["message"]["content"]
 
 
-def ids(content: Any, name: str) -> tuple[str, ...]:
+def block_ids(content: Any, name: str) -> tuple[str, ...]:
     """Return the ids that a content's blocks have in this field."""
-    blocks = content if isinstance(content, list) else ()
-    return tuple(block[name] for block in blocks if isinstance(block.get(name), str))
+    return tuple(block[name] for block in list_of(content) if isinstance(block.get(name), str))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,43 +159,38 @@ def _line(at: int, role: str, record: Record) -> Line:
     """Make a line; without a parent field its parent is a missing line, so that file order applies."""
     value = record.value
     parent = value.get("parentUuid", "")
-    key = _text(value.get("uuid")) or f"line {at}"
+    key = text_of(value.get("uuid")) or f"line {at}"
     message = value["message"] if role else {}
     return Line(
         at,
         key,
         role,
-        None if parent is None else _text(parent),
+        None if parent is None else text_of(parent),
         record.offset,
         None if record.source else value,
         record.source,
         _kind(value),
-        (_text(message.get("id")) or key) if role == "assistant" else "",
-        ids(message.get("content"), "tool_use_id"),
+        (text_of(message.get("id")) or key) if role == "assistant" else "",
+        block_ids(message.get("content"), "tool_use_id"),
         is_side=bool(value.get("isSidechain")),
         is_summary=bool(role and value.get("isCompactSummary")),
-        logical=_text(value.get("logicalParentUuid")),
+        logical=text_of(value.get("logicalParentUuid")),
     )
 
 
 def _kind(value: dict[str, Any]) -> tuple[str, str]:
     """Return the file's name for the kind of a line that is not sent."""
-    kind = _text(value.get("type"))
+    kind = text_of(value.get("type"))
     if value.get("isSidechain"):
         return "sidechain", kind
     if kind not in ROLES:
         inner = value.get("attachment") or value.get("data")
         more = value.get("subtype") or (inner.get("type") if isinstance(inner, dict) else None)
-        return kind, _text(more)
+        return kind, text_of(more)
     if value.get("isVisibleInTranscriptOnly"):
         return kind, "shown only"
     is_error = value.get("isApiErrorMessage") or value["message"].get("model") == "<synthetic>"
     return kind, "error of Claude Code" if is_error else "other branch"
-
-
-def _text(value: object) -> str:
-    """Return the value if it is a string, else an empty string."""
-    return value if isinstance(value, str) else ""
 
 
 def _role(value: Any) -> tuple[str, str]:
@@ -225,7 +220,7 @@ def _relink(nodes: dict[str, Line], kept: dict[str, Any]) -> None:
 
     The kept lines do not move in the file; the boundary names the first and the last, and the line they follow.
     """
-    head, anchor, tail = (nodes.get(_text(kept.get(f"{end}Uuid"))) for end in ("head", "anchor", "tail"))
+    head, anchor, tail = (nodes.get(text_of(kept.get(f"{end}Uuid"))) for end in ("head", "anchor", "tail"))
     if head and anchor and tail:
         for other in nodes.values():
             if other.parent == anchor.key and other is not head:

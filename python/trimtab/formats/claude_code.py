@@ -1,25 +1,27 @@
-"""Claude Code sessions: ``~/.claude/projects/<folder>/<session>.jsonl``.
+"""Sessions of Claude Code: ``~/.claude/projects/<folder>/<session>.jsonl``.
 
-A response is several lines, one for each block, with one ``message.id``. Results of parallel calls are siblings beside
-the main chain. Left out are lines that Claude Code never sends: progress, snapshots, system lines, its own errors. The
-file does not contain the system prompt, the tools and the text of attachments.
+A line of type ``user`` or ``assistant`` has a message and names the line it follows; the chain of the last line is the
+prompt. A response is several lines, one for each block, with one ``message.id``. Results of parallel calls are siblings
+beside the chain. A line with ``isCompactSummary`` is a compaction's summary. Left out are lines that Claude Code never
+sends: progress, snapshots, system lines, its own errors. The file does not contain the system prompt, the tools and the
+text of attachments.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..messages.types import Charged, Transcript
-from ._account import Account
-from ._chain import ROLES, Line, Tree, grow, ids
+from ._builder import Builder
+from ._chain import ROLES, Line, Tree, block_ids, grow
+from ._parts import dict_of, sum_of, text_of, text_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ._records import Record
 
-_SENT = ("message", "toolUseResult")  # toolUseResult repeats the result for the screen
+_LINE = ("message", "toolUseResult")  # toolUseResult repeats the result for the screen
 
 
 def recognizes(value: dict[str, Any]) -> bool:
@@ -27,26 +29,26 @@ def recognizes(value: dict[str, Any]) -> bool:
     return "parentUuid" in value or (value.get("type") in ROLES and isinstance(value.get("message"), dict))
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Transcript:
-    """Return the messages of the main chain, before repair."""
-    tree, skipped = grow(records)
-    prompt = _Prompt()
+def read(records: Iterable[Record], *, whole: bool) -> Builder:
+    """Return the messages of the main chain; `whole` keeps those that a compaction replaced."""
+    session = _Session(whole=whole, provider="anthropic")
+    tree, session.skipped = grow(records)
     for line in tree.chain(whole=whole):
-        prompt.add(line)
+        session.add(line)
     # Parallel calls and their results end beside the chain. Add all calls before the results, because a result may
     # come before the line of its call.
     for role in ROLES[::-1]:
         for line in tree.sent:
-            if line.role == role and line.key not in prompt.keys:
-                prompt.add_sibling(line)
-    found = prompt.transcript(tree)
-    compactions = found.compactions if whole else []
-    return replace(found, skipped=skipped, compactions=compactions, left_out=prompt.left_out(tree))
+            if line.role == role and line.key not in session.keys:
+                session.add_sibling(line)
+    session.add_messages(tree)
+    session.count_left_out(tree)
+    return session
 
 
 @dataclass(slots=True)
-class _Prompt:
-    """The prompt under construction.
+class _Session(Builder):
+    """The prompt's lines, and then its messages.
 
     Attributes:
         order: user lines, and the first line of each response.
@@ -54,8 +56,8 @@ class _Prompt:
         parts: lines of each response.
         owners: response of each call.
         results: lines that answer each response.
-        stamps: user lines by time, with the number of compactions before them.
-        compactions: number of summaries so far.
+        stamps: user lines by time, with the number of summaries before them.
+        summaries: number of summaries so far.
     """
 
     order: list[Line] = field(default_factory=list)
@@ -64,7 +66,7 @@ class _Prompt:
     owners: dict[str, str] = field(default_factory=dict)
     results: dict[str, list[Line]] = field(default_factory=dict)
     stamps: dict[str, tuple[int, Any]] = field(default_factory=dict)
-    compactions: int = 0
+    summaries: int = 0
 
     def add(self, line: Line) -> None:
         """Add the chain's next line, unless it is a copy."""
@@ -77,7 +79,7 @@ class _Prompt:
         elif owner is None:
             if not self._is_copy(line):
                 self.order.append(line)
-            self.compactions += line.is_summary
+            self.summaries += line.is_summary
         elif all(part.content != line.content for part in self.results.get(owner, ())):
             self.results.setdefault(owner, []).append(line)
 
@@ -103,7 +105,7 @@ class _Prompt:
             copy.at = min(copy.at, line.at)
         else:
             parts.append(line)
-            self.owners |= dict.fromkeys(ids(line.content, "id"), line.response)
+            self.owners |= dict.fromkeys(block_ids(line.content, "id"), line.response)
 
     def _owner(self, line: Line) -> str | None:
         """Return the response whose calls this line answers."""
@@ -114,51 +116,51 @@ class _Prompt:
         stamp = line.value.get("timestamp")
         if not isinstance(stamp, str):
             return False
-        compactions, content = self.stamps.setdefault(stamp, (self.compactions, line.content))
-        return compactions < self.compactions and content == line.content
+        summaries, content = self.stamps.setdefault(stamp, (self.summaries, line.content))
+        return summaries < self.summaries and content == line.content
 
-    def left_out(self, tree: Tree) -> dict[str, int]:
-        """Return the counts of omitted lines by kind."""
-        account = Account()
-        parts = [part for parts in (*self.parts.values(), *self.results.values()) for part in parts]
-        taken = {id(part) for part in parts}
-        for line in (*parts, *(line for line in self.order if id(line) not in taken)):
-            account.fields(line.value, _SENT, line.role)
-            account.fields(line.value["message"], ("content",), line.role, "message")
-        start = self.order[0].at if self.order and self.order[0].is_summary else 0
-        for line in tree.nodes.values():
-            if line.role and line.at < start and line.key not in self.keys:
-                account.leave(line.role, "compacted")
-            elif not line.role or (line.key not in self.keys and id(line) not in taken):
-                account.leave(*line.kind)
-        return account.kinds
-
-    def transcript(self, tree: Tree) -> Transcript:
-        """Return the messages, the usage of their calls, the last model, and the positions of summaries.
+    def add_messages(self, tree: Tree) -> None:
+        """Add the messages, the usage of their calls, the last model, and the positions of summaries.
 
         A call's usage counts only if its prompt was the list before it: not after a summary that follows the messages
         it summarizes, and not before the summary with which the list begins.
         """
-        messages: list[dict[str, Any]] = []
-        usage: list[Charged] = []
-        compactions: list[int] = []
-        model, since, is_prompt = None, -1, True
+        since = -1
         for line in self.order:
             if line.role == "user":
                 if line.is_summary:
-                    since, is_prompt = line.at, not messages
-                    compactions.append(len(messages))
-                messages.append({"role": "user", "content": line.content})
+                    since, self.is_prompt = line.at, not self.messages
+                    self.mark()
+                self.messages.append({"role": "user", "content": line.content})
                 continue
             parts = sorted(self.parts[line.response], key=lambda part: part.at)
-            if is_prompt and tree.first[line.response] > since:
-                usage += _usage(parts, len(messages))
-            named = line.value["message"].get("model")
-            model = named if isinstance(named, str) else model
-            messages.append({"role": "assistant", "content": _joined(parts)})
+            if tree.first[line.response] > since:
+                self._add_usage(parts)
+            self.model = text_of(line.value["message"].get("model")) or self.model
+            self.messages.append({"role": "assistant", "content": _joined(parts)})
             if results := sorted(self.results.get(line.response, ()), key=lambda part: part.at):
-                messages.append({"role": "user", "content": _results_first(_joined(results), len(results))})
-        return Transcript(messages, "anthropic", "claude_code", model=model, usage=usage, compactions=compactions)
+                self.messages.append({"role": "user", "content": _results_first(_joined(results), len(results))})
+
+    def _add_usage(self, parts: Iterable[Line]) -> None:
+        """Add the usage of a response: its lines repeat the input, and only the last may have the full output."""
+        usages = [dict_of(part.value["message"].get("usage")) for part in parts]
+        names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        prompt = max(sum_of(usage, *names) for usage in usages)
+        self.charge(prompt, max(sum_of(usage, "output_tokens") for usage in usages))
+
+    def count_left_out(self, tree: Tree) -> None:
+        """Count the omitted lines by kind."""
+        added = [part for parts in (*self.parts.values(), *self.results.values()) for part in parts]
+        ids = {id(part) for part in added}
+        for line in (*added, *(line for line in self.order if id(line) not in ids)):
+            self.leave_fields(line.value, _LINE, line.role)
+            self.leave_fields(line.value["message"], ("content",), line.role, "message")
+        start = self.order[0].at if self.order and self.order[0].is_summary else 0
+        for line in tree.nodes.values():
+            if line.role and line.at < start and line.key not in self.keys:
+                self.leave(line.role, "compacted")
+            elif not line.role or (line.key not in self.keys and id(line) not in ids):
+                self.leave(*line.kind)
 
 
 def _joined(parts: Iterable[Line]) -> Any:
@@ -166,20 +168,10 @@ def _joined(parts: Iterable[Line]) -> Any:
     contents = [part.content for part in parts]
     if len(contents) == 1:
         return contents[0]
-    texts = [[{"type": "text", "text": content}] if isinstance(content, str) else content for content in contents]
+    texts = [[text_part(content)] if isinstance(content, str) else content for content in contents]
     return [block for blocks in texts for block in blocks]
 
 
 def _results_first(content: Any, lines: int) -> Any:
     """Move text behind all results; leave a single line unchanged, for the repair to judge."""
     return content if lines == 1 else sorted(content, key=lambda block: block["type"] != "tool_result")
-
-
-def _usage(parts: Iterable[Line], before: int) -> list[Charged]:
-    """Return the usage of a response: its lines repeat the input, and only the last may have the full output."""
-    usages = [part.value["message"].get("usage") for part in parts]
-    counts = [{k: v for k, v in usage.items() if isinstance(v, int)} for usage in usages if isinstance(usage, dict)]
-    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    prompt = max((sum(count.get(name, 0) for name in names) for count in counts), default=0)
-    output = max((count.get("output_tokens", 0) for count in counts), default=0)
-    return [Charged(before, prompt, output)] if prompt else []

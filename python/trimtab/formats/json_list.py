@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import MessageError
-from ..messages.types import Transcript
-from ._account import Account
+from ._builder import Builder, several
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ..models.provider import Provider
     from ._records import Record
@@ -30,28 +29,26 @@ _CHAT_ROLES = ("tool", "function", "system", "developer")
 _CHAT_FIELDS = ("tool_calls", "function_call", "tool_call_id", "reasoning_content")
 
 
-def read(records: Sequence[Record], provider: str | None) -> Transcript:
+def read(records: Iterable[Record], provider: str | None) -> Builder:
     """Return the messages unchanged; detect the provider if it is None.
 
     Raises:
         MessageError: an entry is no message; the error has its path.
     """
-    values = [record.value for record in records]
+    found = list(records)
+    values = [record.value for record in found]
     requests = [value for value in values if isinstance(value, dict) and _key(value)]
     if not requests:
-        return _transcript(values, "messages", {}, provider)
+        return _built(values, "messages", {}, provider)
     if len(values) > 1:
-        places = ", ".join(f"line {record.line} (byte {record.offset})" for record in records[:5])
-        what = f"{len(requests)} requests in one file, from {places}"
-        raise MessageError(what, hint="read one request at a time")
-    request = requests[0]
-    key = _key(request)
+        raise several("request", len(requests), found)
+    request, key = requests[0], _key(requests[0])
     messages = request[key]
     if isinstance(messages, str):
         messages = [{"type": "message", "role": "user", "content": messages}]
     if not messages:
         raise MessageError("an empty list", path=key, hint="need at least one message")
-    return _transcript(messages, key, request, provider)
+    return _built(messages, key, request, provider)
 
 
 def _key(value: dict[str, Any]) -> str:
@@ -65,7 +62,7 @@ def _key(value: dict[str, Any]) -> str:
     return "input" if isinstance(value.get("input"), (list, str)) else ""
 
 
-def _transcript(messages: list[dict[str, Any]], name: str, request: dict[str, Any], provider: str | None) -> Transcript:
+def _built(messages: list[dict[str, Any]], name: str, request: dict[str, Any], provider: str | None) -> Builder:
     """Return the messages with the request's other parameters."""
     _check(messages, name)
     provider = provider or _provider(messages, request)
@@ -73,19 +70,12 @@ def _transcript(messages: list[dict[str, Any]], name: str, request: dict[str, An
     system = request.get("system") or request.get("instructions")
     if provider == "anthropic" and not system:
         messages, system = _split_system(messages)
-    model, tools = request.get("model"), request.get("tools")
-    account = Account()
+    built = Builder(provider=cast("Provider", provider), messages=messages, tools=request.get("tools"))
+    built.model = request["model"] if isinstance(request.get("model"), str) else None
+    built.system = system if isinstance(system, (str, list)) and system else None
     for key in request.keys() - {name, "system", "instructions", "model", "tools"}:
-        account.leave("request", key)
-    return Transcript(
-        messages,
-        cast("Provider", provider),
-        provider,
-        model=model if isinstance(model, str) else None,
-        system=system if isinstance(system, (str, list)) and system else None,
-        tools=tools if isinstance(tools, list) and tools else None,
-        left_out=account.kinds,
-    )
+        built.leave("request", key)
+    return built
 
 
 def _split_system(messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], Any]:

@@ -1,18 +1,17 @@
-"""mini-swe-agent trajectories: ``<instance>.traj.json``, versions 1 and 2.
+"""Trajectories of mini-swe-agent: ``<instance>.traj.json``, versions 1 and 2.
 
-``messages`` are those of the prompt, in the shape of OpenAI Chat; with a model of the Responses API its responses and
-their outputs stand there instead, and are kept in that shape. Mapped: all of them without ``extra``, which is never
-sent, and what each response was charged. Left out: the closing message of role ``exit``, and fields that are null.
-There are no compactions.
+The file is one object. ``messages`` has the prompt's messages in OpenAI Chat's shape, or a Responses model's responses
+and the outputs of their calls, which keep that shape. Read are all of them without ``extra``, which is never sent, and
+each response's usage. Left out are the closing message of role ``exit`` and fields that are null. There are no
+compactions.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..messages.types import Charged, Skipped, Transcript
-from ._account import Account
-from ._chat import dict_of, parts_of, single, sum_of, text_of
+from ._builder import Builder
+from ._parts import dict_of, parts_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,54 +28,54 @@ def recognizes(value: dict[str, Any]) -> bool:
     return isinstance(value.get("messages"), list) and (is_named or (isinstance(info, dict) and "mini_version" in info))
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Transcript:  # noqa: ARG001 - there are no compactions
+def read(records: Iterable[Record], *, whole: bool) -> Builder:
     """Return the messages as they were sent; `whole` has no effect.
 
     Raises:
         MessageError: the file holds several trajectories.
     """
-    found, skipped = single(records, recognizes)
-    items: list[dict[str, Any]] = []
-    usage: list[Charged] = []
-    model, has_items, account = None, False, Account()
-    for record in found:
+    session = _Session(whole=whole)
+    for record in session.single(records, recognizes):
         config = dict_of(dict_of(record.value.get("info")).get("config"))
-        model = text_of(dict_of(config.get("model")).get("model_name")) or None
+        session.model = text_of(dict_of(config.get("model")).get("model_name")) or None
         for i, message in enumerate(record.value["messages"]):
-            sent = _sent(message, account)
-            if sent is None:
-                skipped.append(Skipped(record.line, record.offset, f"messages[{i}]: no message"))
-                continue
-            usage += _charged(message, len(items)) if sent else ()
-            has_items = has_items or message.get("object") == "response" or "call_id" in message
-            items += sent
-    return Transcript(
-        items,
-        "openai_responses" if has_items else "openai_chat",
-        "mini_swe_agent",
-        model=model,
-        usage=usage,
-        skipped=skipped,
-        left_out=account.kinds,
-    )
+            if not isinstance(message, dict) or not session.add(message):
+                session.skip(record, f"messages[{i}]: no message")
+    return session
 
 
-def _sent(message: Any, account: Account) -> list[dict[str, Any]] | None:
-    """Return the items of a message or response that are sent; None if the value is no message."""
-    if not isinstance(message, dict):
-        return None
-    if message.get("object") == "response":
-        made = account.objects(message.get("output"), "response")
+class _Session(Builder):
+    """The messages of the prompt, or the items of the Responses API."""
+
+    def add(self, message: dict[str, Any]) -> bool:
+        """Add a message or response; return False if it is none."""
+        if message.get("object") == "response":
+            self._add_response(message)
+            return True
+        if message.get("role") == "exit":
+            self.leave("exit")
+            return True
+        is_output = isinstance(message.get("type"), str) and isinstance(message.get("call_id"), str)
+        if not is_output and (message.get("role") not in _ROLES or not _has_content(message)):
+            return False
+        if "call_id" in message:
+            self.provider = "openai_responses"
+        if message.get("role") == "assistant":
+            usage = dict_of(dict_of(dict_of(message.get("extra")).get("response")).get("usage"))
+            self.charge(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+        self.messages.append(_plain(message))
+        return True
+
+    def _add_response(self, response: dict[str, Any]) -> None:
+        """Add the items of a response."""
+        self.provider = "openai_responses"
+        made = self.objects(response.get("output"), "response")
         items = [_plain(item) for item in made if isinstance(item.get("type"), str)]
-        account.leave("response", "without a type", count=len(made) - len(items))
-        return items
-    if message.get("role") == "exit":
-        account.leave("exit")
-        return []
-    is_output = isinstance(message.get("type"), str) and isinstance(message.get("call_id"), str)
-    if not is_output and (message.get("role") not in _ROLES or not _has_content(message)):
-        return None
-    return [_plain(message)]
+        self.leave("response", "without a type", count=len(made) - len(items))
+        if items:
+            usage = dict_of(response.get("usage"))
+            self.charge(usage.get("input_tokens"), usage.get("output_tokens"))
+        self.messages += items
 
 
 def _has_content(message: dict[str, Any]) -> bool:
@@ -91,14 +90,3 @@ def _plain(message: dict[str, Any]) -> dict[str, Any]:
     """Return a message without fields that are never sent; keep a null content where the shape requires one."""
     kept = {name: value for name, value in message.items() if name != "extra" and value is not None}
     return kept if "content" in kept or message.get("role") != "assistant" else {**kept, "content": None}
-
-
-def _charged(message: dict[str, Any], before: int) -> Iterable[Charged]:
-    """Yield the usage of a response."""
-    is_response = message.get("object") == "response"
-    response = message if is_response else dict_of(dict_of(message.get("extra")).get("response"))
-    usage = dict_of(response.get("usage"))
-    prompt = sum_of(usage, "input_tokens" if is_response else "prompt_tokens")
-    output = sum_of(usage, "output_tokens" if is_response else "completion_tokens")
-    if prompt > 0 and (is_response or message.get("role") == "assistant"):
-        yield Charged(before, prompt, output)

@@ -1,13 +1,14 @@
-"""opencode sessions, as ``opencode export`` writes them: ``{info, messages: [{info, parts}]}``, or such a list alone.
+"""Sessions of opencode, as ``opencode export`` writes them.
 
-A tool part holds a call and its result; a response is told in steps, and the calls of a step are answered before the
-next one begins. Mapped: texts, reasoning, calls with their results, pictures, and what each step was charged. Results
-that opencode has pruned say so, as the model was told (with ``whole`` they are there). Left out: snapshots, patches,
-answers that ended in an error, what the user has reverted, texts of attached files other than those that opencode
-wrote into the message, the system prompt and the tools, which are not in the file.
+The file is ``{info, messages: [{info, parts}]}``, or that list alone. A tool part has a call and its result. A message
+has the parts of several model calls, each from a ``step-start`` on; the calls of a step have their results before the
+next step. A compaction is a user message with a ``compaction`` part, and its summary the answer with ``summary``;
+messages from ``tail_start_id`` on were kept after it.
 
-A compaction is a user message with a ``compaction`` part and the answer with ``summary`` to it; messages from
-``tail_start_id`` on were kept behind it.
+Read are texts, reasoning, calls with their results, images and the usage of each step. A result that opencode has
+pruned is the placeholder that the model got (with ``whole``, the result). Left out are snapshots, patches, failed
+answers, reverted messages, and texts of attached files that opencode did not write into the message. The file does not
+contain the system prompt and the tools.
 """
 
 from __future__ import annotations
@@ -15,20 +16,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._chat import Chat, call, dict_of, joined, list_of, single, sum_of, text_of, text_part, told
+from ._builder import Builder
+from ._parts import call, content_of, dict_of, image_part, joined, list_of, sum_of, text_of, text_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..messages.types import Transcript
-    from ._account import Account
     from ._records import Record
 
 _MARKER = "What did we do so far?"
 _PRUNED = "[Old tool result content cleared]"
 _SUBTASK = "[a tool was run by the user]"
 _STEP = ("step-start", "step-finish", "text", "reasoning", "tool")
-_UNTOLD = ("text/plain", "application/x-directory")  # their text is in separate parts
+_SEPARATE = ("text/plain", "application/x-directory")  # their text is in separate parts
 
 _INFO = ("error", "summary", "path")  # a summary is a title and a diff for the screen
 _PART = ("text", "state", "source", "metadata", "filename", "url", "prompt", "description", "tool", "files")
@@ -43,37 +43,35 @@ def _is_message(value: dict[str, Any]) -> bool:
     return isinstance(value.get("info"), dict) and isinstance(value.get("parts"), list)
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Transcript:
+def read(records: Iterable[Record], *, whole: bool) -> Builder:
     """Return the messages of the prompt; `whole` keeps compacted messages and pruned results.
 
     Raises:
         MessageError: the file holds several exports.
     """
-    chat = Chat(whole)
-    messages: list[dict[str, Any]] = []
+    session, revert = _Session(whole=whole), {}
     records = list(records)
-    if any(isinstance(record.value, dict) and _is_message(record.value) for record in records):
-        found, revert = [(record, record.value) for record in records], {}
-    else:
-        exports, chat.skipped = single(records, recognizes)
+    found = [(record, record.value) for record in records]
+    if not any(isinstance(value, dict) and _is_message(value) for _, value in found):
+        exports = session.single(records, recognizes)
         found = [(record, message) for record in exports for message in record.value["messages"]]
         revert = dict_of(dict_of(exports[0].value.get("info")).get("revert")) if exports else {}
+    messages: list[dict[str, Any]] = []
     for i, (record, message) in enumerate(found):
         if isinstance(message, dict) and _is_message(message):
             messages.append(message)
         else:
-            chat.skip(record, f"messages[{i}]: no message")
-    session = _Session(chat, *_pruning(messages))
+            session.skip(record, f"messages[{i}]: no message")
+    session.find_pruning(messages)
     kept = _kept(messages, revert)
-    chat.account.leave("reverted messages", count=len(messages) - len(kept))
-    visible = list(_visible(kept, whole=whole))
-    chat.account.leave("compacted messages", count=len(kept) - len(visible))
-    for message, is_prompt in visible:
-        chat.is_prompt = is_prompt
+    session.leave("reverted messages", count=len(messages) - len(kept))
+    visible = _visible(kept, whole=whole)
+    session.leave("compacted messages", count=len(kept) - len(visible))
+    for message, session.is_prompt in visible:
         if is_summary(message):
-            chat.mark()
+            session.mark()
         session.add(message)
-    return chat.transcript("opencode")
+    return session
 
 
 def pivot(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -83,11 +81,12 @@ def pivot(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def prompt(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return stored messages as sent to the model: markers as their question, pruned results as placeholders."""
-    chat = Chat(whole=False)
-    session = _Session(chat, *_pruning(messages))
+    session = _Session()
+    session.find_pruning(messages)
     for message in messages:
         session.add(message)
-    return chat.transcript("opencode").messages
+    session.show_images()
+    return session.messages
 
 
 def _kept(messages: list[dict[str, Any]], revert: dict[str, Any]) -> list[dict[str, Any]]:
@@ -102,7 +101,7 @@ def _kept(messages: list[dict[str, Any]], revert: dict[str, Any]) -> list[dict[s
     return messages
 
 
-def _visible(messages: list[dict[str, Any]], *, whole: bool) -> Iterable[tuple[dict[str, Any], bool]]:
+def _visible(messages: list[dict[str, Any]], *, whole: bool) -> list[tuple[dict[str, Any], bool]]:
     """Return the messages that the model still sees, and whether each one's usage is for the messages before it."""
     starts = {
         text_of(message["info"].get("id")): i
@@ -116,10 +115,9 @@ def _visible(messages: list[dict[str, Any]], *, whole: bool) -> Iterable[tuple[d
     end = ends[-1]
     start = starts[messages[end]["info"]["parentID"]]
     tail_id = markers(messages[start])[-1].get("tail_start_id")
-    tail = [i for i in range(start) if tail_id and messages[i]["info"].get("id") == tail_id]
-    head = [(messages[i], False) for i in (start, end)]
-    kept = [(message, False) for message in (messages[tail[0] : start] if tail else [])]
-    return [*head, *kept, *((message, True) for message in messages[end + 1 :])]
+    tail = next((i for i in range(start) if tail_id and messages[i]["info"].get("id") == tail_id), start)
+    kept = [messages[start], messages[end], *messages[tail:start]]
+    return [*((message, False) for message in kept), *((message, True) for message in messages[end + 1 :])]
 
 
 def markers(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -134,101 +132,94 @@ def is_summary(message: dict[str, Any]) -> bool:
     return bool(info.get("role") == "assistant" and info.get("summary") and is_done)
 
 
-def _pruning(messages: list[dict[str, Any]]) -> tuple[int, int]:
-    """Return the times at which results were first and last pruned, or times out of range."""
-    parts = [part for message in messages for part in list_of(message["parts"]) if part.get("type") == "tool"]
-    times = [dict_of(dict_of(part.get("state")).get("time")).get("compacted") for part in parts]
-    stamps = [time for time in times if isinstance(time, int)]
-    return (min(stamps), max(stamps)) if stamps else (2**63, -1)
-
-
 @dataclass(slots=True)
-class _Session:
+class _Session(Builder):
     """The messages in Chat's shape.
 
     Attributes:
-        chat: messages so far.
         first: time of the first pruning; later usage is for a list without the pruned results.
         last: time of the last pruning; earlier usage is for a list with them.
     """
 
-    chat: Chat
-    first: int
-    last: int
+    first: int = 2**63
+    last: int = -1
+
+    def find_pruning(self, messages: list[dict[str, Any]]) -> None:
+        """Find the times at which results were first and last pruned."""
+        parts = [part for message in messages for part in list_of(message["parts"]) if part.get("type") == "tool"]
+        for part in parts:
+            time = dict_of(dict_of(part.get("state")).get("time")).get("compacted")
+            if isinstance(time, int):
+                self.first, self.last = min(self.first, time), max(self.last, time)
 
     def add(self, message: dict[str, Any]) -> None:
         """Add a message with its parts."""
-        info, account = message["info"], self.chat.account
-        parts = account.objects(message["parts"], info.get("role"))
-        account.fields(message, ("info", "parts"), info.get("role"))
-        account.fields(info, _INFO, info.get("role"), "info")
+        info, role = message["info"], message["info"].get("role")
+        parts = self.objects(message["parts"], role)
+        self.leave_fields(message, ("info", "parts"), role)
+        self.leave_fields(info, _INFO, role, "info")
         for part in parts:
-            account.fields(part, _PART, info.get("role"), part.get("type"))
-        if info.get("role") == "user":
-            self.chat.say("user", told(_user_parts(parts, account, "user")))
+            self.leave_fields(part, _PART, role, part.get("type"))
+        if role == "user":
+            self.say("user", content_of(self._parts(parts, "user")))
             return
-        names = {text_of(part.get("type")) for part in parts} - {"step-start", "step-finish", "reasoning"}
+        kinds = {text_of(part.get("type")) for part in parts} - {"step-start", "step-finish", "reasoning"}
         error = dict_of(info.get("error"))
-        if info.get("role") != "assistant" or (error and not (error.get("name") == "MessageAbortedError" and names)):
-            account.leave(info.get("role"), "message with an error" if error else "message")
+        if role != "assistant" or (error and not (error.get("name") == "MessageAbortedError" and kinds)):
+            self.leave(role, "message with an error" if error else "message")
             return
-        self.chat.model = text_of(info.get("modelID")) or self.chat.model
+        self.model = text_of(info.get("modelID")) or self.model
+        created = dict_of(info.get("time")).get("created")
+        is_of_list = not isinstance(created, int) or (created < self.first if self.whole else created > self.last)
+        steps: list[list[dict[str, Any]]] = [[]]
         for part in parts:
             if part.get("type") not in _STEP:
-                account.leave("assistant", part.get("type") or "without a type")
-        created = dict_of(info.get("time")).get("created")
-        is_of_list = not isinstance(created, int) or (created < self.first if self.chat.whole else created > self.last)
-        step: list[dict[str, Any]] = []
-        for part in parts:
-            if part.get("type") == "step-start" and step:
-                self._step(step, is_of_list=is_of_list)
-                step = []
-            step.append(part)
-        self._step(step, is_of_list=is_of_list)
+                self.leave("assistant", part.get("type") or "without a type")
+            if part.get("type") == "step-start" and steps[-1]:
+                steps.append([])
+            steps[-1].append(part)
+        for step in steps:
+            self._add_step(step, is_of_list=is_of_list)
 
-    def _step(self, parts: list[dict[str, Any]], *, is_of_list: bool) -> None:
+    def _add_step(self, parts: list[dict[str, Any]], *, is_of_list: bool) -> None:
         """Add the output of one model call, with the results of its tool calls."""
         tokens = dict_of(next((part.get("tokens") for part in parts if part.get("type") == "step-finish"), None))
         prompt = sum_of(tokens, "input") + sum_of(dict_of(tokens.get("cache")), "read", "write")
         charged = prompt if is_of_list else 0, sum_of(tokens, "output", "reasoning")
-        tools = [part for part in parts if part.get("type") == "tool"]
-        calls = [
-            call(text_of(tool.get("callID")), text_of(tool.get("tool")), dict_of(tool.get("state")).get("input"))
-            for tool in tools
-        ]
-        self.chat.answer(joined(parts, "text"), calls, joined(parts, "reasoning"), charged=charged)
-        for tool in tools:
-            self._result(text_of(tool.get("callID")), dict_of(tool.get("state")))
+        tools = [(part, dict_of(part.get("state"))) for part in parts if part.get("type") == "tool"]
+        calls = [call(tool.get("callID"), tool.get("tool"), state.get("input")) for tool, state in tools]
+        self.answer(joined(parts, "text"), calls, joined(parts, "reasoning"), charged=charged)
+        for tool, state in tools:
+            self._add_result(tool.get("callID"), state)
 
-    def _result(self, ref: str, state: dict[str, Any]) -> None:
+    def _add_result(self, ref: object, state: dict[str, Any]) -> None:
         """Add a call's result; a running call stays open."""
-        if state.get("status") == "completed":
-            if dict_of(state.get("time")).get("compacted") and not self.chat.whole:
-                self.chat.account.leave("pruned results")
-                self.chat.result(ref, _PRUNED)
-            else:
-                attached = _user_parts(state.get("attachments"), self.chat.account, "tool")
-                self.chat.result(ref, told([text_part(text_of(state.get("output"))), *attached]))
+        is_pruned = bool(dict_of(state.get("time")).get("compacted")) and not self.whole
+        if state.get("status") == "completed" and is_pruned:
+            self.leave("pruned results")
+            self.result(ref, _PRUNED)
+        elif state.get("status") == "completed":
+            attached = self._parts(state.get("attachments"), "tool")
+            self.result(ref, content_of([text_part(state.get("output")), *attached]))
         elif state.get("status") == "error":
             output = dict_of(state.get("metadata")).get("output")
-            self.chat.result(ref, text_of(output) or text_of(state.get("error")))
+            self.result(ref, text_of(output) or text_of(state.get("error")))
 
-
-def _user_parts(parts: Any, account: Account, role: str) -> list[dict[str, Any]]:
-    """Return a user message's parts in Chat's shape; other files and compaction markers become text."""
-    said = []
-    for part in account.objects(parts, role):
-        kind, mime, url = part.get("type"), text_of(part.get("mime")), text_of(part.get("url"))
-        if kind == "text" and not part.get("ignored"):
-            said.append(text_part(text_of(part.get("text"))))
-        elif kind == "file" and mime.startswith("image/") and url.startswith(("data:", "https://", "http://")):
-            said.append({"type": "image_url", "image_url": {"url": url}})
-        elif kind == "file" and mime not in _UNTOLD:
-            said.append(text_part(f"[attached {mime}: {text_of(part.get('filename'))}]"))
-        elif kind == "compaction":
-            said.append(text_part(_MARKER))
-        elif kind == "subtask":
-            said.append(text_part(_SUBTASK))
-        else:
-            account.leave(role, kind or "without a type", mime or ("ignored" if part.get("ignored") else ""))
-    return said
+    def _parts(self, parts: Any, role: str) -> list[dict[str, Any]]:
+        """Return a user message's parts in Chat's shape; other files and compaction markers become text."""
+        said = []
+        for part in self.objects(parts, role):
+            kind, mime, url = part.get("type"), text_of(part.get("mime")), text_of(part.get("url"))
+            if kind == "text" and not part.get("ignored"):
+                said.append(text_part(part.get("text")))
+            elif kind == "file" and mime.startswith("image/") and url.startswith(("data:", "https://", "http://")):
+                said.append(image_part(url))
+            elif kind == "file" and mime not in _SEPARATE:
+                said.append(text_part(f"[attached {mime}: {text_of(part.get('filename'))}]"))
+            elif kind == "compaction":
+                said.append(text_part(_MARKER))
+            elif kind == "subtask":
+                said.append(text_part(_SUBTASK))
+            else:
+                self.leave(role, kind or "without a type", mime or ("ignored" if part.get("ignored") else ""))
+        return said

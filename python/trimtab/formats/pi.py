@@ -1,12 +1,13 @@
-"""pi sessions: ``~/.pi/agent/sessions/<folder>/<time>_<id>.jsonl``, versions 1 to 3.
+"""Sessions of pi, a coding agent: ``~/.pi/agent/sessions/<folder>/<time>_<id>.jsonl``, versions 1 to 3.
 
-Entries make a tree; the last one is where the session stands, and the way to it from the root is the prompt. Mapped:
-messages of user, agent and tools, thinking, commands that the user ran, messages of extensions, summaries of branches
-that were left, pictures, and what each answer was charged. Left out: entries beside that way, settings, labels, states
-of extensions, answers that failed or were aborted (pi does not send them again), commands run with ``!!``, signatures
-of thinking, the system prompt and the tools, which are not in the file.
+A line is an entry: a header (``session``), a ``message``, a ``custom_message`` of an extension, a ``branch_summary``, a
+``compaction``, a ``model_change`` or a setting. Entries form a tree; the path from the root to the last entry is the
+prompt. A compaction has a summary, and names the first entry that was kept after it.
 
-A compaction entry has a summary, and names the first of the entries that were kept behind it.
+Read are messages of user, agent and tools, thinking, commands of the user, messages of extensions, summaries of
+abandoned branches, images and usage. Left out are entries on other branches, settings, labels, states of extensions,
+failed and aborted answers (pi does not send them again), commands run with ``!!`` and signatures of thinking. The file
+does not contain the system prompt and the tools.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._chat import Chat, call, dict_of, joined, picture, sum_of, summary, text_of, text_part, told
+from ._builder import Builder
+from ._parts import base64_part, call, content_of, dict_of, joined, sum_of, summary, text_of, text_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..messages.types import Transcript
-    from ._account import Account
+    from ._parts import Content
     from ._records import Record
 
-_TOLD = ("message", "content", "summary", "details")  # details are for the screen
-_SAID = ("content", "command", "output", "summary", "details", "errorMessage")
+_ENTRY = ("message", "content", "summary", "details")  # details are for the screen
+_MESSAGE = ("content", "command", "output", "summary", "details", "errorMessage")
 
 
 def recognizes(value: dict[str, Any]) -> bool:
@@ -32,6 +33,26 @@ def recognizes(value: dict[str, Any]) -> bool:
     if value.get("type") == "session":
         return isinstance(value.get("id"), str) and "cwd" in value
     return value.get("type") == "message" and isinstance(dict_of(value.get("message")).get("role"), str)
+
+
+def read(records: Iterable[Record], *, whole: bool) -> Builder:
+    """Return the messages on the path to the last entry; `whole` keeps those that a compaction replaced."""
+    session = _Session(whole=whole)
+    path = session.path(records)
+    ends = [i for i, entry in enumerate(path) if entry.kind == "compaction" and not whole]
+    last = first = ends[-1] if ends else -1
+    if ends:
+        compaction = path[last].record.value
+        first = next((i for i in range(last) if _is_first(path[i], compaction)), last)
+        session.say(**summary(compaction.get("summary")))
+    for i, entry in enumerate(path):
+        if not whole:
+            session.is_prompt = i > last  # kept messages followed others in their prompts
+        if i < first:
+            session.leave(entry.kind, "compacted")
+        elif i > last or entry.kind != "compaction":
+            session.add(entry.record.value)
+    return session
 
 
 @dataclass(slots=True, eq=False)
@@ -53,31 +74,6 @@ class _Entry:
     record: Record
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Transcript:
-    """Return the messages on the path to the last entry; `whole` keeps those that a compaction replaced."""
-    session = _Session(Chat(whole))
-    path = _path(records, session.chat)
-    ends = [i for i, entry in enumerate(path) if entry.kind == "compaction"]
-    if not ends or whole:
-        for entry in path:
-            session.add(entry.record.value)
-        return session.chat.transcript("pi")
-    compaction = path[ends[-1]].record.value
-    kept = [i for i in range(ends[-1]) if _is_first(path[i], compaction)]
-    session.chat.say("user", _summary_text(compaction))
-    session.chat.is_prompt = False  # the kept messages followed others in their prompts
-    stays = kept[0] if kept else ends[-1]
-    for entry in path[:stays]:
-        session.chat.account.leave(entry.kind, "compacted")
-    for entry in path[stays : ends[-1]]:
-        if entry.kind != "compaction":
-            session.add(entry.record.value)
-    session.chat.is_prompt = True
-    for entry in path[ends[-1] + 1 :]:
-        session.add(entry.record.value)
-    return session.chat.transcript("pi")
-
-
 def _is_first(entry: _Entry, compaction: dict[str, Any]) -> bool:
     """Return whether a compaction kept the entries from this one on; version 1 counts lines with the header."""
     if isinstance(compaction.get("firstKeptEntryIndex"), int):
@@ -85,116 +81,99 @@ def _is_first(entry: _Entry, compaction: dict[str, Any]) -> bool:
     return bool(entry.key == compaction.get("firstKeptEntryId"))
 
 
-def _path(records: Iterable[Record], chat: Chat) -> list[_Entry]:
-    """Return the entries from the root to the last one; entries of version 1 have no ids and form one path."""
-    entries: dict[str, _Entry] = {}
-    kinds: dict[str, str] = {}
-    last = ""
-    for at, record in enumerate(records):
-        value = record.value
-        if not isinstance(value, dict) or not isinstance(value.get("type"), str):
-            chat.skip(record, "no entry")
-        elif value["type"] == "message" and not _is_message(value.get("message")):
-            chat.skip(record, "no message in it")
-        elif value["type"] == "session":
-            chat.account.leave("session")
-        else:
-            key = text_of(value.get("id")) or f"entry {at}"
-            parent = text_of(value.get("parentId", last))
-            parent = entries[parent].key if parent in entries else parent
-            entries[key] = _Entry(at, key, parent, kinds.setdefault(value["type"], value["type"]), record)
-            last = key
-        record.release()
-    path: dict[str, _Entry] = {}
-    while last in entries and last not in path:
-        path[last] = entries[last]
-        last = entries[last].parent
-    for key in entries.keys() - path.keys():
-        chat.account.leave(entries[key].kind, "other branch")
-    return list(path.values())[::-1]
-
-
-def _is_message(message: Any) -> bool:
-    return isinstance(message, dict) and isinstance(message.get("role"), str)
-
-
-@dataclass(slots=True)
-class _Session:
+class _Session(Builder):
     """The messages in Chat's shape."""
 
-    chat: Chat
+    def path(self, records: Iterable[Record]) -> list[_Entry]:
+        """Return the entries from the root to the last one; entries of version 1 have no ids and form one path."""
+        entries: dict[str, _Entry] = {}
+        kinds: dict[str, str] = {}
+        last = ""
+        for at, record in enumerate(records):
+            value = record.value
+            if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+                self.skip(record, "no entry")
+            elif value["type"] == "message" and not isinstance(dict_of(value.get("message")).get("role"), str):
+                self.skip(record, "no message in it")
+            elif value["type"] == "session":
+                self.leave("session")
+            else:
+                key = text_of(value.get("id")) or f"entry {at}"
+                parent = text_of(value.get("parentId", last))
+                parent = entries[parent].key if parent in entries else parent
+                entries[key] = _Entry(at, key, parent, kinds.setdefault(value["type"], value["type"]), record)
+                last = key
+            record.release()
+        path: dict[str, _Entry] = {}
+        while last in entries and last not in path:
+            path[last] = entries[last]
+            last = entries[last].parent
+        for key in entries.keys() - path.keys():
+            self.leave(entries[key].kind, "other branch")
+        return list(path.values())[::-1]
 
     def add(self, entry: dict[str, Any]) -> None:
         """Add an entry."""
         kind = entry["type"]
-        self.chat.account.fields(entry, _TOLD, kind)
+        self.leave_fields(entry, _ENTRY, kind)
         if kind == "message":
-            self._say(entry["message"])
+            self._add_message(entry["message"])
         elif kind == "custom_message":
-            self.chat.say("user", told(_parts(entry.get("content"), self.chat.account, kind)))
+            self.say("user", self._content(entry.get("content"), kind))
         elif kind == "branch_summary" and text_of(entry.get("summary")):
-            self.chat.say("user", summary(entry["summary"])["content"])
+            self.say(**summary(entry["summary"]))
         elif kind == "compaction":
-            self.chat.compact([summary(text)] if (text := text_of(entry.get("summary"))) else [])
+            self.compact([summary(entry["summary"])] if text_of(entry.get("summary")) else [])
         elif kind == "model_change":
-            self.chat.model = text_of(entry.get("modelId")) or self.chat.model
+            self.model = text_of(entry.get("modelId")) or self.model
         else:
-            self.chat.account.leave(kind)
+            self.leave(kind)
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def _add_message(self, message: dict[str, Any]) -> None:
         """Add a message by its role."""
-        role, content, account = message["role"], message.get("content"), self.chat.account
-        account.fields(message, _SAID, "message", role)
+        role, content = message["role"], message.get("content")
+        self.leave_fields(message, _MESSAGE, "message", role)
         if role == "assistant":
-            self._answer(message, account.objects(content, "message", role))
+            self._add_answer(message, self.objects(content, "message", role))
         elif role == "toolResult":
-            self.chat.result(text_of(message.get("toolCallId")), told(_parts(content, account, role)))
+            self.result(message.get("toolCallId"), self._content(content, role))
+        elif role == "bashExecution" and message.get("excludeFromContext"):
+            self.leave("message", role, "excluded")
         elif role == "bashExecution":
-            if message.get("excludeFromContext"):
-                account.leave("message", role, "excluded")
-            else:
-                self.chat.say("user", _command(message))
+            self.say("user", _command(message))
         elif role in ("branchSummary", "compactionSummary"):
-            self.chat.say("user", summary(text_of(message.get("summary")))["content"])
+            self.say(**summary(message.get("summary")))
         else:  # of the user, or of an extension in their name
-            self.chat.say("user", told(_parts(content, account, role)))
+            self.say("user", self._content(content, role))
 
-    def _answer(self, message: dict[str, Any], parts: list[dict[str, Any]]) -> None:
-        """Add a model's message."""
+    def _add_answer(self, message: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+        """Add a model's message, unless it failed."""
         if message.get("stopReason") in ("error", "aborted"):
-            self.chat.account.leave("message/assistant", message["stopReason"])
+            self.leave("message/assistant", message["stopReason"])
             return
         for part in parts:
             if part.get("type") not in ("text", "thinking", "toolCall"):
-                self.chat.account.leave("message/assistant", part.get("type") or "without a type")
+                self.leave("message/assistant", part.get("type") or "without a type")
         usage = dict_of(message.get("usage"))
         charged = sum_of(usage, "input", "cacheRead", "cacheWrite"), usage.get("output")
-        self.chat.model = text_of(message.get("model")) or self.chat.model
-        calls = [
-            call(text_of(part.get("id")), text_of(part.get("name")), part.get("arguments"))
-            for part in parts
-            if part.get("type") == "toolCall"
-        ]
-        self.chat.answer(joined(parts, "text"), calls, joined(parts, "thinking"), charged=charged)
+        self.model = text_of(message.get("model")) or self.model
+        made = [part for part in parts if part.get("type") == "toolCall"]
+        calls = [call(part.get("id"), part.get("name"), part.get("arguments")) for part in made]
+        self.answer(joined(parts, "text"), calls, joined(parts, "thinking", "thinking"), charged=charged)
 
-
-def _summary_text(entry: dict[str, Any]) -> str:
-    return str(summary(text_of(entry.get("summary")))["content"])
-
-
-def _parts(content: Any, account: Account, role: str) -> list[dict[str, Any]]:
-    """Return the texts and images of a content; count other parts as omitted."""
-    if isinstance(content, str):
-        return [text_part(content)]
-    parts = []
-    for part in account.objects(content, "message", role):
-        if part.get("type") == "image":
-            parts.append(picture(text_of(part.get("mimeType")), text_of(part.get("data"))))
-        elif part.get("type") == "text":
-            parts.append(text_part(text_of(part.get("text"))))
-        else:
-            account.leave("message", role, part.get("type") or "without a type")
-    return parts
+    def _content(self, content: Any, role: str) -> Content:
+        """Return the texts and images of a content; count other parts as omitted."""
+        if isinstance(content, str):
+            return content
+        parts = []
+        for part in self.objects(content, "message", role):
+            if part.get("type") == "image":
+                parts.append(base64_part(part.get("mimeType"), part.get("data")))
+            elif part.get("type") == "text":
+                parts.append(text_part(part.get("text")))
+            else:
+                self.leave("message", role, part.get("type") or "without a type")
+        return content_of(parts)
 
 
 def _command(message: dict[str, Any]) -> str:

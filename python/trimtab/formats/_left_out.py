@@ -1,4 +1,4 @@
-"""Counts of a file's contents that are not part of the messages."""
+"""Counts of a file's contents that no message holds."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ if TYPE_CHECKING:
 MOST_KINDS, LONGEST = 1_000, 60
 """Limits on the number of kinds and the characters of each part of a name, because names come from the file."""
 
-WORDS, MOST_LOOKED_AT = 3, 1_000
+WORDS, MOST_SEARCHED = 3, 1_000
 """Words from which a text counts as content; maximum number of values of a field to search for one."""
 
 
 @dataclass(slots=True)
-class Account:
+class LeftOut:
     """Counts by kind.
 
     Attributes:
-        kinds: count of each kind, named by the file's own types, outermost first.
+        left_out: count of each kind, named by the file's own types, outermost first.
     """
 
-    kinds: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
 
     def leave(self, *names: object, count: int = 1) -> None:
         """Count omitted entries; parts of the name that are no text are ignored."""
         kind = "/".join(name[:LONGEST] for name in names if isinstance(name, str) and name) or "without a type"
-        if kind not in self.kinds and len(self.kinds) >= MOST_KINDS:
+        if kind not in self.left_out and len(self.left_out) >= MOST_KINDS:
             kind = "other kinds"
         if count > 0:
-            self.kinds[kind] = self.kinds.get(kind, 0) + count
+            self.left_out[kind] = self.left_out.get(kind, 0) + count
 
-    def fields(self, value: dict[str, Any], known: Collection[str], *names: object) -> None:
+    def leave_fields(self, value: dict[str, Any], known: Collection[str], *names: object) -> None:
         """Count the unknown fields with text in an entry that becomes a message.
 
         Identifiers, numbers, times and settings do not count: they are not part of a prompt.
@@ -43,7 +43,7 @@ class Account:
                 self.leave(*names, name)
 
     def objects(self, value: object, *names: object) -> list[dict[str, Any]]:
-        """Return the objects of a list, and count other entries as omitted."""
+        """Return the objects of a list, and count its other entries as omitted."""
         if value is None or value == "":
             return []
         entries = value if isinstance(value, list) else [value]
@@ -55,7 +55,7 @@ class Account:
 def _has_text(value: object) -> bool:
     """Return whether a value contains text, at any depth."""
     pending = [value]
-    for _ in range(MOST_LOOKED_AT):
+    for _ in range(MOST_SEARCHED):
         if not pending:
             return False
         inner = pending.pop()

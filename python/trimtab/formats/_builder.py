@@ -1,0 +1,171 @@
+"""Build a transcript, in OpenAI Chat's shape if the format has its own message shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MessageError
+from ..messages.types import Charged, Skipped, Transcript
+from ._left_out import LeftOut
+from ._parts import call, dict_of, images_of, text_of, text_part, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ..models.provider import Provider
+    from ._parts import Content
+    from ._records import Record
+
+IMAGES = "[pictures of the results above]"
+
+
+@dataclass(slots=True)
+class Builder(LeftOut):
+    """A transcript under construction.
+
+    Attributes:
+        whole: whether compacted messages stay.
+        provider: the messages' shape.
+        messages: messages so far.
+        usage: usage of the calls.
+        skipped: unreadable parts.
+        model: the last model.
+        system: the system prompt, if it is not a message.
+        tools: tool definitions.
+        is_prompt: whether the messages are a real prompt, without compacted ones.
+        compactions: positions after the messages that each compaction replaced, with ``whole``.
+        images: images of the last results: a tool message holds text only, and results must be adjacent.
+    """
+
+    whole: bool = False
+    provider: Provider = "openai_chat"
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    usage: list[Charged] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    model: str | None = None
+    system: str | list[dict[str, Any]] | None = None
+    tools: Any = None
+    is_prompt: bool = True
+    compactions: list[int] = field(default_factory=list)
+    images: list[dict[str, Any]] = field(default_factory=list)
+
+    def say(self, role: str, content: Content) -> None:
+        """Add a user or system message, unless it is empty."""
+        if content:
+            self.show_images()
+            self.messages.append({"role": role, "content": content})
+
+    def answer(
+        self,
+        text: str,
+        calls: Sequence[dict[str, Any]] = (),
+        reasoning: str = "",
+        *,
+        charged: tuple[object, object] = (0, 0),
+    ) -> None:
+        """Add a model's message, and its usage as prompt and output tokens.
+
+        A message with reasoning alone is omitted. A call without an id gets one, but no result will match it.
+        """
+        if not text and not calls:
+            self.leave("reasoning alone", count=int(bool(reasoning)))
+            return
+        self.show_images()
+        self.charge(*charged)
+        message: dict[str, Any] = {"role": "assistant", "content": text or None}
+        if reasoning:
+            message["reasoning_content"] = reasoning
+        if calls:
+            at = len(self.messages)
+            message["tool_calls"] = [{**each, "id": each["id"] or f"call_{at}_{n}"} for n, each in enumerate(calls)]
+        self.messages.append(message)
+
+    def charge(self, prompt: object, output: object, before: int | None = None) -> None:
+        """Record the usage of a call whose prompt was the messages before `before`, by default all."""
+        if isinstance(prompt, int) and prompt > 0 and self.is_prompt:
+            at = len(self.messages) if before is None else before
+            self.usage.append(Charged(at, prompt, output if isinstance(output, int) else 0))
+
+    def result(self, ref: object, content: Content) -> None:
+        """Add a call's result; its images follow in a user message after the last result."""
+        self.images += images_of(content)
+        self.messages.append({"role": "tool", "tool_call_id": text_of(ref), "content": words_of(content)})
+
+    def compact(self, head: Sequence[dict[str, Any]], tail: Sequence[dict[str, Any]] = ()) -> None:
+        """Replace the messages by those a compaction left: `head`, which may repeat the first ones, then `tail`.
+
+        With ``whole``, keep all messages and append the new ones.
+        """
+        self.mark()
+        if self.whole:
+            known = {id(message) for message in self.messages}
+            self.messages += [message for message in head if id(message) not in known]
+            self.is_prompt = False
+        else:
+            kept = {id(message) for message in (*head, *tail)}
+            gone = sum(id(message) not in kept for message in self.messages)
+            self.leave("compacted messages", count=gone)
+            self.messages = [*head, *tail]
+            self.usage = []
+
+    def mark(self) -> None:
+        """Record the position of a compaction, with ``whole``."""
+        self.show_images()
+        if self.whole:
+            self.compactions.append(len(self.messages))
+
+    def skip(self, record: Record, reason: str) -> None:
+        """Record an unreadable part of a record."""
+        self.skipped.append(Skipped(record.line, record.offset, reason))
+
+    def single(self, records: Iterable[Record], recognizes: Callable[[dict[str, Any]], bool]) -> list[Record]:
+        """Return the record that holds the whole session, or none, and skip the others.
+
+        Raises:
+            MessageError: several records hold a session.
+        """
+        found: list[Record] = []
+        for record in records:
+            if isinstance(record.value, dict) and recognizes(record.value):
+                found.append(record)
+            else:
+                self.skip(record, "not part of the session")
+        if len(found) > 1:
+            raise several("session", len(found), found)
+        return found
+
+    def calls_of(self, message: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the calls of a message in Chat's shape."""
+        entries = self.objects(message.get("tool_calls"), "tool_calls")
+        functions = [(entry.get("id"), dict_of(entry.get("function"))) for entry in entries]
+        return [call(ref, each.get("name"), each.get("arguments")) for ref, each in functions if each]
+
+    def show_images(self) -> None:
+        """Add the images of the last results as a user message."""
+        images, self.images = self.images, []
+        if images:
+            self.messages.append({"role": "user", "content": [text_part(IMAGES), *images]})
+
+    def transcript(self, format: str, skipped: Iterable[Skipped], lines: int) -> Transcript:
+        """Return the transcript, before repair; `skipped` are the file's unreadable places, `lines` its lines."""
+        self.show_images()
+        return Transcript(
+            self.messages,
+            self.provider,
+            format,
+            model=self.model,
+            system=self.system,
+            tools=self.tools if isinstance(self.tools, list) and self.tools else None,
+            usage=self.usage,
+            skipped=sorted([*skipped, *self.skipped], key=lambda skip: skip.offset),
+            lines=lines,
+            compactions=self.compactions,
+            left_out=self.left_out,
+        )
+
+
+def several(kind: str, count: int, records: Sequence[Record]) -> MessageError:
+    """Return the error for a file with several sessions or requests, which begin at these records."""
+    places = ", ".join(f"line {record.line} (byte {record.offset})" for record in records[:5])
+    return MessageError(f"{count} {kind}s in one file, from {places}", hint=f"read one {kind} at a time")
