@@ -69,7 +69,9 @@ def test_a_file_of_nothing_but_remarks_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_does_not_choose_is_told_what_does() -> None:
-    with pytest.raises(config.ConfigError, match="'trigger' does not choose; those that do are strategy, compaction_s"):
+    with pytest.raises(
+        config.ConfigError, match="'trigger' does not choose a preset; keys that do are strategy, compaction_s"
+    ):
         config.choices("trigger")
 
 

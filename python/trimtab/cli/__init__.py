@@ -56,7 +56,11 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--debug", action="store_true", help="show the traceback of an error")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
     for verb in (count, plan, compact, validate, truncate, restore, archive, rescue):
-        verb.add(verbs)
+        about = verb.DESCRIPTION.partition(".")[0]
+        name = verb.__name__.rpartition(".")[2]
+        made = verbs.add_parser(name, help=f"{about[:1].lower()}{about[1:]}", description=verb.DESCRIPTION)
+        verb.add_options(made)
+        made.set_defaults(run=verb.run)
     return top
 
 

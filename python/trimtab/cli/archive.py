@@ -6,18 +6,19 @@ import argparse
 import json
 import re
 from dataclasses import asdict
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
 
 from ..errors import ArchiveError
-from .files import archive_url, existing, write
-from .output import answer, say, warn
+from .files import existing, write
+from .options import add_archive, add_json, add_output
+from .output import plain, show, warn
 from .progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..archive import Past, SqlArchive
+    from ..archive import Original, Past, SqlArchive
 
 
 DESCRIPTION = "List, search, verify, export or remove the archived originals of compacted sessions."
@@ -25,71 +26,54 @@ DESCRIPTION = "List, search, verify, export or remove the archived originals of 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
-def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the verb and its actions."""
-    parser = verbs.add_parser("archive", help="search, verify, export or prune the archive", description=DESCRIPTION)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the actions and their options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
 
-    def action(name: str, run: Callable[[SqlArchive, argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
-        made = actions.add_parser(name, help=about, description=f"{about[:1].upper()}{about[1:]}.")
-        made.add_argument(
-            "--archive", metavar="URL", help="sqlite:///PATH or postgresql://...; default: in the data folder"
-        )
-        made.add_argument("--json", action="store_true", help="print JSON")
-        made.set_defaults(run=_with_archive(run))
+    def action(run: Callable[[SqlArchive, argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
+        made = actions.add_parser(run.__name__[1:], help=about, description=f"{about[:1].upper()}{about[1:]}.")
+        add_archive(made)
+        add_json(made)
+        made.set_defaults(run_action=run)
         return made
 
-    action("list", _list, "list the sessions, oldest first")
-    show = action("show", _show, "list the compactions of a session, or the messages that a compaction removed")
-    show.add_argument("name", metavar="NAME", help="a session, or the ref of a compaction")
-    search = action("search", _search, "find messages by words: messages with all words first, newest first")
-    search.add_argument("query", metavar="WORDS", nargs="+", help="words of the message")
-    search.add_argument("--session", metavar="NAME", help="only search this session")
-    search.add_argument("--limit", metavar="N", type=int, default=10, help="maximum of messages; default: %(default)s")
-    verify = action("verify", _verify, "recompute all digests and the hash chain; exit with 1 on a mismatch")
-    verify.add_argument("name", metavar="SESSION", nargs="?", help="only this session")
-    export = action("export", _export, "write a session's compactions with their originals, one JSON line each")
-    export.add_argument("name", metavar="SESSION", help="the session")
-    export.add_argument("-o", "--output", metavar="OUT", default="-", help="output file; default: stdout")
-    prune = action("prune", _prune, "remove compactions, oldest first, except those whose summary is in use")
-    prune.add_argument("--older-than", metavar="AGE", type=_age, help="remove those of this age, such as 30d or 12h")
-    prune.add_argument("--keep", metavar="N", type=int, help="remove all but the latest N of each session")
-    prune.add_argument(
-        "--max-size",
-        metavar="SIZE",
-        type=_size,
-        help="remove until the file has this size, such as 500MB; in PostgreSQL, until the messages as JSON have it",
-    )
-    prune.add_argument("--session", metavar="NAME", help="only remove compactions of this session")
-    prune.add_argument("--forget", metavar="NAME", help="remove all data of this session, even if in use")
-    prune.add_argument("--dry-run", action="store_true", help="only print what would be removed")
+    action(_list, "list the sessions, oldest first")
+    made = action(_show, "list the compactions of a session, or the messages that a compaction removed")
+    made.add_argument("name", metavar="NAME", help="a session, or the ref of a compaction")
+    made = action(_search, "find messages by words: messages with all words first, newest first")
+    made.add_argument("query", metavar="WORDS", nargs="+", help="words of the message")
+    made.add_argument("--session", metavar="NAME", help="only search this session")
+    made.add_argument("--limit", metavar="N", type=int, default=10, help="maximum of messages; default: %(default)s")
+    made = action(_verify, "recompute all digests and the hash chain; exit with 1 on a mismatch")
+    made.add_argument("name", metavar="SESSION", nargs="?", help="only this session")
+    made = action(_export, "write a session's compactions with their originals, one JSON line each")
+    made.add_argument("name", metavar="SESSION", help="the session")
+    add_output(made)
+    made = action(_prune, "remove compactions, oldest first, except those whose summary is in use")
+    made.add_argument("--older-than", metavar="AGE", type=_age, help="remove those of this age, such as 30d or 12h")
+    made.add_argument("--keep", metavar="N", type=int, help="remove all but the latest N of each session")
+    size = "remove until the file has this size, such as 500MB; in PostgreSQL, until the messages as JSON have it"
+    made.add_argument("--max-size", metavar="SIZE", type=_size, help=size)
+    made.add_argument("--session", metavar="NAME", help="only remove compactions of this session")
+    made.add_argument("--forget", metavar="NAME", help="remove all data of this session, even if in use")
+    made.add_argument("--dry-run", action="store_true", help="only print what would be removed")
 
 
-def _with_archive(run: Callable[[SqlArchive, argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
-    """Wrap an action: open the archive that the options name, and close it afterwards."""
+def run(options: argparse.Namespace) -> int:
+    """Run an action on the archive that the options name."""
+    from ..archive import open_archive
 
-    def run_on_archive(options: argparse.Namespace) -> int:
-        from ..archive import SqlArchive, open_archive
-
-        archive = open_archive(existing(options.archive or archive_url()))
-        assert isinstance(archive, SqlArchive)  # noqa: S101 - every address opens one
-        try:
-            return run(archive, options)
-        finally:
-            archive.close()
-
-    return run_on_archive
+    with cast("SqlArchive", open_archive(existing(options.archive))) as archive:
+        code: int = options.run_action(archive, options)
+    return code
 
 
 def _list(archive: SqlArchive, options: argparse.Namespace) -> int:
     with Progress("listing"):
         sessions, totals = archive.sessions(), archive.totals()
-    if options.json:
-        answer({"sessions": [_to_json(session) for session in sessions], "totals": _to_json(totals)})
-        return 0
-    for session in sessions:
-        say(f"{session.id:40} {session.created_at:%Y-%m-%d %H:%M}  {session.events:,} compactions")
-    say(f"{len(sessions):,} sessions, {totals.compactions:,} compactions, {totals.tokens_saved:,} tokens saved")
+    lines = [f"{each.id:40} {each.created_at:%Y-%m-%d %H:%M}  {each.events:,} compactions" for each in sessions]
+    total = f"{len(sessions):,} sessions, {totals.compactions:,} compactions, {totals.tokens_saved:,} tokens saved"
+    show(options, {"sessions": sessions, "totals": totals}, [*lines, total])
     return 0
 
 
@@ -98,22 +82,14 @@ def _show(archive: SqlArchive, options: argparse.Namespace) -> int:
         past = archive.history(options.name, limit=None)
         originals = [] if past else archive.archived(options.name)
     if past:
-        if options.json:
-            answer([_to_json(one) for one in past])
-        for one in [] if options.json else past:
-            say(_line(one))
-        return 0
-    if options.json:
-        answer([_to_json(original) for original in originals])
-        return 0
-    for original in originals:
-        text = json.dumps(original.message, ensure_ascii=False)
-        say(f"[{original.id}] {text if len(text) <= 160 else text[:160] + '…'}")
-    say(f"{len(originals):,} messages left; all of the list: trimtab restore {options.name}")
+        show(options, past, map(_describe, past))
+    else:
+        total = f"{len(originals):,} messages removed or changed; for the whole list: trimtab restore {options.name}"
+        show(options, originals, [*map(_preview, originals), total])
     return 0
 
 
-def _line(past: Past) -> str:
+def _describe(past: Past) -> str:
     by = f", by {past.model}" if past.model else ""
     tokens = f"{past.original_tokens:,} -> {past.compacted_tokens:,} tokens"
     when = f"{past.created_at:%Y-%m-%d %H:%M}"
@@ -121,28 +97,26 @@ def _line(past: Past) -> str:
     return f"{past.ref}  {when}  {tokens}, {past.messages_removed:,} messages ({how})"
 
 
+def _preview(original: Original) -> str:
+    text = json.dumps(original.message, ensure_ascii=False)
+    return f"[{original.id}] {text if len(text) <= 160 else text[:160] + '…'}"
+
+
 def _search(archive: SqlArchive, options: argparse.Namespace) -> int:
     with Progress("searching"):
         hits = archive.search(" ".join(options.query), session=options.session, limit=options.limit)
-    if options.json:
-        answer([_to_json(hit) for hit in hits])
-    for hit in [] if options.json else hits:
-        say(f"{hit.ref} [{hit.id}] {hit.role}: {hit.text}")
+    show(options, hits, (f"{hit.ref} [{hit.id}] {hit.role}: {hit.text}" for hit in hits))
     return 0 if hits else 1
 
 
 def _verify(archive: SqlArchive, options: argparse.Namespace) -> int:
     with Progress("verifying"):
         faults = archive.verify(options.name)
-    if options.json:
-        answer([_to_json(fault) for fault in faults])
-    for fault in [] if options.json else faults:
-        say(f"{fault.where}: {fault.what}")
     if faults:
+        show(options, faults, (f"{fault.where}: {fault.what}" for fault in faults))
         warn("the data named above is damaged; restore a backup of the archive, or forget these sessions")
         return 1
-    if not options.json:
-        say(f"no damage found: {archive.totals(options.name).compactions:,} compactions")
+    show(options, [], [f"no damage found: {archive.totals(options.name).compactions:,} compactions"])
     return 0
 
 
@@ -151,10 +125,11 @@ def _export(archive: SqlArchive, options: argparse.Namespace) -> int:
         past = archive.history(options.name, limit=None)
         if not past:
             raise ArchiveError(f"no compaction of a session {options.name!r} in this archive")
-        lines = [json.dumps({**_to_json(one), "messages": archive.load(one.ref)}) for one in reversed(past)]
-    write(options.output, "".join(f"{line}\n" for line in lines))
+        entries = ({**asdict(each), "messages": archive.load(each.ref)} for each in reversed(past))
+        text = "".join(f"{json.dumps(entry, default=plain)}\n" for entry in entries)
+    write(options.output, text)
     if options.output != "-":
-        warn(f"exported {len(lines):,} compactions to {options.output}")
+        warn(f"exported {len(past):,} compactions to {options.output}")
     return 0
 
 
@@ -167,17 +142,10 @@ def _prune(archive: SqlArchive, options: argparse.Namespace) -> int:
             gone = archive.forget(options.forget, dry_run=options.dry_run)
         else:
             gone = archive.prune(**limits, session=options.session, dry_run=options.dry_run)
-    if options.json:
-        answer({**_to_json(gone), "dry_run": options.dry_run})
-    else:
-        what = f"{len(gone.events):,} compactions, {gone.messages:,} messages ({gone.bytes:,} bytes)"
-        say(f"would remove {what}" if options.dry_run else f"removed {what}")
+    verb = "would remove" if options.dry_run else "removed"
+    line = f"{verb} {len(gone.events):,} compactions, {gone.messages:,} messages ({gone.bytes:,} bytes)"
+    show(options, {**asdict(gone), "dry_run": options.dry_run}, [line])
     return 0
-
-
-def _to_json(value: Any) -> dict[str, Any]:
-    """Return a value's fields in JSON types."""
-    return {name: part.isoformat() if isinstance(part, datetime) else part for name, part in asdict(value).items()}
 
 
 def _age(text: str) -> timedelta:

@@ -6,13 +6,15 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from .files import archive_url, to_text, write
-from .input import add_file, add_target, model_of, sendable, target
+from .input import compactor, sendable, target
+from .options import add_archive, add_file, add_output, add_policy
 from .output import answer, say, warn
 from .progress import Progress
 from .summarizer import add_summarizer, policy, summarizer
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from ..compaction.result import Compaction
 
@@ -20,36 +22,24 @@ if TYPE_CHECKING:
 DESCRIPTION = "Write a smaller session that the provider accepts, and archive the original."
 
 
-def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the verb and its options."""
-    parser = verbs.add_parser("compact", help="write a smaller session", description=DESCRIPTION)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's options."""
     add_file(parser)
-    parser.add_argument("-o", "--output", metavar="OUT", default="-", help="output file; default: stdout")
-    parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
-    add_target(parser)
+    add_output(parser)
+    add_policy(parser)
     add_summarizer(parser)
     parser.add_argument("--instructions", metavar="TEXT", help="instructions for the summary")
     parser.add_argument("--pin", metavar="TEXT", action="append", default=[], help="keep messages that contain TEXT")
-    parser.add_argument("--archive", metavar="URL", help="sqlite:///PATH or memory; default: in the data folder")
+    add_archive(parser)
     parser.add_argument("--session", metavar="NAME", help="the conversation's name in the archive; pins stay with it")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compact, write the result, and report the changes and how to undo it."""
-    from ..session.compactor import Compactor
-
     transcript = sendable(options)
-    url = options.archive or archive_url()
-    cm = Compactor(
-        model_of(options, transcript),
-        provider=transcript.provider,
-        window=options.window,
-        policy=policy(options),
-        summarizer=summarizer(options),
-        archive=url,
-        session=options.session,
-    )
+    url = archive_url(options.archive)
+    settings = {"policy": policy(options), "summarizer": summarizer(options), "session": options.session}
+    cm = compactor(options, transcript, archive=url, **settings)
     for text in options.pin:
         cm.pin(text)
     with Progress("compacting"):
@@ -64,8 +54,9 @@ def run(options: argparse.Namespace) -> int:
     report = _report(result, url)
     if options.json and options.output != "-":
         answer(report)
-    else:
-        _print(report, options.output)
+        return 0
+    for line in _lines(report):
+        (warn if options.output == "-" else say)(line)
     return 0
 
 
@@ -86,7 +77,7 @@ def _report(result: Compaction, url: str) -> dict[str, Any]:
         "messages_after": len(result.messages),
         "pruned": rows(Prune),
         "truncated": rows(Truncate),
-        "stripped": rows(StripThinking),
+        "removed": rows(StripThinking),
         "summarized": left if isinstance(zone, Summarize) else 0,
         "dropped": left if isinstance(zone, Drop) else 0,
         "summarizer": result.summarizer,
@@ -97,35 +88,34 @@ def _report(result: Compaction, url: str) -> dict[str, Any]:
     }
 
 
-def _print(report: dict[str, Any], output: str) -> None:
-    line = say if output != "-" else warn
+def _lines(report: dict[str, Any]) -> Iterator[str]:
     before, after = report["tokens_before"], report["tokens_after"]
     if report["ref"] is None:
-        line(f"unchanged: {report['reason']} ({before:,} tokens, target {report['target']:,})")
+        yield f"unchanged: {report['reason']} ({before:,} tokens, target {report['target']:,})"
         return
     share = 100 * (before - after) / before
-    line(f"{before:,} -> {after:,} tokens (-{share:.0f} %), target {report['target']:,}")
-    line(f"  messages    {report['messages_before']:,} -> {report['messages_after']:,}")
+    yield f"{before:,} -> {after:,} tokens (-{share:.0f} %), target {report['target']:,}"
+    yield f"  messages    {report['messages_before']:,} -> {report['messages_after']:,}"
     for name, what in (
         ("pruned", "tool result"),
         ("truncated", "tool result"),
-        ("stripped", "thinking block"),
+        ("removed", "thinking block"),
         ("dropped", "message"),
         ("summarized", "message"),
     ):
         if count := report[name]:
             by = f", by {report['summarizer']}" if name == "summarized" else ""
-            line(f"  {name:11} {count:,} {what}{'s' if count > 1 else ''}{by}")
+            yield f"  {name:11} {count:,} {what}{'s' if count > 1 else ''}{by}"
     if report["usage"]:
-        line(f"  billed      {_billed(report['usage'])}")
+        yield f"  billed      {_billed(report['usage'])}"
     if ";" in report["reason"]:
-        line(f"  note        {report['reason'].split(';', 1)[1].strip()}")
-    if report["archive"]:
-        line(f"  archive     {report['archive'].removeprefix('sqlite:///')}")
-        place = "" if report["archive"] == archive_url() else f" --archive {shlex.quote(report['archive'])}"
-        line(f"  undo        trimtab restore {report['ref']}{place}")
-    else:
-        line("  archive     none: the original cannot be restored")
+        yield f"  note        {report['reason'].split(';', 1)[1].strip()}"
+    if report["archive"] is None:
+        yield "  archive     none: the original cannot be restored"
+        return
+    yield f"  archive     {report['archive'].removeprefix('sqlite:///')}"
+    place = "" if report["archive"] == archive_url() else f" --archive {shlex.quote(report['archive'])}"
+    yield f"  undo        trimtab restore {report['ref']}{place}"
 
 
 def _billed(usage: dict[str, float]) -> str:

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-def archive_url() -> str:
-    """Return the URL of the default archive: in ``TRIMTAB_HOME``, or in the XDG data folder."""
+def archive_url(named: str | None = None) -> str:
+    """Return the URL of an archive; by default, of the one in ``TRIMTAB_HOME`` or in the XDG data folder."""
+    if named:
+        return named
     if home := os.environ.get("TRIMTAB_HOME"):
         folder = Path(home)
     else:
@@ -23,12 +25,13 @@ def archive_url() -> str:
     return f"sqlite:///{folder / 'archive.db'}"
 
 
-def existing(url: str) -> str:
-    """Return the URL of an existing archive, so that reading creates no file.
+def existing(named: str | None) -> str:
+    """Return the URL of an existing archive like ``archive_url``, so that reading creates no file.
 
     Raises:
         ArchiveError: the archive does not exist.
     """
+    url = archive_url(named)
     path = Path(url.removeprefix("sqlite:///"))
     if url.startswith("sqlite:///") and not path.is_file():
         raise ArchiveError(f"there is no archive {path}")

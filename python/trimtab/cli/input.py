@@ -1,9 +1,7 @@
-"""Arguments of the verbs: a session file, a model, a target."""
+"""Reading a session file, and the Compactor for it."""
 
 from __future__ import annotations
 
-import argparse
-import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,11 +17,13 @@ from .output import warn
 from .progress import Progress
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable, Iterator, Sequence
     from typing import BinaryIO
 
-    from ..messages.types import Skipped
+    from ..messages.types import Repaired, Skipped
     from ..models.provider import Provider
+    from ..session.compactor import Compactor
 
 DEFAULT_MODELS = {"anthropic": "claude-sonnet-4-5"}
 DEFAULT_MODEL = "gpt-5.5"
@@ -31,11 +31,6 @@ DEFAULT_MODEL = "gpt-5.5"
 
 LARGE, HEAD = 32 << 20, 1 << 20
 """Bytes from which a list of messages is counted without making objects; bytes read to recognize such a list."""
-
-_SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
-
-LOGS = formats.LOGS
-"""Formats of agents' logs, which may end at any byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +50,6 @@ class Large:
     size: int
 
 
-def add_file(parser: argparse.ArgumentParser) -> None:
-    """Add the options for a session file."""
-    parser.add_argument("file", metavar="FILE", help="session file of any known format, - for stdin")
-    parser.add_argument("--format", choices=formats.FORMATS, help="format of the file; default: detected")
-    parser.add_argument("--whole", action="store_true", help="also read what the last compaction replaced")
-    parser.add_argument("--model", help="model to count for; default: the file's")
-    parser.add_argument("--window", type=tokens, help="tokens of input and output together, such as 200k")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def load(options: argparse.Namespace) -> Transcript:
     """Read the session file; report skipped lines and repairs."""
     with _source(options) as source:
@@ -77,7 +62,7 @@ def raw(options: argparse.Namespace) -> Transcript:
     """Read the session file for validation: repair a log, leave a list of messages unchanged."""
     with _source(options) as source:
         found = _read(options, source, repair=False)
-        if found.format in LOGS:
+        if found.format in formats.LOGS:
             found = _read(options, source, repair=True)
     _warn(found)
     return found
@@ -93,7 +78,7 @@ def sendable(options: argparse.Namespace) -> Transcript:
     """
     with _source(options) as source:
         found = _read(options, source, repair=True)
-        built = _read(options, source, repair=False) if found.format not in LOGS and found.repaired else None
+        built = _read(options, source, repair=False) if found.format not in formats.LOGS and found.repaired else None
     if built and (problems := validate(built.messages, provider=built.provider, in_flight=True)):
         more = f" (and {len(problems) - 1} more: see trimtab validate)" if len(problems) > 1 else ""
         raise problems[0].error(more)
@@ -103,7 +88,7 @@ def sendable(options: argparse.Namespace) -> Transcript:
 
 def large(options: argparse.Namespace) -> Large | None:
     """Return a list of messages that is too large to make objects of; None for other input, which ``load`` reads."""
-    if options.format in LOGS:
+    if options.format in formats.LOGS:
         return None
     if options.file == "-":
         options.head = head = sys.stdin.buffer.read(LARGE)
@@ -148,11 +133,16 @@ def warn_skipped(skipped: Sequence[Skipped], lost: int) -> None:
         warn(f"skipped {lost:,} lines in all")
 
 
+def warn_repaired(changes: Iterable[Repaired]) -> None:
+    """Report repairs."""
+    for change in changes:
+        warn(f"repaired messages[{change.index}]: {change.code} {change.id}".rstrip())
+
+
 def _warn(found: Transcript) -> None:
     """Report skipped lines and repairs."""
     warn_skipped(found.skipped, len(found.skipped))
-    for change in found.repaired[:5]:
-        warn(f"repaired messages[{change.index}]: {change.code} {change.id}".rstrip())
+    warn_repaired(found.repaired[:5])
     if len(found.repaired) > 5:
         warn(f"repaired {len(found.repaired):,} places in all")
 
@@ -166,31 +156,14 @@ def model_of(options: argparse.Namespace, found: Transcript) -> str:
     return assumed
 
 
-def tokens(text: str) -> int:
-    """Parse a number of tokens: 200000, 200k, 1m."""
-    found = re.fullmatch(r"(\d[\d,_]{0,15}|\d{1,6}\.\d+(?=[kKmM]))([kKmM]?)", text)
-    number = float(re.sub("[,_]", "", found[1])) * _SCALE[found[2].lower()] if found else 0
-    if number < 1 or number != int(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens: write 20000, 20k or 1m")
-    return int(number)
+def compactor(options: argparse.Namespace, found: Transcript, **settings: Any) -> Compactor:
+    """Return a Compactor for a transcript; ``settings`` may replace the policy."""
+    from ..session.compactor import Compactor
 
-
-def share(text: str) -> float:
-    """A share: 0.5 or 50%."""
-    found = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)%|(0?\.\d+)", text)
-    value = (float(found[1]) / 100 if found[1] else float(found[2])) if found else 0.0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share: write 0.5 or 50%")
-    return value
-
-
-def add_target(parser: argparse.ArgumentParser) -> None:
-    """How small the messages are to become."""
-    either = parser.add_mutually_exclusive_group()
-    either.add_argument("--target-tokens", type=tokens, metavar="N", help="tokens to come down to, such as 20k")
-    either.add_argument("--target-share", type=share, metavar="X", help="share to come down to: 0.5 or 50%%")
+    settings = {"policy": options.policy, **settings}
+    return Compactor(model_of(options, found), provider=found.provider, window=options.window, **settings)
 
 
 def target(options: argparse.Namespace) -> dict[str, Any]:
-    """The target that the user gave, as keywords of a Compactor's verbs; the policy's where none is given."""
+    """Return the target that the user gave, as keywords of ``plan`` and ``compact``; None for the policy's."""
     return {"target_tokens": options.target_tokens, "target_share": options.target_share}

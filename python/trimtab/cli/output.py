@@ -4,7 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+
+def show(options: argparse.Namespace, value: Any, lines: Iterable[str]) -> None:
+    """Print an answer: with ``--json`` the value, otherwise the lines."""
+    if options.json:
+        answer(value)
+        return
+    for line in lines:
+        say(line)
 
 
 def say(text: str) -> None:
@@ -19,7 +34,12 @@ def warn(text: str) -> None:
 
 def answer(value: Any) -> None:
     """Print a value as JSON to stdout."""
-    print(json.dumps(value, indent=2))
+    print(json.dumps(value, indent=2, default=plain))
+
+
+def plain(value: Any) -> Any:
+    """Return a dataclass as a dict, and a time as text, for ``json.dumps``."""
+    return value.isoformat() if isinstance(value, datetime) else asdict(value)
 
 
 def printable(text: str) -> str:

@@ -49,17 +49,12 @@ class Progress:
             self.done += len(chunk)
 
     def _print(self) -> None:
-        started, is_terminal, said = time.monotonic(), sys.stderr.isatty(), 0.0
-        while not self._over.wait(AFTER):
-            now = time.monotonic()
-            if is_terminal:
-                print(f"\r\x1b[K{self._line(now - started)}", end="", file=sys.stderr, flush=True)
-            elif not said or now - said >= EVERY_LINE:
-                print(self._line(now - started), file=sys.stderr, flush=True)
-            said = said or now
-            said = now if now - said >= EVERY_LINE else said
-        if is_terminal and said:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        started, pause, last = time.monotonic(), AFTER, ""
+        clear, end, every = ("\r\x1b[K", "", AFTER) if sys.stderr.isatty() else ("", "\n", EVERY_LINE)
+        while not self._over.wait(pause):
+            print(f"{clear}{self._line(time.monotonic() - started)}", end=end, file=sys.stderr, flush=True)
+            pause, last = every, clear
+        print(last, end="", file=sys.stderr, flush=True)
 
     def _line(self, seconds: float) -> str:
         if not self.done:

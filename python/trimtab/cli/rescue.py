@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from ..errors import MessageError
 from .files import archive_url, write
-from .input import add_file, add_target, model_of, sendable, target
-from .output import answer, say
+from .input import compactor, sendable, target
+from .options import add_archive, add_file, add_policy
+from .output import say, show
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -23,21 +24,17 @@ DESCRIPTION = (
 )
 
 
-def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the verb and its options."""
-    parser = verbs.add_parser("rescue", help="shrink a session that is too large to resume", description=DESCRIPTION)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's options."""
     add_file(parser)
     parser.add_argument("-o", "--output", metavar="DIR", help="folder of the new session; default: the file's")
-    parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
-    add_target(parser)
-    parser.add_argument("--archive", metavar="URL", help="archive of the originals; default: in the data folder")
-    parser.set_defaults(run=run)
+    add_policy(parser)
+    add_archive(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compact, write the fork, and report how to resume it and how to restore the original."""
     from ..formats.claude_code_fork import fork
-    from ..session.compactor import Compactor
 
     if options.file == "-" and not options.output:
         raise ValueError("a session from stdin has no folder: name the folder of the new session with -o DIR")
@@ -45,9 +42,8 @@ def run(options: argparse.Namespace) -> int:
     transcript = sendable(options)
     if transcript.format != "claude_code":
         raise MessageError(f"this is a {transcript.format} file", hint="rescue is for Claude Code; see trimtab compact")
-    url = options.archive or archive_url()
-    settings = {"provider": transcript.provider, "window": options.window, "policy": options.policy, "archive": url}
-    with Progress("compacting"), Compactor(model_of(options, transcript), **settings) as cm:
+    url = archive_url(options.archive)
+    with Progress("compacting"), compactor(options, transcript, archive=url) as cm:
         result = cm.compact(transcript.messages, system=transcript.system, tools=transcript.tools, **target(options))
     if result.ref is None:
         say(f"nothing to rescue: {result.reason} ({result.tokens_before:,} tokens)")
@@ -58,19 +54,11 @@ def run(options: argparse.Namespace) -> int:
         session, text = fork(source, result.messages, tokens_before=before, tokens_after=after)
         output = Path(options.output or Path(options.file).parent) / f"{session}.jsonl"
         write(os.fspath(output), text)
-    if options.json:
-        answer(
-            {
-                "tokens_before": before,
-                "tokens_after": after,
-                "session": session,
-                "output": os.fspath(output),
-                "ref": result.ref,
-                "archive": url,
-            }
-        )
-        return 0
-    say(f"{before:,} -> {after:,} tokens, written to {output}")
-    say(f"  resume      claude --resume {session}")
-    say(f"  originals   trimtab restore {result.ref}")
+    report = {"session": session, "output": os.fspath(output), "ref": result.ref, "archive": url}
+    lines = [
+        f"{before:,} -> {after:,} tokens, written to {output}",
+        f"  resume      claude --resume {session}",
+        f"  originals   trimtab restore {result.ref}",
+    ]
+    show(options, {"tokens_before": before, "tokens_after": after, **report}, lines)
     return 0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .options import seconds
+
 if TYPE_CHECKING:
+    import argparse
+
     from ..planning.policy import Policy
     from ..summarize import Writer
 
@@ -54,15 +57,3 @@ def policy(options: argparse.Namespace) -> str | Policy:
 
     name: str = options.policy
     return replace(POLICIES[name], fallback=("error",)) if options.no_fallback and name in POLICIES else name
-
-
-def seconds(text: str) -> float:
-    """Parse a number of seconds: 30, 2.5."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        msg = f"{text!r} is not a time: write seconds, such as 30 or 2.5"
-        raise argparse.ArgumentTypeError(msg)
-    return value

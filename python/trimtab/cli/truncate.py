@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..counting.truncate import CATEGORIES, checked, truncate_stream
 from .files import chunks
-from .input import tokens
+from .options import add_json, tokens
 from .output import answer
 from .progress import Progress
 
@@ -19,17 +19,15 @@ DESCRIPTION = """Shorten a command's output to a limit, as a filter in a pipe. A
 Memory is bounded for any input; invalid UTF-8 passes unchanged."""
 
 
-def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the verb and its options."""
-    parser = verbs.add_parser("truncate", help="shorten a tool's output to a limit", description=DESCRIPTION)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's options."""
     parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a text file; default: stdin")
     parser.add_argument("--tokens", type=tokens, metavar="N", help="maximum number of tokens, such as 4000 or 4k")
     parser.add_argument("--lines", type=tokens, metavar="N", help="maximum number of lines")
     parser.add_argument("--chars", type=tokens, metavar="N", help="maximum number of characters")
     parser.add_argument("--category", choices=CATEGORIES, default="generic", help="what to keep; default: %(default)s")
     parser.add_argument("--model", help="count tokens for this model; default: o200k_base")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

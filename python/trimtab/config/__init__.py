@@ -19,6 +19,8 @@ from .places import at, put
 from .scenarios import SCENARIOS
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ..planning.policy import Policy
 
 __all__ = [
@@ -54,16 +56,17 @@ def configured(section: str, values: Mapping[str, Any], policy: Policy | None = 
         15
     """
     table = _section(section)
-    known = keys(section)
     for name in values:
-        if name not in known:
-            raise wrong(f"unknown key {name!r} in {section!r}; known are {', '.join(known)}")
-    policy = _choose(table, values, policy)
+        _require("key", name, table.names, f" in {section!r}")
+    policy = policy or POLICIES[table.policy]
+    if table.chooser and table.chooser in values:
+        choice = values[table.chooser]
+        _require(table.chooser.rpartition("_")[2], choice, sorted(table.choices))
+        policy = POLICIES[table.choices[choice]]
     base = POLICIES.get(policy.name, policy)
     for name, key in table.keys.items():
         if name in values:
-            _check(name, key, values[name])
-            policy = _changed(policy, base, key, values[name])
+            policy = _changed(policy, base, name, key, values[name])
     for less, more in table.below:
         if not value(section, less, policy) < value(section, more, policy):
             raise wrong(f"{less} must be less than {more}")
@@ -80,17 +83,15 @@ def value(section: str, key: str, policy: Policy | None = None) -> Any:
     policy = policy or POLICIES[table.policy]
     if key == table.chooser:
         return policy.strategy
-    if key not in table.keys:
-        raise wrong(f"unknown key {key!r} in {section!r}; known are {', '.join(keys(section))}")
+    _require("key", key, table.names, f" in {section!r}")
     entry = table.keys[key]
     found = at(policy, entry.paths[0])
-    return found is None if entry.absent else found is not None if entry.present else found
+    return found if entry.removed_by is None else (found is None) == entry.removed_by
 
 
 def keys(section: str) -> list[str]:
     """Return a section's keys."""
-    table = _section(section)
-    return [*([table.chooser] if table.chooser else []), *table.keys]
+    return _section(section).names
 
 
 def choices(key: str) -> list[str]:
@@ -99,11 +100,10 @@ def choices(key: str) -> list[str]:
     Raises:
         ConfigError: the key does not choose a preset.
     """
-    found = [table.choices for table in SECTIONS.values() if table.chooser == key and table.choices]
-    if not found:
-        choosers = [table.chooser for table in SECTIONS.values() if table.chooser]
-        raise wrong(f"{key!r} does not choose; those that do are {', '.join(choosers)}")
-    return [*found[0]]
+    found = {table.chooser: [*table.choices] for table in SECTIONS.values() if table.chooser}
+    if key not in found:
+        raise wrong(f"{key!r} does not choose a preset; keys that do are {', '.join(found)}")
+    return found[key]
 
 
 def section(tables: Mapping[str, Any], name: str) -> Policy:
@@ -156,31 +156,23 @@ def _own_values(tables: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _section(name: str) -> Section:
-    if name not in SECTIONS:
-        raise wrong(f"unknown section {name!r}; known are {', '.join(SECTIONS)}")
+    _require("section", name, SECTIONS)
     return SECTIONS[name]
 
 
-def _choose(table: Section, values: Mapping[str, Any], policy: Policy | None) -> Policy:
-    """Return the preset that the values choose."""
-    if not table.chooser or table.chooser not in values:
-        return policy or POLICIES[table.policy]
-    choice, known = values[table.chooser], table.choices or {}
-    if choice not in known:
-        raise wrong(f"unknown {table.chooser.rsplit('_', 1)[-1]} {choice!r}; known are {', '.join(sorted(known))}")
-    return POLICIES[known[choice]]
+def _require(kind: str, name: object, known: Collection[str], place: str = "") -> None:
+    if name not in known:
+        raise wrong(f"unknown {kind} {name!r}{place}; known are {', '.join(known)}")
 
 
-def _check(name: str, key: Key, given: Any) -> None:
+def _changed(policy: Policy, base: Policy, name: str, key: Key, given: Any) -> Policy:
+    """Return the policy with another value of a key; ``base`` has the stages that a switch turns on."""
     allowed, words = RULES[key.rule]
     if not allowed(given):
         raise wrong(f"{name} {words}, got {given!r}")
-
-
-def _changed(policy: Policy, base: Policy, key: Key, given: Any) -> Policy:
     for path in key.paths:
         entry = given
-        if key.absent or key.present:
-            entry = at(base, path) if given == key.present else None
+        if key.removed_by is not None:
+            entry = None if given == key.removed_by else at(base, path)
         policy = put(policy, path, entry)
     return policy

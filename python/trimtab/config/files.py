@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .keys import wrong
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -21,26 +22,23 @@ def parse(text: str, kind: str) -> dict[str, Any]:
     Raises:
         ConfigError: the text cannot be parsed.
     """
-    if kind == "toml":
+    failure: type[Exception] = tomllib.TOMLDecodeError
+    load: Callable[[str], Any] = tomllib.loads
+    if kind in {"yaml", "yml"}:
         try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise wrong(f"not TOML: {error}") from error
-    if kind not in {"yaml", "yml"}:
+            import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 - an optional dependency
+        except ImportError as error:
+            raise wrong("reading YAML needs PyYAML: pip install trimtab[yaml]") from error
+        failure, load = yaml.YAMLError, yaml.safe_load
+    elif kind != "toml":
         raise wrong(f"a file's name must end in .toml, .yaml or .yml, got {kind!r}")
     try:
-        import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 - an optional dependency
-    except ImportError as error:
-        raise wrong("reading YAML needs PyYAML: pip install trimtab[yaml]") from error
-    try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise wrong(f"not YAML: {error}") from error
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
+        found = load(text)
+    except failure as error:
+        raise wrong(f"not {kind.upper()}: {error}") from error
+    if not isinstance(found, dict | None):
         raise wrong("a configuration is a mapping of sections")
-    return found
+    return found or {}
 
 
 def tables(path: Path) -> dict[str, Any]:

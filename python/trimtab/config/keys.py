@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
@@ -39,14 +39,12 @@ class Key:
     Attributes:
         rule: the rule for its value, a key of ``RULES``.
         paths: its places in the policy, as names of fields or a keeper's type; read from the first.
-        absent: for a switch: true removes the stage.
-        present: for a switch: false removes the stage.
+        removed_by: the value of a switch that removes the stage at the path; None for other keys.
     """
 
     rule: str
     paths: tuple[tuple[str | type, ...], ...]
-    absent: bool = False
-    present: bool = False
+    removed_by: bool | None = None
 
 
 def _key(rule: str, *path: str | type) -> Key:
@@ -61,15 +59,20 @@ class Section:
         policy: the preset that they change.
         keys: the keys by name.
         chooser: the key that chooses a preset; empty if there is none.
-        choices: the preset for each of its values.
+        choices: name of the preset for each of its values, the default first.
         below: pairs of keys; the first must be less than the second.
     """
 
     policy: str
     keys: Mapping[str, Key]
     chooser: str = ""
-    choices: Mapping[str, str] | None = None
+    choices: Mapping[str, str] = field(default_factory=dict)
     below: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all keys."""
+        return [self.chooser, *self.keys] if self.chooser else [*self.keys]
 
 
 _FORMULAS = {
@@ -96,7 +99,7 @@ SECTIONS: dict[str, Section] = {
             "max_tokens_for_model": _key("positive", "trigger", "window"),
             "summarizer_model": _key("name", "summarize", "model"),
             "summarizer_max_tokens": _key("positive", "summarize", "max_tokens"),
-            "preserve_tool_outputs": Key("switch", (("prune",),), absent=True),
+            "preserve_tool_outputs": Key("switch", (("prune",),), removed_by=True),
             "use_token_counting_api": _key("switch", "counter", "asks"),
         },
         chooser="strategy",
@@ -120,7 +123,7 @@ SECTIONS: dict[str, Section] = {
         "opencode",
         {
             "auto": _key("switch", "trigger", "auto"),
-            "prune": Key("switch", (("prune",),), present=True),
+            "prune": Key("switch", (("prune",),), removed_by=False),
             "model": _key("model", "summarize", "model"),
             "protect": _key("count", "prune", "protect_tokens"),
             "minimum": _key("count", "prune", "min_gain"),

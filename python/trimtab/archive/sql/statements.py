@@ -142,4 +142,4 @@ def clean(text: str | None) -> str | None:
 
     Used for summaries only, as a readable copy; the message with the summary is stored unchanged.
     """
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode() if text else text
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode() if text else text

@@ -1,0 +1,70 @@
+"""Options that several verbs share, and their values."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from ..formats import FORMATS
+
+_SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """Add the options for a session file."""
+    parser.add_argument("file", metavar="FILE", help="session file of any known format, - for stdin")
+    parser.add_argument("--format", choices=FORMATS, help="format of the file; default: detected")
+    parser.add_argument("--whole", action="store_true", help="also read what the last compaction replaced")
+    parser.add_argument("--model", help="model to count for; default: the file's")
+    parser.add_argument("--window", type=tokens, help="tokens of input and output together, such as 200k")
+    add_json(parser)
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the policy and the target."""
+    parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--target-tokens", type=tokens, metavar="N", help="tokens to come down to, such as 20k")
+    either.add_argument("--target-share", type=share, metavar="X", help="share to come down to: 0.5 or 50%%")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the output file."""
+    parser.add_argument("-o", "--output", metavar="OUT", default="-", help="output file; default: stdout")
+
+
+def add_archive(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the archive."""
+    parser.add_argument(
+        "--archive", metavar="URL", help="sqlite:///PATH, postgresql://... or memory; default: in the data folder"
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the option for JSON output."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def tokens(text: str) -> int:
+    """Parse a number of tokens: 200000, 200k, 1m."""
+    found = re.fullmatch(r"(\d[\d,_]{0,15}|\d{1,6}\.\d+(?=[kKmM]))([kKmM]?)", text)
+    number = float(re.sub("[,_]", "", found[1])) * _SCALE[found[2].lower()] if found else 0
+    if number < 1 or number != int(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens: write 20000, 20k or 1m")
+    return int(number)
+
+
+def share(text: str) -> float:
+    """Parse a share: 0.5 or 50%."""
+    found = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)%|(0?\.\d+)", text)
+    value = (float(found[1]) / 100 if found[1] else float(found[2])) if found else 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share: write 0.5 or 50%")
+    return value
+
+
+def seconds(text: str) -> float:
+    """Parse a number of seconds: 30, 2.5."""
+    if not re.fullmatch(r"\d{1,9}(\.\d+)?", text) or not float(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time: write seconds, such as 30 or 2.5")
+    return float(text)
