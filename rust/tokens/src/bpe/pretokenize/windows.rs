@@ -95,15 +95,34 @@ fn all_masks<const CASED: bool>(kernel: impl Kernel, mut of: Masks, window: &[u8
     of
 }
 
-/// What was found of a text.
-enum Found<'w> {
-    /// A pretoken.
-    Pretoken { at: usize, end: usize },
-    /// Boundaries of pretokens behind `at`, the last known one: a bit a byte from `from` on, which is [`CONTEXT`] in `window`.
-    Boundaries { at: usize, from: usize, starts: u64, number: u64, window: &'w [u8; READ] },
+/// The boundaries of pretokens that a window shows.
+struct Window<'w> {
+    /// The last boundary before the window.
+    at: usize,
+    /// The place in the text of bit 0 of `starts`; [`CONTEXT`] in `bytes`.
+    from: usize,
+    /// A bit for each byte that starts a pretoken; at least one.
+    starts: u64,
+    /// A bit for each digit.
+    number: u64,
+    /// The window.
+    bytes: &'w [u8; READ],
 }
 
-/// Tells `found` of the pretokens of `text` from `at` on, the start of one, as long as it wants more; where it stopped.
+/// Work on the pretokens that [`walk`] finds.
+///
+/// A trait and not a closure: a closure that is not inlined is compiled without the vector instructions of its page, and
+/// made counting a fifth slower. Methods are to be marked `#[inline(always)]`. Each says whether there is room for more.
+trait Visit {
+    /// Takes one pretoken.
+    fn pretoken(&mut self, at: usize, end: usize) -> bool;
+
+    /// Takes the pretokens from `window.at` to the last boundary of the window.
+    fn window(&mut self, kernel: impl Kernel, window: &Window<'_>) -> bool;
+}
+
+/// Shows the pretokens of `text` from `at` on, the start of one, to `visit` as long as that has room; returns where it
+/// stopped.
 ///
 /// Behind `limit` there must be white space only, and none before it.
 #[inline(always)]
@@ -113,42 +132,42 @@ fn walk<const CASED: bool, const DIGITS: usize>(
     text: &[u8],
     limit: usize,
     mut at: usize,
-    mut found: impl FnMut(Found<'_>) -> bool,
+    visit: &mut impl Visit,
 ) -> usize {
     let (mut from, mut more) = (at + 1, true); // what starts before `from` is known
     while from < limit && more {
         let padded;
         let whole = from.checked_sub(CONTEXT).and_then(|start| text[start..].first_chunk::<READ>());
-        let window = if let Some(window) = whole {
+        let bytes = if let Some(window) = whole {
             window
         } else {
             padded = pad(text, from);
             &padded
         };
-        let seen = window.first_chunk().expect("it is longer than that");
+        let seen = bytes.first_chunk().expect("it is longer than that");
         let Boundaries { at: starts, resolved_to, number } =
             boundaries::<CASED, DIGITS>(kernel, seen, (at + CONTEXT).saturating_sub(from));
-        let han_or_hangul = resolved_to.min(limit - from + CONTEXT);
-        if han_or_hangul <= CONTEXT {
+        let resolved_to = resolved_to.min(limit - from + CONTEXT);
+        if resolved_to <= CONTEXT {
             let end = pattern.end(text, at);
-            more = found(Found::Pretoken { at, end });
+            more = visit.pretoken(at, end);
             at = end;
             from = at + 1;
             continue;
         }
-        let starts = (starts & ((1 << han_or_hangul) - 1)) >> CONTEXT;
+        let starts = (starts & ((1 << resolved_to) - 1)) >> CONTEXT;
         if starts == 0 {
             cancel::poll(); // a pretoken of many windows
         } else {
-            more = found(Found::Boundaries { at, from, starts, number: number >> CONTEXT, window });
+            more = visit.window(kernel, &Window { at, from, starts, number: number >> CONTEXT, bytes });
             at = from + 63 - starts.leading_zeros() as usize;
         }
-        from += han_or_hangul - CONTEXT;
+        from += resolved_to - CONTEXT;
     }
     // The last pretoken, and white space behind it.
     while from >= limit && at < text.len() && more {
         let end = pattern.end(text, at);
-        more = found(Found::Pretoken { at, end });
+        more = visit.pretoken(at, end);
         at = end;
     }
     at
@@ -222,18 +241,30 @@ pub fn fill<const CASED: bool, const DIGITS: usize>(
     if DIGITS == NO_MASKS || ends.len() < ROOM {
         return pattern.fill_one_by_one(text, at, ends);
     }
-    let mut count = 0;
-    walk::<CASED, DIGITS>(kernel, pattern, text, limit, at, |found| {
-        match found {
-            Found::Pretoken { end, .. } => {
-                ends[count] = end;
-                count += 1;
-            }
-            Found::Boundaries { from, starts, .. } => count += emit(starts, from, &mut ends[count..]),
-        }
-        count + ROOM <= ends.len()
-    });
-    count
+    let mut found = Ends { ends, count: 0 };
+    walk::<CASED, DIGITS>(kernel, pattern, text, limit, at, &mut found);
+    found.count
+}
+
+/// Writes the ends of pretokens.
+struct Ends<'w> {
+    ends: &'w mut [usize],
+    count: usize,
+}
+
+impl Visit for Ends<'_> {
+    #[inline(always)]
+    fn pretoken(&mut self, _at: usize, end: usize) -> bool {
+        self.ends[self.count] = end;
+        self.count += 1;
+        self.count + ROOM <= self.ends.len()
+    }
+
+    #[inline(always)]
+    fn window(&mut self, _kernel: impl Kernel, window: &Window<'_>) -> bool {
+        self.count += emit(window.starts, window.from, &mut self.ends[self.count..]);
+        self.count + ROOM <= self.ends.len()
+    }
 }
 
 /// Counts pretokens of `text` from `at` on, the start of one, as many as fit into `batch`: where the next one begins, and the
@@ -254,25 +285,44 @@ pub fn count<const CASED: bool, const DIGITS: usize>(
     batch: &mut Batch,
 ) -> (usize, usize) {
     let numbers = if whole_numbers { u64::MAX } else { 0 };
-    let (mut asked, mut tokens) = (0, 0);
-    let at = walk::<CASED, DIGITS>(kernel, pattern, text, limit, at, |found| {
-        match found {
-            Found::Pretoken { at, end } => one(lines, text, at, end, batch, &mut asked),
-            Found::Boundaries { at, from, starts, number, window } => {
-                // The one that began before; the last one is not single to end.
-                one(lines, text, at, from + starts.trailing_zeros() as usize, batch, &mut asked);
-                let byte = starts & starts >> 1;
-                let number = number & numbers;
-                let inside = starts & (u64::MAX >> 1 >> starts.leading_zeros());
-                let single = inside & (byte | number);
-                tokens += single.count_ones() as usize;
-                let ends = starts & (starts - 1) & !(byte << 1 | number << 1);
-                asked += several(kernel, lines, window, from, [inside & !single, ends], batch, asked);
-            }
-        }
-        asked + ROOM < BATCH
-    });
+    let mut found = Counts { lines, text, numbers, batch, asked: 0, tokens: 0 };
+    let at = walk::<CASED, DIGITS>(kernel, pattern, text, limit, at, &mut found);
+    let Counts { batch, asked, tokens, .. } = found;
     (at, tokens + find_all(kernel, lines, &batch.asked[..asked], &mut batch.missed))
+}
+
+/// Adds up the pretokens that are one token, and asks for the others.
+struct Counts<'w> {
+    lines: &'w [Line; SHORTS],
+    text: &'w [u8],
+    /// All bits where each number of up to three digits is a token, otherwise none.
+    numbers: u64,
+    batch: &'w mut Batch,
+    asked: usize,
+    tokens: usize,
+}
+
+impl Visit for Counts<'_> {
+    #[inline(always)]
+    fn pretoken(&mut self, at: usize, end: usize) -> bool {
+        one(self.lines, self.text, at, end, self.batch, &mut self.asked);
+        self.asked + ROOM < BATCH
+    }
+
+    #[inline(always)]
+    fn window(&mut self, kernel: impl Kernel, window: &Window<'_>) -> bool {
+        let Window { at, from, starts, number, bytes } = *window;
+        // The one that began before; the last one is not known to end.
+        one(self.lines, self.text, at, from + starts.trailing_zeros() as usize, self.batch, &mut self.asked);
+        let byte = starts & starts >> 1;
+        let number = number & self.numbers;
+        let inside = starts & (u64::MAX >> 1 >> starts.leading_zeros());
+        let single = inside & (byte | number);
+        self.tokens += single.count_ones() as usize;
+        let ends = starts & (starts - 1) & !(byte << 1 | number << 1);
+        self.asked += several(kernel, self.lines, bytes, from, [inside & !single, ends], self.batch, self.asked);
+        self.asked + ROOM < BATCH
+    }
 }
 
 /// Asks for a pretoken that may begin before the window.
