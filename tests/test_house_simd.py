@@ -12,6 +12,9 @@ import pytest
 from trimtab import _core
 
 OWN = "trimtab_simd::avx2::"
+WINDOWS = "trimtab_tokens::bpe::pretokenize::windows::"
+ENTRIES = {f"{WINDOWS}apply", f"{WINDOWS}pad"}
+"""What may be a function of its own: the way to the page, and what is rare."""
 
 
 @cache
@@ -23,6 +26,7 @@ def functions() -> dict[str, set[str]]:
     if OWN not in symbols:
         pytest.skip("the library has no AVX2 page, or no symbols")
     intrinsics = set(re.findall(r"\S*core_arch::x86::avx2::\S*", symbols))
+    apart = set(re.findall(r"trimtab_tokens::bpe::pretokenize::windows::\S*", symbols)) - ENTRIES
     command = ["objdump", "-d", "-C", "--no-show-raw-insn", _core.__file__]
     wide, name = set(), ""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -31,11 +35,15 @@ def functions() -> dict[str, set[str]]:
                 name = line[line.index("<") + 1 : -3]
             elif "%ymm" in line and "trimtab_" in name:
                 wide.add(name)
-    return {"intrinsics": intrinsics, "wide": wide}
+    return {"intrinsics": intrinsics, "apart": apart, "wide": wide}
 
 
 def test_no_intrinsic_is_called_as_a_function() -> None:
     assert functions()["intrinsics"] == set()
+
+
+def test_no_part_of_the_window_walk_is_a_function_of_its_own() -> None:
+    assert functions()["apart"] == set()
 
 
 def test_only_the_page_uses_wide_registers() -> None:

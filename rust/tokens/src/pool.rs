@@ -129,6 +129,11 @@ impl<T, R, F: Fn(&T) -> R> Drop for Busy<'_, '_, T, R, F> {
     }
 }
 
+/// Threads that share the work of [`map`], the calling one among them.
+pub fn threads() -> usize {
+    pool().map_or(1, |pool| pool.current_num_threads() + 1)
+}
+
 fn pool() -> Option<Arc<ThreadPool>> {
     // Never waits: a lock that was held while another thread forked stays locked in the child for ever.
     let mut slot = POOL.try_lock().ok()?;
