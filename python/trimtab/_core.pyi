@@ -21,7 +21,6 @@ __all__ = [
     "detect",
     "digest",
     "dumps",
-    "judge",
     "partition",
     "recover",
     "split",
@@ -162,10 +161,11 @@ def partition(
     least: int = 0,
 ) -> NDArray[np.uint8]: ...
 def validate(
-    ledger: Ledger, *, original: Ledger | None = None, **rules: bool | int | None
-) -> list[tuple[int, int | None, str, str, str]]: ...
-def judge(
-    messages: Sequence[Any], *, provider: str, **rules: bool | int | None
+    subject: Ledger | Sequence[Any],
+    *,
+    provider: str | None = None,
+    original: Ledger | None = None,
+    **rules: bool | int | None,
 ) -> list[tuple[int, int | None, str, str, str]]: ...
 def truncate(
     text: str | bytes,

@@ -92,7 +92,7 @@ class Rules:
             MessageError: a message cannot be read.
         """
         rules = asdict(self)
-        findings = read_with(messages, lambda plain: _core.judge(plain, provider=provider, **rules))
+        findings = read_with(messages, lambda plain: _core.validate(plain, provider=provider, **rules))
         return [Problem(*finding) for finding in findings]
 
 

@@ -2,6 +2,93 @@
 
 use std::cell::Cell;
 
+use crate::node::Key;
+
+/// Values so frequent that their address is compared first.
+const WORDS: &str = "user assistant system tool developer model function message tool_use tool_result \
+    function_call_output input_text output_text";
+
+/// Strings that an interpreter shares: the keys that shape readers look up, and frequent values.
+///
+/// Literals in a program are these objects. A string out of a file is another object, and is compared by its text.
+pub struct Interned<S> {
+    strings: Vec<(S, &'static str)>,
+    numbers: Addresses,
+}
+
+impl<S> Interned<S> {
+    /// Interns each string; `address` gives where it lies. The strings have to live as long as their addresses are used.
+    pub fn new(intern: impl Fn(&'static str) -> S, address: impl Fn(&S) -> usize) -> Self {
+        let texts = Key::ALL.iter().map(|key| key.text()).chain(WORDS.split_whitespace());
+        let strings: Vec<_> = texts.map(|text| (intern(text), text)).collect();
+        let numbers = Addresses::new(strings.iter().map(|(string, _)| address(string)));
+        Self { strings, numbers }
+    }
+
+    /// The number of the string at `address`: of a key the key's own; [`Addresses::NONE`] for any other string.
+    #[inline]
+    #[must_use]
+    pub fn number(&self, address: usize) -> u8 {
+        self.numbers.number(address)
+    }
+
+    /// The text of the string at `address`.
+    #[inline]
+    #[must_use]
+    pub fn text(&self, address: usize) -> Option<&'static str> {
+        self.strings.get(usize::from(self.number(address))).map(|(_, text)| *text)
+    }
+
+    /// The interned string of a key.
+    #[inline]
+    #[must_use]
+    pub fn key(&self, key: Key) -> &S {
+        &self.strings[key as usize].0
+    }
+}
+
+/// The entries of a small map under some keys, found while all of its entries are gone through.
+pub struct Fields<V, const N: usize> {
+    found: [Option<V>; N],
+    keys: [Key; N],
+    /// Whether all entries were gone through, and the key of each had a number.
+    all: bool,
+}
+
+impl<V, const N: usize> Fields<V, N> {
+    /// Nothing yet; `all` says whether every entry will be seen.
+    #[inline]
+    #[must_use]
+    pub fn new(keys: [Key; N], all: bool) -> Self {
+        Self { found: [const { None }; N], keys, all }
+    }
+
+    /// Takes one entry, by the number of its key.
+    #[inline]
+    pub fn see(&mut self, number: u8, value: impl FnOnce() -> V) {
+        self.all &= number != Addresses::NONE;
+        if let Some(place) = self.keys.iter().position(|key| *key as u8 == number) {
+            self.found[place] = Some(value());
+        }
+    }
+
+    /// What was found; unless every entry was seen and its key had a number, the missing ones are looked up by their text.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `look_up`.
+    #[inline]
+    pub fn or_else<E>(self, look_up: impl Fn(Key) -> Result<Option<V>, E>) -> Result<[Option<V>; N], E> {
+        let mut found = self.found;
+        if !self.all {
+            for (value, key) in found.iter_mut().zip(self.keys).filter(|(value, _)| value.is_none()) {
+                *value = look_up(key)?;
+            }
+        }
+        Ok(found)
+    }
+}
+
 /// Slots of the table: about three for each string, so that most addresses are in their own slot.
 const SLOTS: usize = 256;
 

@@ -3,13 +3,61 @@
 //! By identity, never by content. A leaf (a string or a number) is named by its address and kept alive here, so an equal
 //! address is an equal value. A container is named by a mark of its kind and length.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use trimtab_simd::prefetch_at;
+use trimtab_tokens::cancel;
 
 use crate::counter::Counter;
 use crate::error::Error;
 use crate::ledger::{Builder, Ledger};
-use crate::node::Text;
+use crate::node::{MAX_DEPTH, Text};
 use crate::shape::Provider;
+
+/// Messages between the one that is prefetched and the one that is compared: about a dozen cache misses in flight.
+const AHEAD: usize = 6;
+
+/// A kind of container, in the low bits of its mark: odd, because objects have even addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Container {
+    /// Keys and values.
+    Dict = 0b011,
+    /// Items that may change.
+    List = 0b101,
+    /// Items that stay.
+    Tuple = 0b111,
+}
+
+/// What a view tells of the objects that messages are made of. None of it runs the caller's code.
+pub trait Objects {
+    /// An object.
+    type Object;
+    /// A reference that keeps an object alive.
+    type Leaf;
+
+    /// The address of an object, which is even.
+    fn address(object: &Self::Object) -> usize;
+
+    /// The kind and length of a container; None for any other object.
+    fn container(object: &Self::Object) -> Option<(Container, usize)>;
+
+    /// A reference to an object that cannot change; None for any other object.
+    fn leaf(object: &Self::Object) -> Option<Self::Leaf>;
+
+    /// Calls `visit` with all in a container, in order, until it returns false; returns whether it never did.
+    fn parts(object: &Self::Object, visit: &mut dyn FnMut(&Self::Object) -> bool) -> bool;
+
+    /// Addresses of the cache lines that are read of a container.
+    fn lines(object: &Self::Object) -> impl Iterator<Item = usize>;
+}
+
+/// The mark of a container: its kind and length.
+#[inline]
+fn mark_of<O: Objects>(object: &O::Object) -> Option<usize> {
+    O::container(object).map(|(kind, length)| length << 3 | kind as usize)
+}
 
 /// The list that was read last. One thread takes it; another one that comes meanwhile finds none and reads its whole list.
 #[derive(Debug)]
@@ -93,26 +141,70 @@ impl<L> Default for Seen<L> {
 const UNKNOWN: usize = 1;
 
 impl<L> Seen<L> {
-    /// Remembers one message more: `walk` adds its parts, and returns whether a change of any of them would be seen.
-    pub fn push(&mut self, walk: impl FnOnce(&mut Self) -> bool) {
+    /// Remembers one message more.
+    pub fn push<O: Objects<Leaf = L>>(&mut self, message: &O::Object) {
         let before = self.end();
-        if !walk(self) {
+        if !self.walk::<O>(message, 0) {
             self.cut(before);
             self.marks.push(UNKNOWN);
         }
         self.ends.push(self.end());
     }
 
-    /// Adds a leaf of the message.
-    pub fn leaf(&mut self, address: usize, leaf: L) {
-        self.marks.push(address);
-        self.leaves.push(leaf);
+    /// Adds the parts of `object`; false where something in it may change unseen.
+    fn walk<O: Objects<Leaf = L>>(&mut self, object: &O::Object, depth: usize) -> bool {
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        if let Some(mark) = mark_of::<O>(object) {
+            self.marks.push(mark);
+            self.lines.extend(O::lines(object));
+            return O::parts(object, &mut |part| self.walk::<O>(part, depth + 1));
+        }
+        let leaf = O::leaf(object);
+        let is_leaf = leaf.is_some();
+        if is_leaf {
+            self.marks.push(O::address(object));
+        }
+        self.leaves.extend(leaf);
+        is_leaf
     }
 
-    /// Adds a container of the message, with the cache lines that it takes.
-    pub fn container(&mut self, mark: usize, lines: impl Iterator<Item = usize>) {
-        self.marks.push(mark);
-        self.lines.extend(lines);
+    /// How many messages in front are what they were. `each` calls a function with the messages of a range, in order,
+    /// until it returns false; returns whether it never did.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `each`.
+    pub fn unchanged<O: Objects<Leaf = L>, E>(
+        &self,
+        mut each: impl FnMut(Range<usize>, &mut dyn FnMut(&O::Object) -> bool) -> Result<bool, E>,
+    ) -> Result<usize, E> {
+        let (mut at, mut known) = (0, 0);
+        while known < self.messages() {
+            let chunk = known..self.messages().min(known + cancel::ITEMS_PER_POLL);
+            let all = each(chunk.clone(), &mut |message| {
+                self.lines(known + AHEAD).iter().for_each(|&line| prefetch_at(line));
+                let is_same = self.matches::<O>(message, &mut at, 0) && self.ends_at(known, at);
+                known += usize::from(is_same);
+                is_same
+            })?;
+            if !all || known < chunk.end {
+                break; // a message changed, or is gone
+            }
+        }
+        Ok(known)
+    }
+
+    /// Whether `object` is what the marks from `at` on name; moves `at` behind them.
+    fn matches<O: Objects>(&self, object: &O::Object, at: &mut usize, depth: usize) -> bool {
+        let Some(&mark) = self.marks.get(*at) else { return false };
+        *at += 1;
+        // A leaf is kept alive: its address is enough.
+        mark == O::address(object)
+            || (depth <= MAX_DEPTH
+                && mark_of::<O>(object) == Some(mark)
+                && O::parts(object, &mut |part| self.matches::<O>(part, at, depth + 1)))
     }
 
     /// Forgets all but the first `messages`.
@@ -127,23 +219,14 @@ impl<L> Seen<L> {
         self.ends.len()
     }
 
-    /// The mark at position `at` of all.
-    #[inline]
-    #[must_use]
-    pub fn mark(&self, at: usize) -> Option<usize> {
-        self.marks.get(at).copied()
-    }
-
     /// Whether the marks of message `index` end at `at`.
     #[inline]
-    #[must_use]
-    pub fn ends_at(&self, index: usize, at: usize) -> bool {
+    fn ends_at(&self, index: usize, at: usize) -> bool {
         self.ends.get(index).is_some_and(|ends| ends.marks == at)
     }
 
     /// The cache lines of message `index`, which is not the first.
-    #[must_use]
-    pub fn lines(&self, index: usize) -> &[usize] {
+    fn lines(&self, index: usize) -> &[usize] {
         match self.ends.get(index - 1..).and_then(|ends| ends.first_chunk()) {
             Some([before, ends]) => &self.lines[before.lines..ends.lines],
             None => &[],
@@ -165,21 +248,69 @@ impl<L> Seen<L> {
 mod tests {
     use super::*;
 
+    /// An object of a test: a list, or a number at an address.
+    enum Thing {
+        List(Vec<Thing>),
+        Leaf(usize),
+        Changing,
+    }
+
+    struct Things;
+
+    impl Objects for Things {
+        type Object = Thing;
+        type Leaf = usize;
+
+        fn address(object: &Thing) -> usize {
+            if let Thing::Leaf(address) = object { *address } else { 2 }
+        }
+
+        fn container(object: &Thing) -> Option<(Container, usize)> {
+            if let Thing::List(items) = object { Some((Container::List, items.len())) } else { None }
+        }
+
+        fn leaf(object: &Thing) -> Option<usize> {
+            if let Thing::Leaf(address) = object { Some(*address) } else { None }
+        }
+
+        fn parts(object: &Thing, visit: &mut dyn FnMut(&Thing) -> bool) -> bool {
+            if let Thing::List(items) = object { items.iter().all(visit) } else { true }
+        }
+
+        fn lines(_: &Thing) -> impl Iterator<Item = usize> {
+            [64, 128].into_iter()
+        }
+    }
+
+    /// How many of `messages` in front are what `seen` remembers.
+    fn unchanged(seen: &Seen<usize>, messages: &[Thing]) -> usize {
+        let found = seen.unchanged::<Things, ()>(|which, visit| {
+            Ok(messages[which.start..messages.len().min(which.end)].iter().all(visit))
+        });
+        found.unwrap()
+    }
+
     #[test]
     fn a_message_that_may_change_unseen_leaves_nothing_but_its_mark() {
         let mut seen = Seen::default();
-        seen.push(|seen| {
-            seen.container(11, [64, 128].into_iter());
-            seen.leaf(16, "kept");
-            true
-        });
-        seen.push(|seen| {
-            seen.leaf(32, "let go");
-            false
-        });
-        assert_eq!((seen.marks.clone(), seen.leaves.clone()), (vec![11, 16, UNKNOWN], vec!["kept"]));
+        seen.push::<Things>(&Thing::List(vec![Thing::Leaf(16)]));
+        seen.push::<Things>(&Thing::List(vec![Thing::Leaf(32), Thing::Changing]));
+        assert_eq!((seen.marks.clone(), seen.leaves.clone()), (vec![1 << 3 | 5, 16, UNKNOWN], vec![16]));
         assert!(seen.ends_at(0, 2) && seen.ends_at(1, 3) && !seen.ends_at(2, 3));
         seen.truncate(0);
-        assert_eq!((seen.messages(), seen.mark(0)), (0, None));
+        assert_eq!((seen.messages(), seen.marks.len()), (0, 0));
+    }
+
+    #[test]
+    fn messages_are_unchanged_up_to_the_first_with_another_part() {
+        let mut seen = Seen::default();
+        let list = |addresses: &[usize]| Thing::List(addresses.iter().map(|&address| Thing::Leaf(address)).collect());
+        for addresses in [&[16, 32][..], &[48], &[64]] {
+            seen.push::<Things>(&list(addresses));
+        }
+        assert_eq!(unchanged(&seen, &[list(&[16, 32]), list(&[48]), list(&[64]), list(&[80])]), 3);
+        assert_eq!(unchanged(&seen, &[list(&[16, 32]), list(&[48])]), 2);
+        assert_eq!(unchanged(&seen, &[list(&[16, 32]), list(&[48, 64]), list(&[64])]), 1);
+        assert_eq!(unchanged(&seen, &[list(&[16])]), 0);
     }
 }

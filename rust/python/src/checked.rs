@@ -19,6 +19,6 @@ pub fn plant() {
 
 /// Pretokens of each kind in a text, on which the rates of Claude's estimate are fitted.
 #[pyfunction]
-pub fn features(text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    Ok(claude::features(Text::of_either(text)?.as_ref()).to_vec())
+pub fn features(text: Text) -> Vec<u32> {
+    claude::features(text.as_ref()).to_vec()
 }

@@ -14,19 +14,37 @@ use trimtab_core::shape::Provider;
 use trimtab_tokens as tokens;
 use trimtab_tokens::{cancel, pool};
 
-use crate::convert::{array, held_or_released, released, setting, settings, to_py};
+use crate::convert::{array, panicked, released, setting, settings, to_py};
 use crate::incremental::IncrementalCounter;
-use crate::scan::{ahead, scan};
+use crate::scan::{Messages, ahead, scan};
 use crate::text::Text;
 
 /// Text to tokens, for an encoding.
 #[pyclass(frozen, subclass, module = "trimtab._core")]
 pub struct Counter(pub counter::Counter, Last<Py<PyAny>>);
 
+/// Bytes of text below which the interpreter is held: counting takes 10 us, releasing a tenth of that.
+const SHORT: usize = 4 * 1024;
+
 impl Counter {
     /// Reads a list of messages, and of the one that it read last only what has changed.
-    pub fn read(&self, messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Arc<Ledger>> {
+    pub fn read(&self, messages: &Messages<'_>, provider: Provider) -> PyResult<Arc<Ledger>> {
         scan(messages, provider, &self.0, &self.1)
+    }
+
+    /// Asks the counter about a text, up to `most` tokens; a short one with the interpreter held.
+    fn short_or_released<T: Send>(
+        &self,
+        py: Python<'_>,
+        text: &Text,
+        most: usize,
+        ask: impl FnOnce(&tokens::Counter, &str) -> T + Send,
+    ) -> PyResult<T> {
+        let (counter, text) = (&self.0.text, text.as_ref());
+        if counter.cost_estimate(text.len(), most) > SHORT {
+            return released(py, || Ok(ask(counter, text)));
+        }
+        cancel::caught(|| ask(counter, text)).map_err(panicked)
     }
 }
 
@@ -66,11 +84,8 @@ impl Counter {
     ///
     /// Raises:
     ///     TypeError: it is neither.
-    fn count(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let text = Text::of_either(text)?;
-        // A short text is counted before another thread could have begun.
-        let effort = self.0.text.cost_estimate(text.as_ref().len(), usize::MAX);
-        held_or_released(py, effort, || Ok(self.0.text.count(text.as_ref())))
+    fn count(&self, py: Python<'_>, text: Text) -> PyResult<usize> {
+        self.short_or_released(py, &text, usize::MAX, tokens::Counter::count)
     }
 
     /// Tokens of each text: uint32, shape (texts,). In parallel where that gains.
@@ -112,14 +127,7 @@ impl Counter {
     ///
     /// Raises:
     ///     ValueError: the counter estimates, and has no tokens to cut at.
-    fn truncate_tokens(
-        &self,
-        py: Python<'_>,
-        text: &Bound<'_, PyAny>,
-        head: usize,
-        tail: usize,
-    ) -> PyResult<(String, String)> {
-        let text = Text::of_either(text)?;
+    fn truncate_tokens(&self, py: Python<'_>, text: Text, head: usize, tail: usize) -> PyResult<(String, String)> {
         let text = text.as_ref();
         released(py, || {
             Ok(match self.0.text.edges(text, head, tail)? {
@@ -132,17 +140,12 @@ impl Counter {
     /// Whether a text has more than n tokens, found without counting the rest.
     fn exceeds(&self, py: Python<'_>, text: &Bound<'_, PyAny>, n: usize) -> PyResult<bool> {
         let start = self.0.text.prefix_len(n).map(|most| Text::start(text, most)).transpose()?.flatten();
-        if let Some(start) = start.as_ref().map(Text::as_ref)
-            && held_or_released(py, self.0.text.cost_estimate(start.len(), n), || {
-                Ok(self.0.text.prefix_exceeds(start, n))
-            })?
+        if let Some(start) = start
+            && self.short_or_released(py, &start, n, |counter, start| counter.prefix_exceeds(start, n))?
         {
             return Ok(true);
         }
-        let text = Text::of_either(text)?;
-        held_or_released(py, self.0.text.cost_estimate(text.as_ref().len(), n), || {
-            Ok(self.0.text.exceeds(text.as_ref(), n))
-        })
+        self.short_or_released(py, &text.extract()?, n, |counter, text| counter.exceeds(text, n))
     }
 
     /// The bytes of each token of an encoding, by rank; of Claude's, which has no ranks, in order.
@@ -168,7 +171,7 @@ fn some<'py>(py: Python<'py>, items: &mut impl Iterator<Item = Bound<'py, PyAny>
         if texts.len() % cancel::ITEMS_PER_POLL == 0 {
             py.check_signals()?;
         }
-        let text = Text::of_either(&item)?;
+        let text: Text = item.extract()?;
         if let Text::Copied(text) = &text {
             copied += text.len();
         }

@@ -34,7 +34,7 @@ impl IncrementalCounter {
             let bytes = bytes.as_bytes();
             return self.with(py, |counter| counter.append_bytes(bytes));
         }
-        let text = Text::of_either(text)?;
+        let text: Text = text.extract()?;
         self.with(py, |counter| counter.append(text.as_ref()))
     }
 

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use numpy::PyArray1;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trimtab_core::counter;
 use trimtab_core::json::canon::hex;
@@ -14,7 +13,7 @@ use trimtab_core::shape::Provider;
 
 use crate::convert::{array, to_py};
 use crate::counter::Counter;
-use crate::scan::{extended, provider_of};
+use crate::scan::{Messages, extended, provider_of};
 
 /// A transcript as numbers: one row a content block, in order.
 ///
@@ -94,17 +93,17 @@ methods! {
     ///     OverflowError: more rows or tokens than a uint32 can name.
     #[staticmethod]
     #[pyo3(signature = (messages, *, counter, provider=None))]
-    fn of(messages: &Bound<'_, PyAny>, counter: &Bound<'_, Counter>, provider: Option<&str>) -> PyResult<Self> {
-        let (provider, counter) = (provider_of(messages, provider)?, counter.get());
-        Ok(Self { columns: counter.read(messages, provider)?, provider, counter: counter.0 })
+    fn of(messages: Messages<'_>, counter: &Bound<'_, Counter>, provider: Option<&str>) -> PyResult<Self> {
+        let (provider, counter) = (provider_of(&messages, provider)?, counter.get());
+        Ok(Self { columns: counter.read(&messages, provider)?, provider, counter: counter.0 })
     }
 
     /// A ledger of these messages and those behind them: only the new ones are read.
     ///
     /// Raises:
     ///     ValueError: a message cannot be read; its index is that in the whole.
-    fn extend(&self, messages: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let columns = Arc::new(extended(&self.columns, messages, self.provider, &self.counter)?);
+    fn extend(&self, messages: Messages<'_>) -> PyResult<Self> {
+        let columns = Arc::new(extended(&self.columns, &messages, self.provider, &self.counter)?);
         Ok(Self { columns, provider: self.provider, counter: self.counter })
     }
 
@@ -137,9 +136,7 @@ methods! {
 
     /// Digest of one message; raises ValueError for an index out of range.
     fn digest_of(&self, index: usize) -> PyResult<String> {
-        let digest =
-            self.columns.digests.get(index).ok_or_else(|| out_of(index, self.columns.messages(), "messages"))?;
-        Ok(hex(digest))
+        self.columns.digest_of(index).map(|digest| hex(&digest)).map_err(to_py)
     }
 
     /// Positions of the messages with one of these digests, ascending.
@@ -156,23 +153,11 @@ methods! {
 
     /// The call id of a row, empty where it has none; raises ValueError for a row out of range.
     fn id_of(&self, row: usize) -> PyResult<&str> {
-        self.check(row)?;
-        Ok(self.columns.ids.get(row))
+        self.columns.id_of(row).map_err(to_py)
     }
 
     /// The tool's name or the block's type of a row; raises ValueError for a row out of range.
     fn name_of(&self, row: usize) -> PyResult<&str> {
-        self.check(row)?;
-        Ok(self.columns.names.get(row))
+        self.columns.name_of(row).map_err(to_py)
     }
-}
-
-impl Ledger {
-    fn check(&self, row: usize) -> PyResult<()> {
-        if row < self.columns.rows() { Ok(()) } else { Err(out_of(row, self.columns.rows(), "rows")) }
-    }
-}
-
-fn out_of(index: usize, count: usize, what: &str) -> PyErr {
-    PyValueError::new_err(format!("position {index} is out of range, the ledger has {count} {what}"))
 }

@@ -28,23 +28,17 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
-    use super::counter::Counter;
-    #[pymodule_export]
-    use super::dump::{digest, dumps};
-    #[pymodule_export]
-    use super::incremental::IncrementalCounter;
-    #[pymodule_export]
-    use super::ledger::Ledger;
-    #[pymodule_export]
-    use super::reader::{Reader, recover, survey};
-    #[pymodule_export]
-    use super::scan::detect;
-    #[pymodule_export]
-    use super::split::{partition, split, split_tail};
-    #[pymodule_export]
-    use super::truncate::{Truncation, truncate};
-    #[pymodule_export]
-    use super::validate::{judge, validate};
+    use super::{
+        counter::Counter,
+        dump::{digest, dumps},
+        incremental::IncrementalCounter,
+        ledger::Ledger,
+        reader::{Reader, recover, survey},
+        scan::detect,
+        split::{partition, split, split_tail},
+        truncate::{Truncation, truncate},
+        validate::validate,
+    };
 
     #[pymodule_init]
     fn init(m: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

@@ -13,8 +13,6 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyList, PyString};
 
-use crate::known::Known;
-
 /// The C function behind `str.isascii`, with the object that keeps it alive; None where it takes arguments.
 static IS_ASCII: PyOnceLock<Option<(Py<PyAny>, ffi::PyCFunction)>> = PyOnceLock::new();
 
@@ -41,49 +39,35 @@ pub fn is_ascii(string: &Bound<'_, PyString>) -> PyResult<bool> {
     Ok(answer.is(PyBool::new(py, true)))
 }
 
-/// Writes the code points of a string to the beginning of `units`; returns how many. None for more than `most`, and where
-/// the interpreter does not give them one by one.
-#[cfg(not(windows))]
-pub fn units(string: &Bound<'_, PyString>, units: &mut Vec<u32>, most: usize) -> Option<usize> {
-    // SAFETY: `string` is a str, and the interpreter is held.
-    let length = unsafe { ffi::PyUnicode_GetLength(string.as_ptr()) };
-    let length = usize::try_from(length).ok().filter(|length| *length <= most)?;
-    if units.len() < length {
-        *units = vec![0; length.next_power_of_two()]; // growing would copy the old ones
+/// Writes the code points of a string to `to`, which has as many places; false where the interpreter does not give them
+/// one by one.
+pub fn code_points(string: &Bound<'_, PyString>, to: &mut [u32]) -> bool {
+    let length = to.len().cast_signed();
+    if cfg!(windows) {
+        return false; // `wchar_t` has two bytes there
     }
-    // SAFETY: `string` is a str, the interpreter is held, and at most `length` values of `wchar_t` are written, which has four bytes but on Windows.
-    let copied = unsafe { ffi::PyUnicode_AsWideChar(string.as_ptr(), units.as_mut_ptr().cast(), length.cast_signed()) };
+    // SAFETY: `string` is a str, the interpreter is held, and at most `length` values of `wchar_t` are written, which has
+    // four bytes but on Windows.
+    let copied = unsafe { ffi::PyUnicode_AsWideChar(string.as_ptr(), to.as_mut_ptr().cast(), length) };
     if copied < 0 {
         drop(PyErr::take(string.py()));
     }
-    (copied == length.cast_signed()).then_some(length)
+    copied == length
 }
 
-/// None: `wchar_t` has two bytes on Windows.
-#[cfg(windows)]
-pub fn units(_: &Bound<'_, PyString>, _: &mut Vec<u32>, _: usize) -> Option<usize> {
-    None
-}
-
-/// The number of the key with which each entry of `dict` begins, in order; ends early where an entry was deleted.
-pub fn key_numbers(dict: &Bound<'_, PyDict>, known: &Known) -> impl Iterator<Item = u8> {
-    let (mut key, mut value, mut position) = (std::ptr::null_mut(), std::ptr::null_mut(), 0);
-    (1..=dict.len()).map_while(move |next| {
-        // SAFETY: `dict` is a dict, and of a key only the address is taken.
-        let more = unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value) };
-        (more != 0 && position.cast_unsigned() == next).then(|| known.numbers.number(key.addr()))
-    })
-}
-
-/// The value of the entry at `place`, where its key still has this number.
+/// The key and the value at a position of a dict, which moves behind them. None at the end.
+///
+/// They are borrowed, as in [`items`]. A position that another version of the dict gave may name another entry, or none.
 #[inline]
-pub fn value_at<'py>(dict: &Bound<'py, PyDict>, place: isize, number: u8, known: &Known) -> Option<Bound<'py, PyAny>> {
-    let (mut key, mut value, mut position) = (std::ptr::null_mut(), std::ptr::null_mut(), place);
-    // SAFETY: `dict` is a dict, and the position one that it gave; where it has changed since, another key is there or
-    // none. The dict holds the value, of which this takes a reference.
+pub fn entry<'a, 'py>(
+    dict: &'a Bound<'py, PyDict>,
+    position: &mut isize,
+) -> Option<(Borrowed<'a, 'py, PyAny>, Borrowed<'a, 'py, PyAny>)> {
+    let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: `dict` is a dict, which holds its keys and values, never NULL, while no Python code runs.
     unsafe {
-        let more = ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value);
-        (more != 0 && known.numbers.number(key.addr()) == number).then(|| Bound::from_borrowed_ptr(dict.py(), value))
+        let more = ffi::PyDict_Next(dict.as_ptr(), position, &raw mut key, &raw mut value);
+        (more != 0).then(|| (Borrowed::from_ptr(dict.py(), key), Borrowed::from_ptr(dict.py(), value)))
     }
 }
 
@@ -119,18 +103,8 @@ pub fn entries<'py>(
     dict: &Bound<'py, PyDict>,
     visit: &mut impl FnMut(&Bound<'py, PyAny>, &Bound<'py, PyAny>) -> bool,
 ) -> bool {
-    let (py, mut position) = (dict.py(), 0);
-    let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: `dict` is a dict, which holds its keys and values, never NULL, while no Python code runs.
-    unsafe {
-        for _ in 0..dict.len() {
-            let more = ffi::PyDict_Next(dict.as_ptr(), &raw mut position, &raw mut key, &raw mut value);
-            if more == 0 || !visit(&Borrowed::from_ptr(py, key), &Borrowed::from_ptr(py, value)) {
-                return false;
-            }
-        }
-    }
-    true
+    let mut position = 0;
+    (0..dict.len()).all(|_| entry(dict, &mut position).is_some_and(|(key, value)| visit(&key, &value)))
 }
 
 /// The addresses of the cache lines that are read of a dict, list or tuple: its own, and those of its items.

@@ -1,21 +1,23 @@
 //! Messages as JSON text to a ledger or counts: no object is made of a message.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use numpy::IntoPyArray;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trimtab_core::error::Error;
 use trimtab_core::jsonl;
+use trimtab_core::ongoing::Ongoing;
 use trimtab_core::shape::Provider;
 
-use crate::convert::{array_of, released, to_py};
+use crate::convert::{import_numpy, released, to_py};
 use crate::counter::Counter;
 use crate::ledger::Ledger;
 
 /// Reads a list of messages, or JSONL with a message a line, from chunks of bytes.
 #[pyclass(frozen, module = "trimtab._core")]
-pub struct Reader(Mutex<Option<jsonl::Reader>>);
+pub struct Reader(Ongoing<jsonl::Reader>);
 
 /// Line, bytes before it and why it could not be read.
 type Skip = (u64, u64, &'static str);
@@ -33,7 +35,7 @@ impl Reader {
             "counts" => jsonl::Reader::counting,
             _ => return Err(to_py(Error::Argument(format!("unknown want {want:?}: known are ledger, sums, counts")))),
         };
-        Ok(Self(Mutex::new(Some(begin(counter.get().0, provider)))))
+        Ok(Self(Ongoing::new("reader", begin(counter.get().0, provider))))
     }
 
     /// Takes the next bytes; complete messages are read and counted, in parallel.
@@ -41,10 +43,7 @@ impl Reader {
     /// Raises:
     ///     ValueError: a value is no message, args are what, path, index and hint; or the reader is finished.
     fn push(&self, py: Python<'_>, chunk: &[u8]) -> PyResult<()> {
-        released(py, || {
-            let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            slot.as_mut().ok_or_else(finished)?.push(chunk)
-        })
+        released(py, || self.0.advance(|reader| reader.push(chunk)))
     }
 
     /// The provider, what was wanted, the first ten thousand parts that could not be read (line, offset, reason), and the
@@ -58,14 +57,17 @@ impl Reader {
     ///     OverflowError: more rows or tokens than a uint32 can name.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(&'static str, Bound<'py, PyAny>, Vec<Skip>, u64)> {
         let (reading, counter) = released(py, || {
-            let reader = self.0.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(finished)?;
+            let reader = self.0.take()?;
             let counter = reader.counter();
             Ok((reader.finish()?, counter))
         })?;
         let provider = reading.provider;
         let found = match reading.sums {
             None => Ledger { columns: Arc::new(reading.ledger), provider, counter }.into_bound_py_any(py)?,
-            Some(jsonl::Sums { each: Some(each), .. }) => array_of(py, each.tokens)?.into_any(),
+            Some(jsonl::Sums { each: Some(each), .. }) => {
+                import_numpy(py)?;
+                each.tokens.into_pyarray(py).into_any()
+            }
             Some(sums) => {
                 let tokens: Vec<_> = sums.tokens.iter().map(|of| of.to_vec()).collect();
                 (sums.messages, sums.overhead, tokens).into_bound_py_any(py)?
@@ -74,10 +76,6 @@ impl Reader {
         let skips = reading.skipped.into_iter().map(|skip| (skip.line, skip.offset, skip.reason)).collect();
         Ok((provider.name(), found, skips, reading.lost))
     }
-}
-
-fn finished() -> Error {
-    Error::Argument("the reader is finished; begin another".to_owned())
 }
 
 /// JSON, end, position and reason of each defect, `is_unclosed`.

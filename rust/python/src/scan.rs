@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyList, PyTuple};
 use trimtab_core::counter::Counter;
 use trimtab_core::error::Error;
 use trimtab_core::ledger::{Builder, Ledger};
@@ -13,9 +13,9 @@ use trimtab_core::shape::{Detector, Provider};
 use trimtab_simd::prefetch_at;
 use trimtab_tokens::cancel;
 
-use crate::convert::{caught, panicked, released, to_py};
+use crate::convert::{panicked, released, to_py};
 use crate::raw::items;
-use crate::seen::{remember, unchanged};
+use crate::seen::Objects;
 use crate::text::Text;
 use crate::view::{self, View};
 
@@ -25,56 +25,70 @@ const AHEAD: usize = 12;
 /// The remedy for an object that cannot be read.
 const HINT: &str = "pass plain dicts, lists, strings and numbers; of SDK objects what .model_dump() gives";
 
+/// A list of messages, or a tuple's.
+pub struct Messages<'py>(pub Bound<'py, PyList>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Messages<'py> {
+    type Error = PyErr;
+
+    fn extract(messages: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(list) = messages.cast::<PyList>() {
+            return Ok(Self(list.to_owned()));
+        }
+        if let Ok(tuple) = messages.cast::<PyTuple>() {
+            return Ok(Self(tuple.to_list()));
+        }
+        let kind = messages.get_type().name()?;
+        Err(PyTypeError::new_err(format!("messages must be a list or a tuple, got {kind}")))
+    }
+}
+
 /// Reads `messages`; those in front that are unchanged since `last` are not read again.
 pub fn scan(
-    messages: &Bound<'_, PyAny>,
+    messages: &Messages<'_>,
     provider: Provider,
     counter: &Counter,
     last: &Last<Py<PyAny>>,
 ) -> PyResult<Arc<Ledger>> {
-    let mut last_read = last.take(provider);
-    let known = unchanged(&last_read.seen, messages)?;
+    let (mut last_read, py) = (last.take(provider), messages.0.py());
+    let known = last_read.seen.unchanged::<Objects<'_>, _>(|which, visit| {
+        py.check_signals()?;
+        PyResult::Ok(items(&messages.0, which, &mut |message| visit(message)))
+    })?;
     last_read.seen.truncate(known);
     let mut new = read(messages, known, provider, Builder::new(counter.prompt, known), &mut |message| {
-        remember(&mut last_read.seen, message);
+        last_read.seen.push::<Objects<'_>>(message);
     })?;
-    let last_read = released(messages.py(), || last_read.followed_by(&mut new, known, counter))?;
+    let last_read = released(py, || last_read.followed_by(&mut new, known, counter))?;
     Ok(last.put(last_read))
 }
 
 /// Reads `messages`, which follow those of `ledger`.
-pub fn extended(
-    ledger: &Ledger,
-    messages: &Bound<'_, PyAny>,
-    provider: Provider,
-    counter: &Counter,
-) -> PyResult<Ledger> {
+pub fn extended(ledger: &Ledger, messages: &Messages<'_>, provider: Provider, counter: &Counter) -> PyResult<Ledger> {
     let mut new = read(messages, 0, provider, Builder::new(counter.prompt, ledger.messages()), &mut |_| ())?;
-    released(messages.py(), || ledger.clone().extend(new.finish(counter)?))
+    released(messages.0.py(), || ledger.clone().extend(new.finish(counter)?))
 }
 
 /// Reads what rules look at in `messages`: no text is kept or counted.
-pub fn outlined(messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Ledger> {
-    // The length is a hint: `read` refuses what is not a list.
-    let builder = read(messages, 0, provider, Builder::flags(messages.len().unwrap_or(0)), &mut |_| ())?;
-    released(messages.py(), || builder.collected())
+pub fn outlined(messages: &Messages<'_>, provider: Provider) -> PyResult<Ledger> {
+    let builder = read(messages, 0, provider, Builder::flags(messages.0.len()), &mut |_| ())?;
+    released(messages.0.py(), || builder.collected())
 }
 
 /// Reads which of `messages` belong together.
-pub fn linked(messages: &Bound<'_, PyAny>, provider: Provider) -> PyResult<Ledger> {
-    let builder = read(messages, 0, provider, Builder::links(messages.len().unwrap_or(0)), &mut |_| ())?;
-    released(messages.py(), || builder.collected())
+pub fn linked(messages: &Messages<'_>, provider: Provider) -> PyResult<Ledger> {
+    let builder = read(messages, 0, provider, Builder::links(messages.0.len()), &mut |_| ())?;
+    released(messages.0.py(), || builder.collected())
 }
 
 /// Reads the messages from `start` on with the interpreter held; their texts are counted later, without it.
 fn read<'py>(
-    messages: &Bound<'py, PyAny>,
+    messages: &Messages<'py>,
     start: usize,
     provider: Provider,
     mut builder: Builder<Text>,
     remember: &mut impl FnMut(&Bound<'py, PyAny>),
 ) -> PyResult<Builder<Text>> {
-    let messages = each(messages, start)?;
     let mut one = |(index, message): (usize, Bound<'py, PyAny>)| {
         if index % cancel::ITEMS_PER_POLL == 0 {
             message.py().check_signals()?;
@@ -82,17 +96,11 @@ fn read<'py>(
         let view = View::of(message);
         provider.read(&view, &mut builder).map_err(|error| met(error, |e| builder.located(e, index, HINT)))?;
         remember(&view.object);
-        Ok(())
-    };
-    let all = || {
-        cancel::panic_if_planted();
-        messages.enumerate().try_for_each(&mut one)
+        PyResult::Ok(())
     };
     // The binding panics on an object that changes while it is read.
-    match caught(all) {
-        Ok(done) => done.map(|()| builder),
-        Err(payload) => Err(panicked(payload.as_ref())),
-    }
+    cancel::caught(|| ahead(&messages.0, start).enumerate().try_for_each(&mut one)).map_err(panicked)??;
+    Ok(builder)
 }
 
 /// The exception behind an error of a view, where it is no `Exception` but a wish to stop; else the located error.
@@ -101,24 +109,6 @@ fn met(error: Error, locate: impl FnOnce(Error) -> Error) -> PyErr {
         Some(stop) if !Python::attach(|py| stop.is_instance_of::<PyException>(py)) => stop,
         _ => to_py(locate(error)),
     }
-}
-
-/// The messages of a list or tuple from `start` on, prefetched.
-fn each<'a, 'py>(
-    messages: &'a Bound<'py, PyAny>,
-    start: usize,
-) -> PyResult<Box<dyn Iterator<Item = Bound<'py, PyAny>> + 'a>> {
-    if messages.is_instance_of::<PyString>() || messages.is_instance_of::<PyDict>() {
-        return Err(PyTypeError::new_err("messages must be a list of messages, got a single one"));
-    }
-    if let Ok(list) = messages.cast::<PyList>() {
-        return Ok(Box::new(ahead(list, start)));
-    }
-    if let Ok(tuple) = messages.cast::<PyTuple>() {
-        return Ok(Box::new(tuple.iter().skip(start)));
-    }
-    let kind = messages.get_type().name()?;
-    Err(PyTypeError::new_err(format!("messages must be a list or a tuple, got {kind}")))
 }
 
 /// The items of a list from `start` up to its end now, each prefetched some items ahead.
@@ -135,16 +125,16 @@ pub fn ahead<'py>(list: &Bound<'py, PyList>, start: usize) -> impl Iterator<Item
 }
 
 /// The provider of that name, or the one whose shape the messages have.
-pub fn provider_of(messages: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<Provider> {
+pub fn provider_of(messages: &Messages<'_>, name: Option<&str>) -> PyResult<Provider> {
     match name {
         Some(name) => Provider::named(name).map_err(to_py),
         None => Ok(found(messages)?.unwrap_or(Provider::OpenAiChat)),
     }
 }
 
-fn found(messages: &Bound<'_, PyAny>) -> PyResult<Option<Provider>> {
+fn found(messages: &Messages<'_>) -> PyResult<Option<Provider>> {
     let mut detector = Detector::default();
-    for (index, message) in each(messages, 0)?.enumerate() {
+    for (index, message) in ahead(&messages.0, 0).enumerate() {
         if index % cancel::ITEMS_PER_POLL == 0 {
             message.py().check_signals()?;
         }
@@ -157,6 +147,6 @@ fn found(messages: &Bound<'_, PyAny>) -> PyResult<Option<Provider>> {
 
 /// The provider whose shape the messages have; None where several providers write them so.
 #[pyfunction]
-pub fn detect(messages: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
-    Ok(found(messages)?.map(Provider::name))
+pub fn detect(messages: Messages<'_>) -> PyResult<Option<&'static str>> {
+    Ok(found(&messages)?.map(Provider::name))
 }

@@ -8,7 +8,7 @@ use trimtab_core::ledger::{Ledger, cut};
 
 use crate::convert::{array, released, to_py};
 use crate::counter::Counter;
-use crate::scan::{extended, linked, provider_of};
+use crate::scan::{Messages, extended, linked, provider_of};
 
 /// The earliest safe cut whose tail costs at most `keep` tokens; None if there is none.
 #[pyfunction]
@@ -29,22 +29,22 @@ pub fn split(
 #[pyfunction]
 #[pyo3(signature = (tail, *, whole, keep=None, keep_last=0, counter=None, provider=None))]
 pub fn split_tail(
-    tail: &Bound<'_, PyAny>,
+    tail: Messages<'_>,
     whole: bool,
     keep: Option<u64>,
     keep_last: usize,
     counter: Option<&Bound<'_, Counter>>,
     provider: Option<&str>,
 ) -> PyResult<(Option<usize>, bool, u64)> {
-    let provider = provider_of(tail, provider)?;
+    let provider = provider_of(&tail, provider)?;
     let (keep, ledger) = match (keep, counter) {
         (Some(keep), Some(counter)) => {
-            (Keep::Tokens(keep), extended(&Ledger::default(), tail, provider, &counter.get().0)?)
+            (Keep::Tokens(keep), extended(&Ledger::default(), &tail, provider, &counter.get().0)?)
         }
-        _ => (Keep::Messages(keep_last), linked(tail, provider)?),
+        _ => (Keep::Messages(keep_last), linked(&tail, provider)?),
     };
     let tokens = ledger.total();
-    let (cut, known) = released(tail.py(), || tail::split(&ledger, whole, keep))?;
+    let (cut, known) = released(tail.0.py(), || tail::split(&ledger, whole, keep))?;
     Ok((cut, known, tokens))
 }
 

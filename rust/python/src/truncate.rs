@@ -1,10 +1,8 @@
 //! One text, cut down to a limit.
 
-use std::sync::{Mutex, PoisonError};
-
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use trimtab_core::error::Error;
+use trimtab_core::ongoing::Ongoing;
 use trimtab_core::truncate::{self as cutting, Category, Limits, Stream};
 
 use crate::convert::{released, to_py};
@@ -15,22 +13,22 @@ use crate::text::Text;
 #[pyfunction]
 #[pyo3(signature = (text, *, counter, category, tokens=None, lines=None, chars=None))]
 pub fn truncate(
-    text: &Bound<'_, PyAny>,
+    py: Python<'_>,
+    text: Text,
     counter: &Bound<'_, Counter>,
     category: &str,
     tokens: Option<usize>,
     lines: Option<usize>,
     chars: Option<usize>,
 ) -> PyResult<Option<String>> {
-    let category = Category::named(category).map_err(to_py)?;
-    let (limits, py) = (Limits { tokens, lines, chars }, text.py());
-    let (text, counter) = (Text::of_either(text)?, counter.get().0.text);
+    let (category, limits) = (Category::named(category).map_err(to_py)?, Limits { tokens, lines, chars });
+    let counter = counter.get().0.text;
     released(py, || Ok(cutting::truncate(text.as_ref(), category, limits, &counter)))
 }
 
 /// Cuts a text that comes in chunks of bytes down to its limits.
 #[pyclass(frozen, module = "trimtab._core")]
-pub struct Truncation(Mutex<Option<Stream>>);
+pub struct Truncation(Ongoing<Stream>);
 
 #[pymethods]
 impl Truncation {
@@ -45,28 +43,22 @@ impl Truncation {
     ) -> PyResult<Self> {
         let category = Category::named(category).map_err(to_py)?;
         let stream = Stream::new(category, Limits { tokens, lines, chars }, counter.get().0.text);
-        Ok(Self(Mutex::new(Some(stream))))
+        Ok(Self(Ongoing::new("text", stream)))
     }
 
     /// Takes the next bytes; raises ValueError once finished.
     fn push(&self, py: Python<'_>, chunk: &[u8]) -> PyResult<()> {
         released(py, || {
-            let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            slot.as_mut().ok_or_else(finished)?.push(chunk);
-            Ok(())
+            self.0.advance(|stream| {
+                stream.push(chunk);
+                Ok(())
+            })
         })
     }
 
     /// The text, cut down where it passes a limit, else byte for byte; raises ValueError the second time.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let made = released(py, || {
-            let stream = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-            Ok(stream.ok_or_else(finished)?.finish())
-        })?;
-        Ok(PyBytes::new(py, &made))
+        let cut = released(py, || self.0.take().map(Stream::finish))?;
+        Ok(PyBytes::new(py, &cut))
     }
-}
-
-fn finished() -> Error {
-    Error::Argument("the text is finished; begin another".to_owned())
 }

@@ -6,11 +6,12 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use trimtab_core::error::Error;
-use trimtab_core::keys::{Addresses, Place, Places};
+use trimtab_core::json::canon;
+use trimtab_core::keys::{Fields, Place, Places};
 use trimtab_core::node::{Key, Node, Shape};
 
-use crate::known::Known;
-use crate::raw::{entries, key_numbers, value_at};
+use crate::known::known;
+use crate::raw::{entries, entry};
 use crate::text::Text;
 
 /// A Python object as a node.
@@ -32,7 +33,7 @@ impl<'py> View<'py> {
     /// The entry of a map, by the hash of its key.
     #[inline(never)]
     fn looked_up(&self, key: Key) -> Result<Option<Self>, Error> {
-        let name = Known::strings(self.object.py()).key(self.object.py(), key);
+        let name = known(self.object.py()).key(key).bind(self.object.py());
         if let Ok(dict) = self.object.cast::<PyDict>() {
             return dict.get_item(name).map(|value| value.map(Self::of)).map_err(foreign);
         }
@@ -68,6 +69,14 @@ pub fn raised() -> Option<PyErr> {
     RAISED.take()
 }
 
+/// Whether a value is None or exactly a bool, an int or a float.
+pub fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
+    object.is_none()
+        || object.is_exact_instance_of::<PyBool>()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyFloat>()
+}
+
 /// A key or a number as JSON writes it: an `IntEnum` is its number, whatever its own `repr`.
 ///
 /// # Errors
@@ -83,12 +92,7 @@ pub fn literal(object: &Bound<'_, PyAny>) -> PyResult<String> {
     }
     if object.is_instance_of::<PyFloat>() {
         let text = py.get_type::<PyFloat>().call_method1(intern!(py, "__repr__"), (object,))?.to_string();
-        return Ok(match text.as_str() {
-            "nan" => "NaN".to_owned(),
-            "inf" => "Infinity".to_owned(),
-            "-inf" => "-Infinity".to_owned(),
-            _ => text,
-        });
+        return Ok(canon::float(&text).to_owned());
     }
     Ok(py.get_type::<PyInt>().call_method1(intern!(py, "__repr__"), (object,))?.to_string())
 }
@@ -135,11 +139,16 @@ impl<'py> Node for View<'py> {
     #[inline]
     fn get(&self, key: Key) -> Result<Option<Self>, Error> {
         if let Ok(dict) = self.object.cast_exact::<PyDict>() {
-            let (number, known) = (key as u8, Known::strings(dict.py()));
-            match self.places.find(number, || Places::pack(key_numbers(dict, known), dict.len())) {
-                Place::At(place) => {
-                    if let Some(value) = value_at(dict, place, number, known) {
-                        return Ok(Some(Self::of(value)));
+            let (known, mut position) = (known(dict.py()), 0);
+            // An entry that was deleted leaves a gap in the positions, and those behind it are looked up.
+            let next = |next| entry(dict, &mut position).filter(|_| position == next);
+            let numbers = || (1..).map_while(next).map(|(key, _)| known.number(key.as_ptr().addr()));
+            match self.places.find(key as u8, || Places::pack(numbers(), dict.len())) {
+                Place::At(mut place) => {
+                    if let Some((name, value)) = entry(dict, &mut place)
+                        && known.number(name.as_ptr().addr()) == key as u8
+                    {
+                        return Ok(Some(Self::of(value.to_owned())));
                     }
                 }
                 Place::Absent => return Ok(None),
@@ -151,27 +160,16 @@ impl<'py> Node for View<'py> {
 
     #[inline]
     fn fields<const N: usize>(&self, keys: [Key; N]) -> Result<[Option<Self>; N], Error> {
-        let (mut found, mut all) = ([const { None }; N], false);
-        if let Ok(dict) = self.object.cast_exact::<PyDict>()
-            && dict.len() <= SMALL
-        {
-            let known = Known::strings(dict.py());
-            all = true;
+        let small = self.object.cast_exact::<PyDict>().ok().filter(|dict| dict.len() <= SMALL);
+        let mut fields = Fields::new(keys, small.is_some());
+        if let Some(dict) = small {
+            let known = known(dict.py());
             entries(dict, &mut |key, value| {
-                let number = known.numbers.number(key.as_ptr().addr());
-                all &= number != Addresses::NONE;
-                if let Some(place) = keys.iter().position(|key| *key as u8 == number) {
-                    found[place] = Some(Self::of(value.clone()));
-                }
+                fields.see(known.number(key.as_ptr().addr()), || Self::of(value.clone()));
                 true
             });
         }
-        if !all {
-            for (value, key) in found.iter_mut().zip(keys).filter(|(value, _)| value.is_none()) {
-                *value = self.looked_up(key)?; // by another string of the same text
-            }
-        }
-        Ok(found)
+        fields.or_else(|key| self.looked_up(key))
     }
 
     fn text(&self) -> Result<Option<Text>, Error> {
@@ -189,7 +187,7 @@ impl<'py> Node for View<'py> {
     }
 
     fn word<R>(&self, see: impl FnOnce(&str) -> R) -> Result<Option<R>, Error> {
-        if let Some(text) = Known::strings(self.object.py()).text(self.object.as_ptr().addr()) {
+        if let Some(text) = known(self.object.py()).text(self.object.as_ptr().addr()) {
             return Ok(Some(see(text)));
         }
         let Ok(string) = self.object.cast::<PyString>() else { return Ok(None) };

@@ -3,10 +3,11 @@
 //! Cancelled work unwinds with [`Cancelled`] to the caller of [`cancellable`], so that functions in between need no result
 //! type. Threads that work for another thread share its token.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::panic::resume_unwind;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The payload of cancelled work.
@@ -62,8 +63,59 @@ pub fn cancellable<R>(unwanted: impl Fn() -> bool + Send + Sync + 'static, work:
     let watch = Arc::new(CancelToken { unwanted: Box::new(unwanted), stopped: AtomicBool::new(false) });
     let _guard = Guard::set(Some((watch, true)));
     ASKED.set(Some(Instant::now()));
-    panic_if_planted();
     work()
+}
+
+/// The payload of a panic.
+pub type Panic = Box<dyn Any + Send>;
+
+/// Why work stopped before its end.
+#[derive(Debug)]
+pub enum Stopped<E> {
+    /// The check failed with this.
+    Interrupted(E),
+    /// A defect.
+    Panicked(Panic),
+}
+
+/// Does `work`, and calls `check` every now and then; its first error stops the work. Where it says false, it is not called
+/// again.
+///
+/// # Errors
+///
+/// [`Stopped`] says what ended the work.
+pub fn interruptible<R, E: Send + 'static>(
+    check: impl Fn() -> Result<bool, E> + Send + Sync + 'static,
+    work: impl FnOnce() -> R,
+) -> Result<R, Stopped<E>> {
+    let raised = Arc::new(Mutex::new(None));
+    let (slot, is_over) = (Arc::clone(&raised), AtomicBool::new(false));
+    let unwanted = move || {
+        if is_over.load(Ordering::Relaxed) {
+            return false;
+        }
+        let checked = check().map(|again| is_over.store(!again, Ordering::Relaxed));
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        *slot = slot.take().or(checked.err());
+        slot.is_some()
+    };
+    caught(|| cancellable(unwanted, work)).map_err(|payload| {
+        let raised =
+            if payload.is::<Cancelled>() { raised.lock().ok().and_then(|mut error| error.take()) } else { None };
+        raised.map_or(Stopped::Panicked(payload), Stopped::Interrupted)
+    })
+}
+
+/// Does `work`; a panic is its error.
+///
+/// # Errors
+///
+/// The payload of the panic.
+pub fn caught<R>(work: impl FnOnce() -> R) -> Result<R, Panic> {
+    catch_unwind(AssertUnwindSafe(|| {
+        panic_if_planted();
+        work()
+    }))
 }
 
 /// Whom this thread works for.
@@ -196,7 +248,29 @@ mod tests {
     #[test]
     fn a_planted_defect_shows_once() {
         plant_panic();
-        assert!(catch_unwind(|| cancellable(|| false, || ())).is_err());
-        cancellable(|| false, || ());
+        assert!(caught(|| ()).is_err());
+        assert!(caught(|| ()).is_ok());
+    }
+
+    #[test]
+    fn the_first_error_of_a_check_is_what_stops_the_work() {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&calls);
+        let check = move || if count.fetch_add(1, Ordering::Relaxed) == 1 { Err("enough") } else { Ok(true) };
+        assert!(matches!(interruptible(check, endless), Err(Stopped::Interrupted("enough"))));
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn a_check_that_says_false_is_not_called_again() {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&calls);
+        let check = move || -> Result<bool, ()> {
+            count.fetch_add(1, Ordering::Relaxed);
+            Ok(false)
+        };
+        let work = || (0..3).for_each(|_| drop(current().is_some_and(|token| token.ask())));
+        assert!(interruptible(check, work).is_ok());
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
     }
 }

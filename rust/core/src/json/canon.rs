@@ -5,6 +5,92 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::error::Error;
+use crate::node::MAX_DEPTH;
+
+/// Nesting of archived values: deeper than any list that is scanned, and shallow enough for a thread's stack.
+const DEEPEST: usize = 2 * MAX_DEPTH;
+
+/// Texts of JSON, one after the other.
+#[derive(Debug, Default)]
+pub struct Texts {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    depth: usize,
+}
+
+impl Texts {
+    /// Ends a text.
+    pub fn end(&mut self) {
+        self.ends.push(self.bytes.len());
+    }
+
+    /// The texts that were ended.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.ends.iter().scan(0, |start, &end| Some(&self.bytes[std::mem::replace(start, end)..end]))
+    }
+
+    /// Appends a number, a bool or null.
+    pub fn literal(&mut self, text: &str) {
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// Appends a string.
+    pub fn string(&mut self, text: &str) {
+        quote(text, &mut self.bytes);
+    }
+
+    /// Appends a string in UTF-32, little-endian: one with lone surrogates.
+    pub fn string_of_points(&mut self, bytes: &[u8]) {
+        let (points, _) = bytes.as_chunks();
+        let points: Vec<_> = points.iter().map(|point| u32::from_le_bytes(*point)).collect();
+        quote_points(&points, &mut self.bytes);
+    }
+
+    /// Appends what stands between a key and its value.
+    pub fn colon(&mut self) {
+        self.bytes.extend_from_slice(b": ");
+    }
+
+    /// Appends a container between `brackets`; `part` appends each of its `parts`.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `part`, and what `error` makes of [`Error::Argument`] for nesting beyond 400 levels.
+    pub fn container<P, E>(
+        &mut self,
+        brackets: [u8; 2],
+        parts: impl Iterator<Item = P>,
+        error: impl FnOnce(Error) -> E,
+        mut part: impl FnMut(&mut Self, P) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.depth += 1;
+        self.bytes.push(brackets[0]);
+        for (number, of) in parts.enumerate() {
+            if self.depth > DEEPEST {
+                let what = format!("it is nested deeper than {DEEPEST} levels, or contains itself");
+                return Err(error(Error::Argument(what)));
+            }
+            self.bytes.extend_from_slice(if number == 0 { b"" } else { b", " });
+            part(self, of)?;
+        }
+        self.bytes.push(brackets[1]);
+        self.depth -= 1;
+        Ok(())
+    }
+}
+
+/// A float as JSON has it, from Python's `repr`.
+#[must_use]
+pub fn float(repr: &str) -> &str {
+    match repr {
+        "nan" => "NaN",
+        "inf" => "Infinity",
+        "-inf" => "-Infinity",
+        finite => finite,
+    }
+}
+
 /// Whether a byte stands for itself inside a JSON string.
 fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\'

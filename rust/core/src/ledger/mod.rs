@@ -185,6 +185,37 @@ impl Ledger {
         digest(self.digests[..messages.min(self.digests.len())].as_flattened())
     }
 
+    /// Digest of message `index`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] where there is no such message.
+    pub fn digest_of(&self, index: usize) -> Result<[u8; 16], Error> {
+        self.digests.get(index).copied().ok_or_else(|| out_of_range(index, self.messages(), "messages"))
+    }
+
+    /// The call's id of row `row`, empty where it has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] where there is no such row.
+    pub fn id_of(&self, row: usize) -> Result<&str, Error> {
+        self.checked(row).map(|row| self.ids.get(row))
+    }
+
+    /// The tool's name or the block's type of row `row`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] where there is no such row.
+    pub fn name_of(&self, row: usize) -> Result<&str, Error> {
+        self.checked(row).map(|row| self.names.get(row))
+    }
+
+    fn checked(&self, row: usize) -> Result<usize, Error> {
+        if row < self.rows() { Ok(row) } else { Err(out_of_range(row, self.rows(), "rows")) }
+    }
+
     /// Positions of the messages with one of these digests, ascending.
     #[must_use]
     pub fn find(&self, digests: &HashSet<String>) -> Vec<usize> {
@@ -413,6 +444,10 @@ pub struct Media {
     pub all: u32,
     /// How many of them are of low detail.
     pub low: u32,
+}
+
+fn out_of_range(index: usize, count: usize, what: &str) -> Error {
+    Error::Argument(format!("position {index} is out of range, the ledger has {count} {what}"))
 }
 
 /// Some of a column; of one that was not wanted nothing.
