@@ -10,7 +10,6 @@ import pytest
 RUST = Path(__file__).resolve().parent.parent / "rust"
 CRATES = sorted(path.parent.parent for path in RUST.glob("*/src/lib.rs"))
 USE = re.compile(r"^\s*(?:pub(?:\([a-z]+\))? )?use\s+([\w:]+(?:\s*\{[^;]*\})?(?: as \w+)?);", re.MULTILINE)
-NOT_CLEAN = {"core", "python"}  # circles that are still to be untied
 
 
 def modules(src: Path) -> dict[tuple[str, ...], Path]:
@@ -103,8 +102,6 @@ def circles(graph: dict[tuple[str, ...], set[tuple[str, ...]]]) -> list[set[tupl
 def test_no_files_of_a_crate_use_each_other_in_a_circle(crate: Path) -> None:
     known = modules(crate / "src")
     found = circles({module: used(module, path, known) for module, path in known.items()})
-    if crate.name in NOT_CLEAN:
-        pytest.skip(f"{len(found)} circles are still to be untied")
     assert [sorted("::".join(module) for module in circle) for circle in found] == []
 
 
