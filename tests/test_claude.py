@@ -220,7 +220,7 @@ def test_an_estimate_is_near_the_count_of_the_projects_own_texts_and_says_what_i
         estimate = Counter(f"{counter.engine.removeprefix('trimtab ')} by rates")
         ratios = estimate.count_many(texts) / np.maximum(counter.count_many(texts), 1)
         assert abs(np.median(ratios) - 1) < near
-        assert estimate.explain().endswith("by rates: an estimate by rates of kinds of pieces")
+        assert estimate.explain().endswith(": an estimate by rates of kinds of pieces")
 
 
 @CHECKED

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import oracle
 from support.transcripts import PROVIDERS, deep_hash, messages
-from trimtab import Counter, Model, count, read
+from trimtab import Counter, Model, _core, count, read
 from trimtab.counting.counter import scan
 
 ENCODINGS = ("o200k_base", "cl100k_base")
@@ -172,7 +172,7 @@ def test_chars_is_a_quarter_of_the_length(text):
 def test_a_counter_says_what_it_counts_with():
     assert [Counter(name).engine for name in ENCODINGS] == ["trimtab o200k_base", "trimtab cl100k_base"]
     assert Counter.chars("utf16", "half_up").engine == "utf16/4 rounded halfup"
-    assert O200K.explain() == "trimtab o200k_base: exact"
+    assert O200K.explain() == f"trimtab o200k_base ({_core.SIMD}): exact"
     assert Counter.chars().explain() == "chars/4 rounded ceil: an estimate by length"
     assert "Claude 4.5: reconstructed" in Counter.for_model("claude-sonnet-4-5").explain()
     assert "estimate" in Counter.for_model("gemini-2.5-pro").explain()

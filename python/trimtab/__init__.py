@@ -310,8 +310,8 @@ def __getattr__(name: str) -> object:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
     value: object = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
-    if isinstance(value, type | FunctionType) and value.__module__.startswith(f"{__name__}.") and name != "Ledger":
-        value.__module__ = __name__  # the core's Ledger cannot be changed
+    if isinstance(value, type | FunctionType) and value.__module__.startswith(f"{__name__}."):
+        value.__module__ = __name__
     globals()[name] = value
     return value
 

@@ -12,6 +12,7 @@ __all__ = [
     "CLOSE",
     "ENVELOPE",
     "PRUNED",
+    "SIMD",
     "Counter",
     "IncrementalCounter",
     "Ledger",
@@ -34,6 +35,7 @@ __version__: str
 CLOSE: str
 ENVELOPE: str
 PRUNED: str
+SIMD: str
 
 @disjoint_base
 class Counter:

@@ -58,14 +58,15 @@ class Counter(_core.Counter):
         return f"<Counter: {self.engine}>"
 
     def explain(self) -> str:
-        """The engine that counts, and its error."""
+        """The engine that counts, the vector instructions it uses ("avx2" or "portable"), and its error."""
         exact = "an estimate by length" if " rounded " in self.engine else "exact"
         if self.engine.startswith("trimtab claude"):
             by_rates = self.engine.endswith("by rates")
             exact = "an estimate by rates of kinds of pieces" if by_rates else "reconstructed, equal to ctok 1.3.0"
+        engine = f"{self.engine} ({_core.SIMD})" if self.engine.startswith("trimtab ") else self.engine
         if self.prompt is None:
-            return f"{self.engine}: {exact}"
-        return f"{self.engine}, prompts of {self.prompt.name}: {self.prompt.error}"
+            return f"{engine}: {exact}"
+        return f"{engine}, prompts of {self.prompt.name}: {self.prompt.error}"
 
     @classmethod
     def for_model(cls, model: str | Model) -> Self:

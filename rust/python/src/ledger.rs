@@ -18,7 +18,7 @@ use crate::scan::{Messages, extended, provider_of};
 /// A transcript as numbers: one row a content block, in order.
 ///
 /// Each column is a new C-contiguous array. ``len()`` is the number of messages.
-#[pyclass(frozen, module = "trimtab._core")]
+#[pyclass(frozen, module = "trimtab")]
 pub struct Ledger {
     pub columns: Arc<ledger::Ledger>,
     pub provider: Provider,

@@ -47,6 +47,8 @@ mod _core {
         m.add("ENVELOPE", trimtab_core::envelope::ENVELOPE)?;
         m.add("CLOSE", trimtab_core::envelope::CLOSE)?;
         m.add("PRUNED", trimtab_core::envelope::PRUNED)?;
+        // Empty where the environment names an unknown page: the first counter raises that.
+        m.add("SIMD", trimtab_simd::name().unwrap_or_default())?;
         #[cfg(debug_assertions)]
         super::checked::add_to(m)?;
         Ok(())
