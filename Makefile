@@ -57,16 +57,16 @@ lint: .venv/checked
 	$(BIN)/python -m mypy.stubtest trimtab._core --concise
 
 docs: .venv/checked ## write the tables in docs/: problem codes, configuration keys, requirements, failures of a summarizer
-	@$(BIN)/python tools/codes.py
-	@$(BIN)/python tools/keys.py
-	@$(BIN)/python tests/conformance/table.py
-	@PYTHONPATH=tests $(BIN)/python -m support.matrix
+	@for table in codes keys requirements summarizers; do \
+		PYTHONPATH=tests:tests/conformance $(BIN)/python tools/$$table.py || exit 1; \
+	done
 
-bench-%: benches/%.py .venv/dev .venv/release .venv/rivals ## run benches/NAME.py; ARGS goes to it
+bench-%: benches/%.py .venv/dev .venv/release .venv/rivals ## measure speed: benches/NAME.py, benches/test_NAME.py; ARGS=--small tries it
 	@$(BIN)/python $< $(ARGS)
 
 bench-%: benches/test_%.py .venv/dev .venv/release .venv/rivals
-	@$(BIN)/python -m pytest $< $(ARGS)
+	@mkdir -p target
+	@$(BIN)/python -m pytest $< --benchmark-json=target/bench-$*.json $(ARGS)
 
 bench-%: rust/core/benches/%.rs
 	cargo bench --quiet --package trimtab-core --features bench --bench $* -- $(ARGS)

@@ -1,12 +1,12 @@
-"""Five seeded corpora, made from what the machine has: lists of texts of at most 100,000 characters.
+"""Five seeded corpora, made from files of the machine: tuples of texts of at most 100,000 characters.
 
 - prose: documentation and manual pages
 - code: Python, Rust, C, JavaScript and Perl sources
-- logs: JSON, directory listings, package lists, synthetic server logs; lines of the shared sessions where there are any
+- logs: JSON, directory listings, package lists, synthetic server logs; lines of recorded sessions, if there are any
 - multilingual: translated messages and manual pages of Chinese, Japanese, Korean, Russian, Arabic, Greek, Thai, ...
-- chat: 100,000 messages cut out of the other four, as short and as long as an agent's are
+- chat: 100,000 passages of the other four, of the lengths that an agent's messages have
 
-``<|`` is written ``< |``: two of the rivals cannot be told that text which looks like a special token is text.
+``<|`` is written ``< |``, because two of the rivals always read the spelling of a special token as that token.
 """
 
 from __future__ import annotations
@@ -19,19 +19,23 @@ import subprocess
 import sysconfig
 from functools import cache
 from gettext import GNUTranslations
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 NAMES = ("prose", "code", "logs", "multilingual", "chat")
 BYTES = 8_000_000
+"""UTF-8 bytes of each corpus but ``chat``."""
+SMALL = 400_000
+"""UTF-8 bytes of each corpus where a bench is only to be tried."""
 LONGEST = 100_000  # characters of one text
 MESSAGES = 100_000
 SEED = 20_261_122
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "transcripts"
+SESSIONS = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "transcripts"
 SHARE = Path("/usr/share")
 STDLIB = Path(sysconfig.get_paths()["stdlib"])
 LOCALES = ("zh_CN", "zh_TW", "ja", "ko", "ru", "ar", "el", "th", "he", "hi", "fa", "uk", "vi", "tr", "ta", "bn", "ka")
@@ -43,7 +47,7 @@ def corpus(name: str) -> tuple[str, ...]:
     """The texts of a corpus.
 
     Raises:
-        ValueError: there is no corpus of this name, or the machine has too little to make it from.
+        ValueError: unknown name, or the machine has too few files.
     """
     if name == "chat":
         return tuple(_messages())
@@ -51,11 +55,22 @@ def corpus(name: str) -> tuple[str, ...]:
     if name not in sources:
         msg = f"unknown corpus {name!r}, known are {', '.join(NAMES)}"
         raise ValueError(msg)
-    texts = list(_filled(sources[name](random.Random(f"{SEED} {name}"))))
+    texts = list(_unique(sources[name](random.Random(f"{SEED} {name}"))))
     if size(texts) < BYTES // 8:
         msg = f"this machine has only {size(texts):,} bytes for {name}"
         raise ValueError(msg)
     return tuple(texts)
+
+
+def first_bytes(texts: Sequence[str], limit: int) -> list[str]:
+    """The first texts with ``limit`` UTF-8 bytes together, at least one."""
+    ends = accumulate(len(text.encode()) for text in texts)
+    return [text for n, (text, end) in enumerate(zip(texts, ends, strict=True)) if end <= limit or not n]
+
+
+def halves(texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Every second text, and the others: what a counter has seen before, and text of the same kind that is new."""
+    return list(texts[::2]), list(texts[1::2])
 
 
 def size(texts: Iterable[str]) -> int:
@@ -64,15 +79,15 @@ def size(texts: Iterable[str]) -> int:
 
 
 def digest(texts: Iterable[str]) -> str:
-    """What tells one corpus from another: 12 hexadecimal digits."""
-    found = hashlib.sha256()
+    """SHA-256 of the texts, 12 hexadecimal digits."""
+    hashed = hashlib.sha256()
     for text in texts:
-        found.update(text.encode() + b"\0")
-    return found.hexdigest()[:12]
+        hashed.update(text.encode() + b"\0")
+    return hashed.hexdigest()[:12]
 
 
-def _filled(texts: Iterable[str]) -> Iterator[str]:
-    """Each text once, cut to its longest, until there is enough."""
+def _unique(texts: Iterable[str]) -> Iterator[str]:
+    """Each text once, at most ``LONGEST`` characters of it, until there are ``BYTES``."""
     seen, left = set(), BYTES
     for text in texts:
         cut = text[:LONGEST].replace("<|", "< |")
@@ -86,7 +101,7 @@ def _filled(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _read(path: Path) -> str:
-    """A file as text; nothing where it is none."""
+    """A file as text; empty if it cannot be read as text."""
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         return data.decode()
@@ -95,7 +110,7 @@ def _read(path: Path) -> str:
 
 
 def _shuffled(rng: random.Random, *patterns: tuple[Path, str]) -> list[Path]:
-    """Files, the same order for the same machine."""
+    """Files in an order that depends on the machine's files and the seed only."""
     found = [path for root, pattern in patterns if root.is_dir() for path in sorted(root.rglob(pattern))]
     found = [path for path in found if path.is_file() and not path.is_symlink()]
     rng.shuffle(found)
@@ -125,7 +140,7 @@ def _code(rng: random.Random) -> Iterator[str]:
     crates = Path.home() / ".cargo" / "registry" / "src"
     roots = ((STDLIB, "*.py"), (crates, "*.rs"), (Path("/usr/include"), "*.h"), (SHARE, "*.js"), (SHARE, "*.pm"))
     kinds = [_shuffled(rng, root) for root in roots]
-    while any(kinds):  # a file of each in turn, so that no language fills it all
+    while any(kinds):  # by turns, so that every language has a share
         for kind in kinds:
             if kind:
                 yield _read(kind.pop())
@@ -137,7 +152,7 @@ def _logs(rng: random.Random) -> Iterator[str]:
     objects = [_read(path) for path in _shuffled(rng, (Path("/usr/lib"), "*.json"), (SHARE, "*.json"))]
     sessions = [
         "\n".join(lines[at : at + 40])
-        for path in _shuffled(rng, (SHARED, "*.jsonl"))[:20]
+        for path in _shuffled(rng, (SESSIONS, "*.jsonl"))[:20]
         for lines in [_read(path).splitlines()]
         for at in range(0, len(lines), 40)
     ]
@@ -151,7 +166,7 @@ def _logs(rng: random.Random) -> Iterator[str]:
 
 
 def _listing(path: Path) -> str:
-    """A part of ``ls -laR``, without what changes from day to day."""
+    """The beginning of ``ls -laR``, without times."""
     if not path.is_dir():
         return ""
     command = ["ls", "-laR", "--time-style=+%Y", str(path)]
@@ -159,7 +174,7 @@ def _listing(path: Path) -> str:
 
 
 def _server(rng: random.Random) -> str:
-    """A log as a web server writes it: 100 to 400 lines."""
+    """A web server's log of 100 to 400 lines."""
     paths = ("/api/v1/messages", "/healthz", "/static/app.js", "/login", "/v1/sessions/42/events", "/metrics")
     lines = []
     for n in range(rng.randint(100, 400)):
@@ -179,7 +194,7 @@ def _multilingual(rng: random.Random) -> Iterator[str]:
     kinds = []
     for locale in LOCALES:
         manuals = [_read(path) for path in _shuffled(rng, (SHARE / "man" / locale, "*.gz"))]
-        messages = _messages_of(SHARE / "locale" / locale / "LC_MESSAGES")
+        messages = _translations(SHARE / "locale" / locale / "LC_MESSAGES")
         texts = [*manuals, *messages]
         rng.shuffle(texts)
         kinds.append(texts)
@@ -189,8 +204,8 @@ def _multilingual(rng: random.Random) -> Iterator[str]:
                 yield kind.pop()
 
 
-def _messages_of(folder: Path) -> Iterator[str]:
-    """The translations of a locale, forty to a text."""
+def _translations(folder: Path) -> Iterator[str]:
+    """The translated messages of a locale, forty to a text."""
     for path in sorted(folder.glob("*.mo")) if folder.is_dir() else ():
         with path.open("rb") as file:
             try:
@@ -198,13 +213,13 @@ def _messages_of(folder: Path) -> Iterator[str]:
             except (OSError, ValueError, UnicodeDecodeError):
                 continue
         texts = catalog._catalog.values()  # noqa: SLF001 - gettext has no public way to list them
-        said = [text for text in texts if isinstance(text, str) and not text.isascii()]
-        for at in range(0, len(said), 40):
-            yield "\n".join(said[at : at + 40])
+        translated = [text for text in texts if isinstance(text, str) and not text.isascii()]
+        for at in range(0, len(translated), 40):
+            yield "\n".join(translated[at : at + 40])
 
 
 def _messages() -> Iterator[str]:
-    """Messages of a chat: half under 180 characters, a tenth over 820, the longest 50,000; seeded."""
+    """Passages of the other corpora: half under 180 characters, a tenth over 820, the longest 50,000."""
     rng = random.Random(f"{SEED} chat")
     shares = {"prose": 0.4, "code": 0.3, "logs": 0.25, "multilingual": 0.05}
     pools = {name: corpus(name) for name in shares}

@@ -1,7 +1,7 @@
-"""The counters that are measured, each by its fastest documented call: a list of texts in, their total out.
+"""The libraries that are measured, each by its fastest documented call: a list of texts in, a count for each out.
 
-Each is a function from an encoding and a number of threads to such a call. All of them read one vocabulary, written by
-``vocabularies`` from our own: the SHA-256 of the file is the one that tiktoken asks for.
+Each is a function from an encoding and a number of threads to such a call. All read one vocabulary, which
+``write_vocabularies`` writes from trimtab's; its SHA-256 is the one that tiktoken asks for.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import base64
 import hashlib
 import json
 import os
+import platform
+import re
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import _corpora
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
 ENCODINGS = ("cl100k_base", "o200k_base")
 FOLDER = Path(__file__).resolve().parent.parent / "target" / "bench-count"
 
-# The thread that numpy's OpenBLAS makes when it is loaded spins for tens of milliseconds: of one of two cores it would
-# take much for the first passes.
-ALONE = {"OPENBLAS_NUM_THREADS": "1"}
+# A thread of numpy's OpenBLAS spins for tens of milliseconds after it is loaded, on a core that is measured.
+NO_BLAS_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 
 
 def trimtab(encoding: str, threads: int) -> Count:
@@ -44,7 +44,7 @@ def tiktoken(encoding: str, threads: int) -> Count:
     found = library.get_encoding(encoding)
     if threads > 1:
         return lambda texts: list(map(len, found.encode_ordinary_batch(texts, num_threads=threads)))
-    encode = found.encode_ordinary  # a loop: its batch call costs 25 us a text more
+    encode = found.encode_ordinary  # a loop: the batch call costs 25 us a text more
     return lambda texts: [len(encode(text)) for text in texts]
 
 
@@ -54,7 +54,7 @@ def gigatoken(encoding: str, threads: int) -> Count:
     import numpy as np
 
     found = library.Tokenizer.from_tiktoken(FOLDER / f"{encoding}.tiktoken", special_tokens={})
-    # The flat array's offsets: the ids are never seen by Python.
+    # Counts from the flat array's offsets: no ids become Python objects.
     return lambda texts: np.diff(found.encode_batch(texts, parallel=threads > 1).layout.offsets.data)
 
 
@@ -90,25 +90,25 @@ LIBRARIES = {
     "toktok-rs": toktok,
     "tokenizers": tokenizers,
 }
-"""By the name of their package."""
+"""By package name."""
 
 MODULES = {"trimtab": "trimtab.counting.counter", "toktok-rs": "toktok"}
-"""What is imported for them, where that is not their name."""
+"""The modules to import, where they are not named like the package."""
 
 
 def versions() -> dict[str, str]:
-    """Version of each library that is installed."""
-    found = {}
-    for name in LIBRARIES:
-        try:
+    """Version of each installed library."""
+    import trimtab as library
+
+    found = {"trimtab": library.__version__}
+    for name in LIBRARIES.keys() - found.keys():
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return {name: found[name] for name in LIBRARIES if name in found}
 
 
-def vocabularies() -> None:
-    """Writes what the rivals read: rank files, tiktoken's cache, and a ``tokenizer.json`` each."""
+def write_vocabularies() -> None:
+    """Writes the rivals' files for each encoding: ranks, tiktoken's cache, ``tokenizer.json``."""
     import tiktoken_ext.openai_public as published
 
     from trimtab import _core
@@ -134,10 +134,20 @@ def vocabularies() -> None:
         (FOLDER / f"{encoding}.json").write_text(json.dumps(_tokenizer_json(tokens, pattern)))
 
 
-def write(corpus: str) -> None:
-    """Writes a corpus where a process of its own finds it."""
+def write_corpus(name: str, texts: Sequence[str]) -> None:
+    """Writes a corpus for ``read_corpus`` of another process."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / f"{corpus}.json").write_text(json.dumps(_corpora.corpus(corpus)))
+    (FOLDER / f"{name}.json").write_text(json.dumps(texts))
+
+
+def read_corpus(name: str) -> list[str]:
+    return json.loads((FOLDER / f"{name}.json").read_text())
+
+
+def machine() -> str:
+    """Processor, cores and Python, for the head of a table."""
+    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    return f"{cpu[1] if cpu else platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
 
 
 def _tokenizer_json(tokens: list[bytes], pattern: str) -> dict:
@@ -146,7 +156,7 @@ def _tokenizer_json(tokens: list[bytes], pattern: str) -> dict:
     names = ["".join(visible[byte] for byte in token) for token in tokens]
     ranks = {token: rank for rank, token in enumerate(tokens)}
     merges = [[names[ranks[part]] for part in _parts(token, ranks)] for token in tokens if len(token) > 1]
-    pattern = pattern.replace("{1,3}+", "{1,3}")  # its regex engine takes the plus for a repeat, not for "possessive"
+    pattern = pattern.replace("{1,3}+", "{1,3}")  # its regex engine has no possessive {m,n}+
     split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
     vocab = {name: rank for rank, name in enumerate(names)}
@@ -158,21 +168,21 @@ def _tokenizer_json(tokens: list[bytes], pattern: str) -> dict:
 
 
 def _parts(token: bytes, ranks: dict[bytes, int]) -> list[bytes]:
-    """The two tokens that are merged into this one: what byte pair encoding leaves when it may not make the token."""
+    """The two tokens that merge into this one: the result of byte pair encoding just before the last merge."""
     parts = [token[i : i + 1] for i in range(len(token))]
     own = ranks[token]
     while len(parts) > 2:
         pairs = [(ranks.get(parts[i] + parts[i + 1], own), i) for i in range(len(parts) - 1)]
         rank, at = min(pairs)
         if rank >= own:
-            msg = f"{token!r} cannot be reached by merges"
+            msg = f"{token!r} is not the result of any merge"
             raise ValueError(msg)
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
     return parts
 
 
 def _visible_bytes() -> list[str]:
-    """GPT-2's picture of a byte: itself where it is printable, else the next free character from U+0100 on."""
+    """GPT-2's character for each byte: the byte itself where it is printable, else the next one from U+0100 on."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = iter(range(256, 512))
     return [chr(byte) if byte in printable else chr(next(others)) for byte in range(256)]

@@ -1,9 +1,13 @@
-"""Counts five corpora in Claude's encodings with trimtab and with ctok; ``make bench-claude``.
+"""Counting speed in Claude's encodings, beside ctok; ``make bench-claude``.
 
-A process of its own for each library, encoding, corpus and round, on one core, in CPU time: the corpus counted for the
-first time (cold), then equal strings made afresh (warm). Libraries take turns. ctok gets the first part of each
-corpus, because it would take minutes of all; its counts of that part are what ours must equal. A last row counts a
-session of 5,000 messages for the first time.
+A measurement has a process of its own, one core and CPU time. It counts a text for the first time (cold), then equal
+strings made afresh (warm). Libraries take turns. Each corpus has two rows:
+
+- the first 120 KB of it, counted by both libraries with the same encoding: the ratios are of this text, cold to cold
+  and warm to warm. ctok takes minutes for more.
+- all of it, by trimtab alone.
+
+The last rows count a session of 5,000 messages for the first time. Exits with 1 if a count differs from ctok's.
 """
 
 from __future__ import annotations
@@ -11,8 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-import re
 import statistics
 import subprocess
 import sys
@@ -20,23 +22,30 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 import _corpora
+import _rivals
+
+from support.ctok import WHEELS, load_ctok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-ENCODINGS = {"claude-old": ("3.0", 7), "claude-new": ("4.8", 6)}
-MESSAGE = {"claude-old": "claude-3 message", "claude-new": "claude-4.8 message"}  # what ctok counts: a whole message
-PART = 120_000  # bytes of each corpus for ctok
+CTOK = {"claude-old": ("3.0", 7), "claude-new": ("4.8", 6)}
+"""ctok's version of each encoding, and the tokens of an empty message, which ctok adds to each text."""
+AS_CTOK = {"claude-old": "claude-3 message", "claude-new": "claude-4.8 message"}
+"""trimtab's encodings with the rules of a whole message, which are ctok's."""
+PART, SMALL_PART = 120_000, 12_000
+"""UTF-8 bytes of each corpus that ctok counts."""
 MESSAGES = 5_000
+WARM = 2
+"""Warm passes of a process."""
 
 
-def part(texts: list[str]) -> list[str]:
-    """The first texts, cut so that all together have the bytes that ctok can count in seconds."""
-    out, left = [], PART
+def part(texts: Sequence[str], size: int) -> list[str]:
+    """The first texts of a corpus, the last one cut, so that all together have ``size`` bytes or a little more."""
+    out, left = [], size
     for text in texts:
         if left <= 0:
             break
@@ -46,53 +55,50 @@ def part(texts: list[str]) -> list[str]:
 
 
 def counter(library: str, encoding: str) -> Callable[[list[str]], list[int]]:
-    """How a library counts a list of texts."""
+    """A library's count of a list of texts."""
     if library == "trimtab":
         from trimtab import Counter
 
         counter = Counter(encoding)
         counter.count("a")
         return lambda texts: [int(n) for n in counter.count_many(texts)]
-    import conftest
-
-    main = conftest.load_ctok(min(conftest.WHEELS.glob("ctok-*.whl"))).main
-    version, message = ENCODINGS[encoding]
-    return lambda texts: [main.token_count(text, version) - message for text in texts]
+    ctok = load_ctok()
+    if ctok is None:
+        raise SystemExit("ctok's wheel is missing: make .venv/dev fetches it")
+    number, message = CTOK[encoding]
+    return lambda texts: [ctok.main.token_count(text, number) - message for text in texts]
 
 
 def work(library: str, encoding: str, texts: list[str]) -> dict:
     """One measurement, in this process."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
-    start = time.process_time()
     if library == "trimtab":
-        from trimtab import Counter  # noqa: F401 - what the import costs is another bench's
-
-        start = time.process_time()
+        import trimtab.counting.counter  # noqa: F401 - the load is that of an encoding, without Python's imports
+    start = time.process_time()
     count = counter(library, encoding)
     loaded = time.process_time()
     count(["a"])  # loads numpy
     size, times = _corpora.size(texts), []
-    for _ in range(1 if library == "ctok" else 3):
+    for _ in range(1 + WARM):
         fresh = [text.encode().decode() for text in texts]
         begun = time.process_time()
         counts = count(fresh)
         times.append(time.process_time() - begun)
-    rates = [size / 1e6 / t for t in times]
     return {
-        "cold": rates[0],
-        "warm": statistics.median(rates[1:] or rates),
+        "cold": size / 1e6 / times[0],
+        "warm": size / 1e6 / statistics.median(times[1:]),
         "first_ms": 1000 * times[0],
         "load_ms": 1000 * (loaded - start),
         "counts": [int(n) for n in counts],
     }
 
 
-def measured(library: str, encoding: str, texts: list[str]) -> dict:
+def measured(library: str, encoding: str, texts: Sequence[str]) -> dict:
     """``work`` in a process of its own."""
     run = subprocess.run(
         [sys.executable, __file__, "--work", library, encoding],
         input=json.dumps(texts),
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
         check=True,
         env=os.environ | {"TRIMTAB_THREADS": "1"},
@@ -104,51 +110,63 @@ def median(answers: list[dict], key: str) -> float:
     return statistics.median(answer[key] for answer in answers)
 
 
-def row(name: str, texts: list[str], encoding: str, rounds: int) -> int:
-    """Prints one row; how many texts of the part ctok counts otherwise."""
-    short, ours, theirs, same = part(texts), [], [], []
-    for number in range(rounds):
-        ours.append(measured("trimtab", encoding, texts))
-        if number < 3:
-            theirs.append(measured("ctok", encoding, short))
-            same.append(measured("trimtab", MESSAGE[encoding], short))
-    wrong = sum(a != b for a, b in zip(same[0]["counts"], theirs[0]["counts"], strict=True))
-    cold, warm, rival = median(ours, "cold"), median(ours, "warm"), median(theirs, "cold")
+def beside_ctok(name: str, texts: list[str], encoding: str, rounds: int) -> int:
+    """Prints a row of both libraries. Returns the number of texts whose counts differ."""
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours.append(measured("trimtab", AS_CTOK[encoding], texts))
+        theirs.append(measured("ctok", encoding, texts))
+    differ = sum(a != b for a, b in zip(ours[0]["counts"], theirs[0]["counts"], strict=True))
+    rates = "".join(
+        f"  {heat} {median(ours, heat):6.1f} to {median(theirs, heat):5.2f} MB/s, "
+        f"{median(ours, heat) / median(theirs, heat):4.0f} x"
+        for heat in ("cold", "warm")
+    )
+    print(f"{label(name, encoding, texts)}{rates}  {differ} of {len(texts)} counts differ", flush=True)
+    return differ
+
+
+def alone(name: str, texts: Sequence[str], encoding: str, rounds: int) -> None:
+    """Prints a row of trimtab."""
+    ours = [measured("trimtab", encoding, texts) for _ in range(rounds)]
+    slowest, fastest = (of(answer["cold"] for answer in ours) for of in (min, max))
     print(
-        f"{name:13} {encoding:11} {_corpora.size(texts) / 1e6:5.1f} MB  warm {warm:6.1f}  cold {cold:6.1f} MB/s"
-        f" ({min(a['cold'] for a in ours):.0f}-{max(a['cold'] for a in ours):.0f})  ctok {rival:5.2f} MB/s"
-        f"  x{warm / rival:5.0f} warm x{cold / rival:5.0f} cold  load {median(ours, 'load_ms'):4.1f} ms"
-        f"  differ {wrong} of {len(short)}  input {_corpora.digest(texts)}",
+        f"{label(name, encoding, texts)}  cold {median(ours, 'cold'):6.1f} ({slowest:.0f}-{fastest:.0f})"
+        f"  warm {median(ours, 'warm'):6.1f} MB/s  first pass {median(ours, 'first_ms'):.1f} ms"
+        f"  load {median(ours, 'load_ms'):.1f} ms",
         flush=True,
     )
-    return wrong
+
+
+def label(name: str, encoding: str, texts: Sequence[str]) -> str:
+    return f"{name:14} {encoding} {_corpora.size(texts) / 1e6:5.2f} MB, input {_corpora.digest(texts)}"
 
 
 def main() -> int:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--rounds", type=int, default=7)
-    asked.add_argument("--corpus", choices=_corpora.NAMES, action="append")
-    asked.add_argument("--work", nargs=2, help=argparse.SUPPRESS)
-    options = asked.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7, help="of trimtab; ctok has at most three")
+    parser.add_argument("--corpus", choices=_corpora.NAMES, action="append")
+    parser.add_argument("--small", action="store_true", help="small corpora, to try the bench")
+    parser.add_argument("--work", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
     if options.work:
         print(json.dumps(work(*options.work, json.load(sys.stdin))))
         return 0
     import trimtab
 
-    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    print(f"{cpu[1] if cpu else platform.machine()}, Python {platform.python_version()}, {options.rounds} rounds")
-    print(f"trimtab {trimtab.__version__}, ctok 1.3.0; one thread, CPU time, medians")
-    wrong = 0
+    rival = next((wheel.name.split("-")[1] for wheel in WHEELS.glob("ctok-*.whl")), "(missing)")
+    print(f"{_rivals.machine()}, {options.rounds} rounds, medians")
+    print(f"trimtab {trimtab.__version__} to ctok {rival}")
+    differ = 0
     for name in options.corpus or _corpora.NAMES:
-        texts = list(_corpora.corpus(name))
-        for encoding in ENCODINGS:
-            wrong += row(name, texts, encoding, options.rounds)
-    session = list(_corpora.corpus("chat"))[:MESSAGES]
-    for encoding in ENCODINGS:
-        first = [measured("trimtab", encoding, session)["first_ms"] for _ in range(options.rounds)]
-        mb = _corpora.size(session) / 1e6
-        print(f"a session of {MESSAGES:,} messages, {mb:.1f} MB, {encoding}: {statistics.median(first):.1f} ms cold")
-    return int(wrong > 0)
+        texts = _corpora.first_bytes(_corpora.corpus(name), _corpora.SMALL if options.small else sys.maxsize)
+        for encoding in CTOK:
+            short = part(texts, SMALL_PART if options.small else PART)
+            differ += beside_ctok(name, short, encoding, min(options.rounds, 3))
+            alone(name, texts, encoding, options.rounds)
+    for encoding in CTOK:
+        alone(f"{MESSAGES:,} messages", _corpora.corpus("chat")[:MESSAGES], encoding, options.rounds)
+    return int(differ > 0)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
-"""Counts five corpora with trimtab and with its rivals, side by side; ``make bench-count``.
+"""Counting speed of five corpora, beside other libraries; ``make bench-count``.
 
-A process of its own for each library, corpus, encoding, number of threads and round: it loads the library, counts the
-corpus for the first time (cold), then equal strings made afresh (warm), so that nothing is remembered by identity.
-Libraries take turns, round by round, with one thread and then with two. One thread is CPU time on one core, two are
-wall time on two. No memo of texts is on. ``tokenizers`` gets the first part of each corpus, because it would take the
-hours of all the others.
+A measurement has a process of its own, which loads one library. It counts a corpus for the first time (cold), then
+equal strings made afresh (warm), so that no library can recognize a string by its identity. Rows named ``unseen`` are
+of text that the library has never seen, on warm tables: every second text of the corpus is counted before, the others
+are measured. ``chat`` has no such row, because its messages overlap.
 
-Writes ``target/bench-count.json``: a row a library, encoding, corpus and number of threads.
+Libraries take turns, round by round. One thread is CPU time on one core, two threads are wall time on two. No library
+caches whole texts. ``tokenizers`` gets a tenth of each corpus, because it takes minutes for all of it.
+
+Writes ``target/bench-count.json``: a row for each library, encoding, corpus and number of threads.
 """
 
 from __future__ import annotations
@@ -15,8 +17,6 @@ import argparse
 import importlib
 import json
 import os
-import platform
-import re
 import statistics
 import subprocess
 import sys
@@ -24,19 +24,21 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 import _corpora
 import _rivals
 
 OUT = Path(__file__).resolve().parent.parent / "target" / "bench-count.json"
-SLOW = {"tokenizers": 0.1}  # the share of each corpus that it gets
-WARM = 2  # passes; the median of all rounds' passes is the row's
+SLOW = {"tokenizers": 0.1}
+"""Share of each corpus that a library counts."""
+WARM = 2
+"""Warm passes of a process; a row has the median of all rounds' passes."""
+UNSEEN = ", unseen"
+"""End of the name of a corpus of which one half is counted before the other is measured."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What a library did with a corpus: medians over the rounds, spread as (slowest, fastest) round."""
+    """A library's rates for a corpus: medians over the rounds, spreads as (slowest, fastest) round."""
 
     library: str
     version: str
@@ -62,16 +64,19 @@ def work(library: str, encoding: str, corpus: str, threads: int) -> dict:
     """One measurement, in this process."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     clock = time.process_time if threads == 1 else time.perf_counter
-    texts = json.loads((_rivals.FOLDER / f"{corpus}.json").read_text())
+    texts = _rivals.read_corpus(corpus.removesuffix(UNSEEN))
     if library in SLOW:
-        texts = texts[: max(int(len(texts) * SLOW[library]), 1)]
+        texts = texts[: max(int(len(texts) * SLOW[library]), 2)]
+    before, texts = _corpora.halves(texts) if corpus.endswith(UNSEEN) else ([], texts)
     for module in ("numpy", _rivals.MODULES.get(library, library)):
-        importlib.import_module(module)  # a load is of an encoding, not of Python's modules
-    size, before = _corpora.size(texts), resident_mb()
+        importlib.import_module(module)  # the load is that of an encoding, without Python's imports
+    size, resident = _corpora.size(texts), resident_mb()
     start = time.perf_counter()
     count = _rivals.LIBRARIES[library](encoding, threads)
-    count(["a"])  # some load with the first call: that is not the corpus's time
+    count(["a"])  # some load with the first call
     loaded = time.perf_counter() - start
+    for _ in range(WARM if before else 0):
+        count(before)
     rates = []
     for _ in range(1 + WARM):
         fresh = [text.encode().decode() for text in texts]
@@ -82,7 +87,7 @@ def work(library: str, encoding: str, corpus: str, threads: int) -> dict:
         "cold": rates[0],
         "warm": rates[1:],
         "load_ms": 1000 * loaded,
-        "memory_mb": resident_mb() - before,
+        "memory_mb": resident_mb() - resident,
         "counts": [int(n) for n in counts],
     }
 
@@ -90,14 +95,14 @@ def work(library: str, encoding: str, corpus: str, threads: int) -> dict:
 def measured(*job: str) -> dict:
     """``work`` in a process of its own."""
     command = [sys.executable, __file__, "--work", *job]
-    run = subprocess.run(command, env=os.environ | _rivals.ALONE, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, env=os.environ | _rivals.NO_BLAS_THREAD, capture_output=True, text=True, check=False)
     if run.returncode:
         return {"failed": (run.stderr.strip().splitlines() or ["no message"])[-1]}
     return json.loads(run.stdout)
 
 
 def compared(libraries: dict[str, str], encoding: str, corpus: str, threads: list[int], rounds: int) -> list[Row]:
-    """A row for each library that answers and number of threads; the first round of tiktoken says what is right."""
+    """A row for each library that answers and each number of threads; the counts must equal tiktoken's."""
     found: dict[tuple[int, str], list[dict]] = {(n, library): [] for n in threads for library in libraries}
     for _ in range(rounds):
         for library in libraries:
@@ -107,7 +112,7 @@ def compared(libraries: dict[str, str], encoding: str, corpus: str, threads: lis
                     print(f"  {library}, {corpus}, {encoding}, {n} threads: {answer['failed']}")
                     continue
                 found[n, library].append(answer)
-    right = next((answers[0]["counts"] for (_, name), answers in found.items() if name == "tiktoken" and answers), None)
+    exact = next((answers[0]["counts"] for (_, name), answers in found.items() if name == "tiktoken" and answers), None)
     rows = []
     for (n, library), answers in found.items():
         if not answers:
@@ -115,8 +120,8 @@ def compared(libraries: dict[str, str], encoding: str, corpus: str, threads: lis
         colds = [answer["cold"] for answer in answers]
         warms = [rate for answer in answers for rate in answer["warm"]]
         wrong = None
-        if right is not None:
-            wrong = max(sum(a != b for a, b in zip(answer["counts"], right, strict=False)) for answer in answers)
+        if exact is not None:
+            wrong = max(sum(a != b for a, b in zip(answer["counts"], exact, strict=False)) for answer in answers)
         rows.append(
             Row(
                 library=library,
@@ -137,7 +142,7 @@ def compared(libraries: dict[str, str], encoding: str, corpus: str, threads: lis
 
 
 def table(rows: list[Row]) -> None:
-    """The rows, with our ratio to each rival and to the best exact one."""
+    """Prints the rows, with trimtab's ratio to each rival and to the fastest exact one."""
     ours = next((row for row in rows if row.library == "trimtab"), None)
     for row in rows:
         ratio = ""
@@ -154,13 +159,13 @@ def table(rows: list[Row]) -> None:
     exact = [row for row in rows if row.library not in {"trimtab", "tiktoken"} and row.mismatches == 0]
     if ours and len(exact) >= 2:
         cold, warm = max(row.cold_mb_s for row in exact), max(row.warm_mb_s for row in exact)
-        print(f"  best exact rival: {ours.cold_mb_s / cold:.2f} x cold, {ours.warm_mb_s / warm:.2f} x warm")
+        print(f"  fastest exact rival: {ours.cold_mb_s / cold:.2f} x cold, {ours.warm_mb_s / warm:.2f} x warm")
     elif ours:
-        print("  unproven: fewer than two exact rivals are installed")
+        print("  fewer than two exact rivals are installed")
 
 
 def gains(rows: list[Row]) -> None:
-    """What two threads of ours gain over one: of medians, and of the fastest rounds."""
+    """Prints the speedup of two threads over one: of medians, and of the fastest rounds."""
     ours = {row.threads: row for row in rows if row.library == "trimtab"}
     if len(ours) == 2:
         one, two = ours[1], ours[2]
@@ -171,45 +176,53 @@ def gains(rows: list[Row]) -> None:
 
 
 def main() -> int:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--rounds", type=int, default=7)
-    asked.add_argument("--encoding", choices=_rivals.ENCODINGS, action="append")
-    asked.add_argument("--corpus", choices=_corpora.NAMES, action="append")
-    asked.add_argument("--threads", type=int, choices=(1, 2), action="append")
-    asked.add_argument("--library", choices=tuple(_rivals.LIBRARIES), action="append")
-    asked.add_argument("--work", nargs=4, help=argparse.SUPPRESS)
-    options = asked.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--encoding", choices=_rivals.ENCODINGS, action="append")
+    parser.add_argument("--corpus", choices=_corpora.NAMES, action="append")
+    parser.add_argument("--threads", type=int, choices=(1, 2), action="append")
+    parser.add_argument("--library", choices=tuple(_rivals.LIBRARIES), action="append")
+    parser.add_argument("--small", action="store_true", help="small corpora, to try the bench")
+    parser.add_argument("--work", nargs=4, help=argparse.SUPPRESS)
+    options = parser.parse_args()
     if options.work:
         library, encoding, corpus, threads = options.work
         print(json.dumps(work(library, encoding, corpus, int(threads))))
         return 0
-    _rivals.vocabularies()
+    _rivals.write_vocabularies()
     versions = _rivals.versions()
     for missing in sorted(set(_rivals.LIBRARIES) - set(versions)):
         print(f"{missing} is not installed: no rows for it")
     libraries = {name: v for name, v in versions.items() if not options.library or name in options.library}
-    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    machine = f"{cpu[1] if cpu else platform.machine()}, {os.cpu_count()} cores"
-    print(f"{machine}, Python {platform.python_version()}, {options.rounds} rounds")
+    installed = ", ".join(f"{name} {version}" for name, version in libraries.items())
+    print(f"{_rivals.machine()}, {options.rounds} rounds\n{installed}")
     rows: list[Row] = []
     for corpus in options.corpus or _corpora.NAMES:
-        texts = _corpora.corpus(corpus)
-        _rivals.write(corpus)
-        size = _corpora.size(texts)
-        of = f"{len(texts):,} texts, {size / 1e6:.1f} MB, input {_corpora.digest(texts)}"
+        texts = _corpora.first_bytes(_corpora.corpus(corpus), _corpora.SMALL if options.small else sys.maxsize)
+        _rivals.write_corpus(corpus, texts)
         for encoding in options.encoding or _rivals.ENCODINGS:
             new = compared(libraries, encoding, corpus, options.threads or [1, 2], options.rounds)
-            for threads in (1, 2):
-                some = [row for row in new if row.threads == threads]
-                if some:
-                    print(f"\n{corpus}, {encoding}, {threads} thread{'s' * (threads > 1)}: {of}")
-                    table(some)
+            show(new, texts)
             gains(new)
+            if corpus != "chat":
+                unseen = compared(libraries, encoding, corpus + UNSEEN, [1], options.rounds)
+                show(unseen, _corpora.halves(texts)[1])
+                new += unseen
             sys.stdout.flush()
             rows += new
     OUT.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     print(f"\n{len(rows)} rows in {OUT.relative_to(OUT.parent.parent)}")
     return int(any(row.mismatches for row in rows if row.library == "trimtab"))
+
+
+def show(rows: list[Row], texts: list[str]) -> None:
+    """Prints a table for each number of threads."""
+    of = f"{len(texts):,} texts, {_corpora.size(texts) / 1e6:.1f} MB, input {_corpora.digest(texts)}"
+    for threads in (1, 2):
+        some = [row for row in rows if row.threads == threads]
+        if some:
+            print(f"\n{some[0].corpus}, {some[0].encoding}, {threads} thread{'s' * (threads > 1)}: {of}")
+            table(some)
 
 
 if __name__ == "__main__":

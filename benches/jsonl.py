@@ -1,35 +1,33 @@
-"""JSONL to a ledger beside ``orjson.loads`` a line, and to counts beside counting alone; ``make bench-jsonl``.
+"""Reading JSONL, beside ``orjson.loads`` and beside counting; ``make bench-jsonl``.
 
-Reading: both on one thread, interleaved, CPU time. Ours checks the whole of each line and fills the columns of a ledger
-that reading can fill; texts stay where they are until they are counted. orjson makes objects, and no ledger.
+Three tables of CPU time, of all threads together, in rounds of all columns by turns. The inputs are generated messages,
+and recorded sessions where there are any.
 
-End to end: CPU time, on as many threads, of the bytes of a file to the tokens of each message, and to a ledger, beside
-that of counting the very same texts, which are Python strings already. The content's memo is of no use to either: a
-counter has none for text. The ratio is of these times; ``most`` is what it would be if nothing but reading were done
-besides. The last column is of rates, the file's bytes a second beside the text's: what stands around texts is read as
-well. Generated text is of thirteen words, which no counter can take long for.
-
-What limits that: milliseconds of the same file with its memory read once, copied once, its lines parsed and their
-messages read, the same with a ledger of lengths in place of tokens, its texts counted alone, and all of it, to counts
-and to a ledger.
-
-Generated messages, and the shared sessions' where they are there.
+- *Reading*: trimtab checks each line and fills the columns of a ledger that need no counter; texts stay in the file's
+  bytes. orjson makes Python objects, and no ledger.
+- *End to end*: from the bytes of a file to the tokens of each message (``counts``), and to a ledger (``scan``), beside
+  counting equal texts that are Python strings already. The ratio is of the times; ``most`` is the ratio that a reader
+  would reach if nothing but parsing came on top; the last column is the ratio of rates, the file's bytes over the
+  text's. The generated text has thirteen words, the fastest case of a counter.
+- *Steps*: milliseconds of steps of that work: read the memory once, copy it once, parse, a ledger of lengths instead of
+  tokens, count the texts alone, ``counts`` and ``scan``.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import importlib.metadata
 import json
-import platform
-import random
 import statistics
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import _rivals
 import orjson
+from _transcripts import lines
 
 import trimtab
 from trimtab import _core
@@ -41,36 +39,16 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 SESSIONS = ROOT.parent / "shared" / "data" / "transcripts"
 ROUNDS = 15
-WORDS = ("error", "file", "not", "found", "line", "def", "return", "self", "import", "path", "==", "value", "items")
+MESSAGES, FEW = 40_000, 2_000
 
 
-def made(count: int) -> list[dict]:
-    """Messages of about 500 bytes: what is said, calls and results, a third each."""
-    rng = random.Random(0)
-
-    def text(length: int) -> str:
-        words = rng.choices(WORDS, k=length // 5)
-        return " ".join(word + "\n" * (n % 9 == 8) for n, word in enumerate(words))
-
-    def message(n: int) -> dict:
-        if n % 3 == 0:
-            return {"role": "user", "content": text(450)}
-        if n % 3 == 1:
-            call = {"type": "tool_use", "id": f"t{n}", "name": "bash", "input": {"command": text(150)}}
-            return {"role": "assistant", "content": [{"type": "text", "text": text(180)}, call]}
-        result = {"type": "tool_result", "tool_use_id": f"t{n - 1}", "content": text(400)}
-        return {"role": "user", "content": [result]}
-
-    return [message(n) for n in range(count)]
-
-
-def inputs() -> dict[tuple[str, str], bytes]:
-    """Text by name and provider."""
-    lists: dict[tuple[str, str], list] = {("generated", "anthropic"): made(40_000)}
-    for path in sorted(SESSIONS.rglob("*")):
+def inputs(*, small: bool) -> dict[tuple[str, str], bytes]:
+    """A file's bytes, by name and provider."""
+    lists: dict[tuple[str, str], list] = {("generated", "anthropic"): lines(FEW if small else MESSAGES)}
+    for path in sorted(SESSIONS.rglob("*"))[: 5 if small else None]:
         if path.is_file() and path.name != "manifest.csv":
             found = trimtab.read(path)
-            lists.setdefault(("shared", found.provider), []).extend(found.messages)
+            lists.setdefault(("recorded", found.provider), []).extend(found.messages)
     return {key: "".join(f"{json.dumps(m, ensure_ascii=False)}\n" for m in ms).encode() for key, ms in lists.items()}
 
 
@@ -81,7 +59,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def texts(messages: list[dict]) -> list[str]:
-    """What a ledger counts of messages that hold text, thinking, calls and results alone."""
+    """The texts that a ledger counts, of messages of text, thinking, calls and results."""
     found = []
     for message in messages:
         content = message["content"]
@@ -98,7 +76,7 @@ def texts(messages: list[dict]) -> list[str]:
 
 
 def is_plain(message: dict) -> bool:
-    """Whether a message holds nothing else."""
+    """Whether a message has only text, thinking, calls and results of text."""
     content = message["content"]
     blocks = [] if isinstance(content, str) else content
     given = [part for block in blocks for part in (block.get("content") or []) if isinstance(part, dict)]
@@ -106,71 +84,84 @@ def is_plain(message: dict) -> bool:
     return all(b["type"] in known for b in blocks) and all(part["type"] == "text" for part in given)
 
 
-def end_to_end(name: str, messages: list[dict]) -> list[str]:
-    """Prints what reading costs beside the counting that it is for; gives lines of what limits it."""
+def end_to_end(name: str, messages: list[dict], rounds: int) -> list[str]:
+    """Prints the rows of the second table. Returns those of the third."""
     raw = "".join(f"{json.dumps(m, ensure_ascii=False)}\n" for m in messages).encode()
-    said, room, limits = texts(messages), bytearray(raw), []
-    length, place = trimtab.Counter.chars(), memoryview(room)
-    total = sum(len(text.encode()) for text in said)
+    found, steps = texts(messages), []
+    length, copy = trimtab.Counter.chars(), memoryview(bytearray(raw))
+    total = sum(len(text.encode()) for text in found)
     for encoding in ("o200k_base", "cl100k_base"):
         counter = trimtab.Counter(encoding)
         ledger = scan(raw, counter=counter).ledger
-        if (total, int(counter.count_many(said).sum())) != (int(ledger.bytes.sum()), int(ledger.tokens.sum())):
+        if (total, int(counter.count_many(found).sum())) != (int(ledger.bytes.sum()), int(ledger.tokens.sum())):
             raise AssertionError("not the same texts")
         if (ledger.per_message != counts(raw, counter=counter).per_message).any():
             raise AssertionError("not the same counts")
         works = {
             "reading": lambda: raw.find(b"\0"),
-            "copying": lambda: place.__setitem__(slice(None), raw),
+            "copying": lambda: copy.__setitem__(slice(None), raw),
             "parsing": lambda: _core.survey(raw, provider="anthropic"),
             "lengths": lambda: scan(raw, counter=length),
-            "counting": lambda counter=counter: counter.count_many(said),
+            "counting": lambda counter=counter: counter.count_many(found),
             "counts": lambda counter=counter: counts(raw, counter=counter),
-            "ledger": lambda counter=counter: scan(raw, counter=counter),
+            "scan": lambda counter=counter: scan(raw, counter=counter),
         }
-        rounds = [{work: seconds(does) for work, does in works.items()} for _ in range(ROUNDS)]
-        most = statistics.median(took["counting"] / (took["counting"] + took["parsing"]) for took in rounds)
-        times = {work: statistics.median(took[work] for took in rounds) for work in works}
-        for all_ in ("counts", "ledger"):
-            ratios = sorted(took["counting"] / took[all_] for took in rounds)
-            rates = (len(raw) / times[all_], total / times[all_], total / times["counting"])
+        runs = [{work: seconds(does) for work, does in works.items()} for _ in range(rounds)]
+        most = statistics.median(took["counting"] / (took["counting"] + took["parsing"]) for took in runs)
+        times = {work: statistics.median(took[work] for took in runs) for work in works}
+        for function in ("counts", "scan"):
+            ratios = sorted(took["counting"] / took[function] for took in runs)
+            rates = (len(raw) / times[function], total / times[function], total / times["counting"])
             print(
-                f"{name:10} {encoding:12} {all_:7} {len(raw) / 1e6:5.1f} {total / 1e6:5.1f} "
+                f"{name:10} {encoding:12} {function:7} {len(raw) / 1e6:5.1f} {total / 1e6:5.1f} "
                 + "".join(f"{rate / 1e6:8,.0f} " for rate in rates)
                 + f"{statistics.median(ratios):6.2f} {ratios[0]:5.2f}-{ratios[-1]:4.2f} {most:5.2f} "
                 f"{statistics.median(ratios) * len(raw) / total:6.2f}"
             )
-        limits.append(f"{name:10} {encoding:12}" + "".join(f" {1e3 * took:8.2f}" for took in times.values()))
-    return limits
+        steps.append(f"{name:10} {encoding:12}" + "".join(f" {1e3 * took:8.2f}" for took in times.values()))
+    return steps
+
+
+def reading(name: str, provider: str, raw: bytes, rounds: int) -> None:
+    """Prints a row of the first table."""
+    split = raw.splitlines()
+    pairs = []
+    for _ in range(rounds):
+        ours = seconds(lambda: _core.survey(raw, provider=provider))
+        theirs = seconds(lambda: [None for line in split if orjson.loads(line) is None])
+        pairs.append((ours, theirs))
+    ratios = sorted(theirs / ours for ours, theirs in pairs)
+    ours, theirs = (len(raw) / 1e6 / statistics.median(times) for times in zip(*pairs, strict=True))
+    digest = hashlib.sha256(raw).hexdigest()[:12]
+    print(
+        f"{name:10} {provider:17} {len(raw) / 1e6:5.1f} {len(raw) / len(split):7,.0f} {ours:8,.0f} {theirs:7,.0f} "
+        f"{statistics.median(ratios):6.2f} {ratios[0]:5.2f}-{ratios[-1]:4.2f}  {digest}"
+    )
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--small", action="store_true", help="small inputs, to try the bench")
+    options = parser.parse_args()
     version = importlib.metadata.version("orjson")
-    print(f"trimtab {trimtab.__version__}, orjson {version}, Python {platform.python_version()}; {ROUNDS} rounds")
-    print("MB/s       shape                MB  B/line  trimtab  orjson  ratio      spread  hash")
-    for (name, provider), raw in inputs().items():
-        lines = raw.splitlines()
+    print(f"{_rivals.machine()}, trimtab {trimtab.__version__}, orjson {version}, {options.rounds} rounds")
+    files = inputs(small=options.small)
+    print("\nReading; MB/s, B/line is bytes a line")
+    print("messages   shape                MB  B/line  trimtab  orjson  ratio      spread  input")
+    for (name, provider), raw in files.items():
         if _core.survey(raw, provider=provider) is None:
             print(f"{name} {provider}: a line is no message")
             return 1
-        pairs = []
-        for _ in range(ROUNDS):
-            ours = seconds(lambda raw=raw, provider=provider: _core.survey(raw, provider=provider))
-            theirs = seconds(lambda lines=lines: [None for line in lines if orjson.loads(line) is None])
-            pairs.append((ours, theirs))
-        ratios = sorted(theirs / ours for ours, theirs in pairs)
-        ours, theirs = (len(raw) / 1e6 / statistics.median(times) for times in zip(*pairs, strict=True))
-        digest = hashlib.sha256(raw).hexdigest()[:12]
-        print(
-            f"{name:10} {provider:17} {len(raw) / 1e6:5.1f} {len(raw) / len(lines):7,.0f} {ours:8,.0f} {theirs:7,.0f} "
-            f"{statistics.median(ratios):6.2f} {ratios[0]:5.2f}-{ratios[-1]:4.2f}  {digest}"
-        )
-    print("\nend to end; MB/s       to       file  text    file  of text counting  ratio      spread  most   file")
-    limits = end_to_end("generated", made(40_000))
-    for (name, provider), raw in inputs().items():
-        if (name, provider) == ("shared", "anthropic"):
-            limits += end_to_end(name, [message for message in map(json.loads, raw.splitlines()) if is_plain(message)])
-    print("\nlimits; ms               reading  copying  parsing  lengths counting   counts   ledger", *limits, sep="\n")
+        reading(name, provider, raw, options.rounds)
+    print("\nEnd to end; MB and MB/s")
+    print("messages   encoding     to       file  text    file  of text counting  ratio      spread  most  rates")
+    steps = []
+    for (name, provider), raw in files.items():
+        if provider == "anthropic":
+            messages = [message for message in map(json.loads, raw.splitlines()) if is_plain(message)]
+            steps += end_to_end(name, messages, options.rounds)
+    print("\nSteps; ms               reading  copying  parsing  lengths counting   counts     scan", *steps, sep="\n")
     return 0
 
 

@@ -1,38 +1,87 @@
-"""What an import and the first calls cost, each in a fresh process; ``make bench-startup``."""
+"""Cost of an import, of the first calls and of memory, each in new processes; ``make bench-startup``.
+
+Exits with 1 if ``import trimtab`` takes 30 ms or more.
+"""
 
 from __future__ import annotations
 
+import argparse
+import os
 import statistics
 import subprocess
 import sys
+from pathlib import Path
+
+import _corpora
+import _rivals
 
 import trimtab
 
-ROUNDS = 11
+LIMIT = 30
+"""Milliseconds of ``import trimtab``."""
+
+IMPORT = "import trimtab"
 STEPS = {
-    "import trimtab": "import trimtab",
+    IMPORT: "import trimtab",
     "+ Counter, first count": "import trimtab; trimtab.Counter('o200k_base').count('hello')",
     "+ Compactor": "import trimtab; trimtab.Compactor('claude-sonnet-4-5')",
     "+ first plan (numpy)": "import trimtab; trimtab.Compactor('gpt-5.5').plan([{'role': 'user', 'content': 'x'}])",
     "import tiktoken": "import tiktoken",
+    "+ encoding, first count": "import tiktoken; tiktoken.get_encoding('o200k_base').encode_ordinary('hello')",
     "import numpy": "import numpy",
 }
+TIMED = """
+import time
+start = time.perf_counter()
+{code}
+print(1000 * (time.perf_counter() - start))
+"""
+RESIDENT = """
+import ctypes, gc, os, sys
+sys.path.insert(0, {folder!r})
+import _rivals, trimtab
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+before = resident()
+for encoding in {encodings!r}:
+    for corpus in {corpora!r}:
+        trimtab.Counter(encoding).count_many(_rivals.read_corpus(corpus))
+gc.collect()
+ctypes.CDLL(None).malloc_trim(0)
+print(resident() - before)
+"""
 
 
-def milliseconds(code: str) -> float:
-    """Median of the time that ``code`` takes in a process that does nothing else."""
-    timed = f"import time; t = time.perf_counter()\n{code}\nprint(time.perf_counter() - t)"
-    command = [sys.executable, "-c", timed]
-    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(ROUNDS)]
-    return 1000 * statistics.median(float(run.stdout) for run in runs)
+def printed(code: str, rounds: int) -> float:
+    """Median of the number that ``code`` prints, in a new process each."""
+    env = os.environ | {"TIKTOKEN_CACHE_DIR": str(_rivals.FOLDER / "tiktoken")}
+    command = [sys.executable, "-c", code]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True, env=env) for _ in range(rounds)]
+    return statistics.median(float(run.stdout) for run in runs)
 
 
 def main() -> int:
-    print(f"trimtab {trimtab.__version__}, Python {sys.version.split()[0]}, median of {ROUNDS} processes each")
-    times = {name: milliseconds(code) for name, code in STEPS.items()}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--small", action="store_true", help="small corpora, to try the bench")
+    options = parser.parse_args()
+    _rivals.write_vocabularies()
+    for name in _corpora.NAMES:
+        texts = _corpora.corpus(name)
+        _rivals.write_corpus(name, _corpora.first_bytes(texts, _corpora.SMALL) if options.small else texts)
+    versions = _rivals.versions()
+    print(f"{_rivals.machine()}, trimtab {trimtab.__version__}, tiktoken {versions.get('tiktoken', 'missing')}")
+    print(f"medians of {options.rounds} processes each")
+    times = {name: printed(TIMED.format(code=code), options.rounds) for name, code in STEPS.items()}
     for name, ms in times.items():
         print(f"  {name:26} {ms:7.1f} ms")
-    return int(times["import trimtab"] > 50)
+    folder = str(Path(__file__).resolve().parent)
+    for encoding in _rivals.ENCODINGS:
+        first = "import trimtab._core as core\n" + TIMED.format(code=f"core.Counter({encoding!r}).count('a')")
+        print(f"  load of {encoding}, first count: {printed(first, options.rounds):5.2f} ms")
+    code = RESIDENT.format(folder=folder, encodings=_rivals.ENCODINGS, corpora=_corpora.NAMES)
+    print(f"  memory after all corpora in both encodings, without their text: {printed(code, 3):.0f} MB")
+    return int(times[IMPORT] >= LIMIT)
 
 
 if __name__ == "__main__":

@@ -2,17 +2,15 @@
 
 import base64
 import hashlib
-import importlib
 import signal
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
 
+from support.ctok import load_ctok
+
 SHARED = Path(__file__).parents[2] / "shared"
-WHEELS = Path(sys.prefix) / "wheels"
 MOST_SKIPPED = 1 / 5
 
 settings.register_profile("trimtab", derandomize=True, deadline=None, database=None, print_blob=False)
@@ -59,21 +57,8 @@ def pytest_sessionfinish(session):
 
 @pytest.fixture(scope="session")
 def ctok():
-    """The package whose counts ours must equal, out of its wheel, with Unicode as the classes have it."""
-    return load_ctok(next(iter(sorted(WHEELS.glob("ctok-*.whl"))), None))
-
-
-def load_ctok(wheel):
-    """The package's modules; they run on Pythons older than it asks for, too."""
-    if wheel is None:
-        pytest.skip("needs the wheel of ctok, which make .venv/dev fetches")
-    import unicodedata2
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "unicodedata", unicodedata2)
-        patch.syspath_prepend(str(wheel))
-        names = ("main", "engine", "normalize", "constants")
-        return SimpleNamespace(**{name: importlib.import_module(f"ctok.{name}") for name in names})
+    """The package whose counts ours must equal."""
+    return load_ctok() or pytest.skip("needs the wheel of ctok, which make .venv/dev fetches")
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import keys
 import trimtab
 from trimtab import config
 from trimtab.policies import POLICIES
@@ -120,9 +120,6 @@ def test_a_switch_turns_its_stage_off_and_on_again() -> None:
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs" / "configuration.md"
-SPEC: Any = importlib.util.spec_from_file_location("keys", ROOT / "tools" / "keys.py")
-keys = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(keys)
 OTHERS: dict[str, Any] = {"share": 0.5, "part": 0.3, "positive": 90_001, "count": 7, "name": "gpt-5", "model": "gpt-5"}
 """For each rule, a value that no preset has."""
 

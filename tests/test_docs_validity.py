@@ -1,18 +1,15 @@
 """``docs/validity.md``: its table is the sources', its example runs, its names are those that there are."""
 
-import importlib.util
 import re
 from pathlib import Path
 from typing import get_args
 
+import codes
 from trimtab import Provider
 from trimtab.messages.types import Repaired
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "validity.md").read_text()
-_SPEC = importlib.util.spec_from_file_location("codes", ROOT / "tools" / "codes.py")
-codes = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(codes)
 
 
 def test_the_table_of_codes_is_what_the_sources_say():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import table
+
+import requirements as table
 
 
 @pytest.mark.parametrize("requirement", table.TESTS)

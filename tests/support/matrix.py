@@ -1,6 +1,6 @@
-"""What a summarizer may meet, and what is promised then: run through the real clients, written as a table.
+"""Failures of a summarizer and the promised outcome of each, run through the real clients.
 
-``make docs`` writes the table into ``docs/summarizers.md``.
+``tools/summarizers.py`` writes them as a table into ``docs/summarizers.md``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import functools
 import importlib
 import json
 import re
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -261,14 +260,14 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def committed() -> str:
-    """The table that the document has."""
-    return DOCS.read_text(encoding="utf-8").partition(START)[2].partition(STOP)[0]
-
-
-if __name__ == "__main__":
+def write() -> None:
+    """Writes the table into the document."""
     text = DOCS.read_text(encoding="utf-8")
     head, _, rest = text.partition(START)
     DOCS.write_text(head + START + table() + STOP + rest.partition(STOP)[2], encoding="utf-8")
     server().stop()
-    sys.exit(0)
+
+
+def committed() -> str:
+    """The table in the document."""
+    return DOCS.read_text(encoding="utf-8").partition(START)[2].partition(STOP)[0]

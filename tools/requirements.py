@@ -1,18 +1,14 @@
-"""Writes ``docs/dev/requirements.md``: each requirement of the documents with the cases and tests that show it.
+"""Write ``docs/dev/requirements.md``: the cases and tests that show each requirement of the documents; ``make docs``.
 
-``make docs``. Published conformance cases and our own name their requirements; ``TESTS`` names a test for what
-is shown better by itself.
+Published conformance cases and our own name their requirements; ``TESTS`` names tests for the requirements that a case
+does not show well.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections import defaultdict
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from test_conformance import ROOT, cases
 from test_own import CASES
@@ -66,7 +62,7 @@ def shown() -> dict[str, list[str]]:
 
 def listed() -> list[str]:
     """The requirements, in the order of their documents."""
-    return re.findall(r"^\| (R\d\.\d+) \|", LISTED.read_text("utf-8"), flags=re.M)
+    return re.findall(r"^\| (R\d\.\d+) \|", LISTED.read_text("utf-8"), flags=re.MULTILINE)
 
 
 def rows() -> list[str]:
