@@ -216,13 +216,12 @@ def test_what_belongs_to_an_event_or_a_session_goes_with_it(archive: SqlArchive)
     commit(archive, "r1", [said("one"), said("two")], summary="s", live=("r1",))
     commit(archive, "r2", [said("three")], summary="t", live=("r1", "r2"))
     archive.pin("s", "text", "x")
-    archive.mark("s", "compacted", ["d"])
     assert [count(table) for table in ("compaction_events", "message_archive", "summaries")] == [2, 3, 2]
     query(archive, "DELETE FROM compaction_events WHERE id = 'r1'")
     assert [count(table) for table in ("compaction_events", "message_archive", "summaries")] == [1, 1, 1]
     query(archive, "DELETE FROM sessions WHERE id = 's'")
-    tables = ("compaction_events", "message_archive", "summaries", "commits", "pins", "marks")
-    assert [count(table) for table in tables] == [0] * 6
+    tables = ("compaction_events", "message_archive", "summaries", "commits", "pins")
+    assert [count(table) for table in tables] == [0] * 5
 
 
 def test_nothing_is_locked_while_a_model_is_asked(archive: SqlArchive) -> None:
@@ -272,15 +271,12 @@ def test_a_commit_whose_answer_was_lost_is_not_doubled(archive: SqlArchive) -> N
     assert archive.sessions()[0].version == 1
 
 
-def test_pins_and_marks_stay_with_their_session(archive: SqlArchive) -> None:
+def test_pins_stay_with_their_session(archive: SqlArchive) -> None:
     archive.pin("s", "text", "the \0 \ud800 plan")
     archive.pin("s", "text", "the \0 \ud800 plan")
     archive.pin("s", "message", "0a" * 8)
-    archive.mark("s", "compacted", ["d1", "d2", "d1"])
     assert sorted(archive.pins("s")) == [("message", "0a" * 8), ("text", "the \0 \ud800 plan")]
     assert archive.pins("t") == []
-    assert archive.marks("s", "compacted") == {"d1", "d2"}
-    assert archive.marks("s", "other") == archive.marks("t", "compacted") == frozenset()
     archive.unpin("s", "text", "the \0 \ud800 plan")
     assert archive.pins("s") == [("message", "0a" * 8)]
 
@@ -366,7 +362,6 @@ def test_a_forgotten_session_leaves_nothing_and_takes_nothing_of_others(archive:
     commit(archive, "r2", [said("shared"), said("word of t")], session="t")
     archive.store([said("copyonly")], "s")
     archive.pin("s", "text", "x")
-    archive.mark("s", "compacted", ["d"])
     assert len(archive.search("secretword")) == 1
     assert archive.forget("s", dry_run=True).events == ("r1",)
     assert len(archive.search("secretword")) == 1

@@ -72,7 +72,7 @@ def test_a_long_message_is_cut_in_its_middle() -> None:
     assert len(answer) < 20_100
     assert answer.startswith('{"role": "user", "content": "begin')
     assert answer.endswith('end"}')
-    assert "characters left out" in answer
+    assert "bytes omitted]" in answer
 
 
 def test_the_tools_definition_has_each_providers_shape() -> None:

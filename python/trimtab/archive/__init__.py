@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
-
 from ..errors import ArchiveError
+from .archive import Archive, SqlArchive
 from .values import Fault, Hit, Original, Past, Pruned, Record, Session, Stored, Totals
-
-if TYPE_CHECKING:
-    from .archive import Archive, SqlArchive
 
 __all__ = [
     "Archive",
@@ -25,15 +20,6 @@ __all__ = [
     "Totals",
     "open_archive",
 ]
-
-
-def __getattr__(name: str) -> object:
-    """Import an archive class on first access."""
-    if name not in {"Archive", "SqlArchive"}:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    value: object = getattr(importlib.import_module(".archive", __name__), name)
-    return value
 
 
 def open_archive(url: str | Archive) -> Archive:
@@ -58,5 +44,4 @@ def open_archive(url: str | Archive) -> Archive:
         except ImportError as error:
             raise ArchiveError(f"PostgreSQL needs the extra: pip install 'trimtab[postgres]' ({error})") from error
         return PostgresArchive(url)
-    msg = f"unknown archive {url!r}: use 'memory', 'sqlite:///PATH' or 'postgresql://...'"
-    raise ValueError(msg)
+    raise ValueError(f"unknown archive {url!r}: use 'memory', 'sqlite:///PATH' or 'postgresql://...'")

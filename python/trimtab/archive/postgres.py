@@ -13,12 +13,10 @@ from psycopg_pool import ConnectionPool
 from ..errors import ArchiveError
 from .archive import SqlArchive
 from .sql.migrate import migrate
-from .sql.statements import Dialect, T, run_steps
+from .sql.statements import Dialect, Row, Statement, Steps, T, run_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from .sql.statements import Row, Statement, Steps
 
 TRIES = 4
 """Attempts for one transaction, after lost connections and deadlocks. All operations are idempotent, so that one can

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..counting.truncate import truncate
 from ..errors import ArchiveError
 
 if TYPE_CHECKING:
@@ -53,19 +54,16 @@ class Recall:
             ValueError: the provider is unknown.
         """
         tool = {"name": NAME, "description": _DESCRIPTION}
-        match provider:
-            case "anthropic":
-                return {**tool, "input_schema": _PARAMETERS}
-            case "openai_chat":
-                return {"type": "function", "function": {**tool, "parameters": _PARAMETERS}}
-            case "openai_responses":
-                return {"type": "function", **tool, "parameters": _PARAMETERS}
-            case "bedrock":
-                return {"toolSpec": {**tool, "inputSchema": {"json": _PARAMETERS}}}
-            case "gemini":
-                return {"functionDeclarations": [{**tool, "parameters": _PARAMETERS}]}
-        msg = f"unknown provider {provider!r}"
-        raise ValueError(msg)
+        shapes: dict[str, dict[str, Any]] = {
+            "anthropic": {**tool, "input_schema": _PARAMETERS},
+            "openai_chat": {"type": "function", "function": {**tool, "parameters": _PARAMETERS}},
+            "openai_responses": {"type": "function", **tool, "parameters": _PARAMETERS},
+            "bedrock": {"toolSpec": {**tool, "inputSchema": {"json": _PARAMETERS}}},
+            "gemini": {"functionDeclarations": [{**tool, "parameters": _PARAMETERS}]},
+        }
+        if provider not in shapes:
+            raise ValueError(f"unknown provider {provider!r}")
+        return shapes[provider]
 
     def __call__(self, arguments: Mapping[str, Any] | str) -> str:
         """Answer a call with text for the tool's result. Never raises: a wrong call gets an error text.
@@ -97,8 +95,4 @@ class Recall:
 
 def _shorten(text: str) -> str:
     """Return the text without lone surrogates, and without its middle where it is too long."""
-    text = text.encode("utf-8", "replace").decode()
-    if len(text) <= MAX_CHARS:
-        return text
-    left = len(text) - MAX_CHARS
-    return f"{text[: MAX_CHARS // 2]}\n[{left:,} characters left out]\n{text[-MAX_CHARS // 2 :]}"
+    return truncate(text.encode("utf-8", "replace").decode(), chars=MAX_CHARS, category="head-tail")

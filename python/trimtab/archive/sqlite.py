@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArchiveError
 from .archive import SqlArchive
 from .sql.migrate import migrate, migrations
-from .sql.statements import Dialect, T, run_steps
+from .sql.statements import Dialect, Row, Statement, Steps, T, run_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from .sql.statements import Row, Statement, Steps
 
 FIXED = (3, 51, 3)
 """First SQLite version whose write-ahead log cannot be corrupted by a reset (release notes of 3.51.3)."""

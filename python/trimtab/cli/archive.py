@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
@@ -16,8 +17,6 @@ from .output import plain, show, warn
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..archive import Original, Past, SqlArchive
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .files import archive_url, to_text, write
@@ -13,9 +15,6 @@ from .progress import Progress
 from .summarizer import add_summarizer, policy, summarizer
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
     from ..compaction.result import Compaction
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .input import large, load, model_of, warn_skipped
@@ -10,9 +12,6 @@ from .output import show
 from .progress import Progress
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
     from ..counting.counter import Counter
     from ..messages.types import Transcript
     from .input import Large

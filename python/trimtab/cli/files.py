@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ArchiveError, MessageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 def archive_url(named: str | None = None) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from .. import _core, formats
 from ..messages.types import Transcript
@@ -17,10 +19,6 @@ from .output import warn
 from .progress import Progress
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import BinaryIO
-
     from ..messages.types import Repaired, Skipped
     from ..models.provider import Provider
     from ..session.compactor import Compactor

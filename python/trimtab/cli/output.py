@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable
+from typing import Any
 
 
 def show(options: argparse.Namespace, value: Any, lines: Iterable[str]) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from .input import compactor, sendable, target
 from .options import add_file, add_policy
 from .output import say
 from .progress import Progress
-
-if TYPE_CHECKING:
-    import argparse
-
 
 DESCRIPTION = "Show the plan of a compaction without running it."
 

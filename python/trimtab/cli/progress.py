@@ -5,12 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Self
+from collections.abc import Iterable, Iterator
+from typing import Self
 
 from .output import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 AFTER, EVERY_LINE = 1.0, 10.0
 """Seconds before the first line; seconds between two lines if stderr is no terminal."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import MessageError
 from .files import archive_url, write
@@ -13,10 +13,6 @@ from .input import compactor, sendable, target
 from .options import add_archive, add_file, add_policy
 from .output import say, show
 from .progress import Progress
-
-if TYPE_CHECKING:
-    import argparse
-
 
 DESCRIPTION = (
     "Fork a Claude Code session that is too large to resume into a smaller one with a new id, in the same folder."

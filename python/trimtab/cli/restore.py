@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from .files import existing, to_text, write
 from .options import add_archive, add_json, add_output
 from .output import answer, warn
 from .progress import Progress
-
-if TYPE_CHECKING:
-    import argparse
-
 
 DESCRIPTION = "Write the original messages of a compaction."
 

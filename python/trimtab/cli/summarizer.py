@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .options import seconds
 
 if TYPE_CHECKING:
-    import argparse
-
     from ..planning.policy import Policy
     from ..summarize import Writer
 
@@ -40,13 +39,11 @@ def summarizer(options: argparse.Namespace) -> Writer:
     for option, field in (("model", "model"), ("url", "base_url")):
         if value := getattr(options, f"summarizer_{option}"):
             if not hasattr(writer, field):
-                msg = f"--summarizer-{option} goes with --summarizer anthropic or openai"
-                raise ValueError(msg)
+                raise ValueError(f"--summarizer-{option} goes with --summarizer anthropic or openai")
             changes[field] = value
     if options.summarizer_timeout is not None:
         if options.summarizer == "offline":
-            msg = "--summarizer-timeout goes with a summarizer that is asked: the offline one computes"
-            raise ValueError(msg)
+            raise ValueError("--summarizer-timeout goes with a summarizer that is asked: the offline one computes")
         changes["limits"] = Limits(options.summarizer_timeout)
     return replace(writer, **changes) if changes else writer  # type: ignore[type-var]
 

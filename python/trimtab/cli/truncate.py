@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from ..counting.truncate import CATEGORIES, checked, truncate_stream
 from .files import chunks
 from .options import add_json, tokens
 from .output import answer
 from .progress import Progress
-
-if TYPE_CHECKING:
-    import argparse
-
 
 DESCRIPTION = """Shorten a command's output to a limit, as a filter in a pipe. A notice says exactly what is left out.
 Memory is bounded for any input; invalid UTF-8 passes unchanged."""

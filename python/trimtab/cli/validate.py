@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from .input import raw, warn_repaired
 from .options import add_file
 from .output import answer, show
 from .progress import Progress
-
-if TYPE_CHECKING:
-    import argparse
-
 
 DESCRIPTION = "List the problems for which the provider would refuse a session, or repair them."
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import ArchiveError, SessionError
 from ..values import Fault
 from .codec import load
-from .statements import Database, format_time, parse_time, transaction
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .statements import Row, Steps
+from .statements import Database, Row, Steps, format_time, parse_time, transaction
 
 EVENT = (
     "SELECT e.id, e.session_id, c.version, e.strategy, e.original_tokens, e.compacted_tokens, e.messages_removed,"
@@ -23,7 +18,7 @@ EVENT = (
 )
 
 
-def digest_event(row: Row, digests: Sequence[str]) -> str:
+def digest_event(row: Row, digests: list[str]) -> str:
     """Return the SHA-256 of an event's data as JSON.
 
     Args:
@@ -37,7 +32,7 @@ def digest_event(row: Row, digests: Sequence[str]) -> str:
     ref, session, version, *numbers, summary, preserved, model, duration, created, plan, _ = row
     ids = json.loads(preserved) if isinstance(preserved, str) else preserved
     time = format_time(parse_time(created))
-    data = [ref, session, version, numbers, summary, ids or [], model, duration, time, plan, list(digests)]
+    data = [ref, session, version, numbers, summary, ids or [], model, duration, time, plan, digests]
     return hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
 

@@ -1,17 +1,13 @@
-"""Queries: sessions, history, totals, archived messages, pins and marks."""
+"""Queries: sessions, history, totals, archived messages and pins."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from ...errors import ArchiveError
 from ..values import Original, Past, Session, Totals
 from .codec import decode, load
-from .statements import Database, parse_time, transaction
-
-if TYPE_CHECKING:
-    from .statements import Steps
+from .statements import Database, Steps, parse_time, transaction
 
 
 class Queries(Database):
@@ -78,12 +74,6 @@ class Queries(Database):
         """Return kind and value of each pin of a session, in the order of pinning."""
         rows = yield "SELECT kind, value FROM pins WHERE session_id = ? ORDER BY pinned_at, kind, value", (session,)
         return [(kind, decode(value)) for kind, value in rows]
-
-    @transaction(write=False)
-    def marks(self, session: str, kind: str) -> Steps[frozenset[str]]:
-        """Return the digests of a session's messages that have a mark."""
-        rows = yield "SELECT digest FROM marks WHERE session_id = ? AND kind = ?", (session, kind)
-        return frozenset(digest for (digest,) in rows)
 
 
 def _ids(ids: object) -> tuple[int, ...]:

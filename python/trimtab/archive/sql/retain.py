@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from ...errors import SessionError
 from ..values import Pruned
 from .codec import unpack
-from .statements import Database, transaction
+from .statements import Database, Dialect, Row, Steps, transaction
 from .words import index_words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .statements import Dialect, Row, Steps
 
 GRACE = timedelta(hours=1)
 """Age at which ``sweep`` removes originals without a compaction: longer than any model takes to answer."""
@@ -152,7 +146,7 @@ class _Removal:
             [(size,)] = yield self.dialect.size, ()
         return int(size)
 
-    def delete_unreferenced(self, ids: Sequence[Row]) -> Steps[None]:
+    def delete_unreferenced(self, ids: list[Row]) -> Steps[None]:
         """Delete the unreferenced ones among these messages, with their words."""
         query = (
             "SELECT m.size, m.body, u.message_id FROM messages m LEFT JOIN unindexed u ON u.message_id = m.id"

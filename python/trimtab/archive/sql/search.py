@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import re
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import ArchiveError
 from ..values import Hit
 from .codec import MIN_PACKED, decode, pack, unpack
-from .statements import Database, parse_time, transaction
+from .statements import Database, Dialect, Row, Steps, parse_time, transaction
 from .words import index_words, texts_in, words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .statements import Dialect, Row, Steps
 
 BATCH = 500
 """Messages that are read and indexed together."""
@@ -102,7 +97,7 @@ def search(dialect: Dialect, query: str, session: str | None, limit: int) -> Ste
     return hits
 
 
-def _matching(dialect: Dialect, terms: Sequence[str], session: str | None, limit: int) -> Steps[list[int]]:
+def _matching(dialect: Dialect, terms: list[str], session: str | None, limit: int) -> Steps[list[int]]:
     """Return the ids of messages that have all these words and belong to a compaction, newest first."""
     query = (
         f"SELECT {dialect.message} FROM search WHERE {dialect.matching} AND EXISTS (SELECT 1 FROM message_archive a"  # noqa: S608 - constants
@@ -113,7 +108,7 @@ def _matching(dialect: Dialect, terms: Sequence[str], session: str | None, limit
     return [key for (key,) in rows]
 
 
-def _hits(key: int, terms: Sequence[str], session: str | None) -> Steps[list[Hit]]:
+def _hits(key: int, terms: list[str], session: str | None) -> Steps[list[Hit]]:
     """Return a message's latest place in a compaction, with the part that matches the query."""
     query = (
         "SELECT a.id, a.compaction_event_id, a.session_id, a.archived_at, m.body FROM message_archive a"
@@ -123,7 +118,7 @@ def _hits(key: int, terms: Sequence[str], session: str | None) -> Steps[list[Hit
     return [_hit(row, terms) for row in (yield query, (key, session or "", session or ""))]
 
 
-def _hit(row: Row, terms: Sequence[str]) -> Hit:
+def _hit(row: Row, terms: list[str]) -> Hit:
     number, ref, session, archived, body = row
     message = decode(unpack(body))
     role = message.get("role", "")
@@ -131,7 +126,7 @@ def _hit(row: Row, terms: Sequence[str]) -> Hit:
     return Hit(number, ref, session, role if isinstance(role, str) else "", _excerpt(text, terms), parse_time(archived))
 
 
-def _excerpt(text: str, terms: Sequence[str]) -> str:
+def _excerpt(text: str, terms: list[str]) -> str:
     """Return the text around the first of the words, on one line."""
     at = re.search("|".join(map(re.escape, terms)), text, flags=re.IGNORECASE)
     start = max(at.start() - EXCERPT // 3, 0) if at else 0

@@ -6,17 +6,15 @@ import json
 from typing import TYPE_CHECKING
 
 from ...errors import ArchiveError, ConflictError, SessionError
-from ..values import Stored
+from ..values import Record, Stored
 from .chain import EVENT, digest_event, link
 from .codec import encode, pack
-from .statements import Database, check_name, clean, transaction
+from .statements import Database, Dialect, Row, Steps, check_name, clean, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ...messages.types import Message
-    from ..values import Record
-    from .statements import Dialect, Row, Steps
 
 MAX_PACKED_NOW = 500_000
 """Characters of new messages to compress at once: 8 ms of work, more than 40 turns of text. A longer list is compressed
@@ -24,7 +22,7 @@ when it is indexed."""
 
 
 class Writes(Database):
-    """The two transactions of a compaction, pins and marks."""
+    """The two transactions of a compaction, and pins."""
 
     def store(self, messages: Sequence[Message], session: str) -> Stored:
         """Store each distinct message once, and the order of the list: transaction 1.
@@ -80,18 +78,15 @@ class Writes(Database):
     @transaction(write=True)
     def pin(self, session: str, kind: str, value: str) -> Steps[None]:
         """Add a pin to a session: a ``message`` by its digest, or all messages that contain a ``text``."""
-        yield from _mark("pins", check_name(session), kind, encode([value])[0], self.now())
+        now, [text] = self.now(), encode([value])[0]
+        yield from _touch_session(check_name(session), now)
+        yield "INSERT INTO pins VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", (session, kind, text, now)
 
     @transaction(write=True)
     def unpin(self, session: str, kind: str, value: str) -> Steps[None]:
         """Remove a pin if it exists."""
         values = (session, kind, *encode([value])[0])
         yield "DELETE FROM pins WHERE session_id = ? AND kind = ? AND value = ?", values
-
-    @transaction(write=True)
-    def mark(self, session: str, kind: str, digests: Iterable[str]) -> Steps[None]:
-        """Mark messages by their digests, such as with ``compacted`` for a pruned result."""
-        yield from _mark("marks", check_name(session), kind, digests, self.now())
 
 
 def store(texts: Sequence[str], digests: Sequence[str], session: str, now: str, dialect: Dialect) -> Steps[Stored]:
@@ -167,13 +162,6 @@ def _append(stored: Stored, record: Record, version: int) -> Steps[None]:
     insert = "INSERT INTO commits (session_id, version, event_id, plan, content, link) VALUES (?, ?, ?, ?, '', '')"
     yield insert, (stored.session, version, record.ref, record.plan)
     [event] = yield f"{EVENT} WHERE e.id = ?", (record.ref,)
-    content = digest_event(event, stored.digests)
+    content = digest_event(event, list(stored.digests))
     chained = link(before[0][0] if before else "", content)
     yield "UPDATE commits SET content = ?, link = ? WHERE event_id = ?", (content, chained, record.ref)
-
-
-def _mark(table: str, session: str, kind: str, values: Iterable[str], now: str) -> Steps[None]:
-    """Add pins or marks to a session."""
-    yield from _touch_session(session, now)
-    rows: list[Row] = [(session, kind, value, now) for value in dict.fromkeys(values)]
-    yield f"INSERT INTO {table} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows  # noqa: S608 - a constant
