@@ -28,7 +28,7 @@ from . import (
 )
 from ._records import Records
 from ._scan import Counted, Scanned, Summed, begins_with_messages, counts, scan, sums
-from ._source import Source, spooled
+from ._source import Source, opened, spooled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,11 +115,8 @@ def read(
         if not hasattr(file, "read") or not isinstance(file.read(0), bytes):
             raise TypeError(f"need a path, bytes or a file open for bytes, got {type(source).__name__}")
         return _read_open(file, format, whole=whole, repair=repair)
-    with _open(source) as file:
-        try:
-            return _read_open(file, format, whole=whole, repair=repair)
-        except OSError as error:
-            raise _unreadable(error, source) from error
+    with opened(source) as file:
+        return _read_open(file, format, whole=whole, repair=repair)
 
 
 def _read_open(file: BinaryIO, format: str | None, *, whole: bool, repair: bool) -> Transcript:
@@ -142,32 +139,6 @@ def _read(records: Records, format: str | None, *, whole: bool, repair: bool) ->
     if not transcript.messages:
         raise _no_messages(transcript, is_list=not reader, has_values=records.found > 0)
     return _repaired(transcript) if repair else transcript
-
-
-def _open(source: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file for reading."""
-    try:
-        return open(os.fsdecode(source), "rb")  # noqa: PTH123 - a str keeps a trailing slash and says so in the error
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise _unreadable(error, source) from error
-
-
-def _unreadable(error: Exception, source: str | os.PathLike[str]) -> MessageError:
-    """Return the error for a file that cannot be read."""
-    name = os.fsdecode(source)
-    what, hint = "no such file", "check the path"
-    if name.lstrip().startswith(("{", "[")):
-        hint = "this looks like JSON: to read content pass bytes, text.encode()"
-    elif isinstance(error, IsADirectoryError):
-        what, hint = "a directory", "name one session file in it"
-    elif isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
-        what, hint = f"cannot be read ({error.strerror})", "check that it may be read"
-    return MessageError(what, path=_short_path(name), hint=hint)
-
-
-def _short_path(name: str) -> str:
-    """Shorten a path for an error message: callers have passed a file's content as its path."""
-    return name if len(name) <= 200 else f"{name[:200]}..."
 
 
 def _detect(records: Iterable[Record], head: list[Record]) -> str:

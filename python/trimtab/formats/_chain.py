@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..messages.types import Skipped
-from ._parts import list_of, text_of
+from ._parts import dict_of, list_of, text_of
 from ._records import again
 
 if TYPE_CHECKING:
@@ -125,21 +125,18 @@ def grow(records: Iterable[Record]) -> tuple[Tree, list[Skipped]]:
     names: dict[tuple[str, str], tuple[str, str]] = {}
     skipped: list[Skipped] = []
     for at, record in enumerate(records):
-        value = record.value
-        role, reason = _role(value)
-        if reason:
-            skipped.append(Skipped(record.line, record.offset, reason))
+        if defect := _defect(record.value):
+            skipped.append(Skipped(record.line, record.offset, defect))
             continue
-        line = _line(at, role, record)
+        line = _line(at, record)
         # Share equal strings: a large file has few kinds, and refers to each line and response repeatedly.
         line.kind = names.setdefault(line.kind, line.kind)
         if line.parent in nodes:
             line.parent = nodes[line.parent].key
-        if role == "assistant":
+        if line.role == "assistant":
             first.setdefault(line.response, at)
-        metadata = value.get("compactMetadata")
-        if isinstance(metadata, dict) and isinstance(metadata.get("preservedSegment"), dict):
-            kept.append(metadata["preservedSegment"])
+        if segment := dict_of(dict_of(record.value.get("compactMetadata")).get("preservedSegment")):
+            kept.append(segment)
         if line.key in nodes:
             # A resumed session repeats lines. A repeated line with another parent was kept after a summary.
             if nodes[line.key].parent == line.parent:
@@ -155,9 +152,10 @@ def grow(records: Iterable[Record]) -> tuple[Tree, list[Skipped]]:
     return Tree(nodes, main or sent, first), skipped
 
 
-def _line(at: int, role: str, record: Record) -> Line:
+def _line(at: int, record: Record) -> Line:
     """Make a line; without a parent field its parent is a missing line, so that file order applies."""
     value = record.value
+    role, kind = _role(value)
     parent = value.get("parentUuid", "")
     key = text_of(value.get("uuid")) or f"line {at}"
     message = value["message"] if role else {}
@@ -169,7 +167,7 @@ def _line(at: int, role: str, record: Record) -> Line:
         record.offset,
         None if record.source else value,
         record.source,
-        _kind(value),
+        kind,
         (text_of(message.get("id")) or key) if role == "assistant" else "",
         block_ids(message.get("content"), "tool_use_id"),
         is_side=bool(value.get("isSidechain")),
@@ -178,41 +176,36 @@ def _line(at: int, role: str, record: Record) -> Line:
     )
 
 
-def _kind(value: dict[str, Any]) -> tuple[str, str]:
-    """Return the file's name for the kind of a line that is not sent."""
-    kind = text_of(value.get("type"))
-    if value.get("isSidechain"):
-        return "sidechain", kind
-    if kind not in ROLES:
-        inner = value.get("attachment") or value.get("data")
-        more = value.get("subtype") or (inner.get("type") if isinstance(inner, dict) else None)
-        return kind, text_of(more)
-    if value.get("isVisibleInTranscriptOnly"):
-        return kind, "shown only"
-    is_error = value.get("isApiErrorMessage") or value["message"].get("model") == "<synthetic>"
-    return kind, "error of Claude Code" if is_error else "other branch"
+def _role(value: dict[str, Any]) -> tuple[str, tuple[str, str]]:
+    """Return a line's role, empty if it is never sent, and the file's name for its kind if it is not sent."""
+    kind, role = text_of(value.get("type")), ""
+    if kind in ROLES:
+        message = value["message"]
+        is_error = value.get("isApiErrorMessage") or message.get("model") == "<synthetic>"
+        is_shown = value.get("isVisibleInTranscriptOnly")
+        if not is_error and (not is_shown or value.get("isCompactSummary")):
+            role = message["role"] if message.get("role") in ROLES else kind
+        more = "shown only" if is_shown else "error of Claude Code" if is_error else "other branch"
+    else:
+        inner = dict_of(value.get("attachment") or value.get("data"))
+        more = text_of(value.get("subtype") or inner.get("type"))
+    return role, ("sidechain", kind) if value.get("isSidechain") else (kind, more)
 
 
-def _role(value: Any) -> tuple[str, str]:
-    """Return a line's role, empty if it is never sent, and its defect, empty if it has none."""
+def _defect(value: Any) -> str:
+    """Return what is wrong with a line; empty if nothing is."""
     if not isinstance(value, dict):
-        return "", "a bare value, no object"
-    message = value.get("message")
+        return "a bare value, no object"
     if value.get("type") not in ROLES:
-        return "", ""
-    if not isinstance(message, dict):
-        return "", "no message in it"
-    content = message.get("content")
+        return ""
+    if not isinstance(value.get("message"), dict):
+        return "no message in it"
+    content = value["message"].get("content")
     if not isinstance(content, (str, list)):
-        return "", "a message without content"
+        return "a message without content"
     blocks = content if isinstance(content, list) else []
-    if not all(isinstance(block, dict) and isinstance(block.get("type"), str) for block in blocks):
-        return "", "content that is no block"
-    unsent = value.get("isApiErrorMessage") or message.get("model") == "<synthetic>"
-    if unsent or (value.get("isVisibleInTranscriptOnly") and not value.get("isCompactSummary")):
-        return "", ""
-    role = message.get("role")
-    return (role if role in ROLES else value["type"]), ""
+    is_valid = all(isinstance(block, dict) and isinstance(block.get("type"), str) for block in blocks)
+    return "" if is_valid else "content that is no block"
 
 
 def _relink(nodes: dict[str, Line], kept: dict[str, Any]) -> None:

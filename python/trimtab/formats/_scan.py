@@ -5,23 +5,26 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import _core
 from ..counting.counter import message_error
 from ..errors import MessageError
 from ..messages.types import Skipped
 from ._records import Records
-from ._source import Source
+from ._source import Source, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     import numpy as np
     from numpy.typing import NDArray
 
     from ..ledger.columns import Ledger
     from ..models.provider import Provider
+
+Bytes: TypeAlias = "str | os.PathLike[str] | bytes | Iterable[bytes]"
+"""A path, bytes or chunks of bytes."""
 
 CHUNK = 1 << 20
 """Bytes of a file that are read at once."""
@@ -80,12 +83,7 @@ class Counted:
     lost: int
 
 
-def scan(
-    source: str | os.PathLike[str] | bytes | Iterable[bytes],
-    *,
-    counter: _core.Counter,
-    provider: Provider | None = None,
-) -> Scanned:
+def scan(source: Bytes, *, counter: _core.Counter, provider: Provider | None = None) -> Scanned:
     """Read a JSON list of messages, or JSONL with one message per line, into a ledger; nothing is repaired.
 
     Equal to ``Ledger.of`` on the result of ``json.loads``, but parallel and without Python objects: memory is that of
@@ -99,18 +97,11 @@ def scan(
     Raises:
         MessageError: a value is no message of this provider, there are no messages, or the file cannot be read.
     """
-    reader = _core.Reader(counter=counter, provider=provider)
-    _, ledger, skipped, lost = _read(reader, source)
-    _require_messages(len(ledger), lost)
+    _, ledger, skipped, lost = _read(source, "ledger", counter, provider)
     return Scanned(ledger, skipped, lost)
 
 
-def sums(
-    source: str | os.PathLike[str] | bytes | Iterable[bytes],
-    *,
-    counter: _core.Counter,
-    provider: Provider | None = None,
-) -> Summed:
+def sums(source: Bytes, *, counter: _core.Counter, provider: Provider | None = None) -> Summed:
     """Return the token sums of the messages that ``scan`` would read, without keeping a ledger.
 
     Memory is about 100 MB for any number of messages, plus the ledger of an unfinished turn and of open calls.
@@ -123,18 +114,11 @@ def sums(
     Raises:
         MessageError: as ``scan``.
     """
-    reader = _core.Reader(counter=counter, provider=provider, want="sums")
-    name, (messages, framing, tokens), skipped, lost = _read(reader, source)
-    _require_messages(messages, lost)
+    name, (messages, framing, tokens), skipped, lost = _read(source, "sums", counter, provider)
     return Summed(name, messages, framing, tokens, skipped, lost)
 
 
-def counts(
-    source: str | os.PathLike[str] | bytes | Iterable[bytes],
-    *,
-    counter: _core.Counter,
-    provider: Provider | None = None,
-) -> Counted:
+def counts(source: Bytes, *, counter: _core.Counter, provider: Provider | None = None) -> Counted:
     """Return the tokens of each message that ``scan`` would read: ``per_message`` of its ledger.
 
     Memory is that of ``sums`` and four bytes per message.
@@ -147,28 +131,25 @@ def counts(
     Raises:
         MessageError: as ``scan``.
     """
-    reader = _core.Reader(counter=counter, provider=provider, want="counts")
-    name, per_message, skipped, lost = _read(reader, source)
-    _require_messages(len(per_message), lost)
+    name, per_message, skipped, lost = _read(source, "counts", counter, provider)
     return Counted(name, per_message, skipped, lost)
 
 
 def _read(
-    reader: _core.Reader, source: str | os.PathLike[str] | bytes | Iterable[bytes]
+    source: Bytes, want: str, counter: _core.Counter, provider: Provider | None
 ) -> tuple[Provider, Any, list[Skipped], int]:
+    """Return the provider, what is wanted, the unreadable places and their number."""
+    reader = _core.Reader(counter=counter, provider=provider, want=want)
     try:
         for chunk in _chunks(source):
             reader.push(chunk)
         name, found, skipped, lost = reader.finish()
     except ValueError as error:
         raise message_error(error) from None
-    return cast("Provider", name), found, [Skipped(*skip) for skip in skipped], lost
-
-
-def _require_messages(messages: int, lost: int) -> None:
-    if not messages:
+    if not (found[0] if want == "sums" else len(found)):
         what = "no messages in it" if lost else "it is empty"
         raise MessageError(what, hint="need a JSON list of messages, or a message a line")
+    return name, found, [Skipped(*skip) for skip in skipped], lost
 
 
 def begins_with_messages(head: bytes) -> list[dict[str, Any]]:
@@ -182,16 +163,12 @@ def begins_with_messages(head: bytes) -> list[dict[str, Any]]:
     return values if is_message else []
 
 
-def _chunks(source: str | os.PathLike[str] | bytes | Iterable[bytes]) -> Iterator[bytes]:
+def _chunks(source: Bytes) -> Iterable[bytes]:
     """Yield the bytes in chunks."""
     if isinstance(source, bytes):
         yield source
     elif isinstance(source, (str, os.PathLike)):
-        try:
-            with open(source, "rb", buffering=0) as file:  # noqa: PTH123 - a str keeps a trailing slash
-                yield from iter(lambda: file.read(CHUNK), b"")
-        except OSError as error:
-            what = str(error.strerror).lower()
-            raise MessageError(what, path=os.fsdecode(source), hint="name a file that can be read") from error
+        with opened(source, buffering=0) as file:
+            yield from iter(lambda: file.read(CHUNK), b"")
     else:
         yield from source

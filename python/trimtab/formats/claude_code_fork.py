@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MessageError
-from ..messages.envelope import unwrap
+from ..messages.envelope import enveloped
 from ._chain import ROLES
 from ._records import Records
 from ._source import Source
@@ -58,7 +58,7 @@ def fork(
     entries: list[dict[str, Any]] = [{**boundary, "level": "info", "compactMetadata": metadata}]
     entries += [_entry(message, model) for message in messages]
     entries[1] |= {"isCompactSummary": True}  # readers start here, even if nothing was summarized
-    if _is_summary(messages[0]):
+    if enveloped(messages[0]):
         entries[1] |= {"isVisibleInTranscriptOnly": True}
     parent = None
     for number, entry in enumerate(entries):
@@ -97,10 +97,3 @@ def _entry(message: Message, model: str) -> dict[str, Any]:
     response = {"id": f"msg_{uuid.uuid4().hex}", "type": "message", "model": model, "stop_reason": None}
     usage = {"input_tokens": 0, "output_tokens": 0}
     return {"type": "assistant", "message": {**message, **response, "content": blocks, "usage": usage}}
-
-
-def _is_summary(message: Message) -> bool:
-    content = message.get("content")
-    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
-        content = content[0].get("text")
-    return isinstance(content, str) and unwrap(content) is not None

@@ -127,8 +127,9 @@ fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
     }
     let role = text_of(message, Key::Role)?;
     let chat = matches!(role.as_ref().map(Text::text).as_deref(), Some("tool" | "function"))
-        || message.get(Key::ToolCalls)?.is_some()
-        || message.get(Key::FunctionCall)?.is_some();
+        || [Key::ToolCalls, Key::FunctionCall, Key::ToolCallId, Key::ReasoningContent]
+            .into_iter()
+            .try_fold(false, |found, key| Ok::<_, Error>(found || message.get(key)?.is_some()))?;
     if chat {
         return Ok(Some(Provider::OpenAiChat));
     }
@@ -138,7 +139,8 @@ fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
             if let Some(kind) = text_of(&block, Key::Type)? {
                 found = found.or(match &*kind.text() {
                     "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document"
-                    | "server_tool_use" | "mcp_tool_use" | "compaction" => Some(Provider::Anthropic),
+                    | "search_result" | "compaction" => Some(Provider::Anthropic),
+                    kind if kind.ends_with("_tool_use") || kind.ends_with("_tool_result") => Some(Provider::Anthropic),
                     "image_url" | "input_audio" | "refusal" | "file" => Some(Provider::OpenAiChat),
                     "input_text" | "output_text" | "input_image" | "input_file" => Some(Provider::OpenAiResponses),
                     _ => None,
