@@ -1,4 +1,4 @@
-"""Bad data by the row, in the quantities that its promises name; what each door says of it is in ``test_bad_input``.
+"""Bad data: a test for each requirement on it. ``test_bad_input`` has what each function says of such data.
 
 The long forms are slow: ``make slow ARGS=tests/faults`` runs them and prints what they measured.
 """
@@ -23,30 +23,30 @@ from trimtab.summarize import render
 
 ROWS = {
     "d1": "lone surrogates count as U+FFFD, are archived as they are, and no model is sent one",
-    "d2": "NUL, controls, marks of direction and byte order are kept",
+    "d2": "NUL, control characters, direction and byte order marks are kept",
     "d3": "one string of 100 MB is counted in 20 s and three times its size",
-    "d4": "a million of the same thing is counted exactly, in linear time",
-    "d5": "nesting up to the limit is handled, beyond it an error",
-    "d6": "what contains itself is an error at once",
-    "d7": "content and roles of any type are read, or named in an error",
-    "d8": "calls and results that do not fit are named and mended",
-    "d10": "pictures that are none are estimated",
-    "d11": "documents that are none are estimated",
-    "d12": "a file cut anywhere keeps its whole lines and names the other",
-    "d13": "JSON is taken and refused as by the standard library",
+    "d4": "a million repetitions are counted exactly, in linear time",
+    "d5": "nesting is read up to a limit, and an error beyond it",
+    "d6": "a cycle is an error",
+    "d7": "content and roles of any type are read, or reported in an error",
+    "d8": "unmatched calls and results are reported and repaired",
+    "d10": "damaged images are estimated",
+    "d11": "damaged documents are estimated",
+    "d12": "a file truncated anywhere gives its whole lines and reports the cut one",
+    "d13": "JSON is accepted and rejected as by the standard library",
 }
-"""What is promised; a test for each has its name."""
+"""Requirements by number; the names of their tests begin with it."""
 
 HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_every_promise_has_a_test_of_its_name(row):
+def test_each_requirement_has_a_test_named_after_it(row):
     named = "".join((HERE / f"{name}.py").read_text() for name in ("test_bad_data", "test_bad_input"))
     assert re.search(rf"def test_(d\d+_and_)?{row}_", named)
 
 
-def test_d1_ten_thousand_texts_with_lone_surrogates_count_come_back_and_are_not_sent():
+def test_d1_lone_surrogates_are_counted_archived_and_never_sent():
     draw = random.Random(1)
     pool = [*map(chr, range(0xD800, 0xDFFF, 37)), "\U0001f600", "é", "日", "a", " ", "\n"]
     texts = ["".join(draw.choices(pool, k=draw.randrange(1, 9))) + "." for _ in range(10_000)]
@@ -67,7 +67,7 @@ def test_d1_ten_thousand_texts_with_lone_surrogates_count_come_back_and_are_not_
         text.encode()
 
 
-def test_d2_a_hundred_controls_come_back_from_every_place_of_a_text(tiktoken_encoding):
+def test_d2_control_characters_are_kept_at_every_position_of_a_text(tiktoken_encoding):
     codes = [*range(32), *range(0x7F, 0xA0), 0xAD, 0x61C, 0xFEFF, 0xFFFE, *range(0x200B, 0x2010)]
     codes += [*range(0x2028, 0x202F), *range(0x2060, 0x2070), *range(0xFFF9, 0xFFFC)]
     assert len(codes) >= 64
@@ -113,7 +113,7 @@ def long_string(alphabet, size, encoding="o200k_base"):
 
 
 @pytest.mark.parametrize("alphabet", ALPHABETS)
-def test_d3_a_long_string_is_counted_in_a_few_times_its_size(alphabet):
+def test_d3_counting_a_long_string_takes_at_most_three_times_its_memory(alphabet):
     tokens, _, memory = long_string(alphabet, 8_000_000)
     assert tokens > 8_000_000 // 16
     assert memory <= 3
@@ -122,7 +122,7 @@ def test_d3_a_long_string_is_counted_in_a_few_times_its_size(alphabet):
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base", "claude-old", "claude-new"])
 @pytest.mark.parametrize("alphabet", ALPHABETS)
-def test_d3_a_string_of_a_hundred_megabytes_is_counted_in_twenty_seconds(alphabet, encoding):
+def test_d3_a_string_of_100_mb_is_counted_in_20_seconds(alphabet, encoding):
     tokens, seconds, memory = long_string(alphabet, 100_000_000, encoding)
     print(f"{alphabet:12} {encoding:12} {tokens:>11,} tokens, {seconds:5.1f} s of work, {memory:.2f} times its size")
     assert seconds <= 20
@@ -150,7 +150,7 @@ def shape(name, length):
 
 @pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
 @pytest.mark.parametrize("name", SHAPES)
-def test_d4_the_same_again_and_again_is_counted_exactly(name, encoding, tiktoken_encoding):
+def test_d4_repeated_text_is_counted_exactly(name, encoding, tiktoken_encoding):
     known, counter = tiktoken_encoding(encoding), trimtab.Counter(encoding)
     for length in (1_000, 10_000, 30_000):
         assert counter.count(shape(name, length)) == len(known.encode_ordinary(shape(name, length)))
@@ -159,7 +159,7 @@ def test_d4_the_same_again_and_again_is_counted_exactly(name, encoding, tiktoken
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
-def test_d4_a_million_is_counted_in_a_second_and_linear_time(name):
+def test_d4_a_million_repetitions_are_counted_in_a_second_and_in_linear_time(name):
     def took(length):
         text, best = shape(name, length), 9.0
         for _ in range(5):
@@ -178,7 +178,7 @@ def test_d4_a_million_is_counted_in_a_second_and_linear_time(name):
 # D12: files
 
 
-def test_d12_what_stands_between_good_lines_is_named_by_line_and_offset():
+def test_d12_a_bad_line_is_reported_by_line_and_offset():
     line = json.dumps({"role": "user", "content": "hi"}).encode()
     for bad in (b"\xff\xfe\x00", b'{"role": "user", "content": ', b"\x00" * 99, b"nul", b"hello"):
         for ends in (b"\n", b"\r\n", b"\n\n"):
@@ -188,7 +188,7 @@ def test_d12_what_stands_between_good_lines_is_named_by_line_and_offset():
             assert places[0] == (1 + ends.count(b"\n"), len(line) + len(ends)), bad
 
 
-def test_d12_messages_one_behind_the_other_on_a_line_are_all_read():
+def test_d12_several_messages_on_a_line_are_all_read():
     line = json.dumps({"role": "user", "content": "hi"}).encode()
     assert len(scan(line * 3 + b"\n" + line, counter=O200K, provider="anthropic").ledger) == 4
 
@@ -222,7 +222,7 @@ def is_taken(text):
     return True
 
 
-def test_d13_thousands_of_damaged_values_are_taken_and_refused_as_by_the_standard_library():
+def test_d13_damaged_json_is_accepted_and_rejected_as_by_the_standard_library():
     head, kept = '{"role": "user", "content": "hi", "x": ', '{"role": "user", "content": "kept"}'
     texts = sorted({text for text in damaged() if "\n" not in text})
     both = [0, 0]

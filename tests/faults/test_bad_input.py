@@ -1,4 +1,4 @@
-"""What comes in may be anything: each row of damage has its promised outcome, and nothing is changed or lost."""
+"""Bad input: each kind of damage has its documented outcome, and nothing is changed or lost."""
 
 import json
 import random
@@ -53,7 +53,7 @@ def refused(messages, path, provider="anthropic", but=()):
 
 @settings(max_examples=300)
 @given(st.text(st.characters(), max_size=40) | st.text("\ud800\udfffa\U0001f600", max_size=9))
-def test_d1_lone_surrogates_count_as_replacements_and_come_back(text):
+def test_d1_lone_surrogates_count_as_replacement_characters_and_are_restored(text):
     assert O200K.count(text) == O200K.count(oracle_text(text))
     cm = trimtab.Compactor("claude-sonnet-4-5")
     given_ = [{"role": "user", "content": f"{text} ."}, {"role": "assistant", "content": "so"}, *FILLER]
@@ -69,7 +69,7 @@ def oracle_text(text):
 # D2: controls
 
 
-def test_d2_controls_are_kept_as_they_are():
+def test_d2_control_characters_are_kept():
     for code in (*range(32), 0x7F, 0xFEFF, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)):
         messages = [{"role": "user", "content": f"a{chr(code)}b"}, {"role": "assistant", "content": "so"}, *FILLER]
         cm = trimtab.Compactor("claude-sonnet-4-5")
@@ -96,7 +96,7 @@ def call(value):
 
 
 @pytest.mark.parametrize("depth", [300, 10_000, 1_000_000])
-def test_d5_what_is_nested_too_deeply_is_a_message_error(depth):
+def test_d5_too_deep_nesting_raises_message_error(depth):
     refused_deep(call(nested(depth)))
 
 
@@ -110,7 +110,7 @@ def refused_deep(messages):
         assert raised.value.path == "messages[1].content[0]", name
 
 
-def test_d5_nesting_below_the_limit_is_handled():
+def test_d5_nesting_below_the_limit_is_read():
     done = trimtab.Compactor("claude-sonnet-4-5").compact([*call(nested(150)), *FILLER], target_share=0.3)
     assert done.ref
 
@@ -129,7 +129,7 @@ def cycles():
 
 
 @pytest.mark.parametrize("n", range(5))
-def test_d6_a_cycle_is_a_message_error(n):
+def test_d6_a_cycle_raises_message_error(n):
     refused_deep(call(cycles()[n]))
 
 
@@ -140,7 +140,7 @@ def test_d6_a_cycle_is_a_message_error(n):
 @pytest.mark.parametrize(
     "content", [5, 2.5, True, b"bytes", {"text": "x"}, {1}, object()], ids=lambda content: type(content).__name__
 )
-def test_d7_content_of_the_wrong_type_is_named(provider, content):
+def test_d7_content_of_a_wrong_type_is_reported(provider, content):
     kept = {"type": "message"} if provider == "openai_responses" else {}
     refused(
         [{"role": "user", "content": "hi", **kept}, {"role": "user", "content": content, **kept}],
@@ -152,12 +152,12 @@ def test_d7_content_of_the_wrong_type_is_named(provider, content):
 @pytest.mark.parametrize(
     "message", [None, 5, "hi", ["hi"], b"hi", object()], ids=lambda message: type(message).__name__
 )
-def test_d7_what_is_no_message_is_named(message):
+def test_d7_an_object_that_is_no_message_is_reported(message):
     refused([{"role": "user", "content": "hi"}, message], "messages[1]")
 
 
 @pytest.mark.parametrize("role", [None, 5, ["user"]])
-def test_d7_a_role_that_is_none_is_named(role):
+def test_d7_an_unknown_role_is_reported(role):
     refused([{"role": "user", "content": "hi"}, {"role": role, "content": "hi"}], "messages[1].role")
     refused([{"role": "user", "content": "hi"}, {"content": "hi"}], "messages[1].role")
 
@@ -172,7 +172,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("kind", ODD)
-def test_d7_what_can_be_read_but_not_sent_is_diagnosed_and_repaired(kind):
+def test_d7_readable_but_invalid_messages_are_diagnosed_and_repaired(kind):
     messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "so"}, ODD[kind]]
     messages += [{"role": "assistant", "content": "and"}, {"role": "user", "content": "on"}]
     before = deep_hash(messages)
@@ -188,7 +188,7 @@ def test_d7_what_can_be_read_but_not_sent_is_diagnosed_and_repaired(kind):
     assert raised.value.hint
 
 
-def test_d7_neighbours_of_one_role_and_keys_that_nobody_knows_are_taken():
+def test_d7_consecutive_messages_of_one_role_and_unknown_keys_are_accepted():
     messages = [{**message, "x_mine": [1]} for message in transcript("u u:9 a a u")]
     assert trimtab.validate(messages, provider="anthropic") == []
     assert trimtab.repair(messages, provider="anthropic").messages is messages
@@ -198,7 +198,7 @@ WRONG = [None, True, 5, -2.5, "", " ", "x", b"x", [], {}, [None], [{}], [{"type"
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_d7_any_damage_is_read_or_is_a_message_error(provider):
+def test_d7_damaged_messages_are_read_or_raise_message_error(provider):
     """Every value of a message in turn is put in another's place; what comes out is judged, or is named."""
     draw = random.Random(3)
     for n in range(400):
@@ -215,7 +215,7 @@ def test_d7_any_damage_is_read_or_is_a_message_error(provider):
 
 
 @pytest.mark.parametrize("odd", [True, 5, [{}], {"a": 1}, "", "said"], ids=repr)
-def test_d7_a_part_of_a_call_of_any_type_is_read_or_is_a_message_error(odd):
+def test_d7_a_field_of_a_call_of_any_type_is_read_or_raises_message_error(odd):
     gemini = transcript("u c1 r1 a", "gemini")
     gemini[1]["parts"][0]["functionCall"]["id"] = odd
     bedrock = transcript("u c1 r1 a", "bedrock")
@@ -257,7 +257,7 @@ def damage(value, draw):
 
 
 @pytest.mark.parametrize("spec", ["u c1 r1 c1 r1", "u r1 a", "u r1 c1 a", "u c1+c2 r2 a", "u c1 r1 r1 a"])
-def test_d8_pairs_that_do_not_fit_are_named_and_mended(spec):
+def test_d8_unmatched_calls_and_results_are_reported_and_repaired(spec):
     messages = transcript(spec)
     assert trimtab.validate(messages, provider="anthropic")
     assert check(list(trimtab.repair(messages, provider="anthropic").messages), "anthropic") == []
@@ -286,7 +286,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("kind", DAMAGED)
 @pytest.mark.parametrize("block", ["image", "document"])
-def test_d10_and_d11_a_damaged_file_is_estimated(kind, block):
+def test_d10_and_d11_damaged_images_and_documents_are_estimated(kind, block):
     content = [{**part, "type": block} for part in picture(DAMAGED[kind], "image/jpeg")]
     messages = [{"role": "user", "content": [*content, {"type": "text", "text": "see"}]}]
     assert 0 < trimtab.count(messages, model="claude-sonnet-4-5") < 10_000
@@ -311,7 +311,7 @@ def test_d10_and_d11_a_damaged_file_is_estimated(kind, block):
     ids=["empty", "no UTF-8", "cut", "deep", "role", "content", "null", "zeros"],
 )
 @pytest.mark.parametrize("verb", ["count", "validate", "compact"])
-def test_the_command_line_says_what_is_wrong_with_a_file(verb, given_):
+def test_the_command_line_reports_a_bad_file(verb, given_):
     ran = run(verb, "-", stdin=given_)
     assert ran.returncode not in (0, 1), ran
     assert "hint" in ran.stderr or "error" in ran.stderr.lower()

@@ -1,7 +1,7 @@
-"""Bad data in the quantities that its promises name: nesting, odd content, pairs, files, ten million messages.
+"""Bad data in large quantities: nesting, odd content, pairs, files, ten million messages.
 
-All of it is slow; ``make slow ARGS=tests/faults`` runs it and prints what it did. What each row promises in short is in
-``test_bad_input`` and ``test_bad_data``.
+All of it is slow; ``make slow ARGS=tests/faults`` runs it and prints what it did. The short forms, and the requirements
+behind the numbers, are in ``test_bad_input`` and ``test_bad_data``.
 """
 
 import base64
@@ -62,7 +62,7 @@ def deep(depth):
 
 
 @pytest.mark.parametrize("stack", [8 << 20, 256 << 10])
-def test_d5_nesting_of_any_depth_is_handled_or_an_error_of_ours(stack):
+def test_d5_nesting_of_any_depth_is_read_or_raises_a_trimtab_error(stack):
     for depth in DEPTHS:
         program = f"import threading\nthreading.stack_size({stack})\n" + DEEP.format(
             tests=str(Path(__file__).parents[1]), depth=depth
@@ -80,7 +80,7 @@ def test_d5_nesting_of_any_depth_is_handled_or_an_error_of_ours(stack):
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_d7_four_thousand_damaged_lists_of_each_shape_are_read_or_named(provider):
+def test_d7_4000_damaged_lists_of_each_shape_are_read_or_reported(provider):
     draw, seen = random.Random(7), {"read": 0, "named": 0, "mended": 0}
     spec = "u c1+c2 r1+r2 t+a u"
     for n in range(4_000):
@@ -129,7 +129,7 @@ def broken(draw, provider):
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_d8_ten_thousand_broken_histories_of_each_shape_are_mended_and_no_pair_is_split(provider):
+def test_d8_10000_broken_histories_of_each_shape_are_repaired_and_no_pair_is_split(provider):
     draw, told = random.Random(8), {"valid": 0, "mended": 0, "changes": 0, "compacted": 0, "named": 0}
     cm = trimtab.Compactor(
         "claude-sonnet-4-5" if provider in ("anthropic", "bedrock") else "gpt-5.5", provider=provider
@@ -227,7 +227,7 @@ def spoilt(draw, data):
 @pytest.mark.parametrize(
     ("block", "made", "most"), [("image", PICTURES, 500), ("document", DOCUMENTS, 300)], ids=["d10", "d11"]
 )
-def test_d10_and_d11_a_spoilt_file_is_estimated_and_moved_on(block, made, most):
+def test_d10_and_d11_damaged_images_and_documents_are_estimated_and_kept(block, made, most):
     draw, costs = random.Random(10), []
     for n in range(most):
         data = draw.choice(made) if n >= len(made) else made[n]

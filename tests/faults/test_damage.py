@@ -1,4 +1,4 @@
-"""Every format's file, damaged as files are: cut, with other line ends, bytes that are no text, values in a row."""
+"""Damaged files of every format: truncated, other line ends, bytes that are no text, several values a line."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def found(raw, name=None):
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_lines_cut_at_every_byte_give_the_whole_ones_and_name_the_other(name):
+def test_a_log_truncated_at_any_byte_gives_its_whole_lines_and_reports_the_cut_one(name):
     entries = lines(name)
     raw = b"".join(entries)
     ends = [sum(map(len, entries[: k + 1])) for k in range(len(entries))]
@@ -85,7 +85,7 @@ def parts(name, indent):
 
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("name", OBJECTS)
-def test_an_object_cut_at_every_byte_gives_its_whole_entries_and_names_the_cut_one(name, indent):
+def test_an_object_truncated_at_any_byte_gives_its_whole_entries_and_reports_the_cut_one(name, indent):
     whole, raw, places = parts(name, indent)
     key = KEYS[name]
     want = cache(lambda k: messages(json.dumps({**whole, key: whole[key][:k]}).encode(), name))
@@ -111,7 +111,7 @@ def test_an_object_cut_at_every_byte_gives_its_whole_entries_and_names_the_cut_o
 
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("name", LINES)
-def test_a_list_cut_anywhere_gives_its_whole_entries(name, indent):
+def test_a_list_truncated_anywhere_gives_its_whole_entries(name, indent):
     entries = [json.loads(line) for line in lines(name)]
     raw = json.dumps(entries, indent=indent).encode()
     for k in range(len(entries) // 2, len(entries)):
@@ -125,7 +125,7 @@ def test_a_list_cut_anywhere_gives_its_whole_entries(name, indent):
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_a_mark_other_line_ends_and_values_in_a_row_make_no_difference(name):
+def test_byte_order_mark_line_ends_and_concatenated_values_make_no_difference(name):
     entries = lines(name, 5)
     want = read(b"".join(entries), format=name)
     for ends in (b"\r\n", b"\n\n \r\n", b"", b" ", b", "):
@@ -136,7 +136,7 @@ def test_a_mark_other_line_ends_and_values_in_a_row_make_no_difference(name):
 
 @pytest.mark.parametrize("bad", [b'"\xff"', b'"a\x00"', b"nothing", b'"a": 1'])
 @pytest.mark.parametrize("name", LINES)
-def test_a_line_that_is_no_json_is_named_and_costs_no_other(name, bad):
+def test_an_invalid_line_is_reported_and_loses_no_other(name, bad):
     entries = lines(name, 5)
     at = len(entries) // 2
     raw = b"".join([*entries[:at], b'{"x": ' + bad + b"}\n", *entries[at:]])
@@ -146,7 +146,7 @@ def test_a_line_that_is_no_json_is_named_and_costs_no_other(name, bad):
 @pytest.mark.parametrize("bad", [b'"\xff"', b'"a\x00"', b"nothing", b'"a": 1'])
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("name", OBJECTS)
-def test_an_entry_that_is_no_json_is_named_and_costs_no_other(name, indent, bad):
+def test_an_invalid_entry_is_reported_and_loses_no_other(name, indent, bad):
     whole, raw, places = parts(name, indent)
     begin, _ = places[7]
     spoilt = raw[: begin + 1] + b'"x": ' + bad + b", " + raw[begin + 1 :]
@@ -159,7 +159,7 @@ def test_an_entry_that_is_no_json_is_named_and_costs_no_other(name, indent, bad)
 
 
 @pytest.mark.parametrize("name", OBJECTS)
-def test_two_sessions_in_one_file_are_refused_with_the_place_of_each(name):
+def test_two_sessions_in_one_file_are_rejected_with_the_position_of_each(name):
     raw = json.dumps(OBJECTS[name](3), indent=1).encode()
     second = raw.count(b"\n") + 2
     if name in ("gemini_cli", "openhands"):  # their files go on in further objects
@@ -171,7 +171,7 @@ def test_two_sessions_in_one_file_are_refused_with_the_place_of_each(name):
         read(raw + b"\n" + raw)
 
 
-def test_what_stands_in_front_of_the_messages_may_be_all_there_is():
+def test_a_file_that_ends_before_its_messages_is_read():
     cut = json.dumps({"environment": "main", "trajectory": [{"query": [{"role": "user"}]}] * 9, "history": []}).encode()
     with pytest.raises(MessageError, match=r"as swe_agent; line 1 \(byte 0\): trajectory\[8\]: cut off") as caught:
         read(cut[: cut.index(b'"history"') - 8])
@@ -182,7 +182,7 @@ def test_what_stands_in_front_of_the_messages_may_be_all_there_is():
 
 @pytest.mark.parametrize("verb", ["count", "plan", "validate", "compact"])
 @pytest.mark.parametrize("name", [*LINES, *WHOLES])
-def test_a_verb_names_what_a_damaged_file_cost(name, verb, tmp_path, capsys, monkeypatch):
+def test_a_command_reports_what_was_lost_in_a_damaged_file(name, verb, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path))
     raw = b"".join(lines(name, 5)) if name in LINES else json.dumps(OBJECTS[name](5), indent=2).encode()
     path = tmp_path / "session"

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of a verb that writes: what was there stands, or what is new, whole; nothing else is left."""
+"""SIGINT at any moment of a command that writes leaves the old file or the new one, whole, and no other files."""
 
 from __future__ import annotations
 
@@ -136,14 +136,14 @@ def interrupted(verb: str, moments: int) -> list[int]:
 
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("verb", VERBS)
-def test_an_interrupt_of_a_verb_leaves_the_old_or_the_new_and_nothing_else(verb: str) -> None:
+def test_an_interrupted_command_leaves_the_old_or_the_new_file_whole(verb: str) -> None:
     assert 130 in interrupted(verb, 5)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("verb", VERBS)
-def test_sixty_interrupts_of_a_verb_leave_the_old_or_the_new_and_nothing_else(verb: str) -> None:
+def test_60_interrupts_of_a_command_leave_the_old_or_the_new_file_whole(verb: str) -> None:
     codes = interrupted(verb, 60)
     print(f"{verb}: {codes.count(130)} of {len(codes)} interrupted")
     assert 130 in codes
@@ -151,7 +151,7 @@ def test_sixty_interrupts_of_a_verb_leave_the_old_or_the_new_and_nothing_else(ve
 
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("old", [None, OLD])
-def test_a_file_is_written_whole_or_not_at_all_wherever_an_interrupt_falls(
+def test_a_file_is_written_whole_or_not_at_all_at_any_interrupt(
     old: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every line of `write`, and the places between its calls."""

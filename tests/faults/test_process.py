@@ -1,4 +1,4 @@
-"""What a process may do to the library: interrupt it, fork it, run it in threads, meet a defect in its core."""
+"""Signals, forks, threads, and panics in the core."""
 
 import json
 import multiprocessing
@@ -99,13 +99,13 @@ def interrupted(name, rounds=4, within=0.4, patience=300):
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_an_interrupt_ends_long_work_at_once(name):
+def test_an_interrupt_stops_long_work(name):
     work, _ = interrupted(name)
     assert work[-1] <= MOST, work
 
 
 @pytest.mark.slow
-def test_three_hundred_interrupts_end_long_work_at_once():
+def test_300_interrupts_stop_long_work():
     rounds = -(-300 // len(LONG))
     took = []
     for name in LONG:
@@ -126,7 +126,7 @@ def spread(ms):
     return f"median {at(ms, 0.5):3}, p90 {at(ms, 0.9):3}, p99 {at(ms, 0.99):3}, longest {ms[-1]:3} ms"
 
 
-def test_a_reader_of_files_is_interrupted(tmp_path):
+def test_an_interrupt_stops_reading_a_file(tmp_path):
     path = tmp_path / "big.jsonl"
     line = json.dumps({"role": "user", "content": "the quick brown fox " * 30})
     path.write_text(f"{line}\n" * 200_000)
@@ -172,7 +172,7 @@ ENTRIES = {
 
 @pytest.mark.skipif(not hasattr(_core, "_plant"), reason="needs a build with debug assertions (profile checked)")
 @pytest.mark.parametrize("name", sorted(ENTRIES.keys() - {"split"}))
-def test_a_defect_in_the_core_is_an_internal_error_and_the_next_call_works(name, capfd):
+def test_a_panic_in_the_core_raises_internal_error_and_the_next_call_works(name, capfd):
     counter = trimtab.Counter("o200k_base")
     _core._plant()
     with pytest.raises(trimtab.InternalError, match="a planted defect; nothing was changed"):
@@ -182,7 +182,7 @@ def test_a_defect_in_the_core_is_an_internal_error_and_the_next_call_works(name,
     assert "planted" in capfd.readouterr().err, "what the core said is in the log of whoever runs it"
 
 
-def test_an_internal_error_is_one_of_ours_and_no_base_exception():
+def test_internal_error_is_a_trimtab_error():
     assert issubclass(trimtab.InternalError, trimtab.Error)
     assert issubclass(trimtab.InternalError, Exception)
 
@@ -207,7 +207,7 @@ def child(counter, compactor, results):
 
 @pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
 @pytest.mark.parametrize("archive", ["memory", "sqlite"])
-def test_a_child_of_a_fork_works_on_with_what_its_parent_used(archive, tmp_path):
+def test_a_forked_child_can_use_the_objects_of_its_parent(archive, tmp_path):
     counter = trimtab.Counter("o200k_base")
     name = archive if archive == "memory" else f"sqlite:///{tmp_path}/a.db"
     context = multiprocessing.get_context("fork")
@@ -225,7 +225,7 @@ def test_a_child_of_a_fork_works_on_with_what_its_parent_used(archive, tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore:This process.*fork:DeprecationWarning")
-def test_a_child_works_that_is_forked_while_other_threads_count():
+def test_a_child_forked_while_other_threads_count_works():
     counter, over = trimtab.Counter("o200k_base"), threading.Event()
     expected = counter.count_many(BATCH).sum()
 
@@ -265,7 +265,7 @@ def waited(pid):
 
 @pytest.mark.parametrize("shared", [True, False], ids=["shared", "separate"])
 @pytest.mark.parametrize("archive", ["memory", "sqlite"])
-def test_sixteen_threads_get_what_one_gets(shared, archive, tmp_path):
+def test_16_threads_get_the_results_of_one(shared, archive, tmp_path):
     def tools(n=0):
         name = archive if archive == "memory" else f"sqlite:///{tmp_path}/{n}.db"
         return trimtab.Counter("o200k_base"), trimtab.Compactor("claude-sonnet-4-5", archive=name)
@@ -280,7 +280,7 @@ def test_sixteen_threads_get_what_one_gets(shared, archive, tmp_path):
         compactor.close()
 
 
-def test_a_thread_that_is_not_the_main_one_leaves_interrupts_to_it():
+def test_a_background_thread_leaves_interrupts_to_the_main_thread():
     program = """
     import os, signal, threading, time
     import trimtab

@@ -1,4 +1,4 @@
-"""A server that fails as providers do, and judges who called it: nothing it finds may be left."""
+"""Summaries by a mock server that fails as providers do and judges its clients; it must find nothing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ways = pytest.mark.parametrize("path", ["compact", "acompact"])
 
 @both
 @ways
-def test_a_good_answer_is_taken(llmock, kind: str, path: str) -> None:
+def test_a_good_answer_becomes_the_summary(llmock, kind: str, path: str) -> None:
     done = compacted(llmock, kind, path)
     assert done.summarizer.startswith(kind)
     assert SUMMARY in done.messages[0]["content"]
@@ -50,7 +50,9 @@ def test_a_good_answer_is_taken(llmock, kind: str, path: str) -> None:
 @both
 @ways
 @pytest.mark.parametrize("status", [429, 500, 503, 504, 529])
-def test_what_passes_is_outlived(llmock, kind: str, path: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transient_failure_is_retried(
+    llmock, kind: str, path: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("random.random", lambda: 0.9)
     llmock.fail(status, times=2)
     assert compacted(llmock, kind, path).summarizer.startswith(kind)
@@ -61,7 +63,7 @@ def test_what_passes_is_outlived(llmock, kind: str, path: str, status: int, monk
 @both
 @ways
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413])
-def test_what_does_not_pass_is_not_tried_again(llmock, kind: str, path: str, status: int) -> None:
+def test_a_permanent_failure_is_not_retried(llmock, kind: str, path: str, status: int) -> None:
     llmock.fail(status, times=None)
     assert compacted(llmock, kind, path).summarizer == "offline"
     assert len(llmock.requests) == 1
@@ -70,7 +72,7 @@ def test_what_does_not_pass_is_not_tried_again(llmock, kind: str, path: str, sta
 
 @both
 @ways
-def test_a_rate_limit_is_waited_out(llmock, kind: str, path: str) -> None:
+def test_a_rate_limit_is_waited_for(llmock, kind: str, path: str) -> None:
     llmock.rate_limit(times=2, retry_after=0.3)
     start = time.monotonic()
     assert compacted(llmock, kind, path).summarizer.startswith(kind)
@@ -90,7 +92,7 @@ def test_an_outage_ends_in_the_offline_summary(llmock, kind: str, path: str, mon
 
 @both
 @ways
-def test_a_prompt_that_is_too_long_is_not_sent_again(llmock, kind: str, path: str) -> None:
+def test_a_too_long_prompt_is_not_retried(llmock, kind: str, path: str) -> None:
     llmock.context_overflow(times=None)
     done = compacted(llmock, kind, path)
     assert done.summarizer == "offline"
@@ -100,7 +102,7 @@ def test_a_prompt_that_is_too_long_is_not_sent_again(llmock, kind: str, path: st
 
 @both
 @ways
-def test_a_tool_call_is_no_summary(llmock, kind: str, path: str) -> None:
+def test_a_tool_call_is_rejected_as_a_summary(llmock, kind: str, path: str) -> None:
     llmock.call_tool("Bash", {"command": "rm -rf /"}, times=None)
     done = compacted(llmock, kind, path)
     assert done.summarizer == "offline"
@@ -110,7 +112,7 @@ def test_a_tool_call_is_no_summary(llmock, kind: str, path: str) -> None:
 
 @both
 @ways
-def test_one_that_takes_too_long_is_left(llmock, kind: str, path: str) -> None:
+def test_a_request_past_its_deadline_is_abandoned(llmock, kind: str, path: str) -> None:
     llmock.add(Delay(3.0, times=None))
     done = compacted(llmock, kind, path, seconds=0.7)
     assert done.summarizer == "offline"

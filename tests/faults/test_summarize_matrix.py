@@ -18,9 +18,9 @@ def _server():
 @pytest.mark.parametrize("path", matrix.PATHS)
 @pytest.mark.parametrize("kind", matrix.WRITERS)
 @pytest.mark.parametrize(("row", "mode"), matrix.CASES, ids=lambda value: getattr(value, "name", value))
-def test_whatever_goes_wrong_ends_as_promised(row: matrix.Row, mode: str, kind: str, path: str) -> None:
+def test_each_failure_ends_in_its_documented_outcome(row: matrix.Row, mode: str, kind: str, path: str) -> None:
     assert matrix.outcome(row, mode, kind, path) == (row.once if mode == "once" else row.always)
 
 
-def test_the_table_in_the_documents_is_what_this_run_gave() -> None:
+def test_the_table_in_the_docs_equals_a_run() -> None:
     assert matrix.table() == matrix.committed()

@@ -1,4 +1,4 @@
-"""Releases of the clients that changed something, each in a folder of its own, through one matrix; `make slow`."""
+"""The failure cases with several releases of each client, installed into a folder each; `make slow`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOLDER = ROOT / "target" / "sdks"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_release_goes_through_the_matrix(release: str) -> None:
+def test_a_client_release_passes_all_failure_cases(release: str) -> None:
     folder = FOLDER / release
     package, _, version = release.partition("==")
     if not (folder / package).is_dir():
