@@ -31,7 +31,7 @@ import _recall
 
 import trimtab
 from trimtab.summarize.ask import Ask
-from trimtab.summarize.offline.summary import offline
+from trimtab.summarize.offline import offline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -193,7 +193,7 @@ def test_where_no_summary_can_be_had_the_zone_is_dropped_with_a_notice(monkeypat
     def nothing(_: trimtab.Ask) -> str:
         return ""
 
-    monkeypatch.setattr("trimtab.summarize.offline.summary.offline", nothing)
+    monkeypatch.setattr("trimtab.summarize.offline.offline", nothing)
     cm = trimtab.Compactor(MODEL, summarizer=nothing)
     done = cm.compact(talk(), target_share=0.5)
     assert done.summarizer is None

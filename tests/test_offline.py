@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from support.offline_cases import ask, sections, session, tool
-from trimtab.summarize.offline.summary import offline
+from trimtab.summarize.offline import offline
 
 
 def test_a_session_is_told_by_section():

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from support.offline_cases import FORGED, ask, sections, tool
-from trimtab.summarize.offline.summary import offline
+from trimtab.summarize.offline import offline
 from trimtab.summarize.parts import parts
 
 CHAT = [

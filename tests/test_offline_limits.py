@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.offline_cases import COUNTERS, FORGED, ask, quarter, sections, session
-from trimtab.summarize.offline.summary import offline
+from trimtab.summarize.offline import offline
 
 
 def test_the_limit_holds_for_every_limit_and_the_newest_request_comes_first():
@@ -135,3 +135,11 @@ def test_repeated_summaries_stay_within_the_limit_and_flat(zones):
         assert quarter(previous) <= 150
         if previous.startswith("## "):
             sections(previous)
+
+
+def test_an_error_of_the_counter_is_raised_as_it_is():
+    def count(text: str) -> int:
+        raise LookupError(text)
+
+    with pytest.raises(LookupError, match="Now push it"):
+        offline(ask(session(), 100, count=count))

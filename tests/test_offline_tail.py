@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.offline_cases import ask, quarter, said, sections, tool
-from trimtab.summarize.offline.summary import offline
+from trimtab.summarize.offline import offline
 
 RED = "Exit code 1\nE   KeyError: 'retries'\n1 failed in 0.2s"
 GREEN = "3 passed in 0.1s"

@@ -1,5 +1,5 @@
 # The compiled core; private, reached through `trimtab`. All arrays are C-contiguous and of one fixed dtype.
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self, final
 
 import numpy as np
@@ -8,6 +8,7 @@ from typing_extensions import disjoint_base
 
 from .models.prompts import Prompt
 from .models.provider import Provider
+from .summarize.parts import Part
 
 __all__ = [
     "CLOSE",
@@ -23,6 +24,7 @@ __all__ = [
     "detect",
     "digest",
     "dumps",
+    "offline",
     "partition",
     "recover",
     "split",
@@ -151,6 +153,13 @@ def split_tail(
     counter: Counter | None = None,
     provider: str | None = None,
 ) -> tuple[int | None, bool, int]: ...
+def offline(
+    parts: tuple[Sequence[Part], Sequence[Part]],
+    size: int,
+    texts: tuple[str, str],
+    limit: int,
+    count: Callable[[str], int],
+) -> str: ...
 def partition(
     tokens: NDArray[np.uint32],
     safe: NDArray[np.bool_],

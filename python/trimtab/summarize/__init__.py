@@ -107,6 +107,6 @@ def _named(spec: str) -> Writer:
 
 
 def _offline(ask: Ask) -> str:
-    from .offline.summary import offline  # noqa: PLC0415 - loaded with the first summary, not with the package
+    from .offline import offline  # noqa: PLC0415 - loaded with the first summary, not with the package
 
     return offline(ask)

@@ -14,6 +14,7 @@ pub mod keys;
 pub mod ledger;
 pub mod media;
 pub mod node;
+pub mod offline;
 pub mod ongoing;
 pub mod prompt;
 pub mod seen;

@@ -10,6 +10,7 @@ mod dump;
 mod incremental;
 mod known;
 mod ledger;
+mod offline;
 mod raw;
 mod reader;
 mod scan;
@@ -33,6 +34,7 @@ mod _core {
         dump::{digest, dumps},
         incremental::IncrementalCounter,
         ledger::Ledger,
+        offline::offline,
         reader::{Reader, recover, survey},
         scan::detect,
         split::{partition, split, split_tail},

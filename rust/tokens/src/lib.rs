@@ -20,6 +20,7 @@ mod huggingface;
 pub mod incremental;
 pub mod pool;
 
+pub use bpe::pretokenize::classes::{is_letter, is_mark, is_number};
 pub use bpe::vocabulary::Vocabulary;
 pub use claude::Claude;
 pub use counter::{BatchCounter, Counter};

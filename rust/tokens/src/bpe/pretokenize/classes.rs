@@ -65,6 +65,24 @@ pub fn of(point: u32) -> u8 {
     class_of(point as usize)
 }
 
+/// Whether a character is a letter: `\p{L}`.
+#[must_use]
+pub fn is_letter(c: char) -> bool {
+    matches!(of(u32::from(c)), LOWER | UPPER | CASELESS)
+}
+
+/// Whether a character is a number: `\p{N}`.
+#[must_use]
+pub fn is_number(c: char) -> bool {
+    of(u32::from(c)) == NUMBER
+}
+
+/// Whether a character is a mark: `\p{M}`.
+#[must_use]
+pub fn is_mark(c: char) -> bool {
+    of(u32::from(c)) == MARK
+}
+
 #[inline]
 const fn class_of(point: usize) -> u8 {
     CLASSES[BLOCKS + CLASSES[point / BLOCK] as usize * BLOCK + point % BLOCK]

@@ -12,7 +12,7 @@ from .open import LAST
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ..text import Section
+    from .text import Section
 
 _SHARES: dict[Section, float] = {
     "Requests": 0.35,

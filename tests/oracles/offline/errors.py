@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING
 
-from ..text import Line, clean, is_code
 from .runs import Endings, command, looks, outcome, target
+from .text import Line, clean, is_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ..parts import Part
+    from trimtab.summarize.parts import Part
 
 
 @dataclass(slots=True)

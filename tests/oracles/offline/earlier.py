@@ -6,15 +6,15 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, get_args
 
-from ..text import Line, Section, clean, is_code, sentences
 from .errors import SOLVED, green
 from .open import LAST, tasks
 from .runs import LATER_OK, plain
+from .text import Line, Section, clean, is_code, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ..parts import Part
+    from trimtab.summarize.parts import Part
 
 SECTIONS: tuple[Section, ...] = get_args(Section)
 

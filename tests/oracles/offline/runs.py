@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING
 
-from ..text import Line, clean
+from .text import Line, clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ..parts import Part
+    from trimtab.summarize.parts import Part
 
 EDITS = re.compile(r"edit|replace|patch|update|notebook|insert", re.IGNORECASE)
 WRITES = re.compile(r"write|create|save", re.IGNORECASE)

@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..parts import HOSTED
-from ..text import Line, clean, sentences, without_code
+from trimtab.summarize.parts import HOSTED
+
+from .text import Line, clean, sentences, without_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..parts import Part
+    from trimtab.summarize.parts import Part
 
 LAST = "last said: "
 """What stands before the assistant's last words."""

@@ -18,8 +18,9 @@ from .runs import command
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ..parts import Part
-    from ..text import Line
+    from trimtab.summarize.parts import Part
+
+    from .text import Line
 
 _CUE = re.compile(
     r"\b(?:actually|wrong(?:ly)?|incorrect|no longer|instead|rather than|correct(?:ed|ion)|renamed?|revert(?:ed|ing|s)?"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..text import Line, is_code, sentences, split, without_code
+from .text import Line, is_code, sentences, split, without_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..parts import Part
+    from trimtab.summarize.parts import Part
 
 _MUST = re.compile(
     r"\b(?:must|never|always|don'?t|do not|only|should|shouldn'?t|instead|without|please|make sure|ensure|need"

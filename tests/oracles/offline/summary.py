@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..parts import Part, parts
-from ..text import Line, Section, clean, is_code, sentences
+from trimtab.summarize.parts import Part, parts
+
 from . import terms as _terms
 from .choose import Candidate, fitted
 from .earlier import Earlier, earlier, still_open, update
@@ -19,11 +19,12 @@ from .retract import ANCHOR, SUBSTITUTION, Renamed, outdate, reconcile, renamed
 from .runs import EDITS, WRITES, commands
 from .said import decisions, requests
 from .terms import Term, Terms, quoted
+from .text import Line, Section, clean, is_code, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..ask import Ask
+    from trimtab.summarize.ask import Ask
 
 _WHERE = {"user": _terms.USER, "assistant": _terms.SAID, "call": _terms.CALLED, "earlier": _terms.EARLIER}
 _GROUPS = {"path": "mentioned", "name": "names", "id": "ids", "url": "urls", "version": "versions"}
@@ -138,7 +139,9 @@ def _from_lines(lines: Iterable[Line], terms: Terms, size: int, instructions: st
         for name in held:
             if name not in chances:
                 chances[name] = _terms.chance(terms.found[name], size)
-        worth = sum(sorted(map(chances.__getitem__, held)))
+        worth = 0.0
+        for one in sorted(map(chances.__getitem__, held)):
+            worth += one  # as `sum` before Python 3.12, which rounds otherwise
         rank = (line.rank + 0.5 * _NAME * worth / (4 + len(text) / 4)) * line.trust
         if asked:
             hits = len(asked.intersection(re.findall(r"\w{4,}", text.lower())))

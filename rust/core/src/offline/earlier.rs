@@ -1,0 +1,141 @@
+//! An earlier summary, taken apart so that it is updated and not nested.
+
+use std::collections::HashSet;
+
+use super::endings::Endings;
+use super::errors::{DIGITS, SOLVED, successes};
+use super::files::Done;
+use super::open_work::{LAST, tasks};
+use super::part::{Line, Part, Section};
+use super::pattern::{is_space, pattern, strip, words};
+use super::text::{clean, is_code, sentences};
+use super::tool_runs::{LATER_OK, plain};
+
+pattern!(COMMAND = r"^(`[^`]*`.*?)(?: \(x\d+\))?: (ok|exit|failed|no result)\b");
+pattern!(TIMES = r" \(x\d+\)$");
+
+/// What an earlier summary said.
+#[derive(Default)]
+pub struct Earlier {
+    /// Its lines, in order, at negative positions.
+    pub lines: Vec<Line>,
+    /// Paths and what was done to them.
+    pub files: Vec<(String, Done)>,
+    /// The text whose names count again.
+    pub names: String,
+}
+
+fn rank_of(section: Section) -> f64 {
+    match section {
+        Section::Requests => 1.0,
+        Section::Errors => 0.4,
+        Section::Commands | Section::OpenItems => 0.3,
+        _ => 0.6,
+    }
+}
+
+/// An earlier summary by section if it is one of ours, else its sentences.
+pub fn earlier(text: &str) -> Earlier {
+    let mut found = Earlier::default();
+    if strip(text).is_empty() {
+        return found;
+    }
+    let (mut section, mut lists, mut folder) = (None, Vec::new(), "");
+    let is_ours =
+        text.split('\n').filter_map(|raw| raw.strip_prefix("## ")).any(|raw| Section::named(strip(raw)).is_some());
+    for raw in text.split('\n') {
+        let heading = raw.trim_end_matches(is_space).strip_prefix("## ").and_then(Section::named);
+        let item = raw.strip_prefix("- ");
+        match (section, item) {
+            _ if is_ours && heading.is_some() => section = heading,
+            (Some(Section::Files | Section::Identifiers), Some(item)) => {
+                let (label, rest) = item.split_once(": ").unwrap_or((item, ""));
+                if label == "root" {
+                    folder = strip(rest);
+                } else if let Some(done) = Done::named(label) {
+                    let whole = |path: &str| path.starts_with(['/', '~']) || folder.is_empty();
+                    let path = |path: &str| if whole(path) { path.to_owned() } else { format!("{folder}/{path}") };
+                    found.files.extend(words(rest).map(|one| (path(one), done)));
+                } else {
+                    lists.push(rest.to_owned());
+                }
+            }
+            (Some(section), Some(item)) => {
+                let told = clean(item, 500);
+                let last = told.strip_prefix(LAST);
+                let section = if last.is_some() { Section::Decisions } else { section };
+                found.lines.push(Line::new(section, last.unwrap_or(&told), rank_of(section), 0, 0));
+            }
+            _ => {
+                let line = |one| Line::new(Section::Earlier, one, rank_of(Section::Earlier), 0, 0);
+                found.lines.extend(sentences(raw, 300).into_iter().map(line));
+            }
+        }
+    }
+    for (line, at) in found.lines.iter_mut().rev().zip(1..) {
+        line.at = -at;
+        if line.section == Section::Earlier && is_code(&line.text) {
+            line.rank *= 0.4;
+        }
+    }
+    lists.extend(found.lines.iter().map(|line| line.text.clone()));
+    found.names = lists.join("\n");
+    found
+}
+
+/// Brings an earlier summary's commands and errors up to date with what the parts ran.
+///
+/// What is told anew goes, a failed command that went well says so, and so does an error: where it names a file of a
+/// command that went well, or where every command that had failed did. That is a guess, as an error line does not say
+/// where it came from.
+pub fn update(before: &mut Earlier, new: &[Line], parts: &[&Part]) {
+    let was_run = |line: &Line| matches!(line.section, Section::Commands | Section::Errors);
+    if !before.lines.iter().any(was_run) {
+        return;
+    }
+    let endings = successes(parts);
+    let told: HashSet<String> = new.iter().map(|line| bare(&line.text)).collect();
+    let (mut failed, mut well) = (0, 0);
+    for line in before.lines.iter_mut().filter(|line| line.section == Section::Commands) {
+        let Some(run) = COMMAND.groups(&line.text) else { continue };
+        if matches!(run.text(2), "exit" | "failed") && !line.text.ends_with(LATER_OK) {
+            failed += 1;
+            if endings.since(&plain(run.text(1).trim_matches('`')), -1) {
+                well += 1;
+                line.text.push_str(LATER_OK);
+            }
+        }
+    }
+    let all_well = failed > 0 && failed == well;
+    for line in before.lines.iter_mut().filter(|line| line.section == Section::Errors) {
+        if !line.text.ends_with(SOLVED) && (all_well || names_a_file(&line.text, &endings)) {
+            line.text.push_str(SOLVED);
+        }
+    }
+    before.lines.retain(|line| !was_run(line) || !told.contains(&bare(&line.text)));
+}
+
+/// Whether a line names a file of a command that went well.
+fn names_a_file(text: &str, endings: &Endings) -> bool {
+    words(text).filter(|word| word.contains('/')).any(|word| endings.about(word.split("::").next().unwrap_or(word)))
+}
+
+/// A line without what changes when it is told anew.
+fn bare(text: &str) -> String {
+    if let Some(run) = COMMAND.groups(text) {
+        return run.text(1).to_owned();
+    }
+    let text = text.strip_suffix(SOLVED).unwrap_or(text);
+    DIGITS.replaced(&TIMES.replaced(text, ""), "0").into_owned()
+}
+
+/// Whether a line of an earlier summary holds after these parts: open items end with what comes.
+pub fn still_holds(line: &Line, parts: &[&Part]) -> bool {
+    if line.section != Section::OpenItems || parts.is_empty() {
+        return true;
+    }
+    if line.text.starts_with("pending: ") || line.text.starts_with("in progress: ") {
+        return tasks(parts).len() == 0;
+    }
+    !line.text.starts_with("no result yet: ") && !line.text.starts_with("not answered yet: ")
+}

@@ -1,0 +1,88 @@
+//! How calls ended, and when a command or a change went well for the last time.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::part::Part;
+use super::pattern::{head, length, pattern, tail};
+use super::text::clean;
+
+pattern!(EXIT = r#"(?i)(?:exit(?:ed)?(?: with)?(?: code| status)?|returncode"?)[:=]? *(-?\d+)"#);
+pattern!(
+    TESTS = r"\b\d+ (?:passed|failed|errors?|passing|failing|problems?|issues?|tests?)\b",
+    r"|^test result:|^Tests:|^FAIL\b",
+);
+pattern!(FAILING = r"\b[1-9]\d* (?:failed|failing|errors?)\b|^test result: FAILED|^FAIL\b");
+
+/// Commands with the same words whose files are compared: a session runs few more between a failure and its end.
+const MOST_WIDE: usize = 40;
+
+/// How a call ended, and whether it failed.
+pub fn outcome(result: Option<&Part>) -> (String, bool) {
+    let Some(result) = result else { return ("no result".to_owned(), false) };
+    let long = length(&result.text) > 6_000;
+    let text = if long {
+        [head(&result.text, 2_000), "\n", tail(&result.text, 4_000)].concat().into()
+    } else {
+        std::borrow::Cow::Borrowed(result.text.as_str())
+    };
+    let code = EXIT.groups(head(&text, 400)).map(|found| found.text(1).to_owned()).filter(|code| code != "0");
+    let tests = text.split('\n').rev().find(|line| TESTS.is_match(line));
+    let failed = result.failed || code.is_some() || tests.is_some_and(|line| FAILING.is_match(line));
+    let words = match code {
+        Some(code) if failed => format!("exit {code}"),
+        _ => if failed { "failed" } else { "ok" }.to_owned(),
+    };
+    (tests.map_or_else(|| words.clone(), |line| format!("{words}; {}", clean(line, 100))), failed)
+}
+
+/// When each thing that was run or changed went well for the last time.
+#[derive(Default)]
+pub struct Endings {
+    well: HashMap<String, i64>,
+    files: HashSet<String>,
+    wide: HashMap<String, VecDeque<(HashSet<String>, i64)>>,
+}
+
+impl Endings {
+    /// Notes that something went well.
+    pub fn well(&mut self, key: &str, at: i64) {
+        self.well.insert(key.to_owned(), at);
+        let (words, about) = taken_apart(key);
+        self.files.extend(about.iter().cloned());
+        if about.len() > 1 {
+            let known = self.wide.entry(words).or_default();
+            if known.len() == MOST_WIDE {
+                known.pop_front();
+            }
+            known.push_back((about, at));
+        }
+    }
+
+    /// Forgets that something went well.
+    pub fn ill(&mut self, key: &str) {
+        self.well.remove(key);
+    }
+
+    /// Whether a command with this file went well.
+    pub fn about(&self, file: &str) -> bool {
+        self.files.contains(file)
+    }
+
+    /// Whether this went well behind a position, or the same command with this and more files did.
+    pub fn since(&self, key: &str, at: i64) -> bool {
+        if self.well.get(key).is_some_and(|last| *last > at) {
+            return true;
+        }
+        let (words, about) = taken_apart(key);
+        let holds =
+            |(wide, last): &(HashSet<String>, i64)| about.len() < wide.len() && about.is_subset(wide) && *last > at;
+        !about.is_empty() && self.wide.get(&words).is_some_and(|known| known.iter().any(holds))
+    }
+}
+
+/// The words of a command without its files, and its files.
+fn taken_apart(key: &str) -> (String, HashSet<String>) {
+    let is_file = |word: &&str| word.contains('/') || word.chars().skip(1).any(|c| c == '.');
+    let about = key.split(' ').filter(is_file).map(str::to_owned).collect();
+    (key.split(' ').filter(|word| !is_file(word)).collect::<Vec<_>>().join(" "), about)
+}

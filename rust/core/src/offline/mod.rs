@@ -1,0 +1,23 @@
+//! The summary without a model: the sentences, lines and names that are most likely needed again, as they stand.
+//!
+//! `tests/oracles/offline` is the slow version of this folder: a property test holds both to the same text.
+
+mod choose;
+mod earlier;
+mod endings;
+mod errors;
+mod files;
+mod names;
+mod open_work;
+mod ordered;
+mod part;
+mod pattern;
+mod renamed;
+mod retracted;
+mod said;
+mod summary;
+mod text;
+mod tool_runs;
+
+pub use part::{Arguments, HOSTED, Kind, Part};
+pub use summary::{Zone, summary};

@@ -1,0 +1,384 @@
+//! The names in a transcript: paths, identifiers, ids, URLs; and how likely each one comes back.
+
+use std::collections::{HashMap, HashSet};
+
+use trimtab_tokens::cancel::poll;
+use trimtab_tokens::is_letter;
+
+use super::files::{SUFFIX, longer, root};
+use super::ordered::Ordered;
+use super::part::{float, one_if};
+use super::pattern::{is_word, length, pattern};
+use super::text::is_decimal;
+
+/// The kind of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    Path,
+    Name,
+    Id,
+    Url,
+    Version,
+}
+
+/// Where a name stood, as bits.
+pub mod place {
+    /// The user's words.
+    pub const USER: u8 = 1;
+    /// The assistant's text.
+    pub const SAID: u8 = 1 << 1;
+    /// A call's arguments.
+    pub const CALLED: u8 = 1 << 2;
+    /// The arguments of a call that writes.
+    pub const WROTE: u8 = 1 << 3;
+    /// An error line.
+    pub const FAILED: u8 = 1 << 4;
+    /// Behind the zone.
+    pub const AFTER: u8 = 1 << 5;
+    /// The caller's instructions.
+    pub const ASKED: u8 = 1 << 6;
+    /// An earlier summary.
+    pub const EARLIER: u8 = 1 << 7;
+}
+use place::{AFTER, ASKED, CALLED, EARLIER, FAILED, SAID, USER, WROTE};
+
+pattern!(RUN = r#"https?://[^\s"'<>)\]}`\\,|*]+|[\w./:@~+#%-]{4,}"#);
+pattern!(PATH = r"^(?:~|\.{1,2})?/?(?:[\w.@+%-]+/)+[\w.@+%-]*\w$");
+pattern!(
+    FILE =
+        r"^[\w-][\w.-]*\.(?:py|pyi|rs|go|tsx?|jsx?|mjs|cjs|jsonl?|md|toml|ya?ml|sh|txt|sql|html|s?css|c|h|cc|cpp|hpp",
+    r"|java|kt|rb|php|lock|cfg|ini|xml|csv|proto|vue|svelte|swift|ipynb|log|env)",
+);
+pattern!(
+    WHOLE_FILE =
+        r"^[\w-][\w.-]*\.(?:py|pyi|rs|go|tsx?|jsx?|mjs|cjs|jsonl?|md|toml|ya?ml|sh|txt|sql|html|s?css|c|h|cc|cpp",
+    r"|hpp|java|kt|rb|php|lock|cfg|ini|xml|csv|proto|vue|svelte|swift|ipynb|log|env)$",
+);
+pattern!(INNER = r"[A-Za-z0-9]_+[A-Za-z0-9]|[a-z0-9][A-Z]");
+pattern!(UUID = r"^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$");
+pattern!(KEBAB = r"^[A-Za-z]{2}[A-Za-z0-9]*(?:[-.][A-Za-z0-9]+)*-[A-Za-z0-9.]*[A-Za-z0-9]$");
+pattern!(VERSION = r"^v?\d+\.\d+\.\d+(?:[-.]?(?:rc|alpha|beta|a|b)\.?\d+)?$");
+pattern!(ADDRESS = r"^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}):\d{2,5}$");
+pattern!(NUMBERED = r"^#\d{2,6}$");
+pattern!(QUOTED = r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?:\(\))?`");
+
+/// Most characters of a name.
+const LONGEST: usize = 160;
+/// Words of every transcript that look like names.
+const COMMON: [&str; 9] =
+    ["GitHub", "GitLab", "JavaScript", "TypeScript", "OpenAI", "PostgreSQL", "macOS", "utf-8", "UTF-8"];
+/// Characters that end a name no name ends with.
+const ENDS: [char; 9] = ['.', ':', ',', '-', '+', '#', '/', '@', '%'];
+
+/// A name and the evidence that it will be needed again.
+#[derive(Clone, Debug)]
+pub struct Term {
+    /// The name; a path relative to the transcript's root.
+    pub text: String,
+    /// Its kind.
+    pub sort: Sort,
+    /// Number of messages that hold it.
+    pub seen: i64,
+    /// Position of the last of them, -1 for an earlier summary, -2 for none.
+    pub last: i64,
+    /// The places it stood in.
+    pub places: u8,
+}
+
+/// Adds the names in a run of characters without white space, brackets and quotes, each once.
+fn names(run: &str, out: &mut Vec<(String, Sort)>) {
+    let run = run.trim_end_matches(ENDS).trim_start_matches([':', ',', '+', '%', '@']);
+    if !(4..=LONGEST).contains(&length(run)) || COMMON.contains(&run) {
+        return;
+    }
+    if run.contains("://") {
+        add(run, Sort::Url, out);
+    } else if run.contains('/') {
+        let (path, rest) = run.split_once(':').unwrap_or((run, ""));
+        if PATH.is_match(path) && !path.starts_with("//") {
+            let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+            let last = parts.last().copied().unwrap_or_default();
+            if (parts.len() > 2 || SUFFIX.is_match(last)) && path.chars().any(is_letter) {
+                add(path, Sort::Path, out);
+            } else if path.starts_with(is_letter) && last.contains(|c| matches!(c, '_' | '-') || is_decimal(c)) {
+                add(path, Sort::Name, out);
+            }
+        } else if !rest.contains('/') {
+            word_names(rest, out);
+        }
+    } else {
+        word_names(run, out);
+    }
+}
+
+fn word_names(run: &str, out: &mut Vec<(String, Sort)>) {
+    if VERSION.is_match(run) {
+        return add(run, Sort::Version, out);
+    }
+    if UUID.is_match(run) || ADDRESS.is_match(run) || NUMBERED.is_match(run) {
+        return add(run, Sort::Id, out);
+    }
+    if KEBAB.is_match(run) && (run.matches('-').count() > 1 || run.contains(|c: char| c.is_ascii_digit())) {
+        return add(run, Sort::Name, out);
+    }
+    let run = if FILE.is_match(run) { run.split(':').next().unwrap_or_default() } else { run };
+    if is_file(run) {
+        return add(run, Sort::Name, out);
+    }
+    for piece in run.split(|c| !is_word(c)) {
+        if is_hex(piece) {
+            add(piece, Sort::Id, out);
+        } else if is_identifier(piece) {
+            add(piece, Sort::Name, out);
+        }
+    }
+}
+
+fn add(name: &str, sort: Sort, out: &mut Vec<(String, Sort)>) {
+    match out.iter_mut().find(|(known, _)| known == name) {
+        Some(known) => known.1 = sort,
+        None => out.push((name.to_owned(), sort)),
+    }
+}
+
+/// Whether a name is that of a file, by its ending.
+fn is_file(name: &str) -> bool {
+    WHOLE_FILE.is_match(name)
+}
+
+/// Whether a word is the start of a hash: 7 to 64 hexadecimal digits, of which some are letters and some are not.
+fn is_hex(word: &str) -> bool {
+    (7..=64).contains(&word.len())
+        && word.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        && word.bytes().any(|b| b.is_ascii_digit())
+        && word.bytes().any(|b| b.is_ascii_lowercase())
+}
+
+/// Whether a word is a name in a program: 3 to 64 characters with a capital letter or `_` inside.
+fn is_identifier(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && (3..=64).contains(&length(word))
+        && INNER.is_match(word)
+}
+
+/// The names that stand in backticks and would be taken for a word without: `Name` and `one.other`.
+pub fn quoted<'t>(texts: impl Iterator<Item = &'t str>) -> HashSet<String> {
+    let mut found = HashSet::new();
+    for text in texts.filter(|text| text.contains('`')) {
+        for name in QUOTED.all_groups(text).iter().map(|found| found.text(1)) {
+            let told = name.contains('.') || name.starts_with(char::is_uppercase);
+            let some = (4..64).contains(&length(name)) && told && !["None", "True", "False"].contains(&name);
+            if some && !is_file(name) {
+                found.insert(name.to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// The terms of a transcript, gathered part by part.
+pub struct Terms {
+    /// The folder that paths are relative to.
+    pub root: String,
+    /// All that ever were; a path that was renamed has its new text.
+    all: Vec<Term>,
+    /// Names in the order in which they came, with their places in `all`; none where a path was renamed.
+    found: Vec<Option<(String, usize)>>,
+    places: HashMap<String, usize>,
+    quoted: HashSet<String>,
+    runs: HashMap<String, Vec<usize>>,
+    moved: HashMap<String, String>,
+}
+
+impl Terms {
+    pub fn new(quoted: HashSet<String>) -> Self {
+        Self {
+            root: String::new(),
+            all: Vec::new(),
+            found: Vec::new(),
+            places: HashMap::new(),
+            quoted,
+            runs: HashMap::new(),
+            moved: HashMap::new(),
+        }
+    }
+
+    /// The terms, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = &Term> {
+        self.found.iter().flatten().map(|(_, at)| &self.all[*at])
+    }
+
+    /// The term of a name.
+    pub fn get(&self, name: &str) -> Option<&Term> {
+        let place = self.places.get(name)?;
+        self.found[*place].as_ref().map(|(_, at)| &self.all[*at])
+    }
+
+    /// The place in `all` of a name's term, made where there is none.
+    fn place_of(&mut self, name: &str, sort: Sort) -> usize {
+        if let Some((_, at)) = self.places.get(name).and_then(|place| self.found[*place].as_ref()) {
+            return *at;
+        }
+        self.all.push(Term { text: name.to_owned(), sort, seen: 0, last: -2, places: 0 });
+        self.list(name, self.all.len() - 1);
+        self.all.len() - 1
+    }
+
+    fn list(&mut self, name: &str, at: usize) {
+        self.places.insert(name.to_owned(), self.found.len());
+        self.found.push(Some((name.to_owned(), at)));
+    }
+
+    /// A path that one message names, unless it is known.
+    pub fn add_path(&mut self, name: &str) {
+        if self.get(name).is_none() {
+            let at = self.place_of(name, Sort::Path);
+            self.all[at].seen = 1;
+        }
+    }
+
+    /// The names in a text.
+    pub fn of(&mut self, text: &str) -> HashSet<String> {
+        self.terms(text).into_iter().map(|at| self.now(&self.all[at].text).to_owned()).collect()
+    }
+
+    /// A name as it is since the paths were settled.
+    fn now<'s>(&'s self, text: &'s str) -> &'s str {
+        let mut text = text;
+        while let Some(new) = self.moved.get(text) {
+            text = new;
+        }
+        text
+    }
+
+    /// The places in `all` of the terms of each different run of a text.
+    fn terms(&mut self, text: &str) -> Vec<usize> {
+        let plain = if text.contains('\\') { without_escapes(text) } else { text.into() };
+        let mut seen = HashSet::new();
+        let mut found = Vec::new();
+        for run in RUN.texts(&plain) {
+            poll();
+            if !seen.insert(run) {
+                continue;
+            }
+            if let Some(known) = self.runs.get(run) {
+                found.extend(known);
+                continue;
+            }
+            let mut held = Vec::new();
+            names(run, &mut held);
+            let bare = run.trim_matches(ENDS);
+            if self.quoted.contains(bare) {
+                add(bare, Sort::Name, &mut held);
+            }
+            let places: Vec<usize> = held.into_iter().map(|(name, sort)| self.place_of(&name, sort)).collect();
+            found.extend(&places);
+            self.runs.insert(run.to_owned(), places);
+        }
+        found
+    }
+
+    /// Counts the names of a text, each once a message.
+    pub fn note(&mut self, text: &str, at: i64, places: u8) {
+        for place in self.terms(text) {
+            let term = &mut self.all[place];
+            term.places |= places;
+            if term.last != at {
+                term.last = at;
+                term.seen += 1;
+            }
+        }
+    }
+
+    /// Notes that a text outside of the zone has these names, without counting it.
+    pub fn mark(&mut self, text: &str, places: u8) {
+        for place in self.terms(text) {
+            self.all[place].places |= places;
+        }
+    }
+
+    /// Tells every path once: from one root, and a shorter one by the longer one it is the end of. To be called last.
+    ///
+    /// `folders` are the working folders that are known, by how often they were named.
+    pub fn settle(&mut self, folders: &HashMap<String, i64>) {
+        let mut paths = Ordered::default();
+        for (name, at) in self.found.iter().flatten() {
+            if self.all[*at].sort == Sort::Path && self.all[*at].seen > 0 {
+                paths.entry(name, || self.all[*at].seen);
+            }
+        }
+        self.root = root(&paths, folders);
+        for (path, _) in paths.iter() {
+            let new = relative(path, &self.root).to_owned();
+            self.rename(path, &new);
+        }
+        let listed = || self.found.iter().flatten().map(|(name, at)| (name, self.all[*at].sort == Sort::Path));
+        let whole: Vec<String> =
+            listed().filter(|(name, is_path)| *is_path && name.contains('/')).map(|(name, _)| name.clone()).collect();
+        let short =
+            listed().filter(|(name, is_path)| *is_path || is_file(name)).map(|(name, _)| name.clone()).collect();
+        for (short, path) in longer(&whole, &short) {
+            self.rename(&short, &path);
+        }
+    }
+
+    /// Gives a term another text, and its evidence to the one that has it already.
+    fn rename(&mut self, old: &str, new: &str) {
+        let new = self.now(new).to_owned();
+        if old == new || new.is_empty() {
+            return;
+        }
+        let Some((_, at)) = self.places.remove(old).and_then(|place| self.found[place].take()) else { return };
+        self.all[at].text.clone_from(&new);
+        self.moved.insert(old.to_owned(), new.clone());
+        let Some(other) = self.places.get(&new).and_then(|place| self.found[*place].as_ref()).map(|(_, at)| *at) else {
+            return self.list(&new, at);
+        };
+        let Term { seen, last, places, .. } = self.all[at];
+        let other = &mut self.all[other];
+        other.seen += seen;
+        other.last = other.last.max(last);
+        other.places |= places;
+    }
+
+    /// A path as the summary tells it.
+    pub fn path(&self, text: &str) -> String {
+        self.now(relative(text, &self.root)).to_owned()
+    }
+}
+
+/// The text with a blank in place of each `\n`, `\r` and `\t` that is spelled out.
+fn without_escapes(text: &str) -> std::borrow::Cow<'_, str> {
+    pattern!(ESCAPE = r"\\[nrt]");
+    ESCAPE.replaced(text, " ")
+}
+
+fn relative<'p>(path: &'p str, root: &str) -> &'p str {
+    let inside = path.strip_prefix(root).filter(|_| !root.is_empty()).and_then(|rest| rest.strip_prefix('/'));
+    inside.unwrap_or_else(|| path.strip_prefix("./").unwrap_or(path))
+}
+
+/// The chance that a term of a zone of this many messages comes back.
+///
+/// The weights are those of logistic regressions on the sessions that `evals/summaries.py` tunes on, for all names that
+/// come back and for those that somebody writes again, between the two and rounded; those of an error line and of the
+/// instructions, which those sessions hardly have, are a judgement. A name that only tools gave counts least.
+pub fn chance(term: &Term, size: i64) -> f64 {
+    let stood = |places: u8| one_if(term.places & places != 0);
+    let own = term.places & (USER | SAID | CALLED | WROTE | ASKED | EARLIER) != 0;
+    let often = if own { 1.0 } else { 0.7 };
+    let mut logit =
+        -2.5 + often * float(1 + term.seen).log2() + 1.4 * float(term.last.max(0)) / float(size) - 0.5 * one_if(!own);
+    logit += 1.8 * stood(USER) + 0.6 * stood(SAID) + 0.3 * stood(CALLED | WROTE);
+    logit += 0.2 * stood(FAILED) + 0.9 * stood(AFTER);
+    logit -= one_if(term.sort == Sort::Version && !own);
+    logit += 0.8 * stood(EARLIER) + 2.0 * stood(ASKED);
+    logit += match term.sort {
+        Sort::Path => -0.4,
+        Sort::Name => 0.0,
+        Sort::Id => -0.5,
+        Sort::Url => 0.2,
+        Sort::Version => -0.7,
+    };
+    1.0 / (1.0 + (-logit).exp())
+}

@@ -1,0 +1,138 @@
+//! What is still to do when the zone ends, and not said or done behind it.
+
+use std::collections::HashSet;
+
+use trimtab_tokens::cancel::poll_now;
+
+use super::ordered::Ordered;
+use super::part::{HOSTED, Kind, Line, Part, Section, Value, float};
+use super::pattern::pattern;
+use super::text::{clean, sentences, without_code};
+
+/// What stands before the assistant's last words.
+pub const LAST: &str = "last said: ";
+
+pattern!(
+    NEXT = r"(?i)\b(?:todo|fixme|next steps?|remaining|still (?:need|to|fail|open)|not yet|pending|follow[- ]?up|left to do",
+    r"|would you like|do you want|shall i|should i|waiting for)\b",
+);
+pattern!(WORD = r"[^\W\d_]{4,}");
+
+/// Sentences of the tail that are compared, the last ones.
+const MOST_TAIL: usize = 400;
+/// Parts that are searched for what was left open, the last ones.
+const MOST_SPOKEN: usize = 40;
+
+/// Listed tasks, calls without a result, an unanswered request, the last words; none that the tail goes on with.
+pub fn open_work(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
+    let mut found = Vec::new();
+    let mut add = |text: String, rank: f64, at: i64| found.push(Line::new(Section::OpenItems, text, rank, at, 0));
+    let whole: Vec<&Part> = parts.iter().chain(after).copied().collect();
+    for (_, (text, status)) in tasks(&whole).iter() {
+        if !matches!(status.as_str(), "completed" | "done" | "deleted" | "cancelled") {
+            add(format!("{}: {}", status.replace('_', " "), clean(text, 160)), 1.4, size);
+        }
+    }
+    let results = whole.iter().filter(|part| part.kind == Kind::Result).map(|part| part.id.as_str());
+    let answered: HashSet<&str> = results.chain([HOSTED]).collect();
+    for part in parts.iter().filter(|part| part.kind == Kind::Call && !answered.contains(part.id.as_str())) {
+        add(format!("no result yet: {} {}", part.name, clean(&part.text, 120)), 1.2, part.at);
+    }
+    let spoken: Vec<&Part> = parts.iter().filter(|part| part.is_spoken()).copied().collect();
+    if let Some(last) = spoken.last() {
+        if !after.iter().any(|part| part.is_assistants()) {
+            found.extend(last_words(last, parts));
+        }
+        found.extend(left(&spoken[spoken.len().saturating_sub(MOST_SPOKEN)..], after, size));
+    }
+    found
+}
+
+/// The last words, or the request that waits for an answer.
+fn last_words(last: &Part, parts: &[&Part]) -> Vec<Line> {
+    let ending = sentences(&last.text, 240);
+    if last.kind == Kind::User {
+        let same = |part: &&&Part| part.at == last.at && part.kind == last.kind && part.text == last.text;
+        let first = parts.iter().position(|part| same(&part)).unwrap_or_default();
+        let answered = parts[first..].iter().any(|part| part.is_assistants());
+        let waits = ending.first().filter(|_| !answered);
+        return waits
+            .map(|one| Line::new(Section::OpenItems, format!("not answered yet: {one}"), 1.6, last.at, 0))
+            .into_iter()
+            .collect();
+    }
+    let told: Vec<&String> = ending.iter().filter(|one| one.chars().count() > 20 && !one.ends_with(':')).collect();
+    let lines = told.last().into_iter().chain(told.iter().take(2)).enumerate();
+    let line = |(number, one): (usize, &&String)| {
+        let rank = 1.2 - 0.2 * float(i64::try_from(number).unwrap_or(i64::MAX));
+        Line::new(Section::OpenItems, format!("{LAST}{one}"), rank, last.at, number)
+    };
+    lines.map(line).collect()
+}
+
+/// What the assistant called open.
+///
+/// Not a question that was answered, not what the tail speaks of again, and not what is old: three requests where a
+/// turn ended with it, one where the turn went on.
+fn left(spoken: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
+    let tail: Vec<HashSet<String>> = after
+        .iter()
+        .filter(|part| part.is_spoken())
+        .flat_map(|part| sentences(&part.text, 300))
+        .map(|one| words_of(&one))
+        .collect();
+    let tail = &tail[tail.len().saturating_sub(MOST_TAIL)..];
+    let users: Vec<i64> =
+        spoken.iter().chain(after).filter(|part| part.kind == Kind::User).map(|part| part.at).collect();
+    let mut found = Vec::new();
+    for (place, part) in spoken.iter().enumerate() {
+        poll_now();
+        let asked = users.iter().filter(|at| **at > part.at).count();
+        let ends = spoken.get(place + 1).is_none_or(|behind| behind.kind == Kind::User);
+        if part.kind != Kind::Assistant || asked > if ends { 2 } else { 0 } {
+            continue;
+        }
+        for one in sentences(&without_code(&part.text), 240) {
+            if !NEXT.is_match(&one) || one.ends_with(':') || (one.ends_with('?') && asked > 0) {
+                continue;
+            }
+            let words = words_of(&one);
+            if !tail.iter().any(|again| 2 * words.intersection(again).count() > words.len()) {
+                let rank = 0.5 + 0.5 * float(part.at) / float(size);
+                found.push(Line::new(Section::OpenItems, one, rank, part.at, 0));
+            }
+        }
+    }
+    found
+}
+
+fn words_of(text: &str) -> HashSet<String> {
+    WORD.texts(&text.to_lowercase()).into_iter().map(str::to_owned).collect()
+}
+
+/// The task list as it stands at the end, by id: text and status.
+pub fn tasks(parts: &[&Part]) -> Ordered<(String, String)> {
+    let mut found: Ordered<(String, String)> = Ordered::default();
+    for part in parts.iter().filter(|part| part.kind == Kind::Call) {
+        let arguments = &part.arguments;
+        if let Some(listed) = arguments.get("todos").or_else(|| arguments.get("plan")).and_then(Value::list) {
+            found.clear();
+            for (at, one) in listed.iter().enumerate() {
+                let Value::Map(one) = one else { continue };
+                let said = |key: &str| one.get(key).filter(|value| value.says_something()).map(Value::words);
+                let text = ["content", "step", "text"].into_iter().find_map(said).unwrap_or_default();
+                let status = said("status").unwrap_or_else(|| "pending".to_owned());
+                found.entry(&(at + 1).to_string(), || (text, status));
+            }
+        } else if let Some(subject) = arguments.text("subject").filter(|_| arguments.get("description").is_some()) {
+            let number = (found.len() + 1).to_string();
+            *found.entry(&number, Default::default) = (subject.to_owned(), "pending".to_owned());
+        } else if let Some(status) = arguments.get("status").map(Value::words) {
+            let task = arguments.words("taskId");
+            if found.contains(&task) {
+                found.entry(&task, Default::default).1 = status;
+            }
+        }
+    }
+    found
+}

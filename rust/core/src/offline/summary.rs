@@ -1,0 +1,267 @@
+//! The summary: lines and names with their ranks, and the text of the best.
+
+use std::collections::{HashMap, HashSet};
+
+use trimtab_tokens::cancel::poll_now;
+
+use super::choose::{Candidate, Count, fitted};
+use super::earlier::{Earlier, earlier, still_holds, update};
+use super::errors::errors;
+use super::files::{Done, files, folders};
+use super::names::{Sort, Term, Terms, chance, place, quoted};
+use super::open_work::open_work;
+use super::ordered::Ordered;
+use super::part::{Kind, Line, Part, Section, float};
+use super::pattern::{is_space, length, pattern};
+use super::renamed::{Renamed, outdate, without_substitutions};
+use super::retracted::reconcile;
+use super::said::{decisions, requests};
+use super::text::{clean, is_code, sentences};
+use super::tool_runs::{EDITS, WRITES, commands};
+use crate::error::Error;
+
+pattern!(FILE = r"\w\.\w+$");
+pattern!(WORD = r"\w+");
+pattern!(LONG_WORD = r"\w\w\w\w+");
+
+/// Worth of a name that surely comes back, in tokens of a request.
+const NAME: f64 = 5.0;
+/// Words of instructions that do not say what to stress.
+const COMMON: [&str; 15] = [
+    "that", "this", "with", "from", "have", "what", "when", "which", "should", "would", "about", "into", "keep",
+    "focus", "summary",
+];
+
+/// Messages to be summarized, and how.
+pub struct Zone {
+    /// What the zone's messages hold, oldest first.
+    pub parts: Vec<Part>,
+    /// Number of the zone's messages, which the positions of its parts are below.
+    pub size: i64,
+    /// What the messages behind the zone hold; their positions begin at 0, too.
+    pub after: Vec<Part>,
+    /// The text of the summary that the zone starts with; empty where there is none.
+    pub previous: String,
+    /// What the caller wants the summary to stress; empty where there is nothing.
+    pub instructions: String,
+}
+
+/// Requests, decisions, files, commands, errors, names and open items of a zone, most needed first, in at most `limit`
+/// tokens as `count` counts them. The same zone gives the same text.
+///
+/// Takes sentences, lines and names as they stand and ranks them by the evidence that they will be needed again: late,
+/// in several messages, in the user's words, in a call's arguments, in an error, asked for in the instructions. An
+/// earlier summary is updated. What stays behind the zone is looked at: a failure that went well there is resolved, what
+/// it goes on with is not open, and what it takes back falls in rank, which is a guess from the words.
+///
+/// # Errors
+///
+/// Errors of `count`.
+pub fn summary(mut zone: Zone, limit: i64, count: &mut Count<'_>) -> Result<String, Error> {
+    if limit < 1 {
+        return Ok(String::new());
+    }
+    let size = zone.size.max(1);
+    for part in &mut zone.after {
+        part.at += size;
+    }
+    let mut before = earlier(&zone.previous);
+    let known: Vec<&Part> = zone.parts.iter().filter(|part| !repeats(part, &zone.previous)).collect();
+    let after: Vec<&Part> = zone.after.iter().collect();
+    let whole: Vec<&Part> = known.iter().chain(&after).copied().collect();
+    let spoken: Vec<&Part> = whole.iter().filter(|part| part.is_spoken()).copied().collect();
+    let renamed = Renamed::of(&whole);
+    let new = lines_of(&known, &after, &whole, size);
+    update(&mut before, &new, &whole);
+    let held = before.lines.iter().filter(|line| still_holds(line, &whole)).cloned();
+    let mut lines: Vec<Line> = held.chain(new).collect();
+    let later = [requests(&after, &[], size), decisions(&after, &[], size)].concat();
+    reconcile(&mut lines, later, &spoken);
+    outdate(&mut lines, &renamed);
+    let mut terms = gathered(&zone, &known, &after, &spoken, &before);
+    for line in lines.iter().filter(|line| line.section == Section::Errors) {
+        terms.mark(&line.text, place::FAILED);
+    }
+    terms.settle(&folders(&known));
+    let mut candidates = from_lines(&lines, &mut terms, size, &zone.instructions);
+    candidates.extend(from_terms(&mut terms, &known, &before, size, &renamed));
+    let text = fitted(candidates, limit, count)?;
+    if text.is_empty() { tally(&known, limit, count) } else { Ok(text) }
+}
+
+/// How often each tool was called, as far as the limit goes: where nothing stands out.
+fn tally(known: &[&Part], limit: i64, count: &mut Count<'_>) -> Result<String, Error> {
+    let mut times: Ordered<u64> = Ordered::default();
+    for part in known.iter().filter(|part| part.kind == Kind::Call) {
+        *times.entry(&clean(&part.name, 60), || 0) += 1;
+    }
+    let total: u64 = times.iter().map(|(_, times)| times).sum();
+    let mut calls: Vec<(&str, u64)> = times.iter().map(|(name, times)| (name, *times)).collect();
+    calls.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+    let named = calls.iter().filter(|(name, _)| !name.is_empty()).take(20);
+    let words: Vec<String> = named.map(|(name, times)| format!("{name} {}", with_commas(*times))).collect();
+    for shown in (1..=words.len()).rev() {
+        let line = format!("## Commands\n- {} tool calls: {}", with_commas(total), words[..shown].join(", "));
+        if count(&line)? <= limit {
+            return Ok(line);
+        }
+    }
+    Ok(String::new())
+}
+
+fn with_commas(number: u64) -> String {
+    if number < 1_000 { number.to_string() } else { format!("{},{:03}", with_commas(number / 1_000), number % 1_000) }
+}
+
+/// Whether a part is the message that carries the earlier summary.
+fn repeats(part: &Part, previous: &str) -> bool {
+    if previous.is_empty() || matches!(part.kind, Kind::Result | Kind::Call) || part.at > 1 {
+        return false;
+    }
+    let held: HashSet<&str> = WORD.texts(previous).into_iter().collect();
+    let again: HashSet<&str> = WORD.texts(&part.text).into_iter().filter(|word| held.contains(word)).collect();
+    let float_of = |number: usize| float(i64::try_from(number).unwrap_or(i64::MAX));
+    held.len() > 3 && float_of(again.len()) >= 0.9 * float_of(held.len())
+}
+
+fn gathered(zone: &Zone, known: &[&Part], after: &[&Part], spoken: &[&Part], before: &Earlier) -> Terms {
+    let mut terms = Terms::new(quoted(spoken.iter().map(|part| part.text.as_str())));
+    terms.note(&before.names, -1, place::EARLIER);
+    let paths: Vec<&str> = before.files.iter().map(|(path, _)| path.as_str()).collect();
+    terms.note(&paths.join("\n"), -1, place::EARLIER);
+    for part in known {
+        poll_now();
+        let writes = || EDITS.is_match(&part.name) || WRITES.is_match(&part.name);
+        let places = match part.kind {
+            Kind::User => place::USER,
+            Kind::Assistant => place::SAID,
+            Kind::Call if writes() => place::CALLED | place::WROTE,
+            Kind::Call => place::CALLED,
+            Kind::Earlier => place::EARLIER,
+            Kind::Result | Kind::Note => 0,
+        };
+        terms.note(&without_substitutions(part), part.at, places);
+    }
+    for part in after {
+        poll_now();
+        terms.mark(&without_substitutions(part), place::AFTER);
+    }
+    terms.mark(&zone.instructions, place::ASKED);
+    terms
+}
+
+fn lines_of(known: &[&Part], after: &[&Part], whole: &[&Part], size: i64) -> Vec<Line> {
+    let by_id = |kind: Kind| -> HashMap<&str, &Part> {
+        whole.iter().filter(|part| part.kind == kind).map(|part| (part.id.as_str(), *part)).collect()
+    };
+    let mut lines = requests(known, after, size);
+    lines.extend(decisions(known, after, size));
+    lines.extend(commands(whole, &by_id(Kind::Result), size));
+    lines.extend(errors(whole, &by_id(Kind::Call), size));
+    lines.extend(open_work(known, after, size));
+    for part in known.iter().filter(|part| part.kind == Kind::Earlier) {
+        for (number, one) in sentences(&part.text, 300).into_iter().enumerate() {
+            let rank = if is_code(&one) { 0.2 } else { 0.5 };
+            lines.push(Line::new(Section::Earlier, one, rank, part.at, number));
+        }
+    }
+    lines
+}
+
+/// Lines as candidates; the names in them and what the instructions ask for raise them.
+fn from_lines(lines: &[Line], terms: &mut Terms, size: i64, instructions: &str) -> Vec<Candidate> {
+    let small = instructions.to_lowercase();
+    let asked: HashSet<&str> = LONG_WORD.texts(&small).into_iter().filter(|word| !COMMON.contains(word)).collect();
+    let mut chances: HashMap<String, f64> = HashMap::new();
+    let mut found = Vec::new();
+    for line in lines {
+        let text = clean(&line.text, 520);
+        if text.is_empty() {
+            continue;
+        }
+        let names = terms.of(&text);
+        let mut worths = Vec::new();
+        for name in &names {
+            if !chances.contains_key(name) {
+                let one = terms.get(name).map_or(0.0, |term| chance(term, size));
+                chances.insert(name.clone(), one);
+            }
+            worths.push(chances[name]);
+        }
+        worths.sort_by(f64::total_cmp);
+        let worth: f64 = worths.iter().fold(0.0, |sum, one| sum + one);
+        let mut rank = (line.rank + 0.5 * NAME * worth / (4.0 + size_of(&text) / 4.0)) * line.trust;
+        if !asked.is_empty() {
+            let small = text.to_lowercase();
+            let hits: HashSet<&str> = LONG_WORD.texts(&small).into_iter().filter(|word| asked.contains(word)).collect();
+            rank *= [1.0, 2.0, 3.0, 4.0][hits.len().min(3)];
+        }
+        found.push(Candidate { section: line.section, group: "", text, rank, at: (line.at, line.number), names });
+    }
+    found
+}
+
+/// Names as candidates, and the files with what was done to them.
+fn from_terms(terms: &mut Terms, known: &[&Part], before: &Earlier, size: i64, renamed: &Renamed) -> Vec<Candidate> {
+    let mut done: Ordered<Done> = Ordered::default();
+    for (path, how) in before.files.iter().cloned().chain(files(known)) {
+        let name = terms.path(&clean(path.trim_matches(is_space).trim_end_matches('/'), 160));
+        if !name.is_empty() && !name.contains(' ') && name != terms.root {
+            let strongest = done.entry(&name, || how);
+            *strongest = how.min(*strongest);
+        }
+    }
+    for (name, _) in done.iter() {
+        terms.add_path(name);
+    }
+    let candidate = |section, group, text: &str, rank, at| Candidate {
+        section,
+        group,
+        text: clean(text, 300),
+        rank,
+        at: (at, 0),
+        names: HashSet::new(),
+    };
+    let mut found = Vec::new();
+    if !terms.root.is_empty() {
+        found.push(candidate(Section::Files, "root", &terms.root, 1.5, 0));
+    }
+    for term in terms.iter().filter(|term| term.seen > 0 && !term.text.is_empty()) {
+        let how = done.get(&term.text).copied();
+        let is_path = term.sort == Sort::Path;
+        if is_path && how.is_none() && !term.text.contains('/') && !FILE.is_match(&term.text) {
+            continue;
+        }
+        let mut rank = NAME * chance(term, size) * worth_of(how) / (1.0 + size_of(&term.text) / 4.0);
+        if renamed.gone(&term.text, term.last) {
+            rank *= 0.2;
+        }
+        let section = if how.is_some() || is_path { Section::Files } else { Section::Identifiers };
+        let group = how.map_or_else(|| group_of(term), Done::name);
+        found.push(candidate(section, group, &term.text, rank, term.last));
+    }
+    found
+}
+
+fn worth_of(how: Option<Done>) -> f64 {
+    match how {
+        Some(Done::Edited | Done::Created) => 2.5,
+        Some(Done::Deleted) => 2.0,
+        Some(Done::Read) => 1.4,
+        None => 1.0,
+    }
+}
+
+fn group_of(term: &Term) -> &'static str {
+    match term.sort {
+        Sort::Path => "mentioned",
+        Sort::Name => "names",
+        Sort::Id => "ids",
+        Sort::Url => "urls",
+        Sort::Version => "versions",
+    }
+}
+
+fn size_of(text: &str) -> f64 {
+    float(i64::try_from(length(text)).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,168 @@
+//! What was run: commands as lines that a summary may keep, each once with its last outcome.
+
+use std::collections::HashMap;
+
+use trimtab_tokens::cancel::poll_now;
+
+use super::endings::{Endings, outcome};
+use super::ordered::Ordered;
+use super::part::{Kind, Line, Part, Section, Value, float, one_if};
+use super::pattern::{head, length, pattern, strip, words};
+use super::text::clean;
+
+pattern!(pub EDITS = r"(?i)edit|replace|patch|update|notebook|insert");
+pattern!(pub WRITES = r"(?i)write|create|save");
+pattern!(
+    LOOKS = r#"^\s*(?:bash -l?c ['"]|[A-Z_]+=\S*\(?|cd|true|sort|uniq|cut|tr|xargs|awk|jq|nl|cat|ls|sed -n|head|tail"#,
+    r"|rg|grep|find|wc|pwd|which|echo|tree|file|stat|git (?:diff|show|log|status|blame))\b",
+);
+pattern!(QUOTED = r#"'[^']*'|"[^"]*""#);
+pattern!(BETWEEN = r"&&|\|\|?|;|\n");
+pattern!(
+    CHANGES = r"\b(?:test|build|lint|check|fmt|install|run|make|cargo|pytest|npm|pnpm|yarn|bun|go|docker|deploy|migrate|commit",
+    r"|push|merge|rebase|checkout|switch|branch|tag|release|curl|gh)\b",
+);
+pattern!(HEREDOC = r#"<<-?\s*["']?(\w+)["']?"#);
+pattern!(SHOWS = r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|tee|cat|less)\b[^|&;]*)");
+pattern!(VERBOSE = r"(\s(?:-[qvsx]{1,3}|--(?:quiet|verbose|no-header|tb=\w+|colou?r(?:=\w+)?)))(?:\s|$)");
+pattern!(MEANS_NOTHING = r"^\s*(?:import |from \S+ import |use |#!|set -|package |$)");
+pattern!(LEADING = r"^(?:bash -lc |cd \S+ *(?:&&|;) *)");
+
+/// What follows a command that failed and went well later.
+pub const LATER_OK: &str = ", later ok";
+
+impl Part {
+    /// The shell command of a call, empty if it is none.
+    pub fn shell(&self) -> &str {
+        self.shell.get_or_init(|| {
+            let shown = ["command", "cmd", "script", "commands"].into_iter().find_map(|key| {
+                let text = match self.arguments.get(key)? {
+                    Value::Text(text) => text.clone(),
+                    list @ Value::List(_) => list.words(),
+                    _ => return None,
+                };
+                let text = strip(&text);
+                (!text.is_empty()).then(|| LEADING.replaced(text, "").into_owned())
+            });
+            shown.unwrap_or_default()
+        })
+    }
+
+    /// What a call was about: its command, or its file.
+    pub fn target(&self) -> &str {
+        self.target.get_or_init(|| {
+            if !self.shell().is_empty() {
+                return plain(self.shell());
+            }
+            let path = ["file_path", "path", "notebook_path"].into_iter().find_map(|key| self.arguments.get(key));
+            let path = path.map(Value::words).filter(|path| !path.is_empty());
+            let path = path.unwrap_or_else(|| head(&self.text, 200).to_owned());
+            let changes = EDITS.is_match(&self.name) || WRITES.is_match(&self.name);
+            format!("{} {path}", if changes { "change" } else { &self.name })
+        })
+    }
+}
+
+/// A command as it is shown: a script by its description, else by the first line that does something.
+fn shown(part: &Part) -> String {
+    let text = part.shell();
+    let opened = HEREDOC.groups(text).map(|found| found.text(1));
+    if opened.is_none() && !text.contains('\n') && length(text) <= 160 {
+        return format!("`{}`", clean(text, 160));
+    }
+    let (first, body) = text.split_once('\n').unwrap_or((text, ""));
+    let first = HEREDOC.replaced(first, "");
+    if let Some(about) = part.arguments.text("description").filter(|about| !strip(about).is_empty()) {
+        return format!("`{}` {}", clean(&first, 60), clean(about, 100));
+    }
+    if let Some(end) = opened.filter(|_| !body.is_empty()) {
+        let mut lines = body.split('\n').take(60);
+        let line = lines.find(|one| !MEANS_NOTHING.is_match(one) && strip(one) != end).unwrap_or_default();
+        return format!("`{}` {}", clean(&first, 80), clean(line, 100)).trim_end().to_owned();
+    }
+    format!("`{}`", clean(text, 160))
+}
+
+/// Whether a command only shows what is there.
+pub fn looks(text: &str) -> bool {
+    let bare = QUOTED.replaced(head(text, 2_000), "''");
+    BETWEEN.split(&bare).into_iter().filter(|one| !strip(one).is_empty()).all(|one| LOOKS.is_match(one))
+}
+
+/// A command without what only changes what is shown.
+pub fn plain(text: &str) -> String {
+    let shown = SHOWS.replaced(head(text, 2_000), "").into_owned();
+    let (mut out, mut end) = (String::new(), 0);
+    while let Some(flag) = VERBOSE.first_group_from(&shown, end) {
+        out.push_str(&shown[end..flag.start]);
+        end = flag.end;
+    }
+    out.push_str(&shown[end..]);
+    let line = words(&out).collect::<Vec<_>>().join(" ");
+    if line.is_empty() { head(text, 200).to_owned() } else { line }
+}
+
+struct Run {
+    text: String,
+    key: String,
+    at: i64,
+    times: i64,
+    ending: String,
+    failed: bool,
+    again: bool,
+}
+
+impl Run {
+    fn new(text: &str, key: &str, at: i64) -> Self {
+        let (text, key) = (text.to_owned(), key.to_owned());
+        Self { text, key, at, times: 0, ending: String::new(), failed: false, again: false }
+    }
+}
+
+/// What was run in the first `size` messages, each command once with its last outcome.
+///
+/// A failure that went well later says so, and a command that the messages behind run again falls in rank.
+pub fn commands(parts: &[&Part], results: &HashMap<&str, &Part>, size: i64) -> Vec<Line> {
+    let (mut runs, mut endings) = (Ordered::<Run>::default(), Endings::default());
+    for part in parts.iter().filter(|part| part.kind == Kind::Call) {
+        poll_now();
+        if part.shell().is_empty() || looks(part.shell()) {
+            continue;
+        }
+        let (text, result) = (shown(part), results.get(part.id.as_str()).copied());
+        let script = !text.ends_with('`');
+        let (mut ending, failed) = outcome(result);
+        if let Some(result) = result {
+            let short = length(&result.text) <= 160 && strip(&result.text).matches('\n').count() < 2;
+            if script && short && !ending.contains(';') {
+                let told = format!("{ending}; {}", clean(&result.text, 100));
+                told.trim_end_matches([';', ' ']).clone_into(&mut ending);
+            }
+            if !failed {
+                endings.well(part.target(), result.at);
+            }
+        }
+        let key = if script { &text } else { part.target() };
+        if part.at >= size {
+            runs.entry(key, || Run::new("", "", part.at)).again = true;
+            continue;
+        }
+        let run = runs.entry(key, || Run::new(&text, part.target(), part.at));
+        run.times += 1;
+        (run.at, run.ending, run.failed) = (part.at, ending, failed);
+        run.text = text;
+    }
+    let told = runs.iter().map(|(_, run)| run).filter(|run| !run.text.is_empty());
+    told.map(|run| line_of(run, run.failed && endings.since(&run.key, run.at), size)).collect()
+}
+
+fn line_of(run: &Run, well: bool, size: i64) -> Line {
+    let times = if run.times > 1 { format!(" (x{})", run.times) } else { String::new() };
+    let rank = 0.15
+        + 0.25 * one_if(CHANGES.is_match(&run.text))
+        + 0.25 * one_if(run.failed && !well)
+        + 0.3 * float(run.at) / float(size);
+    let rank = (rank + 0.05 * float(run.times).log2()) * if run.again { 0.5 } else { 1.0 };
+    let later = if well { LATER_OK } else { "" };
+    Line::new(Section::Commands, format!("{}{times}: {}{later}", run.text, run.ending), rank, run.at, 0)
+}

@@ -1,0 +1,1 @@
+"""The offline summarizer in Python: the slow version of `rust/core/src/offline`, and what it means."""
