@@ -63,8 +63,7 @@ def run(options: argparse.Namespace) -> int:
     from ..archive import open_archive
 
     with cast("SqlArchive", open_archive(existing(options.archive))) as archive:
-        code: int = options.run_action(archive, options)
-    return code
+        return int(options.run_action(archive, options))
 
 
 def _list(archive: SqlArchive, options: argparse.Namespace) -> int:

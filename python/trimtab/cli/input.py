@@ -48,19 +48,16 @@ class Large:
     size: int
 
 
-def load(options: argparse.Namespace) -> Transcript:
-    """Read the session file; report skipped lines and repairs."""
-    with _source(options) as source:
-        found = _read(options, source, repair=True)
-    _warn(found)
-    return found
+def load(options: argparse.Namespace, *, repair_lists: bool = True) -> Transcript:
+    """Read the session file; report skipped lines and repairs.
 
-
-def raw(options: argparse.Namespace) -> Transcript:
-    """Read the session file for validation: repair a log, leave a list of messages unchanged."""
+    Args:
+        options: name of the file, and its format.
+        repair_lists: whether to repair a list of messages, as an agent's log always is.
+    """
     with _source(options) as source:
-        found = _read(options, source, repair=False)
-        if found.format in formats.LOGS:
+        found = _read(options, source, repair=repair_lists)
+        if not repair_lists and found.format in formats.LOGS:
             found = _read(options, source, repair=True)
     _warn(found)
     return found

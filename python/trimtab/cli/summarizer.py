@@ -18,9 +18,7 @@ def add_summarizer(parser: argparse.ArgumentParser) -> None:
     names = "offline, anthropic, openai, 'cmd:PROGRAM ...'; default: %(default)s"
     parser.add_argument("--summarizer", metavar="NAME", default="offline", help=names)
     parser.add_argument("--summarizer-model", metavar="ID", help="model of the summarizer")
-    parser.add_argument(
-        "--summarizer-url", metavar="URL", help="base URL of its API, such as http://localhost:11434/v1"
-    )
+    parser.add_argument("--summarizer-url", metavar="URL", help="base URL of its API: http://localhost:11434/v1")
     parser.add_argument("--summarizer-timeout", metavar="SECONDS", type=seconds, help="for all attempts; default: 60")
     parser.add_argument("--no-fallback", action="store_true", help="exit with 69 if the summarizer fails")
 

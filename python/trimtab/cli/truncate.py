@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..counting.truncate import CATEGORIES, checked, truncate_stream
+from ..counting.truncate import CATEGORIES, truncate_stream
 from .files import chunks
 from .options import add_json, tokens
 from .output import answer
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     """Read all input, then write the shortened text."""
     from ..counting.counter import Counter
 
-    limits = checked(tokens=options.tokens, lines=options.lines, chars=options.chars)
+    limits = {"tokens": options.tokens, "lines": options.lines, "chars": options.chars}
     counter = Counter.for_model(options.model) if options.model else None
     with Progress("reading") as progress:
         text = progress.over(chunks(options.file))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .input import raw, warn_repaired
+from .input import load, warn_repaired
 from .options import add_file
 from .output import answer, show
 from .progress import Progress
@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     from ..validity.repair import repair
     from ..validity.validate import validate
 
-    transcript = raw(options)
+    transcript = load(options, repair_lists=False)
     messages, provider = transcript.messages, transcript.provider
     if options.repair:
         with Progress("repairing"):

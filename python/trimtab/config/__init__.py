@@ -7,20 +7,18 @@ file overrides the preset.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
 from ..policies import POLICIES
-from .files import parse, parse_value, tables
+from .files import parse_value, tables
 from .keys import RULES, SECTIONS, Key, Section, wrong
 from .places import at, put
 from .scenarios import SCENARIOS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from ..planning.policy import Policy
 
 __all__ = [
@@ -34,8 +32,6 @@ __all__ = [
     "configured",
     "keys",
     "load",
-    "parse",
-    "section",
     "value",
 ]
 
@@ -104,15 +100,6 @@ def choices(key: str) -> list[str]:
     if key not in found:
         raise wrong(f"{key!r} does not choose a preset; keys that do are {', '.join(found)}")
     return found[key]
-
-
-def section(tables: Mapping[str, Any], name: str) -> Policy:
-    """Return the policy of one section of a configuration; ignore keys of other programs.
-
-    Raises:
-        ConfigError: a key or value is unknown.
-    """
-    return configured(name, _own_values(tables, name))
 
 
 def load(

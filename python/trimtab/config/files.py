@@ -12,45 +12,31 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def parse(text: str, kind: str) -> dict[str, Any]:
-    """Parse a configuration's text into its sections.
-
-    Args:
-        text: text of the file.
-        kind: ``toml``, ``yaml`` or ``yml``.
-
-    Raises:
-        ConfigError: the text cannot be parsed.
-    """
-    failure: type[Exception] = tomllib.TOMLDecodeError
-    load: Callable[[str], Any] = tomllib.loads
-    if kind in {"yaml", "yml"}:
-        try:
-            import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 - an optional dependency
-        except ImportError as error:
-            raise wrong("reading YAML needs PyYAML: pip install trimtab[yaml]") from error
-        failure, load = yaml.YAMLError, yaml.safe_load
-    elif kind != "toml":
-        raise wrong(f"a file's name must end in .toml, .yaml or .yml, got {kind!r}")
-    try:
-        found = load(text)
-    except failure as error:
-        raise wrong(f"not {kind.upper()}: {error}") from error
-    if not isinstance(found, dict | None):
-        raise wrong("a configuration is a mapping of sections")
-    return found or {}
-
-
 def tables(path: Path) -> dict[str, Any]:
-    """Parse a configuration file into its sections.
+    """Parse a configuration file, TOML or YAML by the end of its name, into its sections.
 
     Raises:
         ConfigError: the file cannot be read or parsed.
     """
+    parse: Callable[[str], Any] = tomllib.loads
+    failure: type[Exception] = tomllib.TOMLDecodeError
+    if path.suffix in {".yaml", ".yml"}:
+        try:
+            import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 - an optional dependency
+        except ImportError as error:
+            raise wrong("reading YAML needs PyYAML: pip install trimtab[yaml]") from error
+        parse, failure = yaml.safe_load, yaml.YAMLError
+    elif path.suffix != ".toml":
+        raise wrong(f"a file's name must end in .toml, .yaml or .yml, got {path.name!r}")
     try:
-        return parse(path.read_text(encoding="utf-8"), path.suffix.removeprefix("."))
+        found = parse(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise wrong(f"{path}: {error.strerror}") from error
+    except failure as error:
+        raise wrong(f"not {path.suffix[1:].upper()}: {error}") from error
+    if not isinstance(found, dict | None):
+        raise wrong("a configuration is a mapping of sections")
+    return found or {}
 
 
 def parse_value(text: str) -> Any:

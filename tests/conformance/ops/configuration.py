@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import trimtab
@@ -63,9 +65,19 @@ def config_default(key: str) -> Any:
 
 @op
 def config_yaml(yaml: str, key: str, round_trip: bool = False) -> Any:
-    given = config.parse(yaml, "yaml")
-    written = config.parse(json.dumps(given), "yaml") if round_trip else given
-    return config.value("agent", key, config.section(written, "agent"))
+    policy = loaded(yaml)
+    if round_trip:
+        keys = {key: config.value("agent", key, policy) for key in config.keys("agent")}
+        policy = loaded(json.dumps({"agent": keys}))
+    return config.value("agent", key, policy)
+
+
+def loaded(yaml: str) -> trimtab.Policy:
+    """The policy of a file's section ``agent``."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "agent.yaml")
+        file.write_text(yaml, encoding="utf-8")
+        return config.load(file, section="agent", environ={})
 
 
 @op

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from trimtab.ledger.columns import unpaired
 from trimtab.planning.forecast import Forecast
 from trimtab.summarize import request
 
+from .configuration import loaded
 from .outside import Stub, Told
 from .presets import MODEL, ROLES, SVEN, ledger
 from .shapes import FRONT, Sven
@@ -20,7 +22,7 @@ from .table import op
 
 def sven(given: Mapping[str, Any], stub: Stub, told: Told, **more: Any) -> trimtab.Compactor:
     template = replace(SVEN.summarize.template, require_headings=False)
-    policy = config.section({"agent": given.get("config") or {}}, "agent")
+    policy = loaded(json.dumps({"agent": given.get("config") or {}}))
     policy = replace(policy, parity=True, summarize=replace(policy.summarize, template=template))
     return trimtab.Compactor(
         "gpt-4o", provider="openai_chat", policy=policy, summarizer=stub.writer, listeners=[told.events.append], **more

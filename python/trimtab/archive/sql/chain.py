@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import ArchiveError, SessionError
 from ..values import Fault
 from .codec import load
-from .statements import Database, Row, Steps, format_time, parse_time, transaction
+from .statements import Database, Row, Steps, format_time, parse_ids, parse_time, transaction
 
 EVENT = (
     "SELECT e.id, e.session_id, c.version, e.strategy, e.original_tokens, e.compacted_tokens, e.messages_removed,"
@@ -26,13 +26,12 @@ def digest_event(row: Row, digests: list[str]) -> str:
         digests: digests of the originals, in order.
 
     Raises:
-        ArchiveError: the time is damaged.
-        ValueError: the list of ids is damaged.
+        ArchiveError: the time or the list of ids is damaged.
     """
     ref, session, version, *numbers, summary, preserved, model, duration, created, plan, _ = row
-    ids = json.loads(preserved) if isinstance(preserved, str) else preserved
+    ids = parse_ids(preserved)
     time = format_time(parse_time(created))
-    data = [ref, session, version, numbers, summary, ids or [], model, duration, time, plan, digests]
+    data = [ref, session, version, numbers, summary, ids, model, duration, time, plan, digests]
     return hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
 
@@ -69,9 +68,7 @@ class Integrity(Database):
             SessionError: there is no such session.
             ArchiveError: the database cannot be read.
         """
-        faults = []
-        if self.dialect.check:
-            faults = [Fault("database", what) for (what,) in (yield self.dialect.check, ())]
+        faults = [Fault("database", what) for (what,) in (yield self.dialect.check, ())]
         sessions = yield "SELECT id, version FROM sessions WHERE ? = '' OR id = ? ORDER BY id", (session or "",) * 2
         if session is not None and not sessions:
             raise SessionError(f"no session {session!r} in this archive")
@@ -101,7 +98,7 @@ def _faults(event: Row, rows: list[Row]) -> list[str]:
     if content is not None:  # the first archives had no chain
         try:
             same = digest_event(event, [digest for _, digest in rows]) == content
-        except (ArchiveError, ValueError, TypeError) as error:
+        except (ArchiveError, TypeError) as error:
             faults.append(f"the event cannot be read: {error}")
         else:
             if not same:
@@ -112,10 +109,8 @@ def _faults(event: Row, rows: list[Row]) -> list[str]:
 def _verify_session(session: str, version: int) -> Steps[list[Fault]]:
     faults = []
     events = {row[0]: row for row in (yield f"{EVENT} WHERE e.session_id = ?", (session,))}
-    commits = yield (
-        "SELECT version, event_id, content, link, pruned_at FROM commits WHERE session_id = ? ORDER BY version",
-        (session,),
-    )
+    query = "SELECT version, event_id, content, link, pruned_at FROM commits WHERE session_id = ? ORDER BY version"
+    commits = yield query, (session,)
     before = ""
     for expected, (number, ref, content, stored, pruned) in enumerate(commits, 1):
         where = f"session {session}, compaction {number} ({ref})"

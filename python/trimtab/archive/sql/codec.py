@@ -59,11 +59,6 @@ def decode(text: str) -> Any:
     return json.loads(text)
 
 
-def digest_of(text: str) -> str:
-    """Return the SHA-256 of a message's JSON."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def pack(text: str) -> str | bytes:
     """Compress a message's JSON if that is smaller."""
     if len(text) < MIN_PACKED:
@@ -93,7 +88,7 @@ def load(body: str | bytes, digest: str) -> dict[str, Any]:
         ArchiveError: the body does not match its digest.
     """
     text = unpack(body)
-    if digest_of(text) != digest:
+    if hashlib.sha256(text.encode()).hexdigest() != digest:
         raise ArchiveError(f"a stored message does not fit its digest {digest[:16]}")
     message: dict[str, Any] = decode(text)
     return message

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from ...errors import ArchiveError
 from ..values import Original, Past, Session, Totals
 from .codec import decode, load
-from .statements import Database, Steps, parse_time, transaction
+from .statements import Database, Steps, parse_ids, parse_time, transaction
 
 
 class Queries(Database):
@@ -35,7 +33,7 @@ class Queries(Database):
             " ORDER BY e.created_at DESC, c.version DESC, e.id LIMIT ?"
         )
         rows = yield query, (session or "", session or "", 2**62 if limit is None else limit)
-        return [Past(*(*row[:7], _ids(row[7]), *row[8:10], parse_time(row[10]))) for row in rows]
+        return [Past(*(*row[:7], parse_ids(row[7]), *row[8:10], parse_time(row[10]))) for row in rows]
 
     @transaction(write=False)
     def totals(self, session: str | None = None) -> Steps[Totals]:
@@ -58,7 +56,7 @@ class Queries(Database):
         if not events:
             raise ArchiveError(f"no compaction {ref!r} in this archive")
         [(session, preserved)] = events
-        ids = set(_ids(preserved))
+        ids = set(parse_ids(preserved))
         query = (
             "SELECT a.id, m.body, m.digest, a.archived_at FROM message_archive a"
             " JOIN messages m ON m.id = a.original_message WHERE a.compaction_event_id = ? ORDER BY a.id"
@@ -74,16 +72,3 @@ class Queries(Database):
         """Return kind and value of each pin of a session, in the order of pinning."""
         rows = yield "SELECT kind, value FROM pins WHERE session_id = ? ORDER BY pinned_at, kind, value", (session,)
         return [(kind, decode(value)) for kind, value in rows]
-
-
-def _ids(ids: object) -> tuple[int, ...]:
-    """Return the ids of a list, or of its JSON text.
-
-    Raises:
-        ArchiveError: the text is not JSON.
-    """
-    try:
-        found = json.loads(ids) if isinstance(ids, str) else ids
-    except ValueError as error:
-        raise ArchiveError(f"a stored list of ids is damaged: {error}; see trimtab archive verify") from error
-    return tuple(found) if isinstance(found, list) else ()

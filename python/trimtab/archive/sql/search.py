@@ -24,6 +24,13 @@ MAX_WORDS = 12
 EXCERPT = 240
 """Characters of a message in a search result."""
 
+LATEST = (
+    "SELECT a.id, a.compaction_event_id, a.session_id, a.archived_at, m.body FROM message_archive a"
+    " JOIN messages m ON m.id = a.original_message WHERE a.original_message = ?"
+    " AND a.compaction_event_id IS NOT NULL AND (? = '' OR a.session_id = ?) ORDER BY a.id DESC LIMIT 1"
+)
+"""Query for the latest place of a message in a compaction."""
+
 
 class Search(Database):
     """Full-text search."""
@@ -59,22 +66,15 @@ class Search(Database):
         return message
 
 
-def index(dialect: Dialect) -> Steps[int]:
-    """Index and compress the messages stored since the last search; return their number."""
-    done = 0
-    while True:
-        rows = yield (
-            "SELECT m.id, m.body FROM unindexed u JOIN messages m ON m.id = u.message_id ORDER BY m.id LIMIT ?",
-            (BATCH,),
-        )
-        if not rows:
-            return done
+def index(dialect: Dialect) -> Steps[None]:
+    """Index and compress the messages stored since the last search."""
+    query = "SELECT m.id, m.body FROM unindexed u JOIN messages m ON m.id = u.message_id ORDER BY m.id LIMIT ?"
+    while rows := (yield query, (BATCH,)):
         yield dialect.index, [(key, index_words(unpack(body))) for key, body in rows]
         if dialect.packs:
             packed = [(pack(body), key) for key, body in rows if isinstance(body, str) and len(body) >= MIN_PACKED]
             yield "UPDATE messages SET body = ? WHERE id = ?", packed
         yield "DELETE FROM unindexed WHERE message_id = ?", [(key,) for key, _ in rows]
-        done += len(rows)
 
 
 def search(dialect: Dialect, query: str, session: str | None, limit: int) -> Steps[list[Hit]]:
@@ -93,7 +93,8 @@ def search(dialect: Dialect, query: str, session: str | None, limit: int) -> Ste
         found = list(dict.fromkeys([*found, *ranked]))[:limit]
     hits = []
     for key in found:
-        hits += yield from _hits(key, terms, session)
+        rows = yield LATEST, (key, session or "", session or "")
+        hits += [_hit(row, terms) for row in rows]
     return hits
 
 
@@ -108,17 +109,8 @@ def _matching(dialect: Dialect, terms: list[str], session: str | None, limit: in
     return [key for (key,) in rows]
 
 
-def _hits(key: int, terms: list[str], session: str | None) -> Steps[list[Hit]]:
-    """Return a message's latest place in a compaction, with the part that matches the query."""
-    query = (
-        "SELECT a.id, a.compaction_event_id, a.session_id, a.archived_at, m.body FROM message_archive a"
-        " JOIN messages m ON m.id = a.original_message WHERE a.original_message = ?"
-        " AND a.compaction_event_id IS NOT NULL AND (? = '' OR a.session_id = ?) ORDER BY a.id DESC LIMIT 1"
-    )
-    return [_hit(row, terms) for row in (yield query, (key, session or "", session or ""))]
-
-
 def _hit(row: Row, terms: list[str]) -> Hit:
+    """Return a row of ``LATEST`` as a search result."""
     number, ref, session, archived, body = row
     message = decode(unpack(body))
     role = message.get("role", "")

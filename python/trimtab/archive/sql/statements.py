@@ -5,6 +5,7 @@ Statements use ``?`` for a value; a ``Dialect`` holds the parts in which databas
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class Dialect:
         asking: function from the words to the condition's parameter.
         size: query for the archive's size in bytes, as far as removing messages reduces it.
         purge: statement that removes the remains of deleted rows from the files. Empty if there are none.
-        check: query for the faults that the database finds in its files. Empty if a client cannot ask for them.
+        check: query for the faults that the database finds in its files; by default none, as a client cannot ask.
     """
 
     name: str
@@ -57,7 +58,7 @@ class Dialect:
     asking: Callable[[Sequence[str]], str]
     size: str
     purge: str = ""
-    check: str = ""
+    check: str = "SELECT '' WHERE false"
 
 
 class Database(ABC):
@@ -124,6 +125,18 @@ def parse_time(stored: str | datetime) -> datetime:
         return stored.astimezone(UTC) if isinstance(stored, datetime) else datetime.fromisoformat(stored)
     except (ValueError, TypeError) as error:
         raise ArchiveError(f"a stored time is damaged: {error}; see trimtab archive verify") from error
+
+
+def parse_ids(ids: Any) -> tuple[int, ...]:
+    """Return a stored list of ids: JSON text in SQLite, a list in PostgreSQL.
+
+    Raises:
+        ArchiveError: the value is no list of ids.
+    """
+    try:
+        return tuple(json.loads(ids) if isinstance(ids, str) else ids or ())
+    except (ValueError, TypeError) as error:
+        raise ArchiveError(f"a stored list of ids is damaged: {error}; see trimtab archive verify") from error
 
 
 def check_name(session: str) -> str:

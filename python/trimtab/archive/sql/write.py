@@ -115,20 +115,15 @@ def _insert(new: Mapping[str, str], dialect: Dialect) -> Steps[dict[str, int]]:
         rows.sort()  # one order for all transactions prevents deadlocks
     yield "INSERT INTO messages (digest, size, body) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING", rows
     ids = yield from _ids(new, dialect)
-    yield (
-        f"INSERT INTO unindexed SELECT CAST(value AS BIGINT) FROM {dialect.parts} WHERE true ON CONFLICT DO NOTHING",  # noqa: S608
-        (json.dumps(sorted(ids.values())),),
-    )
+    queue = f"INSERT INTO unindexed SELECT CAST(value AS BIGINT) FROM {dialect.parts} WHERE true ON CONFLICT DO NOTHING"  # noqa: S608
+    yield queue, (json.dumps(sorted(ids.values())),)
     return ids
 
 
 def _ids(digests: Iterable[str], dialect: Dialect) -> Steps[dict[str, int]]:
     """Return the ids of the messages that are stored already: most of a list was, in earlier compactions."""
-    found = yield (
-        f"SELECT digest, m.id FROM {dialect.parts} CROSS JOIN messages m WHERE digest = part.value",  # noqa: S608
-        (json.dumps(list(digests)),),
-    )
-    return dict(found)
+    query = f"SELECT digest, m.id FROM {dialect.parts} CROSS JOIN messages m WHERE digest = part.value"  # noqa: S608
+    return dict((yield query, (json.dumps(list(digests)),)))
 
 
 def _touch_session(session: str, now: str) -> Steps[int]:
