@@ -12,7 +12,7 @@ import trimtab
 from support.checker import check
 from support.transcripts import transcript
 from support.wardrobe import WARDROBE, Said, Turn, answer
-from trimtab.messages.objects import plain
+from trimtab.messages.objects import InputMessages, plain
 
 MODELS = {"anthropic": "claude-sonnet-4-5", "openai_chat": "gpt-5.5", "openai_responses": "gpt-5.5"}
 PAST = "u:90 " + " ".join(f"c{n} r{n}:60 a:30 u:60" for n in range(40, 60)) + " a:9"
@@ -153,6 +153,15 @@ def test_a_message_that_arrives_while_a_model_is_asked_is_kept_as_it_came():
     done = trimtab.Compactor("claude-sonnet-4-5", summarizer=slow).compact(objects, target_share=0.3)
     assert done.summarizer != "offline"
     assert all(new is old for new, old in zip(done.messages[-2:], late, strict=True))
+
+
+@EVERY
+def test_new_messages_are_never_taken_for_objects_read_before(kind):
+    """Reading makes dicts that are dropped again; a new message may get the identity of one."""
+    _, _, objects = dressed(kind)
+    read = InputMessages(objects)
+    made = [{"role": "user", "content": [{"type": "text", "text": f"new {n}"}]} for n in range(500)]
+    assert [message["content"] for message in plain(read.write(made))] == [message["content"] for message in made]
 
 
 def test_objects_deep_inside_are_read_as_well():

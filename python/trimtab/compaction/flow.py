@@ -80,7 +80,7 @@ def compaction(request: Request) -> Flow[Compaction]:
         outcome.failed,
     )
     yield Commit(stored, _record(request, done, summary), since)
-    done = replace(done, messages=request.read.back(done.messages))
+    done = replace(done, messages=request.inputs.write(done.messages))
     event = Compacted(
         request.trigger,
         ref,

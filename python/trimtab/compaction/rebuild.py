@@ -42,7 +42,7 @@ def check(ledger: Ledger) -> None:
 def _arrived(request: Request) -> Sequence[Message]:
     """Messages that the caller appended during the compaction; they are kept as they are."""
     known = len(request.messages)
-    grew = len(request.given) > known and all(a is b for a, b in zip(request.given, request.read.given, strict=False))
+    grew = len(request.given) > known and all(a is b for a, b in zip(request.given, request.inputs.given, strict=False))
     return request.given[known:] if grew else ()
 
 
@@ -59,7 +59,7 @@ def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> tupl
         written = text if request.policy.parity else wrap(text, ref=ref, count=count)
         placed = written if isinstance(zone, Summarize) else noticed(zone.notice, request.policy.place)
     messages = apply(plan, request.messages, request.ledger, request.settings.counter, placed, request.policy.place)
-    messages.extend(request.read.more(_arrived(request)))
+    messages.extend(request.inputs.read(_arrived(request)))
     ledger = scan(messages, request.settings.counter, request.ledger.provider)
     try:
         if not request.policy.parity:

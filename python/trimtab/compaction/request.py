@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..ledger.columns import Ledger
-    from ..messages.objects import Given
+    from ..messages.objects import InputMessages
     from ..messages.types import Message
     from ..planning.plan import Plan
     from ..planning.policy import Policy
@@ -27,7 +27,7 @@ class Request:
     Attributes:
         settings: the settings of the Compactor, with the policy that applies.
         given: the caller's own list, which may grow while a model is asked.
-        read: the list as it was when it was read, and the way back to the caller's types.
+        inputs: the list as it was when it was read, and the way back to the caller's types.
         ledger: ledger of the messages.
         target: tokens of messages to reach.
         fixed: tokens of system text and tools.
@@ -48,7 +48,7 @@ class Request:
 
     settings: Settings
     given: Sequence[Message]
-    read: Given
+    inputs: InputMessages
     ledger: Ledger
     target: int
     fixed: int
@@ -74,7 +74,7 @@ class Request:
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """The transcript as plain dicts."""
-        return tuple(self.read.messages)
+        return tuple(self.inputs.messages)
 
     @cached_property
     def redacted(self) -> tuple[Message, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from .. import _core
 from ..errors import MessageError
-from ..messages.objects import Given, plain, sendable
+from ..messages.objects import InputMessages, plain, sendable
 from ..models.model import Model
 from .tools import spaced, tool_tokens
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def message_error(error: ValueError) -> ValueError:
-    """The core's error about a message as a ``MessageError``; any other unchanged."""
+    """Return the core's error about a message as a ``MessageError``, any other error unchanged."""
     match error.args:
         case (str(what), str(path), int(index), str(hint)):
             return MessageError(what, path=path, index=index, hint=hint)
@@ -38,12 +38,12 @@ T = TypeVar("T")
 
 
 class Counter(_core.Counter):
-    """Counts tokens, offline and in time linear in the text.
+    """Count tokens, offline and in time linear in the text.
 
     ``Counter("o200k_base")`` and ``Counter("cl100k_base")`` equal tiktoken's ``encode_ordinary``: text that looks like
     a special token is plain text, lone surrogates count as U+FFFD. ``Counter("claude-old")`` (Claude 3 to 4.6) and
     ``Counter("claude-new")`` (4.7 and later) count a text as it stands inside a prompt, with the vocabularies that the
-    package ctok reconstructed; without the tokens that a message adds.
+    package ctok reconstructed; the tokens that a message adds are not included.
 
     Example:
         >>> Counter("o200k_base").count("hello world")
@@ -51,14 +51,14 @@ class Counter(_core.Counter):
     """
 
     prompt: Prompt | None = None
-    """How the model's requests are counted; None for a plain encoding."""
+    """The model's prompt format; None for a plain encoding."""
 
     def __repr__(self) -> str:
-        """What counts."""
+        """Return the engine's name."""
         return f"<Counter: {self.engine}>"
 
     def explain(self) -> str:
-        """The engine that counts, the vector instructions it uses ("avx2" or "portable"), and its error."""
+        """Return the engine's name, its vector instructions ("avx2" or "portable"), and its error."""
         exact = "an estimate by length" if " rounded " in self.engine else "exact"
         if self.engine.startswith("trimtab claude"):
             by_rates = self.engine.endswith("by rates")
@@ -70,7 +70,7 @@ class Counter(_core.Counter):
 
     @classmethod
     def for_model(cls, model: str | Model) -> Self:
-        """The counter of a model: ``per_message`` gives what each message adds to its prompt.
+        """Return the counter of a model; its ``per_message`` returns what each message adds to the model's prompt.
 
         Args:
             model: an id, or a ``Model`` of your own.
@@ -82,22 +82,22 @@ class Counter(_core.Counter):
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], *, pattern: str | None = None) -> Self:
-        """The counter of a vocabulary file, which is read once and stays in memory; ``engine`` names the engine.
+        """Return the counter of a vocabulary file, which is read once and stays in memory.
 
         trimtab's own engine counts a ``tokenizer.json`` with byte-level pairs and the pattern of Llama 3, Qwen 2 and 3,
         DeepSeek V3, GPT-2, ``o200k_base`` or ``cl100k_base``. The crate ``tokenizers`` counts any other: its memory
-        grows with the text, ``exceeds`` has no early exit, and ``incremental`` keeps the text. Special tokens are
-        plain text, and no text is truncated or padded. A file of ranks, in tiktoken's form, is one of the built-in
-        encodings or needs a pattern.
+        grows with the text, ``exceeds`` has no early exit, and ``incremental`` keeps the text. ``engine`` names the one
+        in use. Special tokens are plain text, and no text is truncated or padded. A file of ranks in tiktoken's format
+        is one of the built-in encodings or needs a pattern.
 
         Args:
             path: a ``tokenizer.json`` or a file of ranks.
-            pattern: the expression that splits texts, for a file of ranks: one of those above, as it was published.
+            pattern: the regular expression that splits texts, for a file of ranks: one of those above, as published.
 
         Raises:
             OSError: the file cannot be read.
-            ValueError: the file has another content; says which. Counting raises it for a text that a model cannot
-                tokenize.
+            ValueError: the file is no supported vocabulary; says why. Counting raises it for a text that the tokenizer
+                cannot encode.
         """
         file = Path(path)
         data = file.read_bytes()
@@ -107,10 +107,10 @@ class Counter(_core.Counter):
             raise ValueError(f"{file}: {error}") from None
 
     def per_message(self, messages: Sequence[Message], *, provider: str | None = None) -> NDArray[np.uint32]:
-        """Tokens that each message adds to the model's prompt: uint32, shape (messages,).
+        """Return the tokens that each message adds to the model's prompt: uint32, shape (messages,).
 
-        The counter caches the list that it read last and counts only changed messages, which it finds by the identity
-        of their strings; it keeps these alive until it reads another list.
+        The counter caches the last list and counts only changed messages, which it finds by the identity of their
+        strings; it keeps these alive until it reads another list.
 
         Args:
             messages: a list or tuple of messages in any provider's shape.
@@ -118,16 +118,16 @@ class Counter(_core.Counter):
 
         Raises:
             MessageError: a message cannot be read; says where, why and what to do.
-            OverflowError: a message has more tokens than a uint32 can name.
+            OverflowError: a message has more tokens than a uint32 holds.
         """
         return scan(messages, self, provider).per_message
 
     def count_file(self, path: str | PathLike[str]) -> int:
-        """Tokens of a file's text, read a megabyte at a time.
+        """Return the tokens of a file's text, read a megabyte at a time.
 
-        Memory is bounded, with two exceptions: a stretch of text without a safe place to split it, and a whole text
-        that is normalized first (Qwen) or counted by the crate ``tokenizers``, as ``engine`` says. Bytes that are not
-        UTF-8 count as U+FFFD.
+        Memory is bounded, with two exceptions: a stretch of text without a safe place to split, and a text that is
+        normalized first (Qwen) or counted by the crate ``tokenizers`` (see ``engine``). Bytes that are not UTF-8 count
+        as U+FFFD.
 
         Raises:
             OSError: the file cannot be read.
@@ -144,11 +144,11 @@ class Counter(_core.Counter):
         unit: Literal["chars", "bytes", "utf16"] = "chars",
         round: Literal["floor", "ceil", "half_up"] = "ceil",
     ) -> Self:
-        """A quarter of a text's length, as many agents estimate tokens.
+        """Return a counter that estimates a token for every four units of a text's length, as many agents do.
 
         Args:
             unit: Unicode scalar values, UTF-8 bytes or UTF-16 units.
-            round: how to round the fraction.
+            round: rounding of the quotient.
         """
         return cls(f"chars/4 {unit} {round}")
 
@@ -160,7 +160,7 @@ RAISED = "cannot be read: "
 def scan(
     messages: Sequence[Message], counter: _core.Counter, provider: str | None = None, fallback: str | None = None
 ) -> _core.Ledger:
-    """Reads messages of any kind once into a ledger.
+    """Read messages of any kind once into a ledger.
 
     Args:
         messages: in one provider's shape.
@@ -175,7 +175,7 @@ def scan(
 
 
 def read_with(messages: Sequence[Message], read: Callable[[Sequence[Message]], T]) -> T:
-    """Calls ``read``, a function of the core, with messages of any kind.
+    """Call ``read``, a function of the core, with messages of any kind.
 
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
@@ -184,34 +184,35 @@ def read_with(messages: Sequence[Message], read: Callable[[Sequence[Message]], T
     if isinstance(messages, list | tuple) and not all(map(_is_plain, messages[-2:])):
         messages = plain(messages)
     try:
-        return read(messages)
+        return _call(read, messages)
     except ValueError as error:
         known = messages if RAISED in str(error) else plain(messages)
         if known is messages:
-            raise message_error(error) from None
-    try:
-        return read(known)
-    except ValueError as error:
-        raise message_error(error) from None
+            raise
+    return _call(read, known)
 
 
 def read_plain(
     messages: Sequence[Message], counter: _core.Counter, provider: str | None = None, fallback: str | None = None
-) -> tuple[Given, _core.Ledger]:
-    """Reads messages of any kind once, as plain dicts and as a ledger; ``scan`` describes the arguments.
+) -> tuple[InputMessages, _core.Ledger]:
+    """Read messages of any kind once, as plain dicts and as a ledger; ``scan`` describes the arguments.
 
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
     """
-    read = Given(messages)
+    inputs = InputMessages(messages)
     try:
-        return read, _ledger(read.messages, counter, provider, fallback)
+        return inputs, _call(lambda known: _ledger(known, counter, provider, fallback), inputs.messages)
     except ValueError as error:
         if RAISED in str(error):
-            raise message_error(error) from None
-        read = Given(messages, whole=True)
+            raise
+    inputs = InputMessages(messages, deep=True)
+    return inputs, _call(lambda known: _ledger(known, counter, provider, fallback), inputs.messages)
+
+
+def _call(read: Callable[[Sequence[Message]], T], messages: Sequence[Message]) -> T:
     try:
-        return read, _ledger(read.messages, counter, provider, fallback)
+        return read(messages)
     except ValueError as error:
         raise message_error(error) from None
 
@@ -224,7 +225,7 @@ def _ledger(
 
 
 def _is_plain(message: object) -> bool:
-    """Whether the core reads a message as it stands: a dict down to its blocks, no log entry, or another mapping."""
+    """Return whether the core reads a message as it is: a dict down to its blocks, no log entry, or another mapping."""
     if type(message) is not dict:
         return isinstance(message, Mapping) and not isinstance(message, dict)
     content = message.get("content")
@@ -233,7 +234,7 @@ def _is_plain(message: object) -> bool:
 
 
 def fixed_tokens(counter: Counter, system: object = None, tools: object = None) -> tuple[int, int]:
-    """Tokens of system text, with what opens every request, and of tool definitions."""
+    """Return the tokens of system text with the opening of a request, and of tool definitions."""
     return _system(counter, system) + (counter.prompt.opening if counter.prompt else 0), _tools(counter, tools)
 
 
@@ -246,7 +247,7 @@ def overhead(
     thinking: object = None,
     output_config: object = None,
 ) -> int:
-    """Tokens of a request beyond its messages; with a plain encoding, those of the texts alone."""
+    """Return the tokens of a request beside its messages; with a plain encoding, those of the texts alone."""
     prompt = counter.prompt
     total = fixed_tokens(counter, system)[0] + _tools(counter, tools, tool_choice)
     if prompt:
@@ -277,16 +278,18 @@ def _system(counter: Counter, system: object) -> int:
 def _tools(counter: Counter, tools: object, choice: object = None) -> int:
     if not tools:
         return 0
-    return tool_tokens(counter, json.dumps(tools, default=sendable), json.dumps(choice, default=sendable))
+    return tool_tokens(
+        counter, counter.prompt, json.dumps(tools, default=sendable), json.dumps(choice, default=sendable)
+    )
 
 
 def _forced(tools: object, choice: object) -> bool:
-    """Whether a tool has to be called, which leaves no place for thinking."""
+    """Return whether a tool must be called, which rules out thinking."""
     return bool(tools) and isinstance(choice, dict) and choice.get("type") in {"any", "tool"}
 
 
 def _schema(output_config: object) -> object:
-    """The schema of a structured answer, in Anthropic's ``output_config``."""
+    """Return the schema of a structured answer, from Anthropic's ``output_config``."""
     form = output_config.get("format") if isinstance(output_config, dict) else None
     return form.get("schema", form) if isinstance(form, dict) else None
 
@@ -302,17 +305,17 @@ def count(
     output_config: object = None,
     provider: Provider | None = None,
 ) -> int:
-    """Tokens of a text, or of a whole request, for a model.
+    """Return the tokens of a text, or of a whole request, for a model.
 
     Args:
         messages: a text, or messages in any provider's shape.
         model: an id, or a ``Model`` of your own.
-        system: the system prompt, where it is not one of the messages.
+        system: the system prompt, if it is not one of the messages.
         tools: tool definitions.
-        tool_choice: the tools that may or must be called.
-        thinking: the request's setting of thinking.
-        output_config: the form of the answer.
-        provider: the messages' shape, where it cannot be detected.
+        tool_choice: the request's ``tool_choice``.
+        thinking: the request's ``thinking``.
+        output_config: the request's ``output_config``.
+        provider: the messages' shape; detected where it is None.
 
     Raises:
         MessageError: a message cannot be read.

@@ -4,61 +4,49 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..messages.objects import sendable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from .. import _core
     from ..models.prompts import Prompt
 
 
-class Counting(Protocol):
-    """The part of a ``Counter`` that is needed here."""
-
-    prompt: Prompt | None
-
-    def __hash__(self) -> int:
-        """Tells counters apart in the cache."""
-
-    def count(self, text: str, /) -> int:
-        """Tokens of a text."""
-
-
 @lru_cache(64)
-def tool_tokens(counter: Counting, tools: str, choice: str) -> int:
-    """Tokens of tool definitions, cached because every call sends them again.
+def tool_tokens(counter: _core.Counter, prompt: Prompt | None, tools: str, choice: str) -> int:
+    """Return the tokens of tool definitions; cached, because every call of a session sends the same tools.
 
     Args:
         counter: counts the texts.
+        prompt: the model's prompt format, None for a plain encoding.
         tools: the definitions, as JSON.
         choice: the ``tool_choice``, as JSON.
     """
-    definitions, chosen, prompt = json.loads(tools), json.loads(choice), counter.prompt
-    definitions = [function for tool in _list(definitions) for function in _functions(tool)]
+    given, chosen = json.loads(tools), json.loads(choice)
+    definitions = [
+        function for tool in (given if isinstance(given, list) else [given]) for function in _functions(tool)
+    ]
     if prompt is None or prompt.form == "plain":
         return counter.count(json.dumps(definitions, ensure_ascii=False, separators=(",", ":")))
     texts = [tagged(tool) for tool in definitions] if prompt.form == "tagged" else [namespace(definitions)]
     mode = chosen.get("type") if isinstance(chosen, dict) else chosen
-    once = {"any": prompt.forced, "required": prompt.forced, "tool": prompt.chosen}.get(str(mode), 0) or prompt.tools
-    if any(isinstance(tool, dict) and isinstance(tool.get("function"), dict) for tool in definitions):
-        once += prompt.nested
-    kinds = [str(tool.get("type")) for tool in definitions if isinstance(tool, dict)]
-    once += sum(tokens for kind in kinds for start, tokens in BUILT_IN if kind.startswith(start))
-    return max(once + prompt.tool * len(definitions) + sum(counter.count(text) for text in texts), 0)
+    total = {"any": prompt.forced, "required": prompt.forced, "tool": prompt.chosen}.get(str(mode), 0) or prompt.tools
+    dicts = [tool for tool in definitions if isinstance(tool, dict)]
+    if any(isinstance(tool.get("function"), dict) for tool in dicts):
+        total += prompt.nested
+    total += sum(tokens for tool in dicts for start, tokens in BUILT_IN if str(tool.get("type")).startswith(start))
+    return max(total + prompt.tool * len(definitions) + sum(map(counter.count, texts)), 0)
 
 
 BUILT_IN = (("memory_", 1_053), ("bash_", 245), ("text_editor_", 700), ("computer_", 735))
-"""Tokens of tools whose definition the provider has: memory by one request, the others by Anthropic's documentation."""
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+"""Tokens of tools that the provider defines, by type: memory by one request, others by Anthropic's documentation."""
 
 
 def _functions(tool: Any) -> list[Any]:
-    """A tool's functions: Gemini lists them in one, Bedrock wraps each."""
+    """Return the functions of a tool: Gemini lists several in one, Bedrock wraps each."""
     if not isinstance(tool, dict):
         return [tool]
     if isinstance(listed := tool.get("functionDeclarations", tool.get("function_declarations")), list):
@@ -73,7 +61,7 @@ def _functions(tool: Any) -> list[Any]:
 
 
 def tagged(tool: Any) -> str:
-    """A tool's definition as Claude reads it; one that the provider has by its options, its own text is not known."""
+    """Return a definition as Claude reads it; for a tool of the provider its options, because its text is unknown."""
     if not isinstance(tool, dict):
         return spaced(tool)
     function: dict[str, Any] = tool["function"] if isinstance(tool.get("function"), dict) else tool
@@ -86,7 +74,7 @@ def tagged(tool: Any) -> str:
 
 
 def namespace(tools: Iterable[Any]) -> str:
-    """Function definitions as OpenAI's models read them: types of TypeScript, with comments for descriptions."""
+    """Return definitions as OpenAI's models read them: TypeScript types, with descriptions as comments."""
     lines = ["# Tools\n\n## functions\n\nnamespace functions {\n\n"]
     others = []
     for tool in tools:
@@ -117,7 +105,7 @@ def _properties(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int =
 
 
 def _type(schema: Any, root: Mapping[str, Any], depth: int) -> str:
-    if not isinstance(schema, dict) or depth > 20:  # a definition may hold itself
+    if not isinstance(schema, dict) or depth > 20:  # a definition may refer to itself
         return "any"
     if isinstance(reference := schema.get("$ref"), str):
         named = root.get("$defs") or root.get("definitions") or {}
@@ -144,5 +132,5 @@ def _type(schema: Any, root: Mapping[str, Any], depth: int) -> str:
 
 
 def spaced(value: object) -> str:
-    """A value as JSON, with spaces behind commas and colons."""
+    """Return a value as JSON, with spaces behind commas and colons."""
     return json.dumps(value, ensure_ascii=False, default=sendable)

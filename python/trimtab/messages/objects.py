@@ -1,92 +1,98 @@
-"""Objects as messages: a caller's list read as plain dicts, and what is made of it given back in the caller's kind.
+"""Objects as messages: a caller's list is read as plain dicts, and messages are written in the caller's kind.
 
-A list of dicts is not looked through: what the core can read as it stands is left alone.
+A list of dicts is not searched for objects: the core reads dicts as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from operator import is_
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from uuid import NAMESPACE_OID, uuid5
 
 from ..errors import MessageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from .types import Message
 
 HINT = "pass plain dicts, lists, strings and numbers; of SDK objects what .model_dump() gives"
 
-DEEPEST = 200
-"""Nesting that the core reads; what is deeper is left to its error."""
+MAX_DEPTH = 200
+"""Nesting that the core reads; it reports deeper values itself."""
 
 _LEAVES = frozenset({str, int, float, bool, type(None)})
-"""What nearly all values are, and no object is."""
+"""Types of nearly all values; none is an object with fields."""
 
 _SHARED = ("isSidechain", "userType", "entrypoint", "cwd", "version", "gitBranch", "sessionId", "timestamp")
-"""What every entry of a Claude Code session says again."""
+"""Fields that every entry of a Claude Code session repeats."""
 
 T = TypeVar("T")
 
+Reader: TypeAlias = Callable[[Any], dict[str, Any]]
+Maker: TypeAlias = Callable[[dict[str, Any]], Any]
 
-class _TooDeepError(Exception):
-    """Nested deeper than any message, or in itself."""
 
-
-class Given:
-    """A caller's list, the same as plain dicts, and the way back.
+class InputMessages:
+    """A caller's list as plain dicts, and the way back.
 
     Attributes:
         given: the messages as they came.
-        messages: the same as dicts, lists, strings and numbers; the very objects where they are that already.
+        messages: the same as dicts, lists, strings and numbers; the given objects where they are plain already.
     """
 
-    def __init__(self, given: Sequence[Any], *, whole: bool = False) -> None:
-        """Reads the list; ``whole`` looks into every value, not only where messages and blocks stand."""
+    def __init__(self, given: Sequence[Any], *, deep: bool = False) -> None:
+        """Read the list; ``deep`` searches every value for objects, not only messages and blocks."""
         self.given = given
-        self._was: dict[int, Any] = {}
+        # By id of the plain value, which is kept alive beside its original: a dropped value's id would be given again.
+        self._originals: dict[int, tuple[Any, Any]] = {}
         self.messages: Sequence[Message] = given
-        if isinstance(given, list | tuple) and (whole or not all(map(_stands, given))):
+        if isinstance(given, list | tuple) and (deep or not all(map(_is_plain, given))):
             try:
-                read = self._all(given, 0)
-            except _TooDeepError:
+                read = self.read(given, 0)
+            except RecursionError:
                 return
-            if any(new is not old for new, old in zip(read, given, strict=True)):
+            if not all(map(is_, read, given)):
                 self.messages = read
 
-    def more(self, later: Sequence[Any]) -> list[Message]:
-        """Messages that came later, read as the others were."""
-        return self._all(later, len(self.given))
+    def read(self, messages: Sequence[Any], start: int | None = None) -> list[Message]:
+        """Return messages as plain dicts; ``start`` is the position of the first, by default behind the given list.
 
-    def back(self, made: Sequence[Message]) -> list[Any]:
-        """Messages in the kind that the list has: kept ones are the objects that came, new ones are made like them.
-
-        What a class of the caller's refuses stays a dict.
+        Raises:
+            MessageError: an object raised while it was read; names its position.
         """
-        if not self._was:
-            return list(made)
-        kinds = self._kinds()
-        out: list[Any] = []
-        for message in made:
-            out.append(self._was[id(message)] if id(message) in self._was else self._made(message, kinds, out))
-        return out
-
-    def _all(self, messages: Sequence[Any], before: int) -> list[Message]:
         read: list[Message] = []
-        for message in messages:
+        for index, message in enumerate(messages, len(self.given) if start is None else start):
             try:
                 read.append(self._message(message))
-            except _TooDeepError:
+            except RecursionError:
                 raise
             except Exception as error:
-                at = before + len(read)
                 what = f"cannot be read: {type(error).__name__}: {error}"
-                raise MessageError(what, path=f"messages[{at}]", index=at, hint=HINT) from error
+                raise MessageError(what, path=f"messages[{index}]", index=index, hint=HINT) from error
         return read
+
+    def write(self, messages: Sequence[Message]) -> list[Any]:
+        """Return messages in the kind of the given list: kept ones are the given objects, new ones are made like them.
+
+        A message that the caller's class refuses stays a dict.
+        """
+        if not self._originals:
+            return list(messages)
+        known = [pair for pair in self._originals.values() if isinstance(pair[0], dict)]
+        makers = {(plain.get("role"), plain.get("type")): _maker(original) for plain, original in known}
+        out: list[Any] = []
+        for message in messages:
+            out.append(self._original(message) if id(message) in self._originals else self._make(message, makers, out))
+        return out
+
+    def _original(self, value: Any) -> Any:
+        """Return the object that a plain value was read from; the value itself where there is none."""
+        return self._originals.get(id(value), (value, value))[1]
 
     def _message(self, message: Any) -> Any:
         plain = self._plain(message, 0)
@@ -94,157 +100,125 @@ class Given:
             inner = plain["message"]
             plain = {key: inner[key] for key in ("role", "content") if key in inner} | {"uuid": plain.get("uuid")}
         elif isinstance(plain, dict) and plain.get("type") == "message" and "usage" in plain:
-            plain = {key: plain[key] for key in ("role", "content") if key in plain}  # an answer, without its bill
+            plain = {key: plain[key] for key in ("role", "content") if key in plain}  # an answer, without its usage
         if plain is not message:
-            self._was[id(plain)] = message
+            self._originals[id(plain)] = (plain, message)
         return plain
 
     def _plain(self, value: Any, depth: int) -> Any:
-        """The value without objects: itself where it holds none."""
-        if depth > DEEPEST:
-            raise _TooDeepError
+        """Return the value without objects: itself where it holds none."""
+        if depth > MAX_DEPTH:
+            raise RecursionError
         if isinstance(value, dict):
             read = {key: self._plain(part, depth + 1) for key, part in value.items() if type(part) not in _LEAVES}
             return value if all(part is value[key] for key, part in read.items()) else {**value, **read}
         if isinstance(value, list | tuple):
             parts = [part if type(part) in _LEAVES else self._plain(part, depth + 1) for part in value]
-            return value if all(map(_same, parts, value)) else parts
-        way = way_of(_class(value))
-        if way is None:
+            return value if all(map(is_, parts, value)) else parts
+        reader = _reader(cast("Any", type(value)))  # mypy does not take a class for hashable
+        if reader is None:
             return value.value if isinstance(value, Enum) and not isinstance(value, str | int) else value
-        said = way(value)
-        plain = said if way.is_whole else self._plain(said, depth + 1)
-        self._was[id(plain)] = value
+        found = reader(value)
+        plain = found if _is_model(value) else self._plain(found, depth + 1)
+        self._originals[id(plain)] = (plain, value)
         return plain
 
-    def _kinds(self) -> dict[object, Callable[[dict[str, Any]], Any]]:
-        """How a message of each role, and a block of each type, is made."""
-        pairs = list(zip(self.messages, self.given, strict=True))
-        for message, _ in pairs:
-            content = message.get("content")
-            blocks = content if isinstance(content, list | tuple) else ()
-            pairs += [(block, self._was[id(block)]) for block in blocks if id(block) in self._was]
-        kinds = {(plain.get("role"), plain.get("type")): _maker(was) for plain, was in pairs if plain is not was}
-        return {kind: make for kind, make in kinds.items() if make is not None}
-
-    def _made(self, message: Message, kinds: dict[object, Callable[[dict[str, Any]], Any]], before: list[Any]) -> Any:
-        """A message that is new, or was changed."""
+    def _make(self, message: Message, makers: dict[Any, Maker | None], before: list[Any]) -> Any:
+        """Return a new or changed message in the caller's kind."""
         content = message.get("content")
         if isinstance(content, list):
-            blocks = [self._was[id(block)] if id(block) in self._was else _like(block, kinds) for block in content]
-            message = message if all(map(_same, blocks, content)) else {**message, "content": blocks}
-        if _is_entry(self.given[0]):
-            return _entry(message, before, self.given)
-        return _like(cast("dict[str, Any]", message), kinds)
+            blocks = [
+                self._original(block) if id(block) in self._originals else _like(block, makers) for block in content
+            ]
+            message = message if all(map(is_, blocks, content)) else {**message, "content": blocks}
+        return _entry(message, before, self.given) if _is_entry(self.given[0]) else _like(message, makers)
 
 
 def plain(messages: Sequence[T]) -> Sequence[T]:
-    """The messages as plain dicts; the same list where they are that already."""
-    return cast("Sequence[T]", Given(messages, whole=True).messages)
+    """Return the messages as plain dicts; the same list where they are plain already."""
+    return cast("Sequence[T]", InputMessages(messages, deep=True).messages)
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How the objects of a class say what they say, by name.
-
-    Attributes:
-        ask: what an object says.
-        is_whole: whether no object is left in that.
-    """
-
-    ask: Callable[[Any], dict[str, Any]]
-    is_whole: bool = False
-
-    def __call__(self, value: Any) -> dict[str, Any]:
-        """What ``value`` says."""
-        return self.ask(value)
-
-
-@lru_cache(256)
-def way_of(kind: type) -> Way | None:
-    """How a class is read: an SDK's as the SDK sends it, other models and dataclasses without empty fields.
-
-    None for a class of no such objects. Asked once for all objects of a class: to look for what a pydantic model does
-    not have costs as much as to read one.
-    """
-    if issubclass(kind, (str, int, float, type(None), type)):
-        return None
-    if callable(getattr(kind, "model_dump", None)):
-        sent = {"mode": "json", "by_alias": True, "warnings": False, "exclude": getattr(kind, "__api_exclude__", None)}
-        sent |= {"exclude_unset": True} if _is_sdk(kind) else {"exclude_none": True}
-        return Way(lambda value: value.model_dump(**sent), is_whole=True)
-    if is_dataclass(kind):
-        names = [field.name for field in fields(kind)]
-        return Way(lambda value: {name: part for name in names if (part := getattr(value, name)) is not None})
-    return Way(dict) if issubclass(kind, Mapping) and not issubclass(kind, dict) else None
-
-
-def fields_of(value: Any) -> dict[str, Any] | None:
-    """What an object says, by name, as ``way_of`` its class has it; None for what is no such object."""
-    way = way_of(_class(value))
-    return None if way is None else way(value)
-
-
-def _class(value: object) -> Any:  # Any, because mypy does not take a class for hashable
-    return type(value)
-
-
-def sendable(value: Any) -> Any:
-    """An object inside tools or system text as JSON has it; its name for want of anything better (``json.dumps``)."""
-    found = fields_of(value)
-    return str(value) if found is None else found
-
-
-def _same(one: object, other: object) -> bool:
-    return one is other
-
-
-def _stands(message: Any) -> bool:
-    """Whether a message is a dict down to its blocks."""
+def _is_plain(message: Any) -> bool:
+    """Return whether a message is a dict down to its blocks, and no log entry."""
     if type(message) is not dict or "message" in message:
         return False
     content = message.get("content")
     return not isinstance(content, list | tuple) or all(type(block) is dict for block in content)
 
 
+def sendable(value: Any) -> Any:
+    """Return an object inside tools or system text as JSON has it; its name where it has no fields (``json.dumps``)."""
+    reader = _reader(cast("Any", type(value)))
+    return str(value) if reader is None else reader(value)
+
+
+@lru_cache(256)
+def _reader(kind: type) -> Reader | None:
+    """Return what reads objects of a class as dicts: an SDK's as the SDK sends them, others without empty fields.
+
+    None for a class without such fields. Cached, because looking up a missing attribute of a pydantic model costs as
+    much as reading one.
+    """
+    if issubclass(kind, (str, int, float, type(None), type)):
+        return None
+    if _is_model(kind):
+        options = {
+            "mode": "json",
+            "by_alias": True,
+            "warnings": False,
+            "exclude": getattr(kind, "__api_exclude__", None),
+        }
+        options |= {"exclude_unset": True} if _is_sdk(kind) else {"exclude_none": True}
+        return lambda value: value.model_dump(**options)
+    if is_dataclass(kind):
+        names = [field.name for field in fields(kind)]
+        return lambda value: {name: part for name in names if (part := getattr(value, name)) is not None}
+    return dict if issubclass(kind, Mapping) and not issubclass(kind, dict) else None
+
+
+def _is_model(value: Any) -> bool:
+    """Return whether a class or an object is pydantic's, which leaves no object in what it dumps."""
+    return callable(getattr(value, "model_dump", None))
+
+
 def _is_sdk(kind: type) -> bool:
-    """Whether a model is one that an SDK answers with; those know how they are sent back."""
+    """Return whether a class is one that an SDK answers with; an SDK sends those itself, and dicts as well."""
     return callable(getattr(kind, "to_dict", None))
 
 
 def _is_entry(value: Any) -> bool:
+    """Return whether a value is an entry of a Claude Code session."""
     inner = value.get("message") if isinstance(value, dict) and "role" not in value else None
     return isinstance(inner, dict) and "role" in inner
 
 
-def _maker(value: Any) -> Callable[[dict[str, Any]], Any] | None:
-    """What makes an object of the same class from a dict; None where a dict does as well."""
+def _maker(value: Any) -> Maker | None:
+    """Return what makes an object of the same class from a dict; None where a dict does as well."""
     kind = type(value)
     if isinstance(value, dict) or _is_sdk(kind):
         return None
     if callable(getattr(kind, "model_validate", None)):
-        return cast("Callable[[dict[str, Any]], Any]", kind.model_validate)
-    return (lambda said: kind(**said)) if is_dataclass(kind) else None
+        return cast("Maker", kind.model_validate)
+    return (lambda fields: kind(**fields)) if is_dataclass(kind) else None
 
 
-def _like(said: Any, kinds: dict[object, Callable[[dict[str, Any]], Any]]) -> Any:
-    make = kinds.get((said.get("role"), said.get("type"))) if isinstance(said, dict) else None
-    if make is None:
-        return said
+def _like(value: Any, makers: dict[Any, Maker | None]) -> Any:
+    make = makers.get((value.get("role"), value.get("type"))) if isinstance(value, dict) else None
     try:
-        return make(said)
+        return make(value) if make else value
     except (TypeError, ValueError):
-        return said
+        return value
 
 
 def _entry(message: Message, before: Sequence[Any], given: Sequence[Any]) -> dict[str, Any]:
-    """The Claude Code entry of a changed message, or of a new one; its name follows from where it stands."""
-    said = {key: message[key] for key in ("role", "content")}
-    name = message.get("uuid")
-    if old := next((entry for entry in given if name is not None and entry.get("uuid") == name), None):
-        return {**old, "message": {**old["message"], **said}}
-    beside = before[-1] if before else given[0]
+    """Return the Claude Code entry of a changed or a new message; a new one's uuid follows from its place."""
+    inner = {key: message[key] for key in ("role", "content")}
+    uuid = message.get("uuid")
+    if old := next((entry for entry in given if uuid is not None and entry.get("uuid") == uuid), None):
+        return {**old, "message": {**old["message"], **inner}}
+    neighbour = before[-1] if before else given[0]
     parent = before[-1].get("uuid") if before else None
-    shared = {key: beside[key] for key in _SHARED if key in beside}
-    name = str(uuid5(NAMESPACE_OID, f"{parent} {said}"))
-    return {"parentUuid": parent, **shared, "type": said["role"], "message": said, "uuid": name}
+    shared = {key: neighbour[key] for key in _SHARED if key in neighbour}
+    uuid = str(uuid5(NAMESPACE_OID, f"{parent} {inner}"))
+    return {"parentUuid": parent, **shared, "type": inner["role"], "message": inner, "uuid": uuid}

@@ -1,25 +1,25 @@
-"""Bedrock's and Gemini's messages as Messages blocks and back, and what somebody says in any provider's shape.
+"""Bedrock's and Gemini's messages as Messages blocks and back, and messages of one text in any provider's shape.
 
-The three shapes say the same with other words. What is decided about blocks is decided once, in Messages' words; a
-block that was not changed goes back as the object that it was.
+Decisions about blocks are made once, in the Messages shape; a block that was not changed is written as the object that
+was read.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from .types import Message
 
-TRANSLATED = ("bedrock", "gemini")
-"""The shapes that are read through Messages' words."""
+TRANSLATED = {"bedrock": "content", "gemini": "parts"}
+"""The shapes that are read as Messages, and the field of each that holds a message's blocks."""
 
 
 def text_message(provider: str, role: str, text: str) -> dict[str, Any]:
-    """A message of nothing but text; ``role`` is ``user`` or ``assistant``, in OpenAI's shapes also ``system``."""
+    """Return a message of one text; ``role`` is ``user`` or ``assistant``, in OpenAI's shapes also ``system``."""
     if provider == "openai_responses":
         kind = "output_text" if role == "assistant" else "input_text"
         return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
@@ -31,7 +31,7 @@ def text_message(provider: str, role: str, text: str) -> dict[str, Any]:
 
 
 def only_text(message: Message) -> str | None:
-    """The text of a message that is nothing but one text; None for any other."""
+    """Return the text of a message that consists of one text; None for any other."""
     content = message.get("content", message.get("parts"))
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
         content = content[0].get("text")
@@ -42,101 +42,86 @@ _GEMINI_ROLES: dict[Any, str] = {"model": "assistant", "user": "user", "function
 
 
 class Block(dict[str, Any]):
-    """A block in Messages' words that remembers what it was.
+    """A Messages block that keeps the block that it was read from.
 
     Attributes:
-        raw: the block in its own shape.
+        raw: that block, in its own shape.
     """
 
     raw: Any = None
 
 
 class ShapeAdapter:
-    """Reads one transcript in Messages' words, and writes it back.
+    """Reads one transcript as Messages, and writes it back; other shapes than Bedrock's and Gemini's stay as they are.
 
-    Gemini's calls have no ids as a rule: they are given some, by their place, that never leave the lens.
+    Gemini's calls have no ids as a rule: the adapter gives them ids by position, and never writes these.
     """
 
     def __init__(self, provider: str) -> None:
-        """A lens for one transcript."""
+        """Create the adapter of one transcript in a provider's shape."""
         self.provider = provider
+        self._field = TRANSLATED.get(provider)
         self._calls: dict[str, Mapping[str, Any]] = {}
         self._open: list[tuple[str, str]] = []
-        self._before = ""
+        self._last_role = ""
 
     def read(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages in Messages' words; those of any other provider as they are."""
-        if self.provider not in TRANSLATED:
-            return list(messages)
-        return [self._read(message) for message in messages]
+        """Return the messages in the Messages shape."""
+        return [self._read(message) for message in messages] if self._field else list(messages)
 
     def write(self, message: Message) -> dict[str, Any]:
-        """A message in its own words."""
-        if self.provider not in TRANSLATED:
+        """Return a message in its own shape."""
+        if not self._field:
             return dict(message)
+        write, assistant = (_bedrock, "assistant") if self.provider == "bedrock" else (self._gemini, "model")
         content = message["content"]
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        if self.provider == "bedrock":
-            return {**_beside(message), "role": message["role"], "content": [self._bedrock(block) for block in blocks]}
-        role = "user" if message["role"] == "user" else "model"
-        return {**_beside(message), "role": role, "parts": [self._gemini(block) for block in blocks]}
+        written = [block.raw if isinstance(block, Block) else write(block) for block in blocks]
+        fields = {key: value for key, value in message.items() if key not in ("role", "content")}
+        return {**fields, "role": "user" if message["role"] == "user" else assistant, self._field: written}
 
     def _read(self, message: Message) -> Message:
-        key, read = ("content", _of_bedrock) if self.provider == "bedrock" else ("parts", self._of_gemini)
-        blocks = message.get(key)
-        role: Any = message.get("role")
+        field = self._field or ""
+        blocks, role = message.get(field), cast("Any", message.get("role"))
         if self.provider == "gemini":
             role = _GEMINI_ROLES.get(role, "unknown") if isinstance(role, str | None) else "unknown"
-        if role == "assistant" != self._before:
+        if role == "assistant" != self._last_role:
             self._open = []
-        self._before = role
+        self._last_role = role
+        read = _of_bedrock if self.provider == "bedrock" else self._of_gemini
         content = None if blocks is None else [read(block) for block in blocks]
-        return {**{k: v for k, v in message.items() if k != key}, "role": role, "content": content}
+        return {**{key: value for key, value in message.items() if key != field}, "role": role, "content": content}
 
     def _of_gemini(self, part: Mapping[str, Any]) -> Block:
         call = part.get("functionCall", part.get("function_call"))
-        given = part.get("functionResponse", part.get("function_response"))
+        result = part.get("functionResponse", part.get("function_response"))
         if isinstance(call, dict):
-            name = call.get("name") or None
-            own = call.get("id")
+            name, own = call.get("name") or None, call.get("id")
             ref = own if isinstance(own, str) and own else f"{name}#{len(self._calls)}"
             self._calls[ref] = call
             if ref is not own:
                 self._open.append((str(name), ref))
             return _block(part, "tool_use", id=ref, name=name, input=call.get("args") or {})
-        if isinstance(given, dict):
-            ref = self._answered(str(given.get("name")), given.get("id"))
-            return _block(part, "tool_result", tool_use_id=ref, content=_told(given.get("response")))
+        if isinstance(result, dict):
+            ref = self._answered(str(result.get("name")), result.get("id"))
+            return _block(part, "tool_result", tool_use_id=ref, content=_as_text(result.get("response")))
         text = part.get("text")
-        thought = part.get("thought") or "thoughtSignature" in part or "thought_signature" in part
-        spoken = isinstance(text, str) and (text == "" or text.strip() != "") and not thought
-        if spoken or ("text" in part and not isinstance(text, str)):
+        is_thought = part.get("thought") or "thoughtSignature" in part or "thought_signature" in part
+        is_text = isinstance(text, str) and (text == "" or text.strip() != "") and not is_thought
+        if is_text or ("text" in part and not isinstance(text, str)):
             return _block(part, "text", text=text)
         return _block(part, "part")
 
     def _answered(self, name: str, ref: object) -> str:
-        """The id of the call that a response answers: its own, or that of the first open call of its name."""
+        """Return the id of the call that a response answers: its own, or that of the first open call of its name."""
         if isinstance(ref, str) and ref:
             return ref
-        found = next((call for call in self._open if call[0] == name), None)
-        if found is None:
-            return f"{name}#none"
-        self._open.remove(found)
+        found = next((call for call in self._open if call[0] == name), (name, f"{name}#none"))
+        if found in self._open:
+            self._open.remove(found)
         return found[1]
 
-    def _bedrock(self, block: Mapping[str, Any]) -> Any:
-        if isinstance(block, Block):
-            return block.raw
-        if block["type"] == "tool_result":
-            answer = {"toolUseId": block["tool_use_id"], "content": [{"text": block["content"]}], "status": "error"}
-            return {"toolResult": answer}
-        if block["type"] == "tool_use":
-            return {"toolUse": {"toolUseId": block["id"], "name": block["name"], "input": block["input"]}}
-        return {"text": block["text"]}
-
-    def _gemini(self, block: Mapping[str, Any]) -> Any:
-        if isinstance(block, Block):
-            return block.raw
+    def _gemini(self, block: Mapping[str, Any]) -> dict[str, Any]:
         if block["type"] == "tool_result":
             call = self._calls[block["tool_use_id"]]
             answer = {"name": call.get("name"), "response": {"error": block["content"]}}
@@ -146,8 +131,13 @@ class ShapeAdapter:
         return {"text": block["text"]}
 
 
-def _beside(message: Message) -> dict[str, Any]:
-    return {key: value for key, value in message.items() if key not in ("role", "content")}
+def _bedrock(block: Mapping[str, Any]) -> dict[str, Any]:
+    if block["type"] == "tool_result":
+        answer = {"toolUseId": block["tool_use_id"], "content": [{"text": block["content"]}], "status": "error"}
+        return {"toolResult": answer}
+    if block["type"] == "tool_use":
+        return {"toolUse": {"toolUseId": block["id"], "name": block["name"], "input": block["input"]}}
+    return {"text": block["text"]}
 
 
 def _block(raw: Any, kind: str, **fields: Any) -> Block:
@@ -165,8 +155,9 @@ def _of_bedrock(raw: Mapping[str, Any]) -> Block:
         return _block(raw, "tool_use", id=call.get("toolUseId"), name=name, input={} if given is None else given)
     if isinstance(result, dict):
         given = result.get("content")
-        parts = given if isinstance(given, list | tuple) else [{"text": given}] if isinstance(given, str) else [given]
-        content = [block for part in parts if isinstance(part, dict) for block in _parts(part)]
+        parts = given if isinstance(given, list | tuple) else [{"text": given} if isinstance(given, str) else given]
+        dicts = [part for part in parts if isinstance(part, dict)]
+        content = [_of_bedrock({"text": _as_text(p["json"])} if "json" in p else p) for p in dicts]
         return _block(raw, "tool_result", tool_use_id=result.get("toolUseId"), content=content)
     if isinstance(thought, dict):
         text = thought.get("reasoningText")
@@ -177,16 +168,8 @@ def _of_bedrock(raw: Mapping[str, Any]) -> Block:
     return _block(raw, kind, **({"source": raw[kind].get("source")} if isinstance(raw.get(kind), dict) else {}))
 
 
-def _parts(part: Mapping[str, Any]) -> Iterable[Block]:
-    """A part of a result as a block: JSON is what it says."""
-    if "json" in part:
-        yield _block({"text": _told(part["json"])}, "text", text=_told(part["json"]))
-    else:
-        yield _of_bedrock(part)
-
-
-def _told(value: object) -> str:
-    """What a function gave back, as text."""
+def _as_text(value: object) -> str:
+    """Return what a function gave back as text."""
     if isinstance(value, dict) and len(value) == 1 and isinstance(only := next(iter(value.values())), str):
         return only
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .._log import log
 from .._repr import short
-from . import table as _model_table
+from . import table as tables
 from .prompts import PROMPTS, Prompt
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def known() -> dict[str, Model]:
 
 def retired(name: str) -> bool:
     """Whether the provider serves the model of that id no more, as far as we know."""
-    return _plain(name) in _model_table.RETIRED
+    return _plain(name) in tables.RETIRED
 
 
 _ALIASES = {
@@ -134,21 +134,24 @@ _ALIASES = {
 
 @cache
 def _table() -> dict[str, Model]:
-    """Every model of the table; read with the first id."""
-    models = []
-    for name, (grammar, window, output, paid, answered, read) in _model_table.CLAUDE.items():
+    """Return every model of the table, by name; built with the first id."""
+    models = {}
+    for name, row in (tables.CLAUDE | tables.OPENAI | tables.GEMINI).items():
+        grammar, window, max_output, price, output_price, read_price = row
+        is_claude = name in tables.CLAUDE
         prompt = PROMPTS[grammar]
-        if name in _model_table.KEEPS:
-            prompt = replace(prompt, keeps_thinking=True)
-        price = Price(paid, answered, read, 1.25 * paid)
-        binds, prefill = name.endswith(_model_table.BINDS), grammar not in _NO_PREFILL
-        models.append(Model(name, "anthropic", prompt, window, output, price, binds, prefill))
-    for name, (grammar, window, output, paid, answered, read) in (_model_table.OPENAI | _model_table.GEMINI).items():
-        prompt = PROMPTS[grammar]
-        if images := _model_table.IMAGES.get(name):
-            prompt = replace(prompt, images=images)
-        models.append(Model(name, "openai_chat", prompt, window, output, Price(paid, answered, read, paid)))
-    return {model.name: model for model in models}
+        keeps = prompt.keeps_thinking or name in tables.KEEPS
+        models[name] = Model(
+            name,
+            "anthropic" if is_claude else "openai_chat",
+            replace(prompt, keeps_thinking=keeps, images=tables.IMAGES.get(name, prompt.images)),
+            window,
+            max_output,
+            Price(price, output_price, read_price, 1.25 * price if is_claude else price),
+            binds_thinking=is_claude and name.endswith(tables.BINDS),
+            prefill=grammar not in _NO_PREFILL,
+        )
+    return models
 
 
 _NO_PREFILL = {"claude-4.6", "claude-4.7", "claude-4.8"}

@@ -1,76 +1,64 @@
-"""How providers write a request into a prompt: tokens around texts, by generation of model.
+"""Tokens that providers add around the texts of a request, by generation of models.
 
-Each number was read off recorded requests and the tokens that providers charged for them;
-`docs/dev/request-counts.md` has the method and the errors. To correct one, change it here, or give a ``Model`` a
-``Prompt`` of your own.
+Each number was fitted to recorded requests and their billed tokens; `docs/dev/request-counts.md` has the method and the
+errors. To correct a number, change it here, or give a ``Model`` a ``Prompt`` of your own.
 
-Claude's were read twice, by other hands and with other requests kept apart (587 deltas, 41 requests). Both readings
-have the same whole numbers for turns, results, errors, thinking, signatures, thinking options and structured output,
-and for what later generations take off (16 a block of calls, 7 a turn of results). They differ in tools of 4.5 (495
-and 589 there, 496 and 588 here), tools of opus-4-8 (270 there, 290 here; one request each) and a further turn of it
-(3 there, 2 here).
+Claude's numbers were fitted twice, independently and on separate requests (the second time 587 deltas, 41 requests).
+Both fits agree on turns, results, errors, thinking, signatures, thinking options, structured output, and on the
+reductions of later generations (16 tokens a block of calls, 7 a turn of results). The second fit differs in the tools
+of 4.5 (495 and 589 instead of 496 and 588), in the tools of opus-4-8 (270 instead of 290; one request each) and in a
+further turn of it (3 instead of 2).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
-Images = Literal[
-    "standard",
-    "high",
-    "tiles",
-    "tiles-5",
-    "tiles-mini",
-    "tiles-o",
-    "patches-1.2",
-    "patches-1.5",
-    "patches-1.62",
-    "patches-1.72",
-    "patches-2.46",
-    "patches-1.2-wide",
-]
-"""Ways to charge pictures."""
+_Tiles = Literal["tiles", "tiles-5", "tiles-mini", "tiles-o"]
+_Patches = Literal["patches-1.2", "patches-1.5", "patches-1.62", "patches-1.72", "patches-2.46", "patches-1.2-wide"]
+Images = Literal["standard", "high", _Tiles, _Patches]
+"""Ways to charge pictures: Claude's two tiers, OpenAI's tiles, and OpenAI's patches with their factor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A request's grammar. Factors are in thousandths, all else is tokens.
+    """Tokens that a provider adds around the texts of a request. Factors are in thousandths, all else is tokens.
 
-    A *turn* is a run of messages of one side; results of tools stand on the user's.
+    A *turn* is a run of messages of one side; tool results belong to the user's side.
 
     Attributes:
-        name: what ``explain`` calls it.
-        encoding: the vocabulary underneath.
-        error: what to expect of a count, in words.
+        name: the name that ``explain`` prints.
+        encoding: the vocabulary.
+        error: the expected error of a count, in words.
         form: ``plain``: texts alone; ``framed``: texts, and fixed tokens around calls and results; ``tagged``:
             Claude's, where calls and results are tokenized together with their tags.
         given: factor on the text of users, system text and tool results.
-        written: factor on what the assistant wrote.
+        written: factor on the assistant's text.
         user: a user's turn.
-        assistant: an assistant's turn; in ``tagged`` one without calls.
+        assistant: an assistant's turn; in ``tagged`` a turn without calls.
         system: system text among the messages.
-        again: a message that goes on with the turn before it (``tagged``).
+        again: a message that continues the turn before it (``tagged``).
         call: each call.
         calls: the calls of a turn together.
-        parallel: more, where a turn has several calls.
+        parallel: added once to a turn with several calls.
         result: the only result of a turn.
         results: several results of a turn together.
         each: each of several results.
         failed: a single result that reports an error or is empty.
-        thinking: thinking whose text is there.
+        thinking: thinking with its text.
         thought: a turn with thinking and calls.
-        signature: factor on the length of the signature of thinking whose text is not there.
-        unsigned: characters of that signature that stand for nothing.
-        keeps_thinking: whether thinking of the turns before the user's last words stays in the prompt.
+        signature: factor on the length of the signature of thinking without its text.
+        unsigned: characters of that signature that do not count.
+        keeps_thinking: whether thinking of the turns before the last user message stays in the prompt.
         images: how pictures are charged: Claude's tiers ``standard`` and ``high``; OpenAI's ``tiles`` (gpt-4o),
             ``tiles-5`` (gpt-5), ``tiles-mini`` (gpt-4o-mini), ``tiles-o`` (o1 and o3), ``patches-`` and a factor
-            (the smaller and the later ones: ``IMAGES`` of the model table).
-        opening: a request, before anything is said: the first turn's frame and the reply's.
+            (the smaller and the later models: ``IMAGES`` of the model table).
+        opening: an empty request: the frames of the first turn and of the answer.
         tools: a request with tools.
-        forced: the same, where one has to be called.
-        chosen: the same, where it is named which.
-        nested: more, where the definitions stand in ``function``, as in Chat Completions.
+        forced: a request with tools, one of which must be called; replaces ``tools``.
+        chosen: a request that names the tool to call; replaces ``tools``.
+        nested: added if the definitions are inside ``function``, as in Chat Completions.
         tool: each tool, beyond the text of its definition.
         enabled: ``thinking={"type": "enabled"}``.
         adaptive: ``thinking={"type": "adaptive"}``.
@@ -115,114 +103,84 @@ class Prompt:
     schemas: int = 1000
 
 
-# Claude's constants: 1,643 prompt deltas and 130 whole requests of `data/pairs.jsonl`; where it says so, fewer.
-_CLAUDE = Prompt(
-    "Claude 3 to 4.1",
-    "claude-old",
-    "reconstructed: nine turns of ten within 3 tokens of the charge",
-    form="tagged",
-    user=3,  # one-message requests cost 7 beyond their text, each further pair of texts 6 (66 requests)
-    assistant=3,
-    again=1,  # two user messages in a row cost 8 (1 request, again in Claude 4.8: 2)
-    result=8,  # with the user's turn 11: 1,400 deltas of one call and one result, residual 0
-    failed=8,  # is_error, and an empty result, which reads as one: 120 and 40 deltas
-    results=10,  # with the user's turn 13, and 15 for each with its name: 170 deltas, residual 0 to 2
-    each=15,
-    thinking=8,  # full text in the log: exact on 4.5
-    thought=7,  # 4.5 alone: a turn with thinking and calls
-    signature=188,  # median error 5 to 8 % of the block
-    unsigned=191,
-    keeps_thinking=False,  # sonnet-4-5: 30 of 30 user turns; opus-4-5 keeps it, as its row in the model table says
-    opening=4,  # with the user's turn 7
-    tools=313,  # sonnet-4: 3 requests
-    forced=315,
-    chosen=320,
-    enabled=29,  # 11 requests
-    adaptive=17,  # 4 requests
-    schema=111,  # rough: 14 requests
-    schemas=1280,
-)
-_CLAUDE_4_5 = replace(
+_Table: TypeAlias = dict[str, tuple[str | int, ...]]
+"""Fields of several prompts: a row for each field, a column for each generation of models."""
+
+# 1,643 prompt deltas and 130 whole requests of `data/pairs.jsonl`; a comment says where there were fewer.
+_CLAUDE: _Table = {
+    "name": ("Claude 3 to 4.1", "Claude 4.5", "Claude 4.6", "Claude 4.7", "Claude 4.8 and later"),
+    "encoding": ("claude-old", "claude-old", "claude-old", "claude-new", "claude-new"),
+    # One-message requests cost 7 beyond their text, each further pair of texts 6 (66 requests), 4 on opus-4-8 (1).
+    "user": (3, 3, 3, 3, 2),
+    "assistant": (3, 3, 3, 3, 2),
+    "system": (0, 0, 0, 0, 3),  # 7 requests
+    "again": (1, 1, 1, 1, 1),  # two user messages in a row cost 8 (1 request, again in Claude 4.8: 2)
+    "calls": (0, 0, 0, 0, -16),  # tool loops of opus-5, sonnet-5 and fable-5, in three repositories and two harnesses
+    # With the user's turn 11: 1,400 deltas of one call and one result, residual 0; 7 less a turn in Claude 4.8.
+    "result": (8, 8, 8, 8, 2),
+    "failed": (8, 8, 8, 8, 8),  # is_error, and an empty result, which reads as one: 120 and 40 deltas
+    # With the user's turn 13, and 15 for each with its name: 170 deltas, residual 0 to 2.
+    "results": (10, 10, 10, 10, 4),
+    "each": (15, 15, 15, 15, 15),
+    "thinking": (8, 8, 8, 8, 8),  # full text in the log: exact on 4.5
+    "thought": (7, 7, 0, 0, 0),  # a turn with thinking and calls, measured on 4.5
+    "signature": (188, 188, 188, 283, 283),  # median error 5 to 8 % of the block
+    "unsigned": (191, 191, 191, 212, 212),
+    # sonnet-4-5 drops it on 30 of 30 user turns; opus-4-5 keeps it, as the model table says.
+    "keeps_thinking": (False, False, True, True, True),
+    "images": ("standard", "standard", "standard", "high", "high"),
+    "opening": (4, 4, 4, 8, 4),  # one-message requests cost 7, 11 (3 requests) and 6
+    # sonnet-4: 3 requests; 4.5: 35 requests, for a while 183 less, as before: the provider's side; opus-4-8: 1 request.
+    "tools": (313, 496, 496, 496, 290),
+    "forced": (315, 588, 588, 588, 382),  # tool_choice any: 12 requests of 4.5; in 4.8 by the difference in 4.5
+    "chosen": (320, 593, 593, 593, 387),  # tool_choice tool: 2 requests of 4.5
+    "enabled": (29, 29, 29, 29, 29),  # 11 requests
+    "adaptive": (17, 17, 17, 0, 0),  # 4 requests
+    "budget": (0, 0, 0, 36, 36),  # 35 and 36 (2 requests)
+    "schema": (111, 111, 111, 111, 111),  # rough: 14 requests
+    "schemas": (1280, 1280, 1280, 1280, 1280),
+}
+
+# 1,131 deltas of Codex and 204 whole requests.
+_OPENAI: _Table = {
+    "name": ("OpenAI before gpt-5", "OpenAI o-series", "OpenAI gpt-5"),
+    "user": (4, 4, 4),
+    "assistant": (4, 4, 6),  # gpt-5: the channel of what it says (3 requests)
+    "system": (4, 4, 4),
+    "call": (8, 10, 10),
+    "parallel": (10, 0, 0),
+    "result": (9, 11, 11),  # o-series: 9 an output and 2 a turn, exact for 77 % of 1,131 deltas
+    "results": (0, 2, 2),
+    "each": (9, 9, 9),
+    "images": ("tiles", "tiles", "tiles-5"),
+    "opening": (3, 2, 2),  # one-message requests cost 7 (15 requests), in the o-series 6 (7 requests)
+    "tools": (-2, 3, 3),
+    "nested": (5, 82, 82),
+    "tool": (-1, -1, -1),
+}
+
+
+def _prompts(names: tuple[str, ...], table: _Table, **shared: Any) -> dict[str, Prompt]:
+    """Return the prompt of each column, by name."""
+    columns = [dict(zip(table, column, strict=True)) for column in zip(*table.values(), strict=True)]
+    return {name: Prompt(**shared, **column) for name, column in zip(names, columns, strict=True)}
+
+
+PROMPTS = _prompts(
+    ("claude", "claude-4.5", "claude-4.6", "claude-4.7", "claude-4.8"),
     _CLAUDE,
-    name="Claude 4.5",
-    tools=496,  # 35 requests; for a while 183 less, as before: the provider's side
-    forced=588,  # tool_choice any: 12 requests
-    chosen=593,  # tool_choice tool: 2 requests
+    form="tagged",
+    error="reconstructed: within 3 tokens of the billed count on 90 % of recorded turns",
 )
-_CLAUDE_4_6 = replace(_CLAUDE_4_5, name="Claude 4.6", thought=0, keeps_thinking=True)
-_CLAUDE_4_7 = replace(
-    _CLAUDE_4_6,
-    name="Claude 4.7",
-    encoding="claude-new",
-    images="high",
-    signature=283,
-    unsigned=212,
-    opening=8,  # one-message requests cost 11 (3 requests)
-    adaptive=0,
-    budget=36,  # 35 and 36 (2 requests)
-)
-_CLAUDE_4_8 = replace(
-    _CLAUDE_4_7,
-    name="Claude 4.8 and later",
-    user=2,  # a further pair of texts costs 4 (opus-4-8: 1 request of five messages)
-    assistant=2,
-    system=3,  # 7 requests
-    calls=-16,  # read off tool loops of opus-5, sonnet-5 and fable-5, in three repositories and two harnesses
-    result=2,  # 7 less a turn than before, same evidence
-    results=4,
-    opening=4,  # one-message requests cost 6
-    tools=290,  # one request of opus-4-8; the other two by what they are more in 4.5
-    forced=382,
-    chosen=387,
-)
-
-# OpenAI's: 1,131 deltas of Codex and 204 whole requests.
-_OPENAI_4 = Prompt(
-    "OpenAI before gpt-5",
-    "o200k_base",
-    "exact for text, a few tokens off for tools",
+PROMPTS |= _prompts(
+    ("openai-4", "openai-o", "openai"),
+    _OPENAI,
     form="framed",
-    user=4,
-    assistant=4,
-    system=4,
-    call=8,
-    parallel=10,
-    result=9,
-    each=9,
-    images="tiles",
-    opening=3,  # one-message requests cost 7 (15 requests)
-    tools=-2,
-    nested=5,
-    tool=-1,
+    encoding="o200k_base",
+    error="exact for text, a few tokens off for tools",
 )
-_OPENAI_O = replace(
-    _OPENAI_4,
-    name="OpenAI o-series",
-    call=10,
-    parallel=0,
-    result=11,  # 9 for each output and 2 for the turn: to the token for 77 % of 1,131 deltas
-    results=2,
-    opening=2,  # one-message requests cost 6 (7 requests)
-    tools=3,
-    nested=82,
-)
-_OPENAI = replace(
-    _OPENAI_O,
-    name="OpenAI gpt-5",
-    images="tiles-5",
-    assistant=6,  # the channel of what it says (3 requests)
-)
-
-PROMPTS = {
-    "claude": _CLAUDE,
-    "claude-4.5": _CLAUDE_4_5,
-    "claude-4.6": _CLAUDE_4_6,
-    "claude-4.7": _CLAUDE_4_7,
-    "claude-4.8": _CLAUDE_4_8,
-    "openai-4": _OPENAI_4,
-    "openai-o": _OPENAI_O,
-    "openai": _OPENAI,
-    "openai-cl100k": replace(_OPENAI_4, name="OpenAI gpt-4", encoding="cl100k_base"),
+PROMPTS |= {
+    "openai-cl100k": replace(PROMPTS["openai-4"], name="OpenAI gpt-4", encoding="cl100k_base"),
     "gemini": Prompt(
         "Gemini",
         "o200k_base",
@@ -234,6 +192,6 @@ PROMPTS = {
         assistant=1,
         system=1,
     ),
-    "unknown": replace(_OPENAI_4, name="unknown", error="a guess: another model's encoding"),
+    "unknown": replace(PROMPTS["openai-4"], name="unknown", error="a guess: another model's encoding"),
 }
 """The grammars by name."""

@@ -1,7 +1,7 @@
-"""The models that are known: windows, output limits, and prices in dollars for a million tokens.
+"""Known models: windows, output limits, and prices in dollars per million tokens.
 
-Anthropic charges 1.25 times the input for what is written to a cache for five minutes, OpenAI nothing more than the
-input. A price that no page was found for, or that pages disagree about, is NaN. Where they are from:
+Anthropic charges 1.25 times the input price for a cache write of five minutes, OpenAI the input price. A price without
+a source, or with sources that disagree, is NaN. Sources:
 
 - Claude from 4.5 on, Fable and Mythos: platform.claude.com/docs/en/about-claude/pricing and the models' own pages.
 - Claude 3 to 4.1: docs.anthropic.com/en/docs/about-claude/pricing; Claude 3 Sonnet had no cache.
@@ -9,7 +9,7 @@ input. A price that no page was found for, or that pages disagree about, is NaN.
   gpt-5.4: GitHub's table of the same models at the provider's prices (github/docs, copilot/models-and-pricing.yml).
   gpt-4.1 and gpt-4o: openai.com's table of June 2025 as openai_responses 0.4.1 (hex.pm) has it. gpt-5.4-mini, gpt-5.5,
   o1, o3-mini, o4-mini, gpt-4, gpt-4-turbo, gpt-3.5-turbo: tables of other projects that name the provider's page.
-- o3: 10 and 40 dollars at first, less later, by pages that do not agree: NaN.
+- o3: 10 and 40 dollars at first, less later; sources disagree: NaN.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _NONE = float("nan")
 
-# name: grammar, window, most output, input, output, cache read
+# name: prompt format, window, output limit; prices of input, output, cache read
 CLAUDE: dict[str, tuple[str, int, int, float, float, float]] = {
     "claude-3-haiku": ("claude", 200_000, 4_096, 0.25, 1.25, 0.03),
     "claude-3-sonnet": ("claude", 200_000, 4_096, 3, 15, _NONE),
@@ -100,21 +100,18 @@ IMAGES: dict[str, Images] = {
     "gpt-5.4-mini": "patches-1.2",
     "gpt-5.5": "patches-1.2-wide",
 }
-"""How pictures are charged, where it is not as the model's grammar says.
+"""Ways to charge pictures of models that differ from their prompt format.
 
-Down to o4-mini: OpenAI's documentation, "Images and vision". It gives gpt-5-mini and -nano 1.62 and 2.46; charged are
-1.2 and 1.5, by the provider's pricing calculator and by what two others measured (community.openai.com/t/1344040, six
-sizes; t/1377015). The latter is also where gpt-5.2, gpt-5.3-codex and gpt-5.4 are from: 1.2, for gpt-5.4 of up to 2,500
-patches; of gpt-5.4-mini it has 1,536 and 2,500. gpt-5.5 is taken for gpt-5.4.
+Sources: OpenAI's documentation, "Images and vision", down to o4-mini. It gives gpt-5-mini and gpt-5-nano 1.62 and 2.46;
+billed are 1.2 and 1.5, by the provider's pricing calculator and by two measurements (community.openai.com/t/1344040,
+six sizes; t/1377015). The second also has gpt-5.2, gpt-5.3-codex and gpt-5.4: 1.2, for gpt-5.4 of up to 2,500 patches;
+for gpt-5.4-mini it has both 1,536 and 2,500. gpt-5.5 is assumed to equal gpt-5.4.
 """
 
 GEMINI: dict[str, tuple[str, int, int, float, float, float]] = {
-    name: ("gemini", 1_048_576, output, _NONE, _NONE, _NONE)
-    for name, output in (
-        ("gemini-2.0-flash", 8_192),
-        ("gemini-2.5-flash", 65_536),
-        ("gemini-2.5-pro", 65_536),
-        ("gemini-3-flash-preview", 65_536),
-        ("gemini-3-pro-preview", 65_536),
-    )
+    "gemini-2.0-flash": ("gemini", 1_048_576, 8_192, _NONE, _NONE, _NONE),
+    "gemini-2.5-flash": ("gemini", 1_048_576, 65_536, _NONE, _NONE, _NONE),
+    "gemini-2.5-pro": ("gemini", 1_048_576, 65_536, _NONE, _NONE, _NONE),
+    "gemini-3-flash-preview": ("gemini", 1_048_576, 65_536, _NONE, _NONE, _NONE),
+    "gemini-3-pro-preview": ("gemini", 1_048_576, 65_536, _NONE, _NONE, _NONE),
 }

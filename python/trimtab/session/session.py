@@ -13,7 +13,7 @@ from ..compaction.request import Request
 from ..compaction.summary import offered
 from ..counting.counter import fixed_tokens, overhead, read_plain, scan
 from ..errors import BusyError, CountError, Error, PlanError
-from ..messages.objects import Given, plain
+from ..messages.objects import InputMessages, plain
 from ..messages.types import whole_calls
 from ..models.model import UNBOUND
 from ..planning.edits import Summarize
@@ -183,11 +183,11 @@ class Session:
             self.turn = 0 if when == "before_call" else self.turn + (when == "after_tool_batch")
         if when != "on_length" or not call.messages:
             return call
-        read = Given(call.messages)
-        last = whole_calls(read.messages[-1])
-        if last is read.messages[-1]:
+        inputs = InputMessages(call.messages)
+        last = whole_calls(inputs.messages[-1])
+        if last is inputs.messages[-1]:
             return call
-        return replace(call, messages=[*call.messages[:-1], *read.back([last])])
+        return replace(call, messages=[*call.messages[:-1], *inputs.write([last])])
 
     def due(self, call: Call, when: When) -> Flow[Request | None]:
         """Return the compaction that is due at this moment, or None; reads the messages once."""
@@ -276,7 +276,7 @@ class Session:
         """
         settings = self.settings if policy is None else replace(self.settings, policy=policy)
         taken = tuple(call.messages) if isinstance(call.messages, list | tuple) else call.messages
-        read, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
+        inputs, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
         if plan is not None and plan.digest != ledger.digest:
             raise PlanError("the plan was made for another transcript; make a new one for these messages")
         fixed = fixed or self.fixed(call)
@@ -285,13 +285,13 @@ class Session:
         return Request(
             settings=settings,
             given=call.messages,
-            read=read,
+            inputs=inputs,
             ledger=ledger,
             target=target(ledger) if target else settings.budget(*fixed).target,
             fixed=sum(fixed),
             cached=self.forecast.cached(ledger),
-            pins=pinned(ledger, read.messages, self.handler.archive.pins(settings.session), pins),
-            earlier=tuple(sorted({*known, *flagged(read.messages, summaries)})),
+            pins=pinned(ledger, inputs.messages, self.handler.archive.pins(settings.session), pins),
+            earlier=tuple(sorted({*known, *flagged(inputs.messages, summaries)})),
             trigger=trigger,
             plan=plan,
             urgent=urgent,
@@ -342,7 +342,7 @@ class Session:
         made, plan = [*request.messages], request.decide()
         if plan.edits:
             made = apply(plan, request.messages, request.ledger, self.settings.counter, None)
-        return request.read.back(made)
+        return request.inputs.write(made)
 
     def done(self, compaction: Compaction) -> Compaction:
         """Records a compaction: what was charged belongs to another list now.

@@ -70,16 +70,16 @@ def repair(messages: Sequence[Message], *, provider: Provider, **options: Unpack
     rules, original = rules_of(options), options.get("original")
     counter = Counter.chars()
     before = None if original is None else scan(original, counter, provider)
-    read, ledger = read_plain(messages, counter, provider)
+    inputs, ledger = read_plain(messages, counter, provider)
     if not rules.problems(ledger, before):
         return Repair(messages, [], range(len(messages) + 1))
-    made = run_steps(read.messages, provider, rules, before or (ledger if rules.binds else None))
+    made = run_steps(inputs.messages, provider, rules, before or (ledger if rules.binds else None))
     if not made.messages:
         changes = [*made.changes, Repaired(0, "first_role", "")]
         made = Repair([text_message(provider, "user", BEGINNING)], changes, made.positions)
     for problem in rules.problems(scan(made.messages, counter, provider), before):
         raise problem.error()
-    return Repair(read.back(made.messages) if made.changes else messages, made.changes, made.positions)
+    return Repair(inputs.write(made.messages) if made.changes else messages, made.changes, made.positions)
 
 
 def run_steps(
