@@ -107,12 +107,12 @@ def test_five_systems_fire_at_five_places() -> None:
 
 
 def test_a_calibration_moves_slowly_and_never_leaves_its_bounds() -> None:
-    learns = Calibration()
-    assert learns.learned(1.0, 130, 100) == pytest.approx(1.06)
-    assert learns.learned(1.0, 10_000, 100) == 3.0
-    assert learns.learned(0.5, 1, 100) == 0.5
-    assert learns.learned(1.3, 5, 0) == 1.3
-    assert learns.learned(1.3, 0, 5) == 1.3
+    calibration = Calibration()
+    assert calibration.update(1.0, 130, 100) == pytest.approx(1.06)
+    assert calibration.update(1.0, 10_000, 100) == 3.0
+    assert calibration.update(0.5, 1, 100) == 0.5
+    assert calibration.update(1.3, 5, 0) == 1.3
+    assert calibration.update(1.3, 0, 5) == 1.3
 
 
 def session(provider: str, rounds: int = 30) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What can go wrong, as one small tree."""
+"""The exceptions that trimtab raises, all subclasses of ``Error``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 class Error(Exception):
-    """Any failure that trimtab names; argument mistakes are plain ValueError and TypeError.
+    """Base class of trimtab's errors; wrong arguments raise plain ValueError and TypeError.
 
     Attributes:
         op: the step of a compaction that failed, empty outside of one.
-        session: the session that was compacted, None where it has no name.
-        context: what else is known of the failure, by name.
-        kind: the name that seed 002 has for it.
-        words: what seed 002 says of it.
+        session: the session that was compacted, None if it has no name.
+        context: further facts about the failure, by name.
+        kind: the error's name in agentpg ("Error Handling").
+        words: the error's message in agentpg.
     """
 
     kind: ClassVar[str] = ""
@@ -25,41 +25,41 @@ class Error(Exception):
     session: str | None = None
 
     def __init__(self, *args: object) -> None:
-        """Without a text of its own, it has the words of its kind."""
+        """Take the message; without one, ``words``."""
         super().__init__(*(args or ((self.words,) if self.words else ())))
         self.context: dict[str, object] = {}
 
     def during(self, op: str, session: str | None = None, **context: object) -> Self:
-        """The same error, with the step of a compaction in which it came up."""
+        """Return the same error with the step of a compaction in which it was raised."""
         self.op, self.session, self.context = op, session, context
         return self
 
     @property
     def account(self) -> str:
-        """Step, session and cause in one line, as seed 002 writes them."""
+        """Step, session and cause on one line, in agentpg's form."""
         where = f" for session {self.session}" if self.session else ""
         cause = f": {self}" if self.args else ""
         return f"compaction {self.op} failed{where}{cause}"
 
 
 class MessageError(Error, ValueError):
-    """A message cannot be used.
+    """A message cannot be read, or a provider would refuse it.
 
     Attributes:
-        path: where, as ``messages[3].content[0]``; empty if the whole input is meant.
+        path: the place, as ``messages[3].content[0]``; empty if the whole input is meant.
         index: position of the message in its list, None if there is none.
-        hint: what to do about it.
+        hint: what to do.
     """
 
     def __init__(self, message: str, *, path: str = "", index: int | None = None, hint: str = "") -> None:
-        """Keeps the three parts apart, so that a program can read them."""
+        """Take the message, and its place and hint as separate values, so that a program can read them."""
         super().__init__(message)
         self.path = path
         self.index = index
         self.hint = hint
 
     def __str__(self) -> str:
-        """One line what and where, one line what to do."""
+        """Return place and message on one line, and the hint on the next."""
         what = f"{self.path}: {self.args[0]}" if self.path else str(self.args[0])
         return f"{what}\n  hint: {self.hint}" if self.hint else what
 
@@ -69,62 +69,62 @@ class PlanError(Error):
 
 
 class NothingToCompactError(PlanError):
-    """Everything stays, and the policy says that this is an error."""
+    """No message can leave, and the policy asks for an error."""
 
     kind = "NoMessagesToCompact"
     words = "no messages to compact"
 
 
 class ArchiveError(Error):
-    """The archive cannot take or give what was asked."""
+    """The archive cannot store or load messages."""
 
     kind = "StorageError"
     words = "storage error"
 
 
 class SessionError(ArchiveError):
-    """The archive knows no such session."""
+    """The archive has no session of that name."""
 
     kind = "SessionNotFound"
     words = "session not found"
 
 
 class BusyError(ArchiveError):
-    """Another compaction of the same session is under way in the same Compactor."""
+    """The same Compactor is already compacting the session."""
 
     kind = "CompactionInProgress"
     words = "compaction already in progress"
 
 
 class ConflictError(ArchiveError):
-    """A session was compacted by somebody else meanwhile; nothing was changed."""
+    """Another writer compacted the session in the meantime; nothing was changed."""
 
 
 class SummaryError(Error):
-    """No summary could be had, and the policy has no other way.
+    """Every summarizer failed, and the policy has no fallback.
 
     Attributes:
-        usage: what was charged for the answers that could not be used, as in ``Compaction.usage``.
+        usage: billed tokens of the rejected answers, as in ``Compaction.usage``.
     """
 
     kind = "SummarizationFailed"
     words = "summarization failed"
 
     def __init__(self, message: str = words, *, usage: Mapping[str, float] | None = None) -> None:
-        """Keeps what was charged."""
+        """Take the message and the billed tokens."""
         super().__init__(message)
         self.usage = dict(usage or {})
 
 
 class CountError(Error):
-    """The provider did not count. Where its count was only wanted first, the estimate took its place."""
+    """The provider's counting endpoint failed, and no estimate replaces its count."""
 
     kind = "TokenCountingFailed"
     words = "token counting failed"
 
 
 class ConfigError(Error, ValueError):
-    """A key or a value of a configuration that there is not; names itself and those that there are."""
+    """Unknown configuration key or value; the message lists the valid ones."""
 
     kind = "InvalidConfig"
     words = "invalid compaction configuration"

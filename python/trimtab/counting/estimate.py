@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Learns the ratio of billed to estimated tokens as a moving average (sven, layer 1).
+    """Correct an estimate by the moving average of the ratio of billed to estimated tokens (sven, layer 1).
 
     Attributes:
         weight: weight of the newest call.
-        least: lower bound of the factor.
-        most: upper bound of the factor.
-        terms: names of the billed terms that make up the input.
+        min_factor: lower bound of the factor.
+        max_factor: upper bound of the factor.
+        terms: fields of ``Usage`` that are summed to the billed input.
     """
 
     __repr__ = short
 
     weight: float = 0.2
-    least: float = 0.5
-    most: float = 3.0
+    min_factor: float = 0.5
+    max_factor: float = 3.0
     terms: tuple[str, ...] = ("input", "cache_read")
 
-    def learned(self, factor: float, charged: int, counted: int) -> float:
-        """Return the factor after a call that was estimated at ``counted`` tokens and billed ``charged``.
+    def update(self, factor: float, billed: int, estimated: int) -> float:
+        """Return the factor after a call with so many billed and estimated tokens.
 
         A 0 means that the number is missing, and leaves the factor unchanged.
         """
-        if counted <= 0 or charged <= 0:
+        if estimated <= 0 or billed <= 0:
             return factor
-        moved = (1 - self.weight) * factor + self.weight * charged / counted
-        return min(max(moved, self.least), self.most)
+        average = (1 - self.weight) * factor + self.weight * billed / estimated
+        return min(max(average, self.min_factor), self.max_factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class Estimate:
         result: tokens added for each result.
         image: tokens of an image or document of any size; None measures it.
         low: tokens of an image of low detail; None counts it as ``image``.
-        min_tokens: least tokens of a message.
+        min_tokens: minimum tokens of a message.
         joined: round once a message, not once a text.
-        learns: the correction by billed calls; None applies none.
+        calibration: the correction by billed calls; None applies none.
         asks: whether ``fit`` asks the counting endpoint of ``Compactor(count_with=...)`` first.
         per: units of one token.
     """
@@ -74,7 +74,7 @@ class Estimate:
     low: int | None = None
     min_tokens: int = 0
     joined: bool = False
-    learns: Calibration | None = None
+    calibration: Calibration | None = None
     asks: bool = False
     per: int = 4
 

@@ -1,4 +1,4 @@
-"""One text cut down to a limit, with a notice that says what is gone."""
+"""Truncate a text to a limit, with a notice of the omitted part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Category = Literal["head-tail", "match-list", "file-content", "generic"]
-"""What kind of output a text is: where its meaning sits."""
+"""Kind of output, which decides the part to keep."""
 
 CATEGORIES: tuple[Category, ...] = ("head-tail", "match-list", "file-content", "generic")
 
@@ -27,27 +27,27 @@ def truncate(
     category: Category = "generic",
     counter: _core.Counter | None = None,
 ) -> str:
-    r"""The text, cut so that it keeps every limit given; the same object where it keeps them already.
+    r"""Truncate a text to every given limit; return the same object if it is within them.
 
-    What is left out is said where it stood, as ``[42 lines, 18340 bytes omitted]``: lines of which a part is gone
-    count, bytes are those of UTF-8. The notice counts like any other text, so the result is never above a limit, and
-    cutting it again changes nothing. Where even the notice is too much, ``…`` stands for the text, or nothing.
+    A notice in place of the omitted part gives its size, as ``[42 lines, 18340 bytes omitted]``: partly omitted lines
+    count, bytes are UTF-8. The notice counts towards the limits. Idempotent. If the notice alone exceeds a limit, the
+    result is ``…`` or empty.
 
-    Whole lines are kept, unless that would give up three quarters of the head's or the tail's room; then the cut is
-    between two characters. The categories are those of tools' outputs:
+    Whole lines are kept, unless that would waste three quarters of the head's or the tail's share; then the cut is
+    between two characters. Each category keeps another part:
 
-    - ``head-tail``: a command's output; three fifths of the room to the head, the rest to the tail.
+    - ``head-tail``: a command's output; three fifths of the limit for the head, the rest for the tail.
     - ``match-list``: leading lines, whole ones only.
-    - ``file-content``: head and tail in equal parts; the notice says how to read on.
-    - ``generic``: the head, to the end of a line wherever a line fits.
+    - ``file-content``: head and tail in equal shares; the notice says how to read on.
+    - ``generic``: the head, up to the end of a line if a line fits.
 
     Args:
-        text: lone surrogates become U+FFFD where it is cut.
-        tokens: at most so many, by ``counter``.
-        lines: at most so many lines, the notice among them.
-        chars: at most so many Unicode scalar values.
-        category: where the text's meaning sits.
-        counter: what counts tokens; o200k_base otherwise.
+        text: the text; lone surrogates become U+FFFD if it is truncated.
+        tokens: maximum tokens, by ``counter``.
+        lines: maximum lines, including the notice.
+        chars: maximum Unicode scalar values.
+        category: the kind of output.
+        counter: counts tokens; o200k_base where it is None.
 
     Raises:
         ValueError: no limit is given, one is negative, or the category is unknown.
@@ -70,14 +70,13 @@ def truncate_stream(
     category: Category = "generic",
     counter: _core.Counter | None = None,
 ) -> bytes:
-    """What ``truncate`` makes of a text that comes in chunks and may be longer than memory.
+    """Truncate a text that arrives in chunks and may be larger than memory.
 
-    Holds no more of it than the limits can need, and never more than 128 MiB: of a text over 64 MiB, no more than the
-    first and the last 32 are kept, whatever the limits. Bytes that are not UTF-8 count as U+FFFD and come out as they
-    came in.
+    Holds as much of the text as the limits can need, and at most 128 MiB: of a text over 64 MiB, at most the first and
+    the last 32 MiB are kept, whatever the limits. Bytes that are not UTF-8 count as U+FFFD and are returned unchanged.
 
     Args:
-        chunks: the text's bytes, in pieces of any size.
+        chunks: the text's bytes, in chunks of any size.
         tokens: as in ``truncate``.
         lines: as in ``truncate``.
         chars: as in ``truncate``.
@@ -95,10 +94,10 @@ def truncate_stream(
 
 
 def checked(**limits: int | None) -> dict[str, int]:
-    """The limits that are given.
+    """Return the limits that are not None.
 
     Raises:
-        ValueError: there is none, or one is negative.
+        ValueError: no limit is given, or one is negative.
     """
     given = {name: limit for name, limit in limits.items() if limit is not None}
     if not given:

@@ -1,1 +1,1 @@
-"""The transcript as columns of numbers."""
+"""The transcript as numeric columns."""

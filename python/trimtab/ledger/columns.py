@@ -1,4 +1,4 @@
-"""Names for the numbers in a ledger's columns; they are the core's (``rust/core/src/ledger/kind.rs``)."""
+"""Names of the numbers in a ledger's columns, as in ``rust/core/src/ledger/kind.rs``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Kind", "Ledger", "Mark", "Role", "RowFlag", "Zone"]
 
 
 class Kind(IntEnum):
-    """What a row is."""
+    """Kind of a row."""
 
     TEXT = 0
     CALL = 1
@@ -25,7 +25,7 @@ class Kind(IntEnum):
 
 
 class Role(IntEnum):
-    """Who speaks in a message."""
+    """Role of a message."""
 
     USER = 0
     ASSISTANT = 1
@@ -35,7 +35,7 @@ class Role(IntEnum):
 
 
 class RowFlag(IntFlag):
-    """What is notable about a row."""
+    """Flags of a row."""
 
     EMPTY = 1
     BLANK = 2
@@ -51,7 +51,7 @@ class RowFlag(IntFlag):
 
 
 class Mark(IntFlag):
-    """What is notable about a message."""
+    """Flags of a message."""
 
     NULL = 1
     EMPTY = 2
@@ -62,7 +62,7 @@ class Mark(IntFlag):
 
 
 class Zone(IntEnum):
-    """Why a message stays, as the core's ``partition`` says it."""
+    """Zone of a message, as the core's ``partition`` returns it."""
 
     COMPACTABLE = 0
     PROTECTED = 1
@@ -73,7 +73,7 @@ class Zone(IntEnum):
 
 
 def unpaired(ledger: Ledger) -> list[str]:
-    """Ids of the calls without a result and of the results without a call, in order."""
+    """Return the ids of calls without a result and of results without a call, in order."""
     kinds = (Kind.CALL, Kind.RESULT, Kind.SERVER_CALL, Kind.SERVER_RESULT)
     alone = (ledger.pair < 0) & sum(ledger.kind == kind for kind in kinds).astype(bool)
     return [ledger.id_of(row) for row in alone.nonzero()[0].tolist()]

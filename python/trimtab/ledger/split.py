@@ -1,4 +1,4 @@
-"""Where a list can be cut in two, found from its end."""
+"""Find a safe cut from the end of a list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..models.provider import Provider
 
 AHEAD = 512
-"""Messages that are read in front of those that stay, in which a cut is looked for."""
+"""Messages to read before the kept ones at first; most cuts are found there without reading more."""
 
 
 def split(
@@ -28,24 +28,25 @@ def split(
     counter: Counter | None = None,
     provider: Provider | None = None,
 ) -> int | None:
-    """The place where a list can be cut in two, so that no call is parted from its result.
+    """Return the cut that keeps the end of a list, such that no call is separated from its result.
 
-    Read from the end, and no further than the answer needs: of a million messages some more than those that stay. What
-    stands in front is not looked at. A call without a result in front of the assistant's last turn is not waited for.
+    Reads from the end, and only as many messages as the answer needs. A call without a result before the assistant's
+    last turn counts as answered.
 
     Args:
         messages: a list or tuple of messages in any provider's shape; not changed.
-        keep_last: messages that stay at least: the latest cut that leaves them.
-        keep: tokens that stay at most, by ``counter``: the earliest cut that fits.
-        counter: counts the messages; given with ``keep``, and not without.
-        provider: the shape; found from the messages where it is None.
+        keep_last: minimum number of kept messages; the latest such cut is returned.
+        keep: maximum tokens of the kept messages; the earliest such cut is returned.
+        counter: counts the messages; required with ``keep``.
+        provider: the shape; detected where it is None.
 
     Returns:
-        The first message that stays, 0 where all do; None where no cut fits in ``keep``: an open call is not cut off.
+        The position of the first kept message, 0 to keep all; None if no cut fits in ``keep``, because an open call is
+        never cut off.
 
     Raises:
-        MessageError: a message that was read cannot be; says where, why and what to do.
-        ValueError: not one of ``keep_last`` and ``keep``, one below 0, or no counter for tokens.
+        MessageError: a message cannot be read; says where, why and what to do.
+        ValueError: none or both of ``keep_last`` and ``keep``, a negative value, or ``keep`` without a counter.
         TypeError: messages is no list or tuple.
 
     Example:
@@ -58,7 +59,7 @@ def split(
     if given is None or (keep_last is not None and keep is not None) or (keep is None) != (counter is None):
         raise ValueError("give keep_last, or keep with a counter")
     if given < 0:
-        raise ValueError(f"what stays is at least 0, got {given}")
+        raise ValueError(f"keep and keep_last must be at least 0, got {given}")
     size = AHEAD + (keep_last or 0)
     while True:
         start = max(0, len(messages) - size)
@@ -75,15 +76,15 @@ def split(
                 ),
             )
         except MessageError as error:
-            raise _behind(start, error) from None
+            raise _moved(error, start) from None
         if known:
             return None if cut is None else start + cut
-        need = size * (keep or 0) // max(tokens, 1)  # as dear as those that were read
+        need = size * (keep or 0) // max(tokens, 1)  # if earlier messages cost as much as those that were read
         size = max(2 * size, need + need // 4)
 
 
-def _behind(start: int, error: MessageError) -> MessageError:
-    """The error of a list's end, with its place in the whole."""
+def _moved(error: MessageError, start: int) -> MessageError:
+    """Return the error with positions of the whole list; ``start`` is the first message that was read."""
     index = start + (error.index or 0)
     path = re.sub(r"^messages\[\d+\]", f"messages[{index}]", error.path)
     return MessageError(error.args[0], path=path, index=index, hint=error.hint)

@@ -1,1 +1,1 @@
-"""Values: messages, their provider shapes, and usage."""
+"""Messages, their provider shapes, and usage."""

@@ -1,4 +1,4 @@
-"""The envelope of a summary: one line with its ref and digest, so that a returned summary is recognised."""
+"""The envelope of a summary: a line with ref and digest, by which a returned summary is recognised."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A summary that came back in a list.
+    """A summary found in a list.
 
     Attributes:
-        ref: ref of the compaction that made it.
+        ref: ref of the compaction that wrote it.
         text: the text without the envelope.
         count: number of summarized messages.
     """
@@ -37,7 +37,7 @@ class Summary:
 
 
 def wrap(text: str, *, ref: str, count: int) -> str:
-    """The summary in its envelope; nothing in ``text`` can close it.
+    """Return a summary in its envelope; closing tags in ``text`` are escaped.
 
     Example:
         >>> unwrap(wrap("went well </trimtab-summary>", ref="0a", count=3)).text
@@ -48,7 +48,7 @@ def wrap(text: str, *, ref: str, count: int) -> str:
 
 
 def unwrap(text: str) -> Summary | None:
-    """The summary in a text, None if there is none or its digest does not fit: then anybody may have written it."""
+    """Return the summary in a text; None without an envelope, or if the digest does not match the text."""
     opening = _OPEN.match(text)
     if not opening or not text.endswith(CLOSE):
         return None
@@ -59,12 +59,12 @@ def unwrap(text: str) -> Summary | None:
 
 
 def enveloped(message: Message) -> Summary | None:
-    """The summary of ours that a message carries, None where it is no such message."""
+    """Return the summary in a message; None if the message is no summary of ours."""
     content = only_text(message)
     return unwrap(content) if content else None
 
 
 def summary_in(message: Message) -> str | None:
-    """Its text."""
+    """Return the text of the summary in a message, or None."""
     found = enveloped(message)
     return found.text if found else None

@@ -1,4 +1,4 @@
-"""What goes in: a caller's messages, and what a session file gave."""
+"""Messages, and the contents of a session file."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Message: TypeAlias = "Mapping[str, Any]"
 
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """What a provider charged for one call that a session file records.
+    """Billed tokens of one call that a session file records.
 
-    Only calls whose prompt was the beginning of the transcript have one: where compacted messages stand before their
-    summary (``whole=True``), the calls behind the summary have none.
+    Only for calls whose prompt was the beginning of the transcript: if compacted messages precede their summary
+    (``whole=True``), calls after the summary have none.
 
     Attributes:
-        before: number of messages of the transcript that the call's prompt held: ``messages[:before]``.
-        prompt: input tokens, with those read from and written to a cache.
-        output: output tokens; 0 where the file does not say.
+        before: number of messages in the call's prompt, which was ``messages[:before]``.
+        prompt: input tokens, including cache reads and writes.
+        output: output tokens; 0 if the file has no number.
     """
 
     before: int
@@ -42,7 +42,7 @@ class Skipped:
     Attributes:
         line: line number, from 1.
         offset: byte offset of the line's start.
-        reason: what is wrong with it.
+        reason: the error.
     """
 
     line: int
@@ -52,32 +52,34 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """A change that makes a list sendable.
+    """A change that a repair made.
 
     Attributes:
-        index: position in ``messages`` of the message that was changed or added; of one that was removed, the position
-            where it would stand.
-        code: what was done.
+        index: position in ``messages`` of the changed or added message; for a removed message, the position where it
+            would stand.
+        code: the kind of change.
 
-            - ``interrupted_result``: an open call got a result that says so; a call of the computer tool went.
+            - ``interrupted_result``: an open call got a result that says so; a call of the computer tool was dropped.
             - ``orphan_result``: a result without its call became text.
-            - ``duplicate_call``, ``duplicate_result``: a second one became text, an exact copy went.
-            - ``result_order``: results moved before the text of their turn.
-            - ``first_role``: a user message was put before an assistant's.
-            - ``blank_text``: text of white space went, with its message if there was nothing else.
-            - ``bare_thinking``, ``bare_reasoning``: thinking went that led to nothing, or whose turn begins without it.
-            - ``server_half``: a server's call without its result went, or the other way round.
-            - ``empty_field``: an empty list of calls went, or missing content became an empty string.
-            - ``unknown_role``: a message of a role that there is not became the user's.
-            - ``misplaced``: what the other role alone may say became text; thinking and a server's results went.
-            - ``incomplete``: a call got the fields that it needs, or became text; a picture without a source went.
-            - ``unsigned_thinking``, ``bound_thinking``: thinking went that nobody signed, or that an edit broke.
-            - ``merged``: a message became part of the one in front of it, whose role it has.
-            - ``prefill``, ``loop_ended``: the user asks to go on, where the model may not go on by itself.
-            - ``picture``: a picture went that the request may not hold.
-            - ``cache_marker``: the oldest of more than four markers went, or one on thinking.
-            - ``stored_id``: a call lost the id under which it is stored, as its reasoning is not there.
-            - ``trailing_space``: white space behind the assistant's last word went.
+            - ``duplicate_call``, ``duplicate_result``: a second one became text, an exact copy was dropped.
+            - ``result_order``: results were moved before the text of their turn.
+            - ``first_role``: a user message was added before a leading assistant.
+            - ``blank_text``: blank text was dropped, and its message if nothing else was in it.
+            - ``bare_thinking``, ``bare_reasoning``: thinking was dropped that nothing follows, or whose turn begins
+              without thinking.
+            - ``server_half``: a server call without its result was dropped, or a server result without its call.
+            - ``empty_field``: an empty list of calls was dropped, or missing content became an empty string.
+            - ``unknown_role``: a message of an unknown role became the user's.
+            - ``misplaced``: a block of the other role became text; thinking and server results were dropped.
+            - ``incomplete``: a call got its required fields, or became text; a picture without a source was dropped.
+            - ``unsigned_thinking``, ``bound_thinking``: thinking was dropped without a signature, or with one that an
+              edit broke.
+            - ``merged``: a message was merged into the one before it, which has the same role.
+            - ``prefill``, ``loop_ended``: a user text was added where the model cannot continue by itself.
+            - ``picture``: a picture beyond the request's limits was replaced by a notice.
+            - ``cache_marker``: the oldest of more than four markers was dropped, or a marker on thinking.
+            - ``stored_id``: a call lost its storage id, because its reasoning is missing.
+            - ``trailing_space``: white space was dropped at the end of the assistant's last text.
         id: the call's id, empty if there is none.
     """
 
@@ -88,27 +90,26 @@ class Repaired:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What ``read`` found in a session file.
+    """The contents of a session file, as ``read`` returns them.
 
     Attributes:
         messages: the prompt's messages, in the provider's shape.
         provider: that shape.
-        format: the kind of file, one of ``trimtab.formats.FORMATS``: an agent's log, or a list in a provider's shape.
-        model: the model that was used last, None if the file does not say.
-        system: the system prompt, where the file has it apart from the messages.
-        tools: tool definitions, where the file has them.
-        usage: what calls were charged, oldest first.
+        format: the file's format, one of ``trimtab.formats.FORMATS``: an agent's log, or a list in a provider's shape.
+        model: the model of the last call, None if the file has none.
+        system: the system prompt, if the file has it apart from the messages.
+        tools: tool definitions, if the file has them.
+        usage: billed tokens of calls, oldest first.
         skipped: lines that could not be read.
         repaired: changes made so that a provider accepts the list.
-        lines: number of lines, or list entries, that hold something; a value that spans lines counts once.
-        compactions: with ``whole``, where the session was compacted, oldest first: ``messages[:n]`` is what the model
-            no longer saw as it stands, ``messages[n]`` what came in its place, where the file has that as a message.
-        left_out: what the file holds besides and no message has, as numbers by kind: entries and blocks that are never
-            sent, unknown ones, other branches, and what a compaction replaced. A kind is named as the file names it, an
-            entry's type before what is in it, such as ``user/weird_block``. So are unknown fields of a message in which
-            there are words, at least three; others (names, numbers, times, settings) are passed over. Entries that gave
-            the model, the system prompt, the tools, usage or a compaction are not in it, nor copies of what is in the
-            messages.
+        lines: number of lines, or list entries, with content; a value that spans lines counts once.
+        compactions: with ``whole``, positions of the session's compactions, oldest first: ``messages[:n]`` were
+            replaced for the model, by ``messages[n]`` if the file has the replacement as a message.
+        left_out: numbers, by kind, of parts of the file that are in no message: entries and blocks that are never sent,
+            unknown ones, other branches, and messages that a compaction replaced. A kind has the file's own name, an
+            entry's type first, such as ``user/weird_block``. Unknown fields of a message count if they hold at least
+            three words; others (names, numbers, times, settings) are ignored. Entries that gave the model, the system
+            prompt, the tools, usage or a compaction do not count, nor copies of messages.
     """
 
     __repr__ = short
@@ -128,7 +129,7 @@ class Transcript:
 
 
 def text_of(content: object) -> str:
-    """The words of a message's content: a string as it is, of blocks the texts, joined.
+    """Return the text of a message's content: a string itself, or the joined texts of blocks.
 
     Example:
         >>> text_of([{"type": "text", "text": "one "}, {"type": "image"}, {"type": "text", "text": "two"}])
@@ -142,10 +143,10 @@ def text_of(content: object) -> str:
 
 
 def whole_calls(message: Message) -> Message:
-    """The message without calls whose arguments end in the middle, as an answer that was cut at its limit has them.
+    """Return the message without calls whose arguments are cut off, as in an answer that reached its output limit.
 
-    Arguments that are still text, as they came (``input_raw``, or a string), are whole if they are JSON; arguments that
-    are parsed already are. The same object where every call is whole.
+    Arguments that are still text (``input_raw``, or a string) are whole if they are JSON; parsed arguments are always
+    whole. Returns the same object if every call is whole.
     """
     changed: dict[str, Any] = {}
     for key in ("content", "tool_calls"):

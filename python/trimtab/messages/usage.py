@@ -34,10 +34,10 @@ class Usage:
 
     @classmethod
     def of(cls, usage: object) -> Self:
-        """The usage of an answer, as any provider gives it: a dict or an object of its SDK.
+        """Return the usage of an answer from any provider's dict or SDK object.
 
         Raises:
-            ValueError: it names no tokens of a prompt.
+            ValueError: ``usage`` has no prompt tokens.
         """
         if isinstance(usage, cls):
             return usage
@@ -48,7 +48,7 @@ class Usage:
 
         prompt = get("input_tokens", "input", "prompt_tokens", "inputTokens", "prompt_token_count", "promptTokenCount")
         if prompt is None:
-            msg = f"usage names no tokens of a prompt: got {usage!r}"
+            msg = f"usage has no prompt tokens: got {usage!r}"
             raise ValueError(msg)
         output = get("output_tokens", "output", "completion_tokens", "outputTokens", "candidates_token_count")
         read = get("cache_read_input_tokens", "cache_read", "cacheReadInputTokens")

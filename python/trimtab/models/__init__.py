@@ -1,1 +1,1 @@
-"""Values: models, their limits, prices and prompt formats."""
+"""Models: limits, prices and prompt formats."""

@@ -1,7 +1,7 @@
-"""What we know of models: windows, limits, prices, how a prompt is counted. Every field can be overridden.
+"""Models: windows, limits, prices and prompt formats. Every field can be overridden.
 
-``dataclasses.replace(Model.named("claude-opus-5"), window=400_000)`` is a model of your own, and is taken wherever an
-id is.
+Every function that accepts an id also accepts a ``Model``, such as
+``dataclasses.replace(Model.named("claude-opus-5"), window=400_000)``.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from .provider import Provider
 
 BETAS = {"context-1m-2025-08-07": ("sonnet", 1_000_000)}
-"""Beta flags that widen a window: part of the id of the models that they work on, and the window that they give."""
+"""Beta flags that widen a window: a part of the ids of their models, and the window in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens; what is not known is NaN."""
+    """US dollars per million tokens; unknown prices are NaN."""
 
     input: float = float("nan")
     output: float = float("nan")
@@ -39,8 +39,8 @@ UNBOUND: dict[str, object] = {
     "betas": ["thinking-binding-controls-2026-08-01"],
     "thinking": {"block_binding": {"prefix_mismatch_behavior": "drop_block"}},
 }
-"""What a request says so that thinking behind an edit is dropped by the provider instead of refused (Anthropic
-documentation, "Preserved thinking"); ``thinking`` goes into the caller's own."""
+"""Request fields that make the provider drop thinking behind an edit instead of refusing it (Anthropic documentation,
+"Preserved thinking"); ``thinking`` is merged into the caller's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,15 @@ class Model:
 
     Attributes:
         name: the id, without a date.
-        provider: the message shape that it is usually called with.
-        prompt: how its requests are counted.
+        provider: its usual message shape.
+        prompt: its prompt format.
         window: tokens of input and output together.
-        max_output: most tokens of one answer.
-        price: what it costs.
-        binds_thinking: whether a thinking block is signed against all that stands before it, so that an edit in front
-            of it makes the provider refuse it (Anthropic documentation, "Preserved thinking").
-        prefill: whether the list may end with the beginning of the answer; models from Claude 4.6 on refuse that.
-        known: whether it is in the table, and not taken for one of its family.
+        max_output: maximum tokens of one answer.
+        price: its prices.
+        binds_thinking: whether a thinking block is signed against everything before it, so that the provider refuses
+            the block after an edit before it (Anthropic documentation, "Preserved thinking").
+        prefill: whether the list may end with the beginning of the answer; Claude 4.6 and later refuse that.
+        known: whether the table has the model; False if its family's values are used.
     """
 
     __repr__ = short
@@ -73,7 +73,7 @@ class Model:
     known: bool = True
 
     def __post_init__(self) -> None:
-        """Refuses limits that leave no room for a prompt."""
+        """Reject limits that leave no tokens for a prompt."""
         if not 0 < self.max_output < self.window:
             msg = f"need 0 < max_output < window, got {self.max_output} and {self.window}"
             raise ValueError(msg)
@@ -82,14 +82,13 @@ class Model:
     def named(
         cls, name: str, *, window: int | None = None, max_output: int | None = None, betas: Iterable[str] = ()
     ) -> Model:
-        """The model of that id: dated and prefixed ids too, unknown ones by their family, with a warning once.
+        """Return the model of an id, dated and prefixed ids too; an unknown id gets its family's values and a warning.
 
         Args:
             name: such as ``claude-opus-4-5-20251101``, ``anthropic/claude-sonnet-4-5`` or ``gpt-5.5``.
             window: overrides the table, and the betas.
             max_output: overrides the table.
-            betas: beta flags that are sent; of these ``context-1m-2025-08-07`` gives every Sonnet a window of
-                1,000,000.
+            betas: the request's beta flags; ``context-1m-2025-08-07`` gives every Sonnet a window of 1,000,000.
         """
         plain = _plain(name)
         found = _table().get(_ALIASES.get(plain, plain)) or _by_family(name)
@@ -100,27 +99,27 @@ class Model:
         return found.limited(window, max_output)
 
     def limited(self, window: int | None = None, max_output: int | None = None) -> Model:
-        """The same model with other limits; None leaves one as it is.
+        """Return the model with other limits; None keeps a limit.
 
         Raises:
-            ValueError: the limits leave no room for a prompt.
+            ValueError: a limit is no positive integer, or the limits leave no tokens for a prompt.
         """
         for name, value in (("window", window), ("max_output", max_output)):
             if value is not None and (type(value) is not int or value < 1):
                 msg = f"{name} must be a positive number of tokens, got {value!r}"
                 raise ValueError(msg)
-        room = self.window if window is None else window
-        most = min(self.max_output, room // 2) if max_output is None else max_output
-        return replace(self, window=room, max_output=most)
+        window = self.window if window is None else window
+        max_output = min(self.max_output, window // 2) if max_output is None else max_output
+        return replace(self, window=window, max_output=max_output)
 
 
 def known() -> dict[str, Model]:
-    """The table, by name."""
+    """Return the models of the table, by name."""
     return dict(_table())
 
 
 def retired(name: str) -> bool:
-    """Whether the provider serves the model of that id no more, as far as we know."""
+    """Return whether the provider is known to have stopped serving the model of that id."""
     return _plain(name) in tables.RETIRED
 
 
@@ -158,7 +157,7 @@ _NO_PREFILL = {"claude-4.6", "claude-4.7", "claude-4.8"}
 
 
 def _plain(name: str) -> str:
-    """The id without provider, region, date and version: ``us.anthropic.claude-opus-4-1-20250805-v1:0``."""
+    """Return an id without provider, region, date and version: ``us.anthropic.claude-opus-4-1-20250805-v1:0``."""
     bare = name.lower().rsplit("/", 1)[-1]
     bare = re.sub(r"^(\w+\.)*(?=claude|gpt|o\d|gemini)", "", bare)
     bare = re.sub(r"([-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest)(?=$|-v\d|\[)", "", bare)
@@ -179,7 +178,8 @@ FAMILIES: tuple[tuple[str, Provider, str, int, int], ...] = (
     (r"gemini|models/gemini", "openai_chat", "gemini", 128_000, 8_192),
     (r"", "openai_chat", "unknown", 128_000, 16_384),
 )
-"""What an id that is not in the table is taken for: the first pattern that it begins with."""
+"""Values for ids that the table lacks: pattern at the id's start (first match), shape, prompt format, window, output
+limit."""
 
 
 @lru_cache(256)  # so that an id is warned of once

@@ -1,4 +1,4 @@
-"""Cost of a summary by the prices of the model table."""
+"""The cost of billed tokens, by the prices of the model table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .model import known
 
 
 def priced(usage: dict[str, float], model: str) -> dict[str, float]:
-    """The usage with what it cost in US dollars; as it is where the table has no price for it."""
+    """Return the usage with its cost in US dollars; unchanged if the table lacks a price."""
     found = known().get(re.sub(r"-\d{8}$", "", model.rpartition("/")[2]))
     if found is None or "output_tokens" not in usage:
         return usage

@@ -1,4 +1,4 @@
-"""The message shapes that providers accept."""
+"""Names of the message shapes."""
 
 from __future__ import annotations
 

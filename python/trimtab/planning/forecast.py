@@ -233,9 +233,9 @@ class Forecast:
         self.cache_read += charged.cache_read
         self.cache_write += charged.cache_write
         if self.estimate is not None:
-            if learns := self.estimate.learns:
-                prompt = sum(getattr(charged, name) for name in learns.terms)
-                self.factor = learns.learned(self.factor, prompt, self.counted)
+            if calibration := self.estimate.calibration:
+                prompt = sum(getattr(charged, name) for name in calibration.terms)
+                self.factor = calibration.update(self.factor, prompt, self.counted)
         elif self._pending is not None:
             self._anchor(self._pending, charged)
             self._pending = None

@@ -42,7 +42,9 @@ SUMMARY = SummarizeZone(1.0, 160, 4_096, template=SIX_SECTIONS)
 POLICY = Policy(
     name="sven",
     # Layer 1: chars / 4, calibrated; sven's code: bytes, at least 1, an image 765 or 85 tokens.
-    counter=Estimate("approximate", unit="bytes", round="floor", image=765, low=85, min_tokens=1, learns=Calibration()),
+    counter=Estimate(
+        "approximate", unit="bytes", round="floor", image=765, low=85, min_tokens=1, calibration=Calibration()
+    ),
     trigger=Trigger(
         share=0.85,  # "Configuration reference": compaction_threshold
         reserve=0.10,  # "Configuration reference": compaction_overhead_reserve

@@ -1,1 +1,1 @@
-"""Provider rules: judge a transcript, and repair it."""
+"""Provider rules: validate a transcript, and repair it."""

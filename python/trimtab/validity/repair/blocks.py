@@ -6,10 +6,10 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .entries import is_whole, string, text_block, whole_parts
+from .entries import Edit, is_whole, string, text_block, whole_parts
 
 if TYPE_CHECKING:
-    from .entries import Block, Changes, Edit, Entry
+    from .entries import Block, Changes, Entry
 
 CLIENT_CALL = "tool_use"
 SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
@@ -38,34 +38,34 @@ def _complete(block: Block, *, is_user: bool) -> Edit:
     if kind in THINKING:
         return _complete_thinking(block, is_user=is_user)
     if (kind == "tool_result" and not is_user) or (kind == "compaction" and is_user):
-        return _readable(content), "misplaced"
+        return Edit(_readable(content), "misplaced")
     if kind.endswith("_tool_result") and is_user:
-        return [], "misplaced"
+        return Edit([], "misplaced")
     if kind.endswith("tool_result") and isinstance(content, list) and whole_parts(content) != content:
-        return [{**block, "content": whole_parts(content)}], "incomplete"
+        return Edit([{**block, "content": whole_parts(content)}], "incomplete")
     if kind == "tool_result" and not isinstance(content, str | list | None):
-        return [{**block, "content": json.dumps(content, default=str)}], "incomplete"
-    return ([block], "") if is_whole(block) else ([], "incomplete")
+        return Edit([{**block, "content": json.dumps(content, default=str)}], "incomplete")
+    return Edit([block]) if is_whole(block) else Edit([], "incomplete")
 
 
 def _complete_call(block: Block, *, is_user: bool) -> Edit:
     given = block.get("input")
     if is_user or not string(block, "id") or not isinstance(block.get("name"), str):
-        return [call_as_text(block)], "misplaced" if is_user else "incomplete"
+        return Edit([call_as_text(block)], "misplaced" if is_user else "incomplete")
     if not isinstance(given, dict):
-        return [{**block, "input": {} if given is None else {"input": given}}], "incomplete"
-    return [block], ""
+        return Edit([{**block, "input": {} if given is None else {"input": given}}], "incomplete")
+    return Edit([block])
 
 
 def _complete_thinking(block: Block, *, is_user: bool) -> Edit:
     if is_user:
-        return [], "misplaced"
+        return Edit([], "misplaced")
     signed = string(block, "signature") and isinstance(block.get("thinking"), str)
     if not (signed if block["type"] == "thinking" else isinstance(block.get("data"), str)):
-        return [], "unsigned_thinking"
+        return Edit([], "unsigned_thinking")
     if block.get("cache_control") is not None:
-        return [_without_marker(block)], "cache_marker"
-    return [block], ""
+        return Edit([_without_marker(block)], "cache_marker")
+    return Edit([block])
 
 
 def call_as_text(block: Block) -> Block:
@@ -88,7 +88,7 @@ def drop_markers(entries: list[Entry], changes: Changes, others: int) -> None:
         nonlocal excess
         dropped = min(_markers(block), max(excess, 0))
         excess -= dropped
-        return (_without_markers(block, dropped), "cache_marker") if dropped else ([block], "")
+        return Edit(_without_markers(block, dropped), "cache_marker") if dropped else Edit([block])
 
     for entry in entries if excess > 0 else ():
         entry.edit(drop, changes)

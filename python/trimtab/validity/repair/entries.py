@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...messages.types import Repaired
 
@@ -18,8 +18,20 @@ CONTINUE = "[continue]"
 LEFT_OUT = "[a picture was left out here: the request may not hold it]"
 
 Block: TypeAlias = dict[str, Any]
-Edit: TypeAlias = tuple[list[Block], str]
-"""The blocks that replace a block, and the code of the change; no code if the block stays."""
+
+
+class Edit(NamedTuple):
+    """The blocks that replace a block.
+
+    Attributes:
+        blocks: the block itself, others, or none.
+        code: the kind of change, empty if the block stays.
+        ref: the call's id, empty if there is none.
+    """
+
+    blocks: list[Block]
+    code: str = ""
+    ref: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -51,13 +63,14 @@ class Entry:
         self.message = {**self.message, **fields}
 
     def edit(self, change: Callable[[Block], Edit], changes: Changes) -> None:
-        """Replace each block by those that ``change`` returns, and record each code once."""
+        """Replace each block as ``change`` says, and record the codes; a code without an id is recorded once."""
         edits = [change(block) for block in self.blocks]
-        codes = dict.fromkeys(code for _, code in edits if code)
-        for code in codes:
-            changes.add(self, code)
-        if codes:
-            self.set(content=[block for blocks, _ in edits for block in blocks])
+        made = [(edit.code, edit.ref) for edit in edits if edit.code]
+        for n, (code, ref) in enumerate(made):
+            if ref or (code, ref) not in made[:n]:
+                changes.add(self, code, ref)
+        if made:
+            self.set(content=[block for edit in edits for block in edit.blocks])
 
 
 class Changes:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...messages.envelope import unwrap
 from ...messages.shapes import only_text
 from .blocks import CLIENT_CALL, SERVER_CALLS, THINKING, call_as_text, complete, drop_markers
-from .entries import BEGINNING, CONTINUE, INTERRUPTED, ORPHAN, Entry, as_blocks, merge, string, text_block
+from .entries import BEGINNING, CONTINUE, INTERRUPTED, ORPHAN, Edit, Entry, as_blocks, merge, string, text_block
 
 if TYPE_CHECKING:
     from ..validate import Rules
@@ -87,7 +87,7 @@ def _drop_blank(entries: list[Entry], changes: Changes, provider: str) -> list[E
             else:
                 changes.add(entry, "blank_text")
             continue
-        entry.edit(lambda block: ([], "blank_text") if _is_blank(block) else ([block], ""), changes)
+        entry.edit(lambda block: Edit([], "blank_text") if _is_blank(block) else Edit([block]), changes)
         if entry.message["content"]:
             kept.append(entry)
     return kept
@@ -110,24 +110,19 @@ def _pair(entries: list[Entry], changes: Changes, *, in_flight: bool) -> list[st
 def _drop_second_calls(turn: list[Entry], seen: set[str], changes: Changes) -> list[str]:
     """Return a turn's calls; a second call with an id becomes text, an exact copy in the same turn goes."""
     made: dict[str, Block] = {}
+
+    def keep_first(block: Block) -> Edit:
+        ref = string(block, "id") if block["type"] == CLIENT_CALL else ""
+        if ref in seen:
+            return Edit([] if made.get(ref) == block else [call_as_text(block)], "duplicate_call", ref)
+        if ref:
+            made[ref] = block
+            seen.add(ref)
+        return Edit([block])
+
     for entry in turn:
-        kept = []
-        for block in entry.blocks:
-            ref = string(block, "id") if block["type"] == CLIENT_CALL else ""
-            if ref and ref in seen:
-                changes.add(entry, "duplicate_call", ref)
-                kept += [] if made.get(ref) == block else [call_as_text(block)]
-            else:
-                kept.append(block)
-                made |= {ref: block} if ref else {}
-                seen |= {ref} if ref else set()
-        _replace(entry, kept)
+        entry.edit(keep_first, changes)
     return list(made)
-
-
-def _replace(entry: Entry, blocks: list[Block]) -> None:
-    if blocks != entry.blocks:
-        entry.set(content=blocks)
 
 
 def _match_results(turn: list[Entry], calls: list[str], changes: Changes, *, running: bool) -> None:
@@ -149,7 +144,8 @@ def _match_results(turn: list[Entry], calls: list[str], changes: Changes, *, run
         end = len(contents[0]) - len(others[0])
         contents[0][end:end] = map(_interrupted, missing)
     for entry, blocks in zip(turn, contents, strict=True):
-        _replace(entry, blocks)
+        if blocks != entry.blocks:
+            entry.set(content=blocks)
 
 
 def _matched(entry: Entry, calls: list[str], results: dict[str, Block], changes: Changes) -> list[Block]:
@@ -233,19 +229,15 @@ def _drop_bare_thinking(turn: list[Entry], changes: Changes, *, every: bool) -> 
 
 
 def _drop(entries: list[Entry], numbers: set[int], changes: Changes, code: str) -> None:
-    """Drop the blocks with these running numbers; a block without an id is recorded once a message."""
+    """Drop the blocks with these running numbers."""
     running = count()
+
+    def drop(block: Block) -> Edit:
+        ref = string(block, "id") or string(block, "tool_use_id")
+        return Edit([], code, ref) if next(running) in numbers else Edit([block])
+
     for entry in entries if numbers else ():
-        kept, refs = [], []
-        for block in entry.blocks:
-            ref = string(block, "id") or string(block, "tool_use_id")
-            if next(running) not in numbers:
-                kept.append(block)
-            elif ref or ref not in refs:
-                refs.append(ref)
-        if refs:
-            _record(entry, changes, code, refs)
-            entry.set(content=kept)
+        entry.edit(drop, changes)
 
 
 def _begin(entries: list[Entry], changes: Changes, provider: str) -> list[Entry]:
