@@ -1,4 +1,4 @@
-"""Whom a summary is asked of: the caller's word, the policy's, or the prices; and what a ride on the cache sends."""
+"""The model that is asked for a summary, and what a request that reuses the session's cache sends."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def server() -> Any:
         yield server
 
 
-def found(writer: Any, stage: Any, session: str, sizes: Sizes = SIZES, *, rides: bool = False) -> list[Any]:
-    made = offers(writer, writer.name, stage, session, Model.named(session), sizes, rides=rides)
-    return [(offer.model, offer.rides, round(offer.cost, 4)) for offer in made]
+def found(writer: Any, stage: Any, session: str, sizes: Sizes = SIZES, *, reuse_cache: bool = False) -> list[Any]:
+    made = offers(writer, writer.name, stage, session, Model.named(session), sizes, reuse_cache=reuse_cache)
+    return [(offer.model, offer.reuse_cache, round(offer.cost, 4)) for offer in made]
 
 
 def test_the_cheapest_of_cheap_model_same_model_and_cache_goes_first() -> None:
     # haiku 5.5: .10 and .50; sonnet 5.5: 2, 10 and .10 for what the cache has, in dollars a million
-    assert found(Anthropic(), BY_PRICE, "claude-sonnet-5-5", rides=True) == [
+    assert found(Anthropic(), BY_PRICE, "claude-sonnet-5-5", reuse_cache=True) == [
         ("claude-haiku-5-5", False, round((100_500 * 0.10 + 2_000 * 0.50) / 1e6, 4)),
         ("claude-sonnet-5-5", True, round((10_500 * 2 + 150_000 * 0.10 + 2_000 * 10) / 1e6, 4)),
         ("claude-sonnet-5-5", False, round((100_500 * 2 + 2_000 * 10) / 1e6, 4)),
     ]
     # gpt-5-nano reads its cache at .005, gpt-5-mini reads anew at .25
-    assert found(OpenAI(), BY_PRICE, "gpt-5-nano", rides=True)[0] == ("gpt-5-nano", True, 0.0021)
+    assert found(OpenAI(), BY_PRICE, "gpt-5-nano", reuse_cache=True)[0] == ("gpt-5-nano", True, 0.0021)
 
 
 def test_what_the_caller_names_is_asked_and_then_what_the_policy_names() -> None:
@@ -61,27 +61,31 @@ def test_what_the_caller_names_is_asked_and_then_what_the_policy_names() -> None
     assert found(Anthropic(), OWN, "gpt-5.5")[0][0] == "claude-haiku-5-5", "which another provider does not have"
     assert found(OpenAI(base_url="http://localhost:1/v1"), OWN, "gpt-5")[0][0] == "gpt-5-mini", "nor another server"
     assert found(OpenAI(), OWN, "gpt-5")[0][0] == "gpt-5"
-    (offer,) = offers(Function(str), "f", NAMED, "gpt-5", Model.named("gpt-5"), SIZES, rides=True)  # type: ignore[arg-type]
-    assert (offer.author, offer.model, offer.rides) == ("f", "claude-haiku-4-5-20251001", False)
+    (offer,) = offers(Function(str), "f", NAMED, "gpt-5", Model.named("gpt-5"), SIZES, reuse_cache=True)  # type: ignore[arg-type]
+    assert (offer.author, offer.model, offer.reuse_cache) == ("f", "claude-haiku-4-5-20251001", False)
 
 
 def test_a_retired_model_is_not_asked_and_that_is_said() -> None:
     stage = POLICIES["agentpg"].summarize
     assert stage is not None
-    (offer,) = offers(Anthropic(), "", stage, "claude-sonnet-5-5", Model.named("claude-sonnet-5-5"), SIZES, rides=True)
+    (offer,) = offers(
+        Anthropic(), "", stage, "claude-sonnet-5-5", Model.named("claude-sonnet-5-5"), SIZES, reuse_cache=True
+    )
     assert offer.model == "claude-haiku-5-5"
     assert str(offer) == "anthropic:claude-haiku-5-5, at most $0.0111; claude-3-5-haiku-20241022 is retired"
 
 
 def test_a_price_that_is_not_known_is_above_every_other_and_a_ride_must_fit() -> None:
-    assert found(OpenAI(), BY_PRICE, "gpt-9", rides=True)[0][0] == "gpt-5-mini"
-    nan = found(OpenAI(), BY_PRICE, "gpt-9", rides=True)[1]
+    assert found(OpenAI(), BY_PRICE, "gpt-9", reuse_cache=True)[0][0] == "gpt-5-mini"
+    nan = found(OpenAI(), BY_PRICE, "gpt-9", reuse_cache=True)[1]
     assert math.isnan(nan[2])
     long = replace(SIZES, prompt=199_000)
-    rides = [rides for _, rides, _ in found(Anthropic("claude-haiku-4-5"), BY_PRICE, "claude-haiku-4-5", rides=True)]
-    assert any(rides)
+    reusing = [
+        reuse for _, reuse, _ in found(Anthropic("claude-haiku-4-5"), BY_PRICE, "claude-haiku-4-5", reuse_cache=True)
+    ]
+    assert any(reusing)
     assert not any(
-        r for _, r, _ in found(Anthropic("claude-haiku-4-5"), BY_PRICE, "claude-haiku-4-5", long, rides=True)
+        r for _, r, _ in found(Anthropic("claude-haiku-4-5"), BY_PRICE, "claude-haiku-4-5", long, reuse_cache=True)
     )
 
 
@@ -181,13 +185,13 @@ def test_a_ride_sends_the_sessions_own_request_byte_by_byte_and_one_more_turn(
     (event,) = [event for event in told if isinstance(event, Compacted)]
     assert event.offer == done.offer
     assert done.offer is not None
-    assert done.offer.rides
-    assert f"{done.offer.author} riding the session's cache, at most ${done.offer.cost:.4f}" in str(done.offer)
+    assert done.offer.reuse_cache
+    assert f"{done.offer.author} reusing the session's cache, at most ${done.offer.cost:.4f}" in str(done.offer)
     assert "summary        " in explained
-    assert " riding the session's cache, at most $" in explained.split("summary        ")[1].splitlines()[0]
+    assert " reusing the session's cache, at most $" in explained.split("summary        ")[1].splitlines()[0]
     assert done.usage["cost"] > 0
     if kind == "anthropic":
-        assert b'"thinking"' in part(asked, "messages"), "thinking goes along with a ride"
+        assert b'"thinking"' in part(asked, "messages"), "thinking is part of the cached prompt"
 
 
 def test_without_a_warm_cache_the_zone_goes_alone_as_data_and_without_thinking(httpserver: Any) -> None:
@@ -198,7 +202,7 @@ def test_without_a_warm_cache_the_zone_goes_alone_as_data_and_without_thinking(h
     cm.record({"input_tokens": 9_000, "output_tokens": 9})
     done = cm.compact(talk("anthropic"), target_share=0.4, **beside)
     assert done.offer is not None
-    assert not done.offer.rides
+    assert not done.offer.reuse_cache
     body = json.loads(api.raw[-1])
     assert "tools" not in body
     assert len(body["messages"]) == 1
@@ -211,7 +215,7 @@ def test_a_list_that_has_changed_or_is_redacted_does_not_ride(httpserver: Any) -
     changed = [{"role": "user", "content": "something else"}, *talk("anthropic")[1:]]
     done = cm.compact(changed, target_share=0.4, **beside)
     assert done.offer is not None
-    assert not done.offer.rides
+    assert not done.offer.reuse_cache
     writer = Anthropic("claude-opus-4-5", api.url, "k")
     hidden = trimtab.Compactor("claude-opus-4-5", summarizer=writer, redact=lambda text: text.replace("plan", "***"))
     messages = talk("anthropic")
@@ -220,7 +224,7 @@ def test_a_list_that_has_changed_or_is_redacted_does_not_ride(httpserver: Any) -
     hidden.fit(messages, **beside)
     done = hidden.compact(messages, target_share=0.4, **beside)
     assert done.offer is not None
-    assert not done.offer.rides
+    assert not done.offer.reuse_cache
     assert b"plan" not in api.raw[-1]
 
 
@@ -267,24 +271,24 @@ def test_a_ride_that_is_refused_is_followed_by_the_zone_alone(
 ) -> None:
     api = Api(httpserver, kind)
     cm, told, beside = agent(kind, api, "claude-opus-4-5" if kind == "anthropic" else "gpt-5")
-    refusal = Response(json.dumps(api.dialect.error("no ride today")), status, content_type="application/json")
+    refusal = Response(json.dumps(api.dialect.error("not today")), status, content_type="application/json")
     fails_first(httpserver, api, 1, lambda: refusal)
     messages = talk("anthropic" if kind == "anthropic" else "openai_chat")
     options: Any = {"target_share": 0.12, **beside}
     done = cm.compact(messages, **options) if path == "compact" else asyncio.run(cm.acompact(messages, **options))
     assert done.summary == "The tests were mended.", done.reason
-    assert "no ride today" in done.reason
+    assert "not today" in done.reason
     assert done.failed == ""
-    _, ride, plain = (json.loads(raw) for raw in api.raw)
-    assert "tools" in ride
+    _, reusing, plain = (json.loads(raw) for raw in api.raw)
+    assert "tools" in reusing
     assert "tools" not in plain
-    assert len(plain["messages"]) <= 2 < len(ride["messages"])
+    assert len(plain["messages"]) <= 2 < len(reusing["messages"])
     assert done.offer is not None
-    assert not done.offer.rides
+    assert not done.offer.reuse_cache
     assert done.summarizer == done.offer.author
     (fell,) = [event for event in told if isinstance(event, FellBack)]
     assert fell.instead == "plain"
-    assert "no ride today" in fell.reason
+    assert "not today" in fell.reason
 
 
 def test_both_ways_failed_is_the_policys_fallback_and_both_are_told(httpserver: Any) -> None:
@@ -297,7 +301,7 @@ def test_both_ways_failed_is_the_policys_fallback_and_both_are_told(httpserver: 
     assert "broken" in done.failed
 
 
-def test_the_zone_alone_has_what_time_the_ride_left() -> None:
+def test_the_zone_alone_has_the_time_that_the_first_request_left() -> None:
     limits = Limits(seconds=60.0, tries=2)
     outside = EffectHandler(None, Function(lambda _: "", limits=limits), lambda _: None, ())  # type: ignore[arg-type]
     assert outside.limits(Write(None, None)) is limits  # type: ignore[arg-type]

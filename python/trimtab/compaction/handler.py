@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from .._log import log
 from ..errors import CountError, SummaryError
 from ..hooks import Review
-from ..summarize import awrite, awrite_all, open_summarizer, write, write_all
-from ..summarize.write import outcome, result
+from ..summarize import open_summarizer
+from ..summarize.write import awrite, awrite_all, outcome, result, write, write_all
 from .effects import Commit, Count, Store, Write, WriteAll
 
 if TYPE_CHECKING:

@@ -11,7 +11,9 @@ from ..messages.envelope import summary_in
 from ..messages.shapes import TRANSLATED, ShapeAdapter, only_text
 from ..messages.types import text_of
 from ..planning.edits import Drop, Summarize, dropped
-from ..summarize import Ask, Offer, Ride, Sizes, answer_of, offers, total
+from ..summarize import Ask, Offer, Sizes, offers
+from ..summarize.ask import SessionRequest
+from ..summarize.attempts import answer_of, total
 from ..summarize.chunks import chunks, merged
 from .effects import Write, WriteAll
 
@@ -96,7 +98,7 @@ def offered(request: Request, zone: Summarize) -> tuple[Offer, ...]:
         request.settings.model_id,
         request.settings.model,
         Sizes(_leaving(request, zone), request.ledger.total + request.fixed, request.cached, zone.max_tokens),
-        rides=same and request.cached > 0 and request.settings.redact is None,
+        reuse_cache=same and request.cached > 0 and request.settings.redact is None,
     )
 
 
@@ -116,14 +118,13 @@ def _capacity(request: Request, offer: Offer) -> int | None:
 
 
 def _steps(request: Request, found: tuple[Offer, ...]) -> list[tuple[str, Offer]]:
-    """The attempts, in order: the first offer, the next one where that reuses the cache, and the policy's fallback."""
+    """Return the attempts in order: the first offer, the zone alone if that reuses the cache, the policy's fallback."""
     first, *others = found
-    plain = [("plain", offer) for offer in others if first.rides and not offer.rides and not request.skips_summarizer]
-    # The offline summarizer does not replace itself.
-    fallback = [
-        (step, first) for step in request.policy.fallback if not step == request.settings.summarizer == "offline"
-    ]
-    return [("", first), *plain[:1], *fallback]
+    steps = [("", first)]
+    if first.reuse_cache and not request.skips_summarizer:
+        steps += [("plain", offer) for offer in others if not offer.reuse_cache][:1]
+    offline = request.settings.summarizer == "offline"  # it does not replace itself
+    return steps + [(step, first) for step in request.policy.fallback if not (offline and step == "offline")]
 
 
 def _without(request: Request, plan: Plan, zone: Summarize, step: str, failed: str) -> Outcome:
@@ -154,7 +155,7 @@ def _written(request: Request, ask: Ask, step: str, offer: Offer, since: float) 
     usage: Usage = {}
     before = len(ask.messages) + 1
     who = step if step == "offline" else None
-    apart = who is None and not offer.rides
+    apart = who is None and not offer.reuse_cache
     while apart and len(parts := chunks(ask, request.settings.counter, _capacity(request, offer))) in range(1, before):
         before = len(parts)
         answers = yield WriteAll(parts, who)
@@ -199,5 +200,5 @@ def _ask(request: Request, zone: Summarize, offer: Offer) -> Ask:
         template=stage.template if stage else None,
         model=offer.model,
         context=request.context,
-        ride=Ride(request.messages, request.system, request.tools) if offer.rides else None,
+        reuse_cache=SessionRequest(request.messages, request.system, request.tools) if offer.reuse_cache else None,
     )

@@ -15,7 +15,8 @@ from ..compaction.settings import Settings, target_of
 from ..errors import ArchiveError, NothingToCompactError, SummaryError
 from ..hooks import noop
 from ..planning.forecast import Forecast
-from ..summarize import adrive, drive, open_summarizer
+from ..summarize import open_summarizer
+from ..summarize.drive import adrive, drive
 from .session import Call, Session
 
 if TYPE_CHECKING:

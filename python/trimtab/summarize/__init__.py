@@ -1,4 +1,4 @@
-"""Who writes a summary: the offline one, a model of Anthropic's or behind OpenAI's API, a program, or any callable."""
+"""Summarizers: offline, a model of Anthropic's or behind OpenAI's API, a program, or any callable."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import re
 import shlex
 from typing import TYPE_CHECKING, cast
 
-from .ask import Answer, Ask, Prompt, Ride, Summarizer, Usage
-from .attempts import Limits, answer_of, total
-from .drive import AwaitableError, adrive, drive
+from .ask import Answer, Ask, Prompt, Summarizer, Usage
+from .attempts import Limits
 from .offers import Offer, Sizes, offers
 from .prompt import render, turn
 from .request import Request, request
-from .write import Writer, awrite, awrite_all, write, write_all
+from .write import Writer
 from .writers.anthropic import Anthropic
 from .writers.client import need
 from .writers.command import Command
@@ -26,7 +25,6 @@ __all__ = [
     "Answer",
     "Anthropic",
     "Ask",
-    "AwaitableError",
     "Command",
     "Function",
     "Limits",
@@ -34,24 +32,15 @@ __all__ = [
     "OpenAI",
     "Prompt",
     "Request",
-    "Ride",
     "Sizes",
     "Summarizer",
     "Usage",
     "Writer",
-    "adrive",
-    "answer_of",
-    "awrite",
-    "awrite_all",
-    "drive",
     "offers",
     "open_summarizer",
     "render",
     "request",
-    "total",
     "turn",
-    "write",
-    "write_all",
 ]
 
 NAMES = "'offline', 'anthropic', 'openai', 'cmd:PROGRAM ...'"
@@ -62,16 +51,16 @@ _SPEC = re.compile(r"(anthropic|openai)(?::(.+?))?(?:@(https?://.+))?", re.DOTAL
 def open_summarizer(
     spec: str | Writer | Summarizer | Callable[[Ask], str | Answer | Awaitable[str | Answer]],
 ) -> tuple[str, Writer]:
-    """A summarizer and its name.
+    """Return a summarizer and its name.
 
     Args:
-        spec: ``offline``; ``anthropic``, ``openai``, either with ``:MODEL`` and ``@URL`` behind it; ``cmd:`` with a
-            program and its arguments; one of the values of this package; or a callable that takes an ``Ask`` and gives
-            a text, plain or async.
+        spec: ``offline``; ``anthropic`` or ``openai``, either with ``:MODEL`` and ``@URL`` behind it; ``cmd:`` with a
+            program and its arguments; a value of this package; or a callable from an ``Ask`` to a text, which may be
+            asynchronous.
 
     Raises:
-        ValueError: a name that there is not.
-        ImportError: the client that it needs is not installed; says how it is.
+        ValueError: an unknown name; the message lists the valid ones.
+        ImportError: the summarizer's SDK is not installed; names the command that installs it.
 
     Example:
         >>> open_summarizer("cmd:./summarize.sh --short")[1]
@@ -86,8 +75,7 @@ def open_summarizer(
         return writer.name, writer
     if callable(spec):
         return open_summarizer(Function(spec))
-    msg = f"unknown summarizer {spec!r}: use {NAMES}, or a callable that takes an Ask and gives a text"
-    raise ValueError(msg)
+    raise _unknown(spec)
 
 
 def _named(spec: str) -> Writer:
@@ -102,11 +90,14 @@ def _named(spec: str) -> Writer:
     if found := _SPEC.fullmatch(spec):
         kind = Anthropic if found[1] == "anthropic" else OpenAI
         return kind(found[2], base_url=found[3])
-    msg = f"unknown summarizer {spec!r}: use {NAMES}, or a callable that takes an Ask and gives a text"
-    raise ValueError(msg)
+    raise _unknown(spec)
+
+
+def _unknown(spec: object) -> ValueError:
+    return ValueError(f"unknown summarizer {spec!r}: use {NAMES}, or a callable from an Ask to a text")
 
 
 def _offline(ask: Ask) -> str:
-    from .offline import offline  # noqa: PLC0415 - loaded with the first summary, not with the package
+    from .offline import offline  # noqa: PLC0415 - loaded with the first summary
 
     return offline(ask)

@@ -1,4 +1,4 @@
-"""What a summarizer is asked, and what it gives back."""
+"""A request for a summary, and its answer."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ Write it under these headings, leaving out those for which there is nothing:
 ## Errors: failures and how they were mended, or that they were not.
 ## Identifiers: names, ids, versions, addresses and numbers that will be needed again, exactly as they stand.
 ## Open items: what is still to be done, what was going on last, and the next step."""
-"""What a summary is to hold, where nothing else is said."""
+"""The content of a summary, unless the policy has its own words."""
 
 
 Usage: TypeAlias = "dict[str, float]"
-"""What a provider charged for a summary, over all calls that it took: ``calls`` (answers that were charged),
-``input_tokens`` (that no cache had), ``cache_read_input_tokens``, ``cache_creation_input_tokens``, ``output_tokens``
-(with those of thinking), and ``cost`` (US dollars, where the prices are known)."""
+"""What a provider billed for a summary, over all calls: ``calls`` (billed answers), ``input_tokens`` (not cached),
+``cache_read_input_tokens``, ``cache_creation_input_tokens``, ``output_tokens`` (thinking included), and ``cost`` (US
+dollars, if the prices are known)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back from one call.
+    """The answer of one call.
 
     Attributes:
         text: the text blocks, joined.
-        stop: why it ended, in the provider's word; None where it does not say.
-        other: types of blocks that are neither text nor thinking.
-        usage: what was charged.
+        stop: the provider's stop reason; None if it states none.
+        other: types of the blocks that are neither text nor thinking.
+        usage: what was billed.
     """
 
     __repr__ = short
@@ -54,12 +54,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """An ask as a model reads it.
+    """A summary request as a model reads it.
 
     Attributes:
-        system: who it is and what to write.
-        user: the one message: the messages as data inside their boundary, and what is wanted of them.
-        nonce: what marks the boundary; it stands nowhere in the messages.
+        system: role and task.
+        user: the user message: the transcript as data inside a boundary, and the request.
+        nonce: marks the boundary; occurs nowhere in the transcript.
     """
 
     system: str
@@ -68,17 +68,17 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """Both as one text, for whom has no system prompt."""
+        """Both texts as one, for a summarizer without a system prompt."""
         return f"{self.system}\n\n{self.user}\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Ride:
-    """The session's own next request, sent again so that the provider's cache has its beginning.
+class SessionRequest:
+    """The session's own next request; the provider's cache holds its beginning.
 
     Attributes:
-        messages: all of them, the very objects, thinking with them.
-        system: system text beside them.
+        messages: all messages, thinking included.
+        system: system text beside the messages.
         tools: tool definitions.
     """
 
@@ -87,7 +87,7 @@ class Ride:
     tools: object
 
     def request(self, turn: str) -> dict[str, Any]:
-        """Keywords of the call, with one more turn of the user's behind the messages."""
+        """Return the keywords of the call, with one more user turn behind the messages."""
         beside = {name: value for name, value in (("system", self.system), ("tools", self.tools)) if value is not None}
         return {**beside, "messages": [*self.messages, {"role": "user", "content": turn}]}
 
@@ -97,21 +97,21 @@ class Ask:
     """A request for the summary of the messages that leave the context.
 
     Attributes:
-        messages: the zone: whole messages, oldest first, in the provider's shape.
-        provider: that shape.
-        max_tokens: the answer's limit, by ``count``.
+        messages: the messages to summarize, whole, oldest first, in the provider's shape.
+        provider: shape of the messages.
+        max_tokens: most tokens of the summary, by ``count``.
         count: counts the tokens of a text.
-        instructions: what the caller wants the summary to stress.
-        previous: text of the summary that the zone starts with; it is to be updated, not repeated inside a new one.
-        after: the messages that stay behind the zone, for reconciliation: what stands there need not be said.
-        replaces: tokens of what the summary stands for, itself to be smaller; 0 where nobody knows.
-        task: what the summary is to hold.
-        correction: what was wrong with the answer before, None the first time.
-        nonce: what makes the boundary around the messages one that they cannot hold; fresh with every ask.
-        template: how a policy asks; None asks by ``task``.
-        model: whom a policy asks; None is the summarizer's own choice.
-        context: lines that a hook adds to what is asked.
-        ride: the session's own request, where the summary is asked for behind it; ``turn(ask)`` is how.
+        instructions: the caller's instructions.
+        previous: the earlier summary, to be updated.
+        after: the messages behind the summary; the summary need not repeat them.
+        replaces: tokens of the replaced messages; the summary must have fewer. 0 if unknown.
+        task: the content of the summary.
+        correction: what was wrong with the last answer; None the first time.
+        nonce: marks the boundary around the messages; new for each request.
+        template: the policy's words; None uses ``task``.
+        model: the policy's model; None leaves it to the summarizer.
+        context: text of a hook.
+        reuse_cache: the session's own request, if the summary is requested behind it with ``turn(ask)``.
     """
 
     __repr__ = short
@@ -127,15 +127,14 @@ class Ask:
     task: str = TASK
     correction: str | None = None
     nonce: str = field(default_factory=lambda: os.urandom(6).hex(), compare=False)
-
     template: Template | None = None
     model: str | None = None
     context: str | None = None
-    ride: Ride | None = None
+    reuse_cache: SessionRequest | None = None
 
 
 class Summarizer(Protocol):
-    """Turns messages into a text of at most ``ask.max_tokens``; may be asynchronous."""
+    """A function from messages to a text of at most ``ask.max_tokens``; may be asynchronous."""
 
     def __call__(self, ask: Ask, /) -> str | Answer | Awaitable[str | Answer]:
         """Return the summary."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .prompt import render, sendable, spoken
+from .. import _core
+from .prompt import render
 
 if TYPE_CHECKING:
     from .ask import Answer, Ask
@@ -62,5 +63,5 @@ def _echoes(text: str, ask: Ask) -> bool:
         nonce = render(ask).nonce
         if f"[{nonce}" in text or f" {nonce}>" in text:
             return True
-    given = [*(sendable(one.text) for one in spoken(ask.messages)), ask.task, ask.instructions or ""]
+    given = [*(text for *_, text in _core.entries(ask.messages)), ask.task, ask.instructions or ""]
     return len(text) >= _ECHO and text in "\n".join(given)

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod counter;
+pub mod entries;
 pub mod envelope;
 pub mod error;
 pub mod json;

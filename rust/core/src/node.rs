@@ -325,7 +325,8 @@ fn separate(first: &mut bool, between: &str, out: &mut String) {
     }
 }
 
-fn quote(text: &str, out: &mut String) {
+/// Writes `text` as a JSON string.
+pub(crate) fn quote(text: &str, out: &mut String) {
     out.push('"');
     let (bytes, mut from) = (text.as_bytes(), 0);
     loop {

@@ -36,7 +36,7 @@ mod _core {
         ledger::Ledger,
         offline::offline,
         reader::{Reader, recover, survey},
-        scan::detect,
+        scan::{detect, entries},
         split::{partition, split, split_tail},
         truncate::{Truncation, truncate},
         validate::validate,

@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use trimtab_core::counter::Counter;
+use trimtab_core::entries::Reader;
 use trimtab_core::error::Error;
 use trimtab_core::ledger::{Builder, Ledger};
 use trimtab_core::seen::Last;
@@ -149,4 +150,13 @@ fn found(messages: &Messages<'_>) -> PyResult<Option<Provider>> {
 #[pyfunction]
 pub fn detect(messages: Messages<'_>) -> PyResult<Option<&'static str>> {
     Ok(found(&messages)?.map(Provider::name))
+}
+
+/// The position, kind, role or tool, and text of everything that messages hold.
+#[pyfunction]
+pub fn entries(messages: &Bound<'_, PyAny>) -> PyResult<Vec<(usize, &'static str, String, String)>> {
+    let mut reader = Reader::default();
+    let mut one = |message| reader.read(&View::of(message)).map_err(|error| met(error, |error| error));
+    caught(|| each(messages, 0)?.try_for_each(&mut one)).map_err(|payload| panicked(payload.as_ref()))??;
+    Ok(reader.entries.into_iter().map(|entry| (entry.at, entry.kind.name(), entry.name, entry.text)).collect())
 }

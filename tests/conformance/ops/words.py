@@ -82,7 +82,7 @@ def compaction_request(
 @op
 def compaction_model(user_message_model: str, configured: str | None = None) -> str:
     policy = config.configured("compaction", {"model": configured} if configured else {}, OPENCODE)
-    return policy.summarize.asked(user_message_model)
+    return policy.summarize.model or user_message_model
 
 
 @op

@@ -63,10 +63,6 @@ class SummarizeZone:
             costs, leaving, self.max_tokens if whole else min(self.max_tokens, max(replaced // 3, self.min_tokens))
         )
 
-    def asked(self, session: str) -> str:
-        """Return the model to ask: the stage's own, or the session's."""
-        return self.model or session
-
     def limit(self, target: int) -> int:
         """Return the most tokens of the summary: at most a third of the target."""
         return min(max(int(self.share * target), self.min_tokens), self.max_tokens, target // 3)

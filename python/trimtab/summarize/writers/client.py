@@ -1,113 +1,155 @@
-"""Sessions of a provider's own client: imported when they are used, closed when they are done."""
+"""Summarizers behind a provider's SDK, which is imported with the first call."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...models.model import known
+from ..attempts import Limits
+from ..prompt import render, turn
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
 
-    from ..ask import Answer, Ask
+    from ...models.model import Model
+    from ..ask import Answer, Ask, Prompt
 
 MOST = 8_192
-"""Most tokens that a model is allowed for an answer: every model still served allows it."""
+"""Most output tokens of a call; every model that is still served allows them."""
 
 
-def most(ask: Ask) -> int:
-    """What a model is allowed for its answer: twice the limit, which is in another model's tokens, and some."""
+def output_limit(ask: Ask) -> int:
+    """Return the most output tokens of a call: the summary's limit is in another model's tokens, so twice that."""
     return min(2 * ask.max_tokens + 256, MOST)
 
 
 def need(package: str) -> None:
-    """Refuses a summarizer whose client is not installed.
+    """Check that a summarizer's SDK is installed.
 
     Raises:
-        ImportError: says how it is installed.
+        ImportError: it is not; names the command that installs it.
     """
     if find_spec(package) is None:
         msg = f'the summarizer {package} needs the package {package}: pip install "trimtab[{package}]"'
         raise ImportError(msg, name=package)
 
 
-def window_of(writer: object) -> int | None:
-    """Tokens that a summarizer takes at once, where it or the model table says so."""
-    given: int | None = getattr(writer, "window", None)
-    found = known().get(getattr(writer, "model", "") or getattr(writer, "cheap", ""))
-    return given if given is not None or found is None else found.window
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What the summarizers behind an SDK share; ``Anthropic`` and ``OpenAI`` document the attributes."""
 
+    model: str | None = None
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    limits: Limits = field(default_factory=Limits)
+    window: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
-def asked(api: Api, ask: Ask) -> str:
-    """Who is asked: the model that the ask names, the summarizer's, or the one it asks by itself."""
-    return ask.model or api.model or api.cheap
-
-
-class Api(Protocol):
-    """How a provider is called: what makes a client, what makes a call of it, what reads the answer."""
-
-    package: str
-    cheap: str
+    package: ClassVar[str]
+    """The SDK's package."""
+    sdk_class: ClassVar[str]
+    """The SDK's blocking client; ``Async`` in front of it names the asynchronous one."""
+    shape: ClassVar[str]
+    """The shape of the messages that it sends."""
+    cheap: ClassVar[str]
+    """The model that is asked if nobody names one."""
 
     @property
-    def model(self) -> str | None:
-        """Who is asked, where the caller says so."""
+    def name(self) -> str:
+        """The name in results and events."""
+        return f"{self.package}:{self.model or self.cheap}"
 
-    def client(self, sdk: ModuleType, kind: str) -> Any:
-        """A client of the SDK's."""
+    def session(self) -> Calls:
+        """Return a session of the SDK's blocking client."""
+        return Calls(self)
+
+    def asession(self) -> AsyncCalls:
+        """Return a session of the SDK's asynchronous client."""
+        return AsyncCalls(self)
+
+    def asked(self, ask: Ask) -> str:
+        """Return the model to ask: that of the request, the summarizer's own, or the cheap one."""
+        return ask.model or self.model or self.cheap
+
+    def open(self, sdk: ModuleType, prefix: str = "") -> Any:
+        """Return a client of the SDK; its own retries are off."""
+        given = {"api_key": self.api_key, "base_url": self.base_url}
+        kind = getattr(sdk, prefix + self.sdk_class)
+        return kind(max_retries=0, **{key: value for key, value in given.items() if value is not None})
+
+    def request(self, ask: Ask) -> dict[str, Any]:
+        """Return the messages of a call: the session's own request with one more turn, or the zone as data."""
+        if ask.reuse_cache is not None:
+            return {**ask.reuse_cache.request(turn(ask)), **self.options}
+        return self.prompted(render(ask))
+
+    def prompted(self, prompt: Prompt) -> dict[str, Any]:
+        """Return the messages of a prompt."""
+        raise NotImplementedError
 
     def create(self, client: Any, ask: Ask, seconds: float | None) -> Any:
-        """The call."""
+        """Call the client; the answer of an asynchronous client is awaitable."""
+        raise NotImplementedError
 
     def answer(self, message: Any, ask: Ask) -> Answer:
-        """What came back."""
+        """Return the answer in the SDK's object.
+
+        Raises:
+            NoMessageError: the server sent something else.
+        """
+        raise NotImplementedError
+
+    def serves(self, model: Model) -> bool:
+        """Return whether this server has the session's model too."""
+        raise NotImplementedError
 
 
 class Calls:
-    """Calls of an SDK's plain client."""
+    """Calls of an SDK's blocking client."""
 
-    def __init__(self, api: Api, kind: str) -> None:
-        self._api, self._kind = api, kind
+    def __init__(self, writer: Client) -> None:
+        self._writer = writer
         self._client: Any = None
         self._closed = False
 
     def call(self, ask: Ask, seconds: float | None, /) -> Answer:
-        """Asks once."""
+        """Ask once."""
         if self._client is None:
-            self._client = self._api.client(import_module(self._api.package), self._kind)
+            self._client = self._writer.open(import_module(self._writer.package))
         if self._closed:
-            raise TimeoutError  # nobody waits for it any more: nothing is sent
-        return self._api.answer(self._api.create(self._client, ask, seconds), ask)
+            raise TimeoutError  # nobody waits for the answer
+        return self._writer.answer(self._writer.create(self._client, ask, seconds), ask)
 
     def close(self) -> None:
-        """Closes the connection, under a call that still runs too."""
+        """Close the connection, which ends a running call."""
         self._closed = True
         if self._client is not None:
-            with suppress(Exception):  # a call may still run in it: then it ends with the connection
+            with suppress(Exception):  # a call may still run
                 self._client.close()
 
 
 class AsyncCalls:
     """Calls of an SDK's asynchronous client."""
 
-    def __init__(self, api: Api, kind: str) -> None:
-        self._api, self._kind = api, kind
+    def __init__(self, writer: Client) -> None:
+        self._writer = writer
         self._client: Any = None
 
     async def call(self, ask: Ask, seconds: float | None, /) -> Answer:
-        """Asks once."""
+        """Ask once."""
         if self._client is None:
             import asyncio  # noqa: PLC0415
 
-            sdk = await asyncio.to_thread(import_module, self._api.package)  # takes a second: the loop goes on
-            self._client = self._api.client(sdk, self._kind)
-        return self._api.answer(await self._api.create(self._client, ask, seconds), ask)
+            sdk = await asyncio.to_thread(import_module, self._writer.package)  # a second that would block the loop
+            self._client = self._writer.open(sdk, "Async")
+        return self._writer.answer(await self._writer.create(self._client, ask, seconds), ask)
 
     async def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         if self._client is not None:
             import asyncio  # noqa: PLC0415
 

@@ -1,110 +1,81 @@
-"""Any model behind OpenAI's chat API as a summarizer: OpenAI, vLLM, Ollama, llama.cpp (``trimtab[openai]``)."""
+"""A model behind OpenAI's chat API as a summarizer: OpenAI, vLLM, Ollama, llama.cpp (``trimtab[openai]``)."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...models.prices import priced
 from ..ask import Answer
-from ..attempts import Limits
 from ..faults import NoMessageError
-from ..prompt import render, turn
-from .client import AsyncCalls, Calls, asked, most
+from .client import Client, output_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from types import ModuleType
 
     from ...models.model import Model
-    from ..ask import Ask, Usage
+    from ..ask import Ask, Prompt, Usage
 
-MODEL = "gpt-5-mini"
 REASONING = 4_096
-"""Tokens that a model of OpenAI's may think beside its answer: they count against the same limit."""
+"""Output tokens for the reasoning of OpenAI's models, which counts against the same limit as the answer."""
 
-_OWN = re.compile(r"://[^/]*\bopenai\b")
-_MODELS = re.compile(r"gpt-|o\d|chatgpt|codex")
-_THOUGHT = re.compile(r"\s*<think>(?:.*?</think>\s*|.*\Z)", re.DOTALL)
+_OPENAI_URL = re.compile(r"://[^/]*\bopenai\b")
+_OPENAI_MODEL = re.compile(r"gpt-|o\d|chatgpt|codex")
+_REASONING_TEXT = re.compile(r"\s*<think>(?:.*?</think>\s*|.*\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAI:
-    """A summarizer behind OpenAI's chat API. Keys and addresses that are not given are found as the SDK finds them.
+class OpenAI(Client):
+    """Summarizes with a model behind OpenAI's chat API. The SDK finds a key or an address that is not given.
 
     Attributes:
-        model: an id that the server knows; None is the one that the policy or the prices choose, else gpt-5-mini.
-        base_url: where the API is, such as ``http://localhost:11434/v1``; OpenAI's own otherwise.
-        api_key: the key; never shown. A server of another address that wants none needs none.
-        limits: how long and how often it is asked. The SDK's own retries are off.
-        window: tokens that the model takes at once; a zone with more is asked for in parts. The table's where None.
-        options: what each call of the session's sends besides (``reasoning_effort`` and the like), so that one that
-            rides its cache begins as they do.
+        model: an id that the server knows; None asks the policy's model or the cheapest, else gpt-5-mini.
+        base_url: address of the API, such as ``http://localhost:11434/v1``; None is OpenAI's own.
+        api_key: the key; never shown. Another server may need none.
+        limits: deadline, number of calls and pauses; the SDK's own retries are off.
+        window: the model's window in tokens; a larger zone is summarized in parts. None uses the model table.
+        options: further keywords of the session's calls (``reasoning_effort``), repeated where a request reuses the
+            session's cache, because they are part of the cached prompt.
     """
 
-    model: str | None = None
-    base_url: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    limits: Limits = field(default_factory=Limits)
-    window: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
     package = "openai"
+    sdk_class = "OpenAI"
     shape = "openai_chat"
-    cheap = MODEL
+    cheap = "gpt-5-mini"
 
-    @property
-    def name(self) -> str:
-        """What results and events call it."""
-        return f"openai:{self.model or MODEL}"
-
-    def session(self) -> Calls:
-        """For plain callers: the SDK's plain client."""
-        return Calls(self, "OpenAI")
-
-    def asession(self) -> AsyncCalls:
-        """For a running event loop: the SDK's asynchronous client."""
-        return AsyncCalls(self, "AsyncOpenAI")
-
-    def client(self, sdk: ModuleType, kind: str) -> Any:
-        """A client of the SDK's."""
-        given = {"api_key": self.api_key, "base_url": self.base_url, "max_retries": 0}
-        given = {key: value for key, value in given.items() if value is not None}
+    def open(self, sdk: ModuleType, prefix: str = "") -> Any:
+        """Return a client of the SDK, which refuses to start without a key; a local server needs none."""
         try:
-            return getattr(sdk, kind)(**given)
+            return Client.open(self, sdk, prefix)
         except sdk.OpenAIError:
             if self.base_url is None or self.api_key is not None:
                 raise
-            return getattr(sdk, kind)(**given, api_key="none")  # a local server asks for no key, the SDK does
+            return getattr(sdk, prefix + self.sdk_class)(base_url=self.base_url, max_retries=0, api_key="none")
+
+    def prompted(self, prompt: Prompt) -> dict[str, Any]:
+        """Return the system message and the user message of a prompt."""
+        return {"messages": [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]}
 
     def create(self, client: Any, ask: Ask, seconds: float | None) -> Any:
-        """The call: a completion, or what gives one when awaited."""
+        """Call ``chat.completions.create``."""
         # OpenAI's newer models refuse `max_tokens`; many other servers know nothing else.
-        limit = {"max_completion_tokens": most(ask) + REASONING} if self._own else {"max_tokens": most(ask)}
-        model = asked(self, ask)
-        if ask.ride is not None:
-            request = {**limit, **ask.ride.request(turn(ask)), **self.options}
-            return client.chat.completions.create(model=model, timeout=seconds, **request)
-        prompt = render(ask)
-        return client.chat.completions.create(
-            model=model,
-            messages=[{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}],
-            timeout=seconds,
-            **limit,
-        )
+        own, most = self._is_openai, output_limit(ask)
+        limit = {"max_completion_tokens": most + REASONING} if own else {"max_tokens": most}
+        request = {**limit, **self.request(ask)}
+        return client.chat.completions.create(model=self.asked(ask), timeout=seconds, **request)
 
     @property
-    def _own(self) -> bool:
+    def _is_openai(self) -> bool:
         """Whether the server is OpenAI's own."""
-        return self.base_url is None or bool(_OWN.search(self.base_url))
+        return self.base_url is None or bool(_OPENAI_URL.search(self.base_url))
 
     def serves(self, model: Model) -> bool:
-        """Whether the session's model can be asked as well: another server has models of its own."""
-        return self._own and bool(_MODELS.match(model.name))
+        """Return whether the server is OpenAI's own and has the model; another server has models of its own."""
+        return self._is_openai and bool(_OPENAI_MODEL.match(model.name))
 
     def answer(self, completion: Any, ask: Ask) -> Answer:
-        """What a completion says; what a model thought aloud in front of it is no part of it.
+        """Return the answer in a completion, without reasoning in front of it.
 
         Raises:
             NoMessageError: the server sent something else.
@@ -116,12 +87,12 @@ class OpenAI:
         stop = "refusal" if getattr(message, "refusal", None) else getattr(choices[0], "finish_reason", None)
         called = getattr(message, "tool_calls", None) or getattr(message, "function_call", None)
         texts, other = _parts(getattr(message, "content", None))
-        text, other = _THOUGHT.sub("", texts, count=1), (*other, "tool_calls") if called else other
-        return Answer(text, stop, other, priced(_usage(getattr(completion, "usage", None)), asked(self, ask)))
+        text, other = _REASONING_TEXT.sub("", texts, count=1), (*other, "tool_calls") if called else other
+        return Answer(text, stop, other, priced(_usage(getattr(completion, "usage", None)), self.asked(ask)))
 
 
 def _parts(content: object) -> tuple[str, tuple[str, ...]]:
-    """The text of a content, and the types of what is not text: some servers send parts."""
+    """Return the text of a content, and the types of its other parts; some servers send a list."""
     if not isinstance(content, list):
         return (content, ()) if isinstance(content, str) else ("", ())
     parts = [part if isinstance(part, dict) else {} for part in content]
@@ -130,7 +101,7 @@ def _parts(content: object) -> tuple[str, tuple[str, ...]]:
 
 
 def _usage(usage: object) -> Usage:
-    """What was charged, in the names of ``Usage``: what a cache had is told apart."""
+    """Return the billed tokens, by the names of ``Usage``: the API includes cached tokens in the prompt's."""
     prompt, output = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
     cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)
     found: Usage = {"calls": 1}
