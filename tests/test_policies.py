@@ -58,8 +58,13 @@ def test_a_keeper_or_a_snap_that_there_is_not_is_named() -> None:
 
 
 def test_a_keeper_of_less_than_nothing_and_an_unknown_step_are_named_when_they_are_made() -> None:
-    for made in (lambda: Tokens(-1), lambda: Tokens(window=-0.1), lambda: Messages(share=-1.0), lambda: Turns(-2)):
-        with pytest.raises(ValueError, match="need (count|window|share) >= 0, got -"):
+    for made in (
+        lambda: Tokens(count=-1),
+        lambda: Tokens(window_share=-0.1),
+        lambda: Messages(share=-1.0),
+        lambda: Turns(count=-2),
+    ):
+        with pytest.raises(ValueError, match="need (count|window_share|share) >= 0, got -"):
             made()
     with pytest.raises(ValueError, match="falls back to 'guess'; steps are offline, drop"):
         replace(POLICIES["default"], fallback=("guess",))

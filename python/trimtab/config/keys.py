@@ -87,7 +87,7 @@ _FORMULAS = {
 }
 
 SECTIONS: dict[str, Section] = {
-    "spec09": Section("spec09", _FORMULAS | {"preserve_ratio": _key("part", "keep", Tokens, "window")}),
+    "spec09": Section("spec09", _FORMULAS | {"preserve_ratio": _key("part", "keep", Tokens, "window_share")}),
     "goat": Section("goat", _FORMULAS | {"preserve_ratio": _key("part", "keep", Messages, "share")}),
     "agentpg": Section(
         "agentpg",

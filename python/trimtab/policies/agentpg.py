@@ -59,7 +59,10 @@ POLICY = Policy(
     ),
     target=80_000,  # "Configuration Options": TargetTokens
     # "Partitioning Algorithm": ProtectedTokens, PreserveLastN, is_summary, is_preserved, in this order.
-    keep=Keep((Tokens(40_000), Messages(10), Summaries("is_summary"), Pins("is_preserved")), min_messages=0),
+    keep=Keep(
+        (Tokens(count=40_000), Messages(count=10), Summaries(flag="is_summary"), Pins(flag="is_preserved")),
+        min_messages=0,
+    ),
     # "Hybrid Strategy", phase 1; agentpg's code prunes results longer than the placeholder, which has 20 bytes.
     prune=PruneResults(min_length=20, placeholder="[TOOL OUTPUT PRUNED]", compactable_only=True),
     summarize=replace(SUMMARY, if_needed=True),  # "Hybrid Strategy", phase 2: "only triggered if" needed

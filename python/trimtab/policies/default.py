@@ -9,7 +9,7 @@ from ..planning.stages import Keep, Pins, PruneResults, SummarizeZone, Tokens, T
 POLICY = Policy(
     name="default",
     # A fifth of the target keeps the newest results unpruned; the last user turn is always kept.
-    keep=Keep((Tokens(target=0.20), Turns(1), Pins()), fill_target=True),
+    keep=Keep((Tokens(target_share=0.20), Turns(count=1), Pins()), fill_target=True),
     # A placeholder takes up to 60 tokens (stages/sizes.py), so pruning a smaller result gains nothing.
     prune=PruneResults(min_tokens=60, order=("images", "superseded")),
     # 4,096 is the output limit of the summary call in spec09, section 5, and in agentpg, "Configuration".

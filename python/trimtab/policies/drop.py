@@ -8,7 +8,7 @@ from ..planning.stages import Keep, Pins, PruneResults, Tokens, Turns
 
 POLICY = Policy(
     name="drop",
-    keep=Keep((Tokens(target=0.20), Turns(1), Pins()), fill_target=True),
+    keep=Keep((Tokens(target_share=0.20), Turns(count=1), Pins()), fill_target=True),
     prune=PruneResults(min_tokens=60, order=("images", "superseded")),
     summarize=None,
     fallback=("drop",),

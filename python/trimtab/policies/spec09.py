@@ -38,7 +38,7 @@ POLICY = Policy(
         window=200_000,  # section 2: ModelContextLimits
         unknown_utilisation=1.0,  # goat's code: the document divides by zero
     ),
-    keep=Keep((Tokens(window=0.40), Pins())),  # section 4.3: getContextLimit() * 40 / 100
+    keep=Keep((Tokens(window_share=0.40), Pins())),  # section 4.3: getContextLimit() * 40 / 100
     prune=PruneResults(
         min_length=1_000,  # section 9: len(content) > 1000
         keep_length=200,  # section 9: truncateToolOutput(content, 200)

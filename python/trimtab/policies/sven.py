@@ -56,7 +56,7 @@ POLICY = Policy(
         when=("before_call", "after_tool_batch"),  # layer 2
     ),
     # "Configuration reference": compaction_keep_recent; "Split safety": back to text; sven's code: none of 12 or fewer.
-    keep=Keep((Messages(6, of_more_than=2.0), Pins()), boundary_moves="back_to_text", min_messages=0),
+    keep=Keep((Messages(count=6, of_more_than=2.0), Pins()), boundary_moves="back_to_text", min_messages=0),
     prune=None,  # layer 4 cuts results when they enter
     ingest=Ingest(
         tokens=4_000,  # "Configuration reference": tool_result_token_cap
@@ -79,7 +79,7 @@ POLICY = Policy(
     place=Place("assistant", question="[earlier conversation]"),
     emergency=Emergency(
         # Layer 2, "Emergency path"; sven's code moves the boundary forward, over orphaned results.
-        Keep((Messages(6), Pins()), boundary_moves="forward", min_messages=0),
+        Keep((Messages(count=6), Pins()), boundary_moves="forward", min_messages=0),
         notice=(
             "[This session was emergency-compacted: {count} earlier messages no longer fit the context window and were "
             "left out. Ask for what is missing.]"

@@ -73,7 +73,7 @@ def strict(policy: Any, strict_errors: Any) -> Any:
 def compact_seed000(
     messages: Any = None, preserve_budget: int | None = None, strict_errors: Any = None, **given: Any
 ) -> Any:
-    keep = replace(SPEC09.keep, keepers=(Tokens(ROOM if preserve_budget is None else preserve_budget),))
+    keep = replace(SPEC09.keep, keepers=(Tokens(count=ROOM if preserve_budget is None else preserve_budget),))
     return compaction(replace(strict(SPEC09, strict_errors), keep=keep), talk(messages), given)
 
 
@@ -110,7 +110,7 @@ def compact_repeatedly_seed000(
     made = trimtab.Compactor(
         MODEL,
         provider="openai_chat",
-        policy=replace(SPEC09, keep=replace(SPEC09.keep, keepers=(Tokens(preserve_budget),))),
+        policy=replace(SPEC09, keep=replace(SPEC09.keep, keepers=(Tokens(count=preserve_budget),))),
         summarizer=Stub([{"text": text} for text in texts]).writer,
         listeners=[told.events.append],
     )

@@ -24,12 +24,12 @@ def boundary(messages: list[dict[str, Any]], policy: Any, keeper: Any) -> int:
 
 @op
 def split_point(messages: list[dict[str, Any]], preserve_budget: int) -> int:
-    return boundary(messages, GOAT, Tokens(preserve_budget))
+    return boundary(messages, GOAT, Tokens(count=preserve_budget))
 
 
 @op
 def split_point_seed000(messages: list[dict[str, Any]], preserve_budget: int) -> int:
-    return boundary(messages, SPEC09, Tokens(preserve_budget))
+    return boundary(messages, SPEC09, Tokens(count=preserve_budget))
 
 
 @op
@@ -42,7 +42,7 @@ def split_point_custom_estimator(
     """The estimator of a case by its name, by its numbers, or the document's own."""
     counter = estimator_of(estimator, per_message_overhead)
     counted = trimtab.Ledger.of(chat(messages), counter=counter, provider="openai_chat")
-    return replace(SPEC09.keep, keepers=(Tokens(preserve_budget),)).boundary(Costs(counted))
+    return replace(SPEC09.keep, keepers=(Tokens(count=preserve_budget),)).boundary(Costs(counted))
 
 
 WHOLE = {"per": 1}
@@ -81,7 +81,7 @@ def split_by_message_ratio(messages: list[dict[str, Any]], preserve_ratio: float
 @op
 def adjust_split_for_tool_pairs(messages: list[dict[str, Any]], split: int) -> int:
     whole = replace(GOAT, keep=replace(GOAT.keep, min_messages=0))  # a split at the end keeps nothing
-    return boundary(messages, whole, Messages(len(messages[split:])))
+    return boundary(messages, whole, Messages(count=len(messages[split:])))
 
 
 @op

@@ -16,33 +16,33 @@ if TYPE_CHECKING:
     from .costs import Costs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
     """Keeps the newest messages up to a number of tokens, in whole groups.
 
     Attributes:
         count: number of tokens.
-        window: share of the window, instead of a number.
-        target: share of the target, instead of a number.
+        window_share: share of the window, instead of a number.
+        target_share: share of the target, instead of a number.
     """
 
     __repr__ = short
 
     count: int = 0
-    window: float = 0.0
-    target: float = 0.0
+    window_share: float = 0.0
+    target_share: float = 0.0
 
     def __post_init__(self) -> None:
         """Reject negative values."""
-        _check_not_negative(count=self.count, window=self.window, target=self.target)
+        _check_not_negative(count=self.count, window_share=self.window_share, target_share=self.target_share)
 
     def resolve(self, costs: Costs, window: int, target: int) -> tuple[str, int]:
         """Return the keeper's kind and limit for ``_core.partition``."""
         del costs
-        return "tokens", self.count + _part(window, self.window) + _part(target, self.target)
+        return "tokens", self.count + _part(window, self.window_share) + _part(target, self.target_share)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Messages:
     """Keeps a number of the newest messages, in whole groups.
 
@@ -71,7 +71,7 @@ class Messages:
         return "messages", self.count + _part(there, self.share)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turns:
     """Keeps the newest turns; a user's text begins a turn.
 
@@ -94,43 +94,45 @@ class Turns:
         return "messages", costs.messages - began[0] if began else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Summaries:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flagged:
+    """Base of the keepers that select single messages: by trimtab's own marks, or by a key of the message.
+
+    Attributes:
+        flag: the message key; None uses no key.
+    """
+
+    __repr__ = short
+
+    flag: str | None = None
+
+    def resolve(self, costs: Costs, window: int, target: int) -> tuple[str, int]:
+        """Return the keeper's kind and limit for ``_core.partition``."""
+        del costs, window, target
+        return type(self).__name__.lower(), 0
+
+
+class Summaries(Flagged):
     """Keeps the summaries of earlier compactions.
 
     Attributes:
         flag: message key that marks a summary, beside trimtab's envelope; None uses no key.
     """
 
-    __repr__ = short
-
-    flag: str | None = None
-
-    def resolve(self, costs: Costs, window: int, target: int) -> tuple[str, int]:
-        """Return the keeper's kind and limit for ``_core.partition``."""
-        del costs, window, target
-        return "summaries", 0
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Pins:
+class Pins(Flagged):
     """Keeps pinned messages, with their groups.
 
     Attributes:
         flag: message key that marks a pin, beside the caller's pins; None uses no key.
     """
 
-    __repr__ = short
-
-    flag: str | None = None
-
-    def resolve(self, costs: Costs, window: int, target: int) -> tuple[str, int]:
-        """Return the keeper's kind and limit for ``_core.partition``."""
-        del costs, window, target
-        return "pins", 0
+    __slots__ = ()
 
 
-Keeper: TypeAlias = Tokens | Messages | Turns | Summaries | Pins
+Keeper: TypeAlias = Tokens | Messages | Turns | Flagged
 
 
 @dataclass(frozen=True, slots=True)
