@@ -154,9 +154,9 @@ pub fn detect(messages: Messages<'_>) -> PyResult<Option<&'static str>> {
 
 /// The position, kind, role or tool, and text of everything that messages hold.
 #[pyfunction]
-pub fn entries(messages: &Bound<'_, PyAny>) -> PyResult<Vec<(usize, &'static str, String, String)>> {
+pub fn entries(messages: Messages<'_>) -> PyResult<Vec<(usize, &'static str, String, String)>> {
     let mut reader = Reader::default();
     let mut one = |message| reader.read(&View::of(message)).map_err(|error| met(error, |error| error));
-    caught(|| each(messages, 0)?.try_for_each(&mut one)).map_err(|payload| panicked(payload.as_ref()))??;
+    cancel::caught(|| ahead(&messages.0, 0).try_for_each(&mut one)).map_err(panicked)??;
     Ok(reader.entries.into_iter().map(|entry| (entry.at, entry.kind.name(), entry.name, entry.text)).collect())
 }
