@@ -28,7 +28,7 @@ from . import (
 )
 from ._records import Records
 from ._scan import Counted, Scanned, Summed, begins_with_messages, counts, scan, sums
-from ._source import Source, opened, spooled
+from ._source import opened, spooled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,7 +80,7 @@ LOGS = tuple(_READERS)
 """Formats of agents' logs, which may end at any byte."""
 
 FORMATS = (*LOGS, *json_list.PROVIDERS)
-"""Values of ``format`` in `read` and of ``Transcript.format``."""
+"""FileRecords of ``format`` in `read` and of ``Transcript.format``."""
 
 
 def read(
@@ -122,9 +122,9 @@ def read(
 def _read_open(file: BinaryIO, format: str | None, *, whole: bool, repair: bool) -> Transcript:
     """Read an open file; copy it first if it cannot seek."""
     if file.seekable():
-        return _read(Records(Source(file)), format, whole=whole, repair=repair)
+        return _read(Records(file), format, whole=whole, repair=repair)
     with spooled(b"", file) as copy:
-        return _read(Records(Source(copy)), format, whole=whole, repair=repair)
+        return _read(Records(copy), format, whole=whole, repair=repair)
 
 
 def _read(records: Records, format: str | None, *, whole: bool, repair: bool) -> Transcript:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import MessageError
 from ..messages.types import Charged, Skipped, Transcript
-from ._left_out import LeftOut
-from ._parts import call, dict_of, images_of, text_of, text_part, words_of
+from ._parts import Content, call, dict_of, images_of, text_of, text_part, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from ..models.provider import Provider
-    from ._parts import Content
     from ._records import Record
+
+FileRecords: TypeAlias = "Iterable[Record]"
+"""The values of a file, in order."""
 
 IMAGES = "[pictures of the results above]"
 
+MOST_KINDS, LONGEST = 1_000, 60
+"""Limits on the number of kinds and the characters of each part of a name, because names come from the file."""
+
+WORDS, MOST_SEARCHED = 3, 1_000
+"""Words from which a text counts as content; maximum number of values of a field to search for one."""
+
 
 @dataclass(slots=True)
-class Builder(LeftOut):
+class Builder:
     """A transcript under construction.
 
     Attributes:
@@ -36,6 +43,7 @@ class Builder(LeftOut):
         is_prompt: whether the messages are a real prompt, without compacted ones.
         compactions: positions after the messages that each compaction replaced, with ``whole``.
         images: images of the last results: a tool message holds text only, and results must be adjacent.
+        left_out: counts of contents that no message holds, by kind: the file's own types, outermost first.
     """
 
     whole: bool = False
@@ -49,6 +57,33 @@ class Builder(LeftOut):
     is_prompt: bool = True
     compactions: list[int] = field(default_factory=list)
     images: list[dict[str, Any]] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def leave(self, *names: object, count: int = 1) -> None:
+        """Count omitted entries; parts of the name that are no text are ignored."""
+        kind = "/".join(name[:LONGEST] for name in names if isinstance(name, str) and name) or "without a type"
+        if kind not in self.left_out and len(self.left_out) >= MOST_KINDS:
+            kind = "other kinds"
+        if count > 0:
+            self.left_out[kind] = self.left_out.get(kind, 0) + count
+
+    def leave_fields(self, value: dict[str, Any], known: Collection[str], *names: object) -> None:
+        """Count the unknown fields with text in an entry that becomes a message.
+
+        Identifiers, numbers, times and settings do not count: they are not part of a prompt.
+        """
+        for name, inner in value.items():
+            if name not in known and _has_text(inner):
+                self.leave(*names, name)
+
+    def objects(self, value: object, *names: object) -> list[dict[str, Any]]:
+        """Return the objects of a list, and count its other entries as omitted."""
+        if value is None or value == "":
+            return []
+        entries = value if isinstance(value, list) else [value]
+        found = [entry for entry in entries if isinstance(entry, dict)]
+        self.leave(*names, "no object", count=len(entries) - len(found))
+        return found
 
     def say(self, role: str, content: Content) -> None:
         """Add a user or system message, unless it is empty."""
@@ -119,7 +154,7 @@ class Builder(LeftOut):
         """Record an unreadable part of a record."""
         self.skipped.append(Skipped(record.line, record.offset, reason))
 
-    def single(self, records: Iterable[Record], recognizes: Callable[[dict[str, Any]], bool]) -> list[Record]:
+    def single(self, records: FileRecords, recognizes: Callable[[dict[str, Any]], bool]) -> list[Record]:
         """Return the record that holds the whole session, or none, and skip the others.
 
         Raises:
@@ -169,3 +204,19 @@ def several(kind: str, count: int, records: Sequence[Record]) -> MessageError:
     """Return the error for a file with several sessions or requests, which begin at these records."""
     places = ", ".join(f"line {record.line} (byte {record.offset})" for record in records[:5])
     return MessageError(f"{count} {kind}s in one file, from {places}", hint=f"read one {kind} at a time")
+
+
+def _has_text(value: object) -> bool:
+    """Return whether a value contains text, at any depth."""
+    pending = [value]
+    for _ in range(MOST_SEARCHED):
+        if not pending:
+            return False
+        inner = pending.pop()
+        if isinstance(inner, str) and len(inner[:1_000].split(None, WORDS)) >= WORDS:
+            return True
+        if isinstance(inner, dict):
+            pending += inner.values()
+        elif isinstance(inner, list):
+            pending += inner
+    return True

@@ -6,17 +6,18 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..messages.types import Skipped
 from ._parts import dict_of, list_of, text_of
 from ._records import again
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from typing import BinaryIO
 
+    from ._builder import Builder, FileRecords
     from ._records import Record
-    from ._source import Source
 
 ROLES = ("user", "assistant")
+
+_SIDE = "sidechain"  # kind of the lines of a side conversation
 
 
 @dataclass(slots=True, eq=False)
@@ -30,11 +31,10 @@ class Line:
         parent: key of the line it follows, None for a root.
         offset: byte offset in the file.
         held: the parsed line, if it is in memory.
-        source: the file to read it from again; None if it stays in memory.
+        file: the file to read it from again; None if it stays in memory.
         kind: the file's name for its kind, if it is not sent.
         response: the id shared by the lines of one response.
         answers: ids of the calls that it answers.
-        is_side: whether it belongs to a side conversation.
         is_summary: whether it is a compaction's summary, with which the prompt starts.
         logical: key of the line before it, for a root that a compaction created.
     """
@@ -45,19 +45,18 @@ class Line:
     parent: str | None
     offset: int
     held: Any
-    source: Source | None
+    file: BinaryIO | None
     kind: tuple[str, str]
     response: str
     answers: tuple[str, ...]
-    is_side: bool
     is_summary: bool
     logical: str
 
     @property
     def value(self) -> dict[str, Any]:
         """The parsed line."""
-        if self.held is None and self.source is not None:
-            self.held = again(self.source, self.offset)
+        if self.held is None and self.file is not None:
+            self.held = again(self.file, self.offset)
         value: dict[str, Any] = self.held
         return value
 
@@ -117,16 +116,15 @@ class Tree:
         return self.sent[i - 1] if i else None
 
 
-def grow(records: Iterable[Record]) -> tuple[Tree, list[Skipped]]:
-    """Read the lines into a tree; also return the lines with a defective message."""
+def grow(records: FileRecords, builder: Builder) -> Tree:
+    """Read the lines into a tree; skip lines with a defective message."""
     nodes: dict[str, Line] = {}
     first: dict[str, int] = {}
     kept: list[dict[str, Any]] = []
     names: dict[tuple[str, str], tuple[str, str]] = {}
-    skipped: list[Skipped] = []
     for at, record in enumerate(records):
         if defect := _defect(record.value):
-            skipped.append(Skipped(record.line, record.offset, defect))
+            builder.skip(record, defect)
             continue
         line = _line(at, record)
         # Share equal strings: a large file has few kinds, and refers to each line and response repeatedly.
@@ -146,10 +144,10 @@ def grow(records: Iterable[Record]) -> tuple[Tree, list[Skipped]]:
     for segment in kept:
         _relink(nodes, segment)
     sent = [line for line in nodes.values() if line.role]
-    main = [line for line in sent if not line.is_side]
+    main = [line for line in sent if line.kind[0] != _SIDE]
     for line in sent if main else ():
-        line.role = "" if line.is_side else line.role
-    return Tree(nodes, main or sent, first), skipped
+        line.role = "" if line.kind[0] == _SIDE else line.role
+    return Tree(nodes, main or sent, first)
 
 
 def _line(at: int, record: Record) -> Line:
@@ -165,12 +163,11 @@ def _line(at: int, record: Record) -> Line:
         role,
         None if parent is None else text_of(parent),
         record.offset,
-        None if record.source else value,
-        record.source,
+        None if record.file else value,
+        record.file,
         kind,
         (text_of(message.get("id")) or key) if role == "assistant" else "",
         block_ids(message.get("content"), "tool_use_id"),
-        is_side=bool(value.get("isSidechain")),
         is_summary=bool(role and value.get("isCompactSummary")),
         logical=text_of(value.get("logicalParentUuid")),
     )
@@ -189,7 +186,7 @@ def _role(value: dict[str, Any]) -> tuple[str, tuple[str, str]]:
     else:
         inner = dict_of(value.get("attachment") or value.get("data"))
         more = text_of(value.get("subtype") or inner.get("type"))
-    return role, ("sidechain", kind) if value.get("isSidechain") else (kind, more)
+    return role, (_SIDE, kind) if value.get("isSidechain") else (kind, more)
 
 
 def _defect(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Values of a file by type, and the parts of OpenAI Chat messages."""
+"""FileRecords of a file by type, and the parts of OpenAI Chat messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def dict_of(value: object) -> dict[str, Any]:
 
 
 def list_of(value: object) -> list[dict[str, Any]]:
-    """Return the objects of a list; `LeftOut.objects` also counts its other entries."""
+    """Return the objects of a list; `Builder.objects` also counts its other entries."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..errors import MessageError
 from ..messages.types import Skipped
-from ._source import HELD, Source
+from ._source import HELD
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
+    from typing import BinaryIO
 
 LONGEST = 64 << 20
 """Maximum bytes of a value; only the first value of a file may be longer, because it may be the whole file."""
-
-_TOO_LONG = f"longer than {LONGEST >> 20} MiB"
 
 _WINDOW = 1 << 12
 """Bytes to recover a value from at first: enough for most values, doubled for longer ones."""
@@ -31,35 +31,35 @@ class Record:
         line: line number of its start, from 1.
         offset: byte offset of that line.
         held: the parsed value, if it is in memory.
-        source: the file to read it from again, if it is alone on its line; None if it stays in memory.
+        file: the file to read it from again, if it is alone on its line; None if it stays in memory.
     """
 
     line: int
     offset: int
     held: Any
-    source: Source | None = None
+    file: BinaryIO | None = None
 
     @property
     def value(self) -> Any:
         """The parsed value."""
-        if self.source is not None and self.held is None:
-            self.held = again(self.source, self.offset)
+        if self.file is not None and self.held is None:
+            self.held = again(self.file, self.offset)
         return self.held
 
     def release(self) -> None:
         """Free the value if it can be read again."""
-        if self.source is not None:
+        if self.file is not None:
             self.held = None
 
 
-def again(source: Source, offset: int) -> Any:
+def again(file: BinaryIO, offset: int) -> Any:
     """Read a line's value again.
 
     Raises:
         MessageError: the file changed.
     """
     try:
-        return parse_line(source.line(offset))
+        return parse_line(_line(file, offset))
     except (ValueError, RecursionError) as error:
         raise MessageError("changed while it was read", hint="read it while no other program writes to it") from error
 
@@ -73,13 +73,13 @@ class Records:
     Everything else is skipped to the end of its line and recorded, so that one bad line does not lose the session.
 
     Attributes:
-        source: the file.
+        file: a seekable file.
         skipped: unreadable places.
         found: number of values; a list counts once.
         lines: number of lines with content, or of entries of lists; a value of several lines counts once.
     """
 
-    source: Source
+    file: BinaryIO
     skipped: list[Skipped] = field(default_factory=list)
     found: int = 0
     lines: int = 0
@@ -99,22 +99,18 @@ class Records:
 
     def _values(self) -> Iterator[Record]:
         """Yield the values, with lists unsplit."""
-        source, at, line = self.source, self.source.start, 1
-        back = source if source.end > HELD else None
+        back = self.file if self.file.seek(0, 2) > HELD else None
+        at, line = self._start(), 1
         # The first value may be the whole file, so its length is not limited.
-        while raw := source.line(at, LONGEST if self.found else -1):
-            end = at + len(raw)
-            if len(raw) == LONGEST and not raw.endswith(b"\n"):
-                self._skip(line, at, _TOO_LONG)
-                end = source.line_end(end)
-            elif raw.strip():
+        while raw := _line(self.file, at, LONGEST if self.found else -1):
+            if raw.strip():
                 try:
                     value = parse_line(raw)
                 except (ValueError, RecursionError):
                     at, line = yield from self._recovered(at, line)
                     continue
                 yield Record(line, at, value, None if isinstance(value, list) else back)
-            at, line = end, line + 1
+            at, line = at + len(raw), line + 1
 
     def _recovered(self, at: int, line: int) -> Generator[Record, None, tuple[int, int]]:
         """Yield values from `at` until one ends with its line or is unreadable; return the next line and its number."""
@@ -122,8 +118,9 @@ class Records:
         while True:
             raw, found = self._recover(at)
             if found is None:
-                self._skip(line, start, _TOO_LONG)
-                return self.source.line_end(at + len(raw)), line + 1
+                self.skipped.append(Skipped(line, start, f"longer than {LONGEST >> 20} MiB"))
+                self._count(line)
+                return _line_end(self.file, at), line + 1
             text, end, defects, self._is_unclosed = found
             try:
                 record = Record(line, start, parse_line(text)) if text else None
@@ -151,20 +148,36 @@ class Records:
         """Return the bytes read from `at` on, and what is recovered from them; None if the value is too long."""
         size = _WINDOW
         while True:
-            raw = self.source.read(at, size)
+            self.file.seek(at)
+            raw = self.file.read(size)
             found = _core.recover(raw, is_end=len(raw) < size, is_unclosed=self._is_unclosed)
-            if found or (size >= LONGEST and at > self.source.start):
+            if found or (size >= LONGEST and at > self._start()):
                 return raw, found
             size *= 2
 
-    def _skip(self, line: int, start: int, reason: str) -> None:
-        self.skipped.append(Skipped(line, start, reason))
-        self._count(line)
+    def _start(self) -> int:
+        """Return the position after a byte order mark."""
+        return len(BOM_UTF8) if _line(self.file, 0, len(BOM_UTF8)) == BOM_UTF8 else 0
 
     def _count(self, line: int) -> None:
         """Count a line with content once."""
         self.lines += line > self._counted
         self._counted = max(line, self._counted)
+
+
+def _line(file: BinaryIO, at: int, size: int = -1) -> bytes:
+    """Return the line from `at` on with its line end, up to `size` bytes."""
+    file.seek(at)
+    return file.readline(size)
+
+
+def _line_end(file: BinaryIO, at: int) -> int:
+    """Return the position after the line that contains `at`."""
+    while piece := _line(file, at, 1 << 20):
+        at += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return at
 
 
 def parse_line(line: bytes) -> Any:

@@ -12,7 +12,7 @@ from ..counting.counter import message_error
 from ..errors import MessageError
 from ..messages.types import Skipped
 from ._records import Records
-from ._source import Source, opened
+from ._source import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -158,7 +158,7 @@ def begins_with_messages(head: bytes) -> list[dict[str, Any]]:
     Args:
         head: the first bytes of the text; it may be cut anywhere.
     """
-    values = [record.value for record in Records(Source(BytesIO(head)))]
+    values = [record.value for record in Records(BytesIO(head))]
     is_message = values and all(isinstance(value, dict) and isinstance(value.get("role"), str) for value in values)
     return values if is_message else []
 

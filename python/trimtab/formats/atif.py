@@ -15,16 +15,22 @@ several calls together.
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._builder import Builder
-from ._parts import call, content_of, dict_of, image_part, images_of, list_of, summary, text_of, text_part, words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ._parts import Content
-    from ._records import Record
+from ._builder import Builder, FileRecords
+from ._parts import (
+    Content,
+    call,
+    content_of,
+    dict_of,
+    image_part,
+    images_of,
+    list_of,
+    summary,
+    text_of,
+    text_part,
+    words_of,
+)
 
 _SHARED = "[the result of all calls of this step stands with the last one]"
 
@@ -37,7 +43,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return text_of(value.get("schema_version")).startswith("ATIF") and isinstance(value.get("steps"), list)
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Builder:
+def read(records: FileRecords, *, whole: bool) -> Builder:
     """Return the steps as messages; `whole` keeps those that a compaction replaced.
 
     Raises:
@@ -89,7 +95,7 @@ class _Session(Builder):
         """Return the messages before the first one of another role."""
         return list(takewhile(lambda message: message["role"] in roles, self.messages))
 
-    def _add_answer(self, step: dict[str, Any], at: int, content: Content, results: Sequence[dict[str, Any]]) -> None:
+    def _add_answer(self, step: dict[str, Any], at: int, content: Content, results: list[dict[str, Any]]) -> None:
         """Add an agent's step: its text, its calls and their results."""
         metrics = dict_of(step.get("metrics")) if step.get("llm_call_count") in (None, 1) else {}
         self.model = text_of(step.get("model_name")) or self.model
@@ -140,7 +146,7 @@ class _Session(Builder):
         return content_of(parts)
 
 
-def _hands_over(results: Sequence[dict[str, Any]]) -> bool:
+def _hands_over(results: list[dict[str, Any]]) -> bool:
     """Return whether the subagents that a system step names have summarized the session."""
     refs = [ref for result in results for ref in list_of(result.get("subagent_trajectory_ref"))]
     names = [text_of(ref.get(key)) for ref in refs for key in ("session_id", "trajectory_id", "trajectory_path")]

@@ -10,16 +10,11 @@ text of attachments.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._builder import Builder
+from ._builder import Builder, FileRecords
 from ._chain import ROLES, Line, Tree, block_ids, grow
 from ._parts import dict_of, sum_of, text_of, text_part
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ._records import Record
 
 _LINE = ("message", "toolUseResult")  # toolUseResult repeats the result for the screen
 
@@ -29,10 +24,10 @@ def recognizes(value: dict[str, Any]) -> bool:
     return "parentUuid" in value or (value.get("type") in ROLES and isinstance(value.get("message"), dict))
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Builder:
+def read(records: FileRecords, *, whole: bool) -> Builder:
     """Return the messages of the main chain; `whole` keeps those that a compaction replaced."""
     session = _Session(whole=whole, provider="anthropic")
-    tree, session.skipped = grow(records)
+    tree = grow(records, session)
     for line in tree.chain(whole=whole):
         session.add(line)
     # Parallel calls and their results end beside the chain. Add all calls before the results, because a result may
@@ -139,9 +134,12 @@ class _Session(Builder):
             self.model = text_of(line.value["message"].get("model")) or self.model
             self.messages.append({"role": "assistant", "content": _joined(parts)})
             if results := sorted(self.results.get(line.response, ()), key=lambda part: part.at):
-                self.messages.append({"role": "user", "content": _results_first(_joined(results), len(results))})
+                content = _joined(results)
+                if len(results) > 1:  # a single line stays as it is, for the repair to judge
+                    content = sorted(content, key=lambda block: block["type"] != "tool_result")
+                self.messages.append({"role": "user", "content": content})
 
-    def _add_usage(self, parts: Iterable[Line]) -> None:
+    def _add_usage(self, parts: list[Line]) -> None:
         """Add the usage of a response: its lines repeat the input, and only the last may have the full output."""
         usages = [dict_of(part.value["message"].get("usage")) for part in parts]
         names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -163,15 +161,10 @@ class _Session(Builder):
                 self.leave(*line.kind)
 
 
-def _joined(parts: Iterable[Line]) -> Any:
+def _joined(parts: list[Line]) -> Any:
     """Return the content of several lines as one; return a single line's content unchanged."""
     contents = [part.content for part in parts]
     if len(contents) == 1:
         return contents[0]
     texts = [[text_part(content)] if isinstance(content, str) else content for content in contents]
     return [block for blocks in texts for block in blocks]
-
-
-def _results_first(content: Any, lines: int) -> Any:
-    """Move text behind all results; leave a single line unchanged, for the repair to judge."""
-    return content if lines == 1 else sorted(content, key=lambda block: block["type"] != "tool_result")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import MessageError
 from ..messages.envelope import enveloped
 from ._chain import ROLES
+from ._parts import dict_of, text_of, text_part
 from ._records import Records
-from ._source import Source
 
 if TYPE_CHECKING:
     import os
@@ -73,13 +73,12 @@ def _last(source: str | os.PathLike[str] | bytes) -> tuple[dict[str, Any], str]:
     """Return the last message line of the session, and the last model."""
     last, model = None, "unknown"
     with BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
-        for record in Records(Source(file)):
+        for record in Records(file):
             line = record.held
             if isinstance(line, dict) and line.get("type") in ROLES and not line.get("isSidechain"):
                 last = line
-                message = line.get("message")
-                named = message.get("model") if isinstance(message, dict) else None
-                model = named if isinstance(named, str) and named != "<synthetic>" else model
+                named = text_of(dict_of(line.get("message")).get("model"))
+                model = named if named not in ("", "<synthetic>") else model
     if last is None:
         raise MessageError("no line of a Claude Code session in it", hint="only such a session can be forked")
     return last, model
@@ -93,7 +92,7 @@ def _entry(message: Message, model: str) -> dict[str, Any]:
     if role == "user":
         return {"type": "user", "message": dict(message)}
     content = message["content"]
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    blocks = [text_part(content)] if isinstance(content, str) else content
     response = {"id": f"msg_{uuid.uuid4().hex}", "type": "message", "model": model, "stop_reason": None}
     usage = {"input_tokens": 0, "output_tokens": 0}
     return {"type": "assistant", "message": {**message, **response, "content": blocks, "usage": usage}}

@@ -9,15 +9,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._builder import Builder
+from ._builder import Builder, FileRecords
 from ._parts import dict_of, list_of, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ._records import Record
 
 _LINES = ("session_meta", "turn_context", "response_item", "compacted", "event_msg")
 _LOCAL = ("ghost_snapshot", "other")  # Codex's own data, never sent
@@ -29,7 +24,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return value.get("type") in _LINES and isinstance(value.get("payload"), dict)
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Builder:
+def read(records: FileRecords, *, whole: bool) -> Builder:
     """Return the items of the prompt; `whole` keeps those that a compaction replaced."""
     session = _Session(whole=whole, provider="openai_responses")
     for record in records:

@@ -12,16 +12,10 @@ A compaction runs beside the conversation: its summary replaces the messages fro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._builder import Builder
-from ._parts import base64_part, call, content_of, dict_of, summary, text_of, text_part
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ._parts import Content
-    from ._records import Record
+from ._builder import Builder, FileRecords
+from ._parts import Content, base64_part, call, content_of, dict_of, summary, text_of, text_part
 
 _AREAS = ("session", "user", "assistant", "tool", "system", "hook", "subagent", "skill", "permission")
 
@@ -41,7 +35,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return bool(dot) and area in _AREAS and isinstance(value.get("data"), dict)
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Builder:
+def read(records: FileRecords, *, whole: bool) -> Builder:
     """Return the messages of the prompt; `whole` keeps those that a compaction replaced."""
     session = _Session(whole=whole)
     for record in records:

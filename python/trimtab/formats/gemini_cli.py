@@ -11,16 +11,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._builder import Builder
-from ._parts import base64_part, call, content_of, dict_of, images_of, list_of, sum_of, text_of, text_part, words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ._parts import Content
-    from ._records import Record
+from ._builder import Builder, FileRecords
+from ._parts import (
+    Content,
+    base64_part,
+    call,
+    content_of,
+    dict_of,
+    images_of,
+    list_of,
+    sum_of,
+    text_of,
+    text_part,
+    words_of,
+)
 
 _UNSENT = ("info", "error", "warning")
 _MESSAGE = ("content", "thoughts", "toolCalls")
@@ -33,7 +39,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return is_head or (value.get("type") == "gemini" and "content" in value)
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Builder:
+def read(records: FileRecords, *, whole: bool) -> Builder:
     """Return the messages after all changes; `whole` keeps those that a compression replaced."""
     session = _Session(whole=whole)
     for record in records:
@@ -86,12 +92,12 @@ class _Session(Builder):
             return False
         return True
 
-    def _put(self, entries: Sequence[dict[str, Any]]) -> None:
+    def _put(self, entries: list[dict[str, Any]]) -> None:
         """Add messages; replace a known one in its place."""
         for entry in entries:
             self.entries[text_of(entry.get("id")) or f"message {len(self.entries)}"] = entry
 
-    def _replace(self, entries: Sequence[dict[str, Any]]) -> None:
+    def _replace(self, entries: list[dict[str, Any]]) -> None:
         """Replace all messages by others, which may lack, shorten or insert some."""
         before, self.entries = self.entries, {}
         self._put(entries)
@@ -159,7 +165,7 @@ class _Session(Builder):
         self.leave(kind, "no part", count=len(entries) - len(parts) - (content is None))
         return parts
 
-    def _content(self, parts: Iterable[dict[str, Any]], kind: object) -> Content:
+    def _content(self, parts: list[dict[str, Any]], kind: object) -> Content:
         """Return parts in Chat's shape: texts, images and results; another file becomes text with its URI."""
         said = []
         for part in parts:

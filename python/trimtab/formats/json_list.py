@@ -56,11 +56,8 @@ def _key(value: dict[str, Any]) -> str:
     """Return the field of a request's messages; empty if the value is no request."""
     if "role" in value or "type" in value:
         return ""
-    if isinstance(value.get("messages"), list):
-        return "messages"
-    if isinstance(value.get("contents"), list):
-        return "contents"
-    return "input" if isinstance(value.get("input"), (list, str)) else ""
+    lists = (name for name in ("messages", "contents", "input") if isinstance(value.get(name), list))
+    return next(lists, "input" if isinstance(value.get("input"), str) else "")
 
 
 def _built(messages: list[dict[str, Any]], name: str, request: dict[str, Any], provider: str | None) -> Builder:
@@ -69,21 +66,14 @@ def _built(messages: list[dict[str, Any]], name: str, request: dict[str, Any], p
     provider = provider or _provider(messages, request)
     _check(messages, name, lambda message: _shape_defect(message, provider))
     system = request.get("system") or request.get("instructions")
-    if provider == "anthropic" and not system:
-        messages, system = _split_system(messages)
+    if provider == "anthropic" and not system and len(messages) > 1 and messages[0]["role"] in ("system", "developer"):
+        messages, system = messages[1:], messages[0]["content"]  # a common mistake: Anthropic's shape has no such role
     built = Builder(provider=cast("Provider", provider), messages=messages, tools=request.get("tools"))
     built.model = request["model"] if isinstance(request.get("model"), str) else None
     built.system = system if isinstance(system, (str, list)) and system else None
     for key in request.keys() - {name, "system", "instructions", "model", "tools"}:
         built.leave("request", key)
     return built
-
-
-def _split_system(messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], Any]:
-    """Split off a leading system message, a common mistake: Anthropic's shape has no such role."""
-    if len(messages) > 1 and messages[0].get("role") in ("system", "developer"):
-        return messages[1:], messages[0]["content"]
-    return messages, None
 
 
 def _check(messages: list[Any], name: str, defect: Callable[[Any], _Defect | None]) -> None:

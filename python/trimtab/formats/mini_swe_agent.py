@@ -8,15 +8,10 @@ compactions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._builder import Builder
+from ._builder import Builder, FileRecords
 from ._parts import dict_of, parts_of, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ._records import Record
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 
@@ -28,7 +23,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return isinstance(value.get("messages"), list) and (is_named or (isinstance(info, dict) and "mini_version" in info))
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Builder:
+def read(records: FileRecords, *, whole: bool) -> Builder:
     """Return the messages as they were sent; `whole` has no effect.
 
     Raises:

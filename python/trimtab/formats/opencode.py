@@ -14,15 +14,10 @@ contain the system prompt and the tools.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._builder import Builder
+from ._builder import Builder, FileRecords
 from ._parts import call, content_of, dict_of, image_part, joined, list_of, sum_of, text_of, text_part
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ._records import Record
 
 _MARKER = "What did we do so far?"
 _PRUNED = "[Old tool result content cleared]"
@@ -43,7 +38,7 @@ def _is_message(value: dict[str, Any]) -> bool:
     return isinstance(value.get("info"), dict) and isinstance(value.get("parts"), list)
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Builder:
+def read(records: FileRecords, *, whole: bool) -> Builder:
     """Return the messages of the prompt; `whole` keeps compacted messages and pruned results.
 
     Raises:

@@ -13,15 +13,10 @@ that OpenHands adds to a command's output.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._builder import Builder
+from ._builder import Builder, FileRecords
 from ._parts import call, content_of, dict_of, image_part, list_of, summary, text_of, text_part
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from ._records import Record
 
 _SILENT = ("change_agent_state", "agent_state_changed", "recall", "null", "condensation_request", "pause", "resume")
 _LAST = ("finish", "reject")
@@ -44,10 +39,10 @@ def _inner(value: dict[str, Any]) -> list[dict[str, Any]]:
     return list_of(value.get("trajectory")) or list_of(value.get("history"))
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Builder:
+def read(records: FileRecords, *, whole: bool) -> Builder:
     """Return the events as messages; `whole` keeps those that a condensation removed."""
     session = _Session(whole=whole)
-    events = list(session.events(records))
+    events = session.events(records)
     condensed = [at for at, event in enumerate(events) if event.get("action") == "condensation" and not whole]
     last = condensed[-1] if condensed else -1
     text = text_of(dict_of(events[last].get("args")).get("summary")) if condensed else ""
@@ -71,13 +66,13 @@ def _id(event: dict[str, Any], name: str) -> int | str:
     return ref if isinstance(ref, (int, str)) else ""
 
 
-def _forgotten(args: dict[str, Any]) -> Sequence[int | str]:
+def _forgotten(args: dict[str, Any]) -> set[int | str]:
     """Return the ids of the events that a condensation removes: a list or a range."""
     listed = args.get("forgotten_event_ids")
     if isinstance(listed, list):
-        return [ref for ref in listed if isinstance(ref, (int, str))]
+        return {ref for ref in listed if isinstance(ref, (int, str))}
     first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
-    return range(first, last + 1) if isinstance(first, int) and isinstance(last, int) else ()
+    return set(range(first, last + 1)) if isinstance(first, int) and isinstance(last, int) else set()
 
 
 @dataclass(slots=True)
@@ -92,15 +87,17 @@ class _Session(Builder):
     refs: dict[int | str, str] = field(default_factory=dict)
     responses: set[str] = field(default_factory=set)
 
-    def events(self, records: Iterable[Record]) -> Iterator[dict[str, Any]]:
-        """Yield all events; skip other values."""
+    def events(self, records: FileRecords) -> list[dict[str, Any]]:
+        """Return all events; skip other values."""
+        events = []
         for record in records:
             value = record.value
             for event in _inner(value) if isinstance(value, dict) and not _is_event(value) else [value]:
                 if isinstance(event, dict) and ("action" in event or "observation" in event):
-                    yield event
+                    events.append(event)
                 else:
                     self.skip(record, "no action and no observation")
+        return events
 
     def add(self, event: dict[str, Any]) -> None:
         """Add an event."""

@@ -15,13 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._builder import Builder
-from ._parts import base64_part, call, content_of, dict_of, joined, sum_of, summary, text_of, text_part
+from ._builder import Builder, FileRecords
+from ._parts import Content, base64_part, call, content_of, dict_of, joined, sum_of, summary, text_of, text_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ._parts import Content
     from ._records import Record
 
 _ENTRY = ("message", "content", "summary", "details")  # details are for the screen
@@ -35,7 +32,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return value.get("type") == "message" and isinstance(dict_of(value.get("message")).get("role"), str)
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Builder:
+def read(records: FileRecords, *, whole: bool) -> Builder:
     """Return the messages on the path to the last entry; `whole` keeps those that a compaction replaced."""
     session = _Session(whole=whole)
     path = session.path(records)
@@ -84,7 +81,7 @@ def _is_first(entry: _Entry, compaction: dict[str, Any]) -> bool:
 class _Session(Builder):
     """The messages in Chat's shape."""
 
-    def path(self, records: Iterable[Record]) -> list[_Entry]:
+    def path(self, records: FileRecords) -> list[_Entry]:
         """Return the entries from the root to the last one; entries of version 1 have no ids and form one path."""
         entries: dict[str, _Entry] = {}
         kinds: dict[str, str] = {}

@@ -11,15 +11,10 @@ no compactions.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._builder import Builder
+from ._builder import Builder, FileRecords
 from ._parts import dict_of, list_of, parts_of, text_of, text_part
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ._records import Record
 
 _NO_MODELS = ("human", "human_thought", "replay", "instant_empty_submit")  # stand-ins for a model
 
@@ -32,7 +27,7 @@ def recognizes(value: dict[str, Any]) -> bool:
     return isinstance(value.get("trajectory"), list) and (is_cut or isinstance(value.get("history"), list))
 
 
-def read(records: Iterable[Record], *, whole: bool) -> Builder:
+def read(records: FileRecords, *, whole: bool) -> Builder:
     """Return the messages of the history; `whole` has no effect.
 
     Raises:
