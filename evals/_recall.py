@@ -1,4 +1,4 @@
-"""What the summary bench looks for: things in a zone's text that the session has again later.
+"""The items that ``eval-summaries`` looks for in a summary: things in the zone's text that occur again later.
 
 Shares no code with the summarizer. Reasoning, ids and media are not text.
 
@@ -9,8 +9,8 @@ Shares no code with the summarizer. Reasoning, ids and media are not text.
   its first five words; digits are alike, the first 60 characters count
 - sentence: a user's sentence of five and more words; it recurs where one later paragraph of the user or the assistant
   has 60 % of its words of four and more letters, and is found where one line of the summary has 80 % of them
-- named: the paths and identifiers that the user or the assistant writes later, in text or in a call; a result that
-  brings a name along does not count. These are a part of the paths and identifiers, so not in ``all`` once more.
+- named: the paths and identifiers that the user or the assistant writes later, in text or in a call; names in results
+  do not count. They are counted as paths and identifiers already, so ``all`` does not count them again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,14 @@ NOT_SAID = re.compile(r"\s*(?:<|#|\[|Caveat:|This session is being continued)")
 
 @dataclass(slots=True)
 class Texts:
-    """The text of some messages: all of it, what tools gave, what the user said, what user and assistant wrote."""
+    """The texts of some messages.
+
+    Attributes:
+        lines: all lines.
+        results: results of tools.
+        user: the user's own text.
+        written: text and calls of user and assistant.
+    """
 
     lines: list[str] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
@@ -63,7 +70,7 @@ class Texts:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Every string inside, JSON in a string opened, reasoning and opaque fields left out."""
+    """Every string in a value, also in JSON inside of a string, without reasoning and opaque fields."""
     if isinstance(value, str):
         opened = None
         if value[:1] in {"{", "["}:
@@ -85,14 +92,14 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def is_result(block: Any) -> bool:
-    """Whether a block, item or message is what a tool gave back."""
+    """Whether a block, item or message is the result of a tool."""
     return isinstance(block, dict) and (
         block.get("role") == "tool" or str(block.get("type", "")).endswith(("_result", "_output"))
     )
 
 
 def texts(messages: Iterable[Any]) -> Texts:
-    """The text of messages of any of the three shapes."""
+    """The texts of messages in any of the three shapes."""
     out = Texts()
     for message in messages:
         content = message.get("content")
@@ -126,7 +133,7 @@ def names(text: str) -> dict[str, set[str]]:
 
 
 def errors(results: Iterable[str]) -> set[str]:
-    """The error lines of tool results, normalised."""
+    """The normalized error lines of tool results."""
     out = set()
     for text in results:
         for line in text.splitlines():
@@ -136,7 +143,7 @@ def errors(results: Iterable[str]) -> set[str]:
 
 
 def flat(line: str) -> str:
-    """A line with digits and white space made alike."""
+    """A line with each number as 0, and single spaces."""
     return re.sub(r"\d+", "0", " ".join(line.split())).lower()
 
 
@@ -152,7 +159,7 @@ def sentences(user: Iterable[str]) -> dict[str, frozenset[str]]:
 
 
 def covered(words: frozenset[str], sets: list[frozenset[str]], share: float) -> bool:
-    """Whether one of the sets holds that share of the words."""
+    """Whether one of the sets has at least ``share`` of the words."""
     return any(len(words & one) >= share * len(words) for one in sets)
 
 
@@ -163,7 +170,7 @@ def word_sets(lines: Iterable[str]) -> list[frozenset[str]]:
 
 @dataclass(slots=True)
 class Items:
-    """What of a zone occurs again later."""
+    """The items of a zone that occur again later."""
 
     kinds: dict[str, set[str]]
     words: dict[str, frozenset[str]]
@@ -171,7 +178,7 @@ class Items:
 
     @classmethod
     def of(cls, zone: Texts, later: Texts) -> Items:
-        """The zone's items that the later text has too."""
+        """The items that the zone and the later text have in common."""
         here, there = names("\n".join(zone.lines)), names("\n".join(later.lines))
         written = names("\n".join(later.written))
         kinds = {kind: here[kind] & there[kind] for kind in here}
@@ -184,7 +191,7 @@ class Items:
         return cls(kinds, words, named)
 
     def recall(self, summary: str) -> dict[str, float]:
-        """The share of the items that stand in a summary, per row; a kind without items has none."""
+        """The share of the items that a summary has, by row of the table; a kind without items has no row."""
         have = names(summary)
         have["identifier"] |= set(NAME.findall(summary))
         flats = flat(summary)

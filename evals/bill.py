@@ -1,10 +1,11 @@
-"""Counts beside what providers charged, in every shared session; ``make eval-bill``.
+"""Counts beside the billed tokens of every recorded session; ``make eval-bill``.
 
-First the next prompt of each tool loop of Claude Code, forecast from the calls before it alone: the last charge, and
-the count of what came since. No such session is of Claude 4.7 or later, so the same of the recorded turns, which are:
-the prompt before, and the count of the turn. Then every recorded compaction: what the library says at that moment,
-beside what the agent wrote down (``preTokens``) and, as agents often have no such number, the last prompt that was
-charged.
+- The next prompt of each tool loop of Claude Code, forecast from the calls before it: the last billed prompt, and the
+  count of the messages since.
+- The next prompt after each recorded turn of Claude 4.7 and later, of which there are no whole sessions: the prompt
+  before, and the count of the turn.
+- Every recorded compaction: the forecast at that moment, beside the agent's own number (``preTokens``), which is often
+  missing, and the last billed prompt.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ MODEL = "claude-sonnet-4-5"  # for files that name none
 
 
 def segments(path: Path) -> list[trimtab.Transcript]:
-    """A session's prompts: what stood before each compaction, and what stands at the end."""
+    """The messages of a session before each compaction, and at its end."""
     lines = path.read_bytes().splitlines(keepends=True)
     ends = [at for at, line in enumerate(lines) if b'"compact_boundary"' in line]
     found = (trimtab.read(b"".join(lines[:end]), format="claude_code") for end in (*ends, len(lines)) if end)
@@ -36,7 +37,7 @@ def segments(path: Path) -> list[trimtab.Transcript]:
 
 
 def loops(transcript: trimtab.Transcript) -> list[int]:
-    """Tokens that the forecast of each tool loop was off, with the prompt's."""
+    """The error of each forecast of a tool loop, and the billed tokens of the prompt."""
     forecast, off = Forecast.of(transcript.model or MODEL), []
     for charged in transcript.usage:
         tokens = forecast.count(transcript.messages[: charged.before], transcript.provider)
@@ -47,14 +48,14 @@ def loops(transcript: trimtab.Transcript) -> list[int]:
 
 
 def family(transcript: trimtab.Transcript) -> str:
-    """Which of Claude's vocabularies the model's id tells."""
+    """The Claude encoding of the session's model."""
     return trimtab.Model.named(transcript.model or MODEL).prompt.encoding
 
 
 def turns() -> dict[str, list[tuple[int, int]]]:
-    """Tokens that the next prompt's forecast was off behind each recorded turn of Claude's, with the prompt's.
+    """The error of the forecast after each recorded turn of Claude, and the billed tokens of the prompt, by encoding.
 
-    The forecast is the last prompt and the count of the turn; of results alone, what the answer was charged as well.
+    The forecast is the last billed prompt and the count of the turn; for results alone, also the billed answer.
     """
     found = defaultdict(list)
     for pair in map(json.loads, pairs.PAIRS.open(encoding="utf-8")):
@@ -66,7 +67,7 @@ def turns() -> dict[str, list[tuple[int, int]]]:
 
 
 def show(what: str, errors: dict[str, list[tuple[int, int]]]) -> None:
-    """A line for each vocabulary."""
+    """Prints a line for each encoding."""
     print(f"next prompt {what}")
     for name, found in sorted(errors.items()):
         percent = sorted(100 * abs(off) / charged for off, charged in found)
@@ -76,8 +77,8 @@ def show(what: str, errors: dict[str, list[tuple[int, int]]]) -> None:
 
 
 def compactions() -> None:
-    """A row for each compaction, as a Markdown table."""
-    print("|  | agent | model | preTokens | last prompt | trimtab | off |")
+    """Prints a row for each compaction, as a Markdown table."""
+    print("|  | agent | model | preTokens | last prompt | trimtab | error |")
     print("|---|---|---|---|---|---|---|")
     errors = []
     with (SHARED / "compactions.csv").open(encoding="utf-8", newline="") as file:
@@ -98,14 +99,14 @@ def compactions() -> None:
 
 def main() -> int:
     if not SHARED.is_dir():
-        print(f"skipped: there are no shared sessions at {SHARED.relative_to(ROOT.parent)}")
+        print(f"skipped: no recorded sessions at {SHARED.relative_to(ROOT.parent)}")
         return 0
     errors: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for path in sorted((SHARED / "transcripts" / "claude-code").rglob("*.jsonl")):
         for transcript in segments(path):
             errors[family(transcript)] += loops(transcript)
-    show("in tool loops, forecast from earlier calls only", errors)
-    show("behind recorded turns, the prompt before known", turns())
+    show("in tool loops, from earlier calls alone", errors)
+    show("after recorded turns, with the prompt before known", turns())
     print()
     compactions()
     return 0

@@ -1,9 +1,10 @@
-"""Counts beside what was charged for recorded texts, by kind of content; ``make eval-pairs``.
+"""Counts beside the billed tokens of recorded turns, by kind of content; ``make eval-pairs``.
 
-A row a kind of text of ``pairs.jsonl``; by how many tokens the results of Claude 4.7 are off; then the turns where it
-is more than a tenth: beside each the same turn as a whole, where it was recorded, and what its answer was charged
-against the answer that the agent sent back. Where the whole turn is exact, what is off is the agent's rewriting of the
-answer, which no text shows.
+- A row for each kind of content of ``pairs.jsonl``.
+- The errors of results of Claude 4.7, in tokens.
+- The turns among them with an error of more than a tenth. Beside each stand the whole turn, if it was recorded, and its
+  answer: the billed tokens, and the count of the answer that the agent sent back. If the whole turn is exact, the error
+  comes from the agent's rewriting of the answer, which the text does not show.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import trimtab
 ROOT = Path(__file__).resolve().parent.parent
 PAIRS = ROOT.parent / "shared" / "data" / "pairs.jsonl"
 FEW = 5
-"""Kinds of content with fewer pairs are put together."""
+"""Kinds of content with fewer pairs share a row."""
 
 counter = cache(trimtab.Counter.for_model)
 

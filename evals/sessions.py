@@ -1,10 +1,9 @@
-"""Compacts every shared session to half its tokens and judges what comes out; ``make eval-sessions``.
+"""Compacts every recorded session to half its tokens and checks the result; ``make eval-sessions``.
 
-Reads the session files of all agents in ``../shared/data/transcripts``. Prints a row a file, then the tokens
-that ``read`` accounts for beside those that the provider charged, and by format what is in the files and never
-sent. Exits with 1 if a session that is large enough misses its target, is refused by ``tests/support/checker.py``
-(which shares no code with trimtab), is changed, is another list once it is written out and read again, or cannot be
-restored.
+Reads the session files of all agents in ``../shared/data/transcripts``. Prints a row a file, then the tokens of the
+messages that ``read`` returns beside the billed ones, and by format the parts of the files that are never sent. Exits
+with 1 if a session that is large enough misses its target, is invalid by ``tests/support/checker.py`` (which shares no
+code with trimtab), is changed, is another list after it is written and read again, or cannot be restored.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from trimtab.planning.edits import Drop, Prune, Summarize, Truncate  # noqa: E40
 SESSIONS = ROOT.parent / "shared" / "data" / "transcripts"
 MODEL = "claude-sonnet-4-5"  # for files that name none
 ENOUGH_TOKENS, ENOUGH_MESSAGES = 8_000, 12  # smaller sessions may be refused
-LOWEST = 0.7  # of the target: less would have thrown away what there was room for
+LOWEST = 0.7  # of the target: a smaller result removed more than it had to
 
 
 @dataclass
 class Row:
-    """What came of one file."""
+    """The result of one file."""
 
     name: str
     format: str
@@ -58,7 +57,7 @@ class Row:
 
 
 def shares(done: trimtab.Compaction, messages: list[dict], counter: trimtab.Counter) -> dict[str, float]:
-    """How the tokens that were there are accounted for."""
+    """Shares of the tokens that were pruned, dropped, summarized and kept."""
     ledger = scan(messages, counter, done.plan.provider)
     tokens, cost = ledger.tokens.astype(int), ledger.per_message.astype(int)
     out = dict.fromkeys(("pruned", "dropped", "summarized"), 0)
@@ -77,8 +76,8 @@ def shares(done: trimtab.Compaction, messages: list[dict], counter: trimtab.Coun
     return {name: value / total for name, value in out.items()} | {"kept": 1 - sum(out.values()) / total}
 
 
-def judged(found: trimtab.Transcript, name: str) -> Row:
-    """Compacts a transcript twice, and looks for every fault there can be."""
+def checked(found: trimtab.Transcript, name: str) -> Row:
+    """Compacts a transcript twice, and collects the faults."""
     faults = [f"read: {f}" for f in checker.check(found.messages, found.provider)[:1]]
     cm = trimtab.Compactor(found.model or MODEL, provider=found.provider)
     body = json.dumps(found.messages)
@@ -91,10 +90,10 @@ def judged(found: trimtab.Transcript, name: str) -> Row:
     if json.dumps(found.messages) != body:
         faults.append("the messages were changed")
     if done.ref and json.dumps(cm.restore(done.ref)) != body:
-        faults.append("the originals do not come back")
+        faults.append("the originals are not restored")
     again = trimtab.read(to_text(found.messages, name).encode(), format=found.provider)
     if (again.messages, again.repaired) != (found.messages, []):
-        faults.append("written out and read again it is another list")
+        faults.append("writing and reading it again gives another list")
     counter = trimtab.Counter.for_model(found.model or MODEL)
     parts = shares(done, found.messages, counter)
     size = (done.tokens_before, done.tokens_after, done.plan.target)
@@ -105,12 +104,12 @@ def judged(found: trimtab.Transcript, name: str) -> Row:
 
 
 def files() -> list[Path]:
-    """The session files, sorted; the manifest is none."""
+    """The session files, sorted."""
     return sorted(p for p in SESSIONS.rglob("*") if p.is_file() and p.name != "manifest.csv")
 
 
 def sessions() -> list[tuple[str, trimtab.Transcript]]:
-    """All of them: one that cannot be read ends the run."""
+    """All sessions, by name; one that cannot be read ends the run."""
     return [(f"{path.parent.name}/{path.name}", trimtab.read(path)) for path in files()]
 
 
@@ -130,19 +129,19 @@ def table(rows: list[Row]) -> None:
 
 
 def unseen(transcript: trimtab.Transcript, counter: trimtab.Counter) -> int:
-    """What the first recorded call was charged beyond the messages of its prompt: system text, tools, reminders."""
+    """Billed tokens of the first call beyond its messages: system text, tools, reminders."""
     first = transcript.usage[0]
     return max(first.prompt - scan(transcript.messages[: first.before], counter, transcript.provider).total, 0)
 
 
 def charged(found: list[tuple[str, trimtab.Transcript]]) -> list[float]:
-    """The last recorded prompt of each file, beside what the messages of ``read`` come to.
+    """Prints the last billed prompt of each file beside the count of its messages. Returns the errors.
 
-    A file does not hold the system text and the tool definitions. What its first recorded call had beyond its messages
-    is taken for them; the forecast of the last call uses nothing that came later.
+    A file does not hold the system text and the tool definitions. The surplus of its first billed call stands for them;
+    nothing later is used.
     """
-    print("\ntokens of what read returns, beside the recorded prompt of the next call")
-    print(f"{'file':46} {'messages':>9} {'unseen':>8} {'sum':>9} {'recorded':>9} {'error':>7}")
+    print("\ntokens of the messages that read returns, beside the billed prompt of the next call")
+    print(f"{'file':46} {'messages':>9} {'unseen':>8} {'sum':>9} {'billed':>9} {'error':>7}")
     errors = []
     for name, transcript in found:
         if (
@@ -168,20 +167,20 @@ def skipped(found: list[tuple[str, trimtab.Transcript]]) -> None:
 
 
 def left_out(found: list[tuple[str, trimtab.Transcript]]) -> None:
-    print("\nby format: what became messages, what could not be read, and what is in the files and never sent")
+    print("\nby format: messages, lines that could not be read, and parts of the files that are never sent")
     for name in sorted({transcript.format for _, transcript in found}):
         read = [transcript for _, transcript in found if transcript.format == name]
         kinds = Counter()
         for transcript in read:
             kinds.update(transcript.left_out)
         messages, usage, lost = (sum(len(getattr(t, of)) for t in read) for of in ("messages", "usage", "skipped"))
-        print(f"{name}: {len(read)} files, {messages:,} messages, {usage:,} charges, {lost:,} lines skipped")
+        print(f"{name}: {len(read)} files, {messages:,} messages, {usage:,} billed calls, {lost:,} lines skipped")
         print(f"  left out {kinds.total():,}: " + ", ".join(f"{kind} {many:,}" for kind, many in kinds.most_common()))
 
 
 def main() -> int:
     if not SESSIONS.is_dir():
-        print(f"skipped: there are no shared sessions at {SESSIONS.relative_to(ROOT.parent)}")
+        print(f"skipped: no recorded sessions at {SESSIONS.relative_to(ROOT.parent)}")
         return 0
     start = time.process_time()
     found = sessions()
@@ -189,7 +188,7 @@ def main() -> int:
         trimtab.Counter.for_model(t.model or MODEL).per_message(t.messages, provider=t.provider) for _, t in found
     ]
     reading = time.process_time() - start
-    rows = [judged(transcript, name) for name, transcript in found]
+    rows = [checked(transcript, name) for name, transcript in found]
     table(rows)
     errors = charged(found)
     skipped(found)
@@ -206,7 +205,7 @@ def main() -> int:
         f"{len(large)} large enough: {before:,} -> {after:,} tokens, landing "
         f"{min(r.landing for r in large):.2f} to {max(r.landing for r in large):.2f} of the target"
     )
-    print(f"recorded prompts: median error {100 * statistics.median(map(abs, errors)):.1f} % over {len(errors)} files")
+    print(f"billed prompts: median error {100 * statistics.median(map(abs, errors)):.1f} % over {len(errors)} files")
     print(f"read and counted in {reading:.1f} s of one core; compacted in {sum(r.seconds for r in rows):.1f} s")
     print(f"faults: {len(faults)}")
     return int(bool(faults) or statistics.median(map(abs, errors)) > 0.25 or reading > 10)

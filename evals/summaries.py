@@ -1,18 +1,18 @@
-"""How much of what a session needs again is in the offline summary of its first half.
+"""Recall of the offline summary: the share of a session's later needs that it holds; ``make eval-summaries``.
 
     python evals/summaries.py [FOLDER] [--whole]
 
 FOLDER holds Claude Code and Codex session files, by default the checkout's ``../shared/data/transcripts``. Each session
-is cut at half of its tokens: the zone is what lies before, later is what lies behind. The summary of the zone may cost
-2 % and 5 % of the zone's tokens; head (the zone's first lines), tail (its last) and random (a seeded choice of its
-lines) may cost the same. Setting ``a``: the summarizer sees the zone. Setting ``b``: it also sees the next 20 % of the
-session's messages as the tail that stays, and later is only what lies behind that tail. With ``--whole`` also what
-stands before a session's own compactions is read.
+is cut at half of its tokens; the zone is the first half. A summary of the zone may have 2 % and 5 % of the zone's
+tokens; so may head (the zone's first lines), tail (its last lines) and random (a seeded choice of its lines). In
+setting ``a`` the summarizer sees the zone, and the second half is searched for what is needed. In setting ``b`` it also
+sees the next 20 % of the messages, as the tail that stays, and only the messages behind that tail are searched.
+``--whole`` also reads the messages before a session's own compactions.
 
-What is looked for stands in ``_recall.py``. In the table ``all`` is found items over items, ``kinds`` the mean of the
-four kinds; each figure is a mean over sessions, ``ratio`` divides by the best of the other three in that row. The
-summarizer was tuned on the files of even position in their sorted list; the odd ones are apart. Exits with 0 and a
-reason where there are no sessions.
+``_recall.py`` defines the items. In the table ``all`` is found items over items, and ``kinds`` the mean of the four
+kinds; each figure is a mean over sessions, and ``ratio`` divides by the best of the other three in that row. The
+summarizer was tuned on the files at even positions of their sorted list; the odd ones are held out. Exits with 0 and a
+reason if there are no sessions.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MIN_ITEMS = 10
 
 
 def extract(lines: list[str], limit: int, count: Callable[[str], int], *, last: bool = False) -> str:
-    """As many of the lines as fit, from the first (or the last) on, the one that does not fit cut short."""
+    """The first lines that fit, or the last; the line after them is cut short."""
     kept: list[str] = []
     left = limit
     for line in reversed(lines) if last else lines:

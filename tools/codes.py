@@ -1,4 +1,4 @@
-"""Writes the table of problem codes into ``docs/validity.md``, from the validators' sources; ``make docs``."""
+"""Write the table of problem codes into ``docs/validity.md``, from the validators' sources; ``make docs``."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SHARED = {
     "turns": (),
     "mod": (),
 }
-"""Files that judge for more than one provider, or for one of another name."""
+"""Files with rules of several providers, or of one with another name."""
 
 ALSO = {"bedrock": {"prefill_unsupported", "final_assistant_whitespace", "too_many_cache_control"}}
-"""What a provider takes from another's rules, code by code."""
+"""Codes of rules that a provider shares with another, in that provider's file."""
 
 
 def codes(source: str) -> set[str]:
-    """The codes that a file of rules can give."""
+    """The problem codes in a file of rules."""
     found = set(re.findall(r'found\.(?:message|row)\(\s*\*?[^,"]+,\s*"([a-z_]+)"', source))
     for chosen in re.findall(r"let code = if[^;]*;", source):
         found |= set(re.findall(r'"([a-z_]+)"', chosen))
