@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::line::{Section, float};
 use super::open_work::LAST;
-use super::part::{Section, float};
 use super::pattern::{length, pattern};
 use crate::error::Error;
 
@@ -123,11 +123,7 @@ fn sort(candidates: &mut [Candidate]) {
 
 /// About the tokens of a candidate.
 fn guess(one: &Candidate) -> f64 {
-    1.0 + size_of(&one.text) / 4.0
-}
-
-fn size_of(text: &str) -> f64 {
-    float(i64::try_from(length(text)).unwrap_or(i64::MAX))
+    1.0 + float(length(&one.text)) / 4.0
 }
 
 /// The first of the candidates, some times as many as fit, with their costs.

@@ -11,28 +11,49 @@ pattern!(
     TESTS = r"\b\d+ (?:passed|failed|errors?|passing|failing|problems?|issues?|tests?)\b",
     r"|^test result:|^Tests:|^FAIL\b",
 );
+pattern!(
+    /// What every line has that [`TESTS`] matches: found without a look at what a word is.
+    TEST_WORDS = r" (?:pass|fail|error|problem|issue|test)|test result:|Tests:|FAIL"
+);
 pattern!(FAILING = r"\b[1-9]\d* (?:failed|failing|errors?)\b|^test result: FAILED|^FAIL\b");
 
 /// Commands with the same words whose files are compared: a session runs few more between a failure and its end.
 const MOST_WIDE: usize = 40;
 
-/// How a call ended, and whether it failed.
-pub fn outcome(result: Option<&Part>) -> (String, bool) {
-    let Some(result) = result else { return ("no result".to_owned(), false) };
-    let long = length(&result.text) > 6_000;
-    let text = if long {
-        [head(&result.text, 2_000), "\n", tail(&result.text, 4_000)].concat().into()
-    } else {
-        std::borrow::Cow::Borrowed(result.text.as_str())
-    };
-    let code = EXIT.groups(head(&text, 400)).map(|found| found.text(1).to_owned()).filter(|code| code != "0");
-    let tests = text.split('\n').rev().find(|line| TESTS.is_match(line));
-    let failed = result.failed || code.is_some() || tests.is_some_and(|line| FAILING.is_match(line));
-    let words = match code {
-        Some(code) if failed => format!("exit {code}"),
-        _ => if failed { "failed" } else { "ok" }.to_owned(),
-    };
-    (tests.map_or_else(|| words.clone(), |line| format!("{words}; {}", clean(line, 100))), failed)
+impl Part {
+    /// How the call of a result ended, and whether it failed.
+    pub fn outcome(&self) -> &(String, bool) {
+        self.outcome.get_or_init(|| {
+            let text = if length(&self.text) > 6_000 {
+                [head(&self.text, 2_000), "\n", tail(&self.text, 4_000)].concat().into()
+            } else {
+                std::borrow::Cow::Borrowed(self.text.as_str())
+            };
+            let code = EXIT.groups(head(&text, 400)).map(|found| found.text(1).to_owned()).filter(|code| code != "0");
+            let tests = tests_in(&text);
+            let failed = self.failed || code.is_some() || tests.is_some_and(|line| FAILING.is_match(line));
+            let words =
+                code.map_or_else(|| if failed { "failed" } else { "ok" }.to_owned(), |code| format!("exit {code}"));
+            let told = tests.map(|line| format!("{words}; {}", clean(line, 100)));
+            (told.unwrap_or(words), failed)
+        })
+    }
+}
+
+/// The last line that tells how tests went.
+fn tests_in(text: &str) -> Option<&str> {
+    let mut end = text.len();
+    for word in TEST_WORDS.find_all(text).into_iter().rev() {
+        if word.start < end {
+            let start = text[..word.start].rfind('\n').map_or(0, |at| at + 1);
+            let line = text[start..].split('\n').next().unwrap_or_default();
+            if TESTS.is_match(line) {
+                return Some(line);
+            }
+            end = start;
+        }
+    }
+    None
 }
 
 /// When each thing that was run or changed went well for the last time.

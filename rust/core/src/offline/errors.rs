@@ -5,9 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use trimtab_tokens::cancel::poll_now;
 
-use super::endings::{Endings, outcome};
+use super::endings::Endings;
+use super::line::{Line, Section, float, one_if};
 use super::ordered::Ordered;
-use super::part::{Kind, Line, Part, Section, float, one_if};
+use super::part::{Kind, Part};
 use super::pattern::{head, length, pattern, words};
 use super::text::{clean, is_code};
 use super::tool_runs::looks;
@@ -82,7 +83,7 @@ pub fn errors(parts: &[&Part], calls: &HashMap<&str, &Part>, size: i64) -> Vec<L
         poll_now();
         let call = calls.get(part.id.as_str());
         let key = call.map_or("", |call| call.target());
-        let failed = outcome(Some(part)).1;
+        let failed = part.outcome().1;
         if !failed {
             endings.well(key, part.at);
             if call.is_some_and(|call| VIEWS.is_match(&call.name) || looks(call.shell())) {
@@ -124,7 +125,7 @@ pub fn successes(parts: &[&Part]) -> Endings {
     let mut endings = Endings::default();
     for part in parts.iter().filter(|part| part.kind == Kind::Result) {
         let Some(call) = calls.get(part.id.as_str()) else { continue };
-        if outcome(Some(part)).1 {
+        if part.outcome().1 {
             endings.ill(call.target());
         } else if call.shell().is_empty() || !looks(call.shell()) {
             endings.well(call.target(), part.at);

@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::arguments::Value;
+use super::line::float;
 use super::ordered::Ordered;
-use super::part::{Kind, Part, Value, float};
+use super::part::{Kind, Part};
 use super::pattern::{head, length, pattern, strip};
 use super::tool_runs::{EDITS, WRITES};
 

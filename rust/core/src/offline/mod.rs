@@ -2,11 +2,13 @@
 //!
 //! `tests/oracles/offline` is the slow version of this folder: a property test holds both to the same text.
 
+mod arguments;
 mod choose;
 mod earlier;
 mod endings;
 mod errors;
 mod files;
+mod line;
 mod names;
 mod open_work;
 mod ordered;
@@ -19,5 +21,6 @@ mod summary;
 mod text;
 mod tool_runs;
 
-pub use part::{Arguments, HOSTED, Kind, Part};
+pub use arguments::Arguments;
+pub use part::{HOSTED, Kind, Part};
 pub use summary::{Zone, summary};

@@ -6,8 +6,8 @@ use trimtab_tokens::cancel::poll;
 use trimtab_tokens::is_letter;
 
 use super::files::{SUFFIX, longer, root};
+use super::line::{float, one_if};
 use super::ordered::Ordered;
-use super::part::{float, one_if};
 use super::pattern::{is_word, length, pattern};
 use super::text::is_decimal;
 
@@ -44,16 +44,6 @@ use place::{AFTER, ASKED, CALLED, EARLIER, FAILED, SAID, USER, WROTE};
 
 pattern!(RUN = r#"https?://[^\s"'<>)\]}`\\,|*]+|[\w./:@~+#%-]{4,}"#);
 pattern!(PATH = r"^(?:~|\.{1,2})?/?(?:[\w.@+%-]+/)+[\w.@+%-]*\w$");
-pattern!(
-    FILE =
-        r"^[\w-][\w.-]*\.(?:py|pyi|rs|go|tsx?|jsx?|mjs|cjs|jsonl?|md|toml|ya?ml|sh|txt|sql|html|s?css|c|h|cc|cpp|hpp",
-    r"|java|kt|rb|php|lock|cfg|ini|xml|csv|proto|vue|svelte|swift|ipynb|log|env)",
-);
-pattern!(
-    WHOLE_FILE =
-        r"^[\w-][\w.-]*\.(?:py|pyi|rs|go|tsx?|jsx?|mjs|cjs|jsonl?|md|toml|ya?ml|sh|txt|sql|html|s?css|c|h|cc|cpp",
-    r"|hpp|java|kt|rb|php|lock|cfg|ini|xml|csv|proto|vue|svelte|swift|ipynb|log|env)$",
-);
 pattern!(INNER = r"[A-Za-z0-9]_+[A-Za-z0-9]|[a-z0-9][A-Z]");
 pattern!(UUID = r"^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$");
 pattern!(KEBAB = r"^[A-Za-z]{2}[A-Za-z0-9]*(?:[-.][A-Za-z0-9]+)*-[A-Za-z0-9.]*[A-Za-z0-9]$");
@@ -62,6 +52,12 @@ pattern!(ADDRESS = r"^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}):\d{2,5}$");
 pattern!(NUMBERED = r"^#\d{2,6}$");
 pattern!(QUOTED = r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?:\(\))?`");
 
+/// Endings of files' names.
+const ENDINGS: [&str; 43] = [
+    "py", "pyi", "rs", "go", "ts", "tsx", "js", "jsx", "mjs", "cjs", "json", "jsonl", "md", "toml", "yml", "yaml",
+    "sh", "txt", "sql", "html", "css", "scss", "c", "h", "cc", "cpp", "hpp", "java", "kt", "rb", "php", "lock", "cfg",
+    "ini", "xml", "csv", "proto", "vue", "svelte", "swift", "ipynb", "log", "env",
+];
 /// Most characters of a name.
 const LONGEST: usize = 160;
 /// Words of every transcript that look like names.
@@ -121,7 +117,7 @@ fn word_names(run: &str, out: &mut Vec<(String, Sort)>) {
     if KEBAB.is_match(run) && (run.matches('-').count() > 1 || run.contains(|c: char| c.is_ascii_digit())) {
         return add(run, Sort::Name, out);
     }
-    let run = if FILE.is_match(run) { run.split(':').next().unwrap_or_default() } else { run };
+    let run = if begins_with_file(run) { run.split(':').next().unwrap_or_default() } else { run };
     if is_file(run) {
         return add(run, Sort::Name, out);
     }
@@ -143,7 +139,19 @@ fn add(name: &str, sort: Sort, out: &mut Vec<(String, Sort)>) {
 
 /// Whether a name is that of a file, by its ending.
 fn is_file(name: &str) -> bool {
-    WHOLE_FILE.is_match(name)
+    dots(name).any(|ending| ENDINGS.contains(&ending))
+}
+
+/// Whether a text begins with the name of a file, whatever follows it.
+fn begins_with_file(text: &str) -> bool {
+    dots(text).any(|behind| ENDINGS.iter().any(|ending| behind.starts_with(ending)))
+}
+
+/// The texts behind each dot inside of the name that a text begins with.
+fn dots(text: &str) -> impl Iterator<Item = &str> {
+    let end = text.find(|c| !matches!(c, '.' | '-') && !is_word(c)).unwrap_or(text.len());
+    let inside = text[..end].match_indices('.').filter(|(at, _)| !text.starts_with('.') && *at > 0);
+    inside.map(move |(at, _)| &text[at + 1..])
 }
 
 /// Whether a word is the start of a hash: 7 to 64 hexadecimal digits, of which some are letters and some are not.

@@ -4,8 +4,10 @@ use std::collections::HashSet;
 
 use trimtab_tokens::cancel::poll_now;
 
+use super::arguments::Value;
+use super::line::{Line, Section, float};
 use super::ordered::Ordered;
-use super::part::{HOSTED, Kind, Line, Part, Section, Value, float};
+use super::part::{HOSTED, Kind, Part};
 use super::pattern::pattern;
 use super::text::{clean, sentences, without_code};
 
@@ -64,7 +66,7 @@ fn last_words(last: &Part, parts: &[&Part]) -> Vec<Line> {
     let told: Vec<&String> = ending.iter().filter(|one| one.chars().count() > 20 && !one.ends_with(':')).collect();
     let lines = told.last().into_iter().chain(told.iter().take(2)).enumerate();
     let line = |(number, one): (usize, &&String)| {
-        let rank = 1.2 - 0.2 * float(i64::try_from(number).unwrap_or(i64::MAX));
+        let rank = 1.2 - 0.2 * float(number);
         Line::new(Section::OpenItems, format!("{LAST}{one}"), rank, last.at, number)
     };
     lines.map(line).collect()

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::part::{Kind, Line, Part, Section};
+use super::line::{Line, Section};
+use super::part::{Kind, Part};
 use super::pattern::{head, is_word, length, pattern};
 
 pattern!(RENAMES = r"\b[Rr]enam(?:e|ed|es|ing)\b");
@@ -176,7 +177,7 @@ fn replaced(part: &Part) -> Vec<(String, String)> {
     let shell = head(part.shell(), 4_000);
     let plain = |text: &str| ANCHOR.replaced(text, "").into_owned();
     let mut found: Vec<_> = substitutions(shell).iter().map(|one| (plain(one.old), plain(one.new))).collect();
-    if matches!(part.arguments.get("replace_all"), Some(super::part::Value::Bool(true))) {
+    if matches!(part.arguments.get("replace_all"), Some(super::arguments::Value::Bool(true))) {
         found.push((part.arguments.words("old_string"), part.arguments.words("new_string")));
     }
     let is_plain =

@@ -8,7 +8,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use trimtab_tokens::cancel::poll_now;
 
-use super::part::{Kind, Line, Part, Section, float, one_if};
+use super::line::{Line, Section, float, one_if};
+use super::part::{Kind, Part};
 use super::pattern::{head, pattern};
 
 pattern!(
@@ -66,9 +67,9 @@ pub fn reconcile(lines: &mut [Line], later: Vec<Line>, spoken: &[&Part]) {
                 }
             }
         }
-        let least = if cue { 3.0 } else { (0.6 * count(about.len())).max(3.0) };
+        let least = if cue { 3.0 } else { (0.6 * float(about.len())).max(3.0) };
         let is_old =
-            |at: usize, shared: usize| count(shared) >= least && count(shared) >= share * count(words[at].len());
+            |at: usize, shared: usize| float(shared) >= least && float(shared) >= share * float(words[at].len());
         let old: Vec<usize> = found.into_iter().filter(|(at, shared)| is_old(*at, *shared)).map(|(at, _)| at).collect();
         lower(&mut ordered, place, &old);
         for word in &words[place] {
@@ -79,10 +80,6 @@ pub fn reconcile(lines: &mut [Line], later: Vec<Line>, spoken: &[&Part]) {
             known.push_back(place);
         }
     }
-}
-
-fn count(number: usize) -> f64 {
-    float(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 /// The words of a text that say what it is about, in the singular.

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use trimtab_tokens::cancel::poll_now;
 
-use super::part::{Kind, Line, Part, Section, float, one_if};
+use super::line::{Line, Section, float, one_if};
+use super::part::{Kind, Part};
 use super::pattern::{is_space, length, pattern, tail};
 use super::text::{is_code, sentences, split, without_code};
 
@@ -63,7 +64,7 @@ pub fn requests(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
             if one.starts_with("```") || !seen.insert(one.clone()) {
                 continue;
             }
-            let behind = float(i64::try_from(number).unwrap_or(i64::MAX));
+            let behind = float(number);
             let mut rank = 0.9
                 + 0.4 * float(part.at) / float(size)
                 + 0.3 * one_if(MUST.is_match(&one))
@@ -114,7 +115,7 @@ pub fn decisions(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
                 + 0.25 * if marks > 1 { 2.0 } else { one_if(marks > 0) }
                 + 0.3 * float(part.at) / float(size)
                 + 0.25 * one_if(ends);
-            let behind = float(i64::try_from(number).unwrap_or(i64::MAX));
+            let behind = float(number);
             let rank = (rank - 0.3 * one_if(filler)).max(0.02) * 12.0 / (12.0 + behind);
             let mut line = Line::new(Section::Decisions, one, rank, part.at, number);
             if marks == 0 && filler {

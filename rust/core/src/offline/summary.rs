@@ -8,10 +8,11 @@ use super::choose::{Candidate, Count, fitted};
 use super::earlier::{Earlier, earlier, still_holds, update};
 use super::errors::errors;
 use super::files::{Done, files, folders};
+use super::line::{Line, Section, float};
 use super::names::{Sort, Term, Terms, chance, place, quoted};
 use super::open_work::open_work;
 use super::ordered::Ordered;
-use super::part::{Kind, Line, Part, Section, float};
+use super::part::{Kind, Part};
 use super::pattern::{is_space, length, pattern};
 use super::renamed::{Renamed, outdate, without_substitutions};
 use super::retracted::reconcile;
@@ -120,8 +121,7 @@ fn repeats(part: &Part, previous: &str) -> bool {
     }
     let held: HashSet<&str> = WORD.texts(previous).into_iter().collect();
     let again: HashSet<&str> = WORD.texts(&part.text).into_iter().filter(|word| held.contains(word)).collect();
-    let float_of = |number: usize| float(i64::try_from(number).unwrap_or(i64::MAX));
-    held.len() > 3 && float_of(again.len()) >= 0.9 * float_of(held.len())
+    held.len() > 3 && float(again.len()) >= 0.9 * float(held.len())
 }
 
 fn gathered(zone: &Zone, known: &[&Part], after: &[&Part], spoken: &[&Part], before: &Earlier) -> Terms {
@@ -190,7 +190,7 @@ fn from_lines(lines: &[Line], terms: &mut Terms, size: i64, instructions: &str) 
         }
         worths.sort_by(f64::total_cmp);
         let worth: f64 = worths.iter().fold(0.0, |sum, one| sum + one);
-        let mut rank = (line.rank + 0.5 * NAME * worth / (4.0 + size_of(&text) / 4.0)) * line.trust;
+        let mut rank = (line.rank + 0.5 * NAME * worth / (4.0 + float(length(&text)) / 4.0)) * line.trust;
         if !asked.is_empty() {
             let small = text.to_lowercase();
             let hits: HashSet<&str> = LONG_WORD.texts(&small).into_iter().filter(|word| asked.contains(word)).collect();
@@ -232,7 +232,7 @@ fn from_terms(terms: &mut Terms, known: &[&Part], before: &Earlier, size: i64, r
         if is_path && how.is_none() && !term.text.contains('/') && !FILE.is_match(&term.text) {
             continue;
         }
-        let mut rank = NAME * chance(term, size) * worth_of(how) / (1.0 + size_of(&term.text) / 4.0);
+        let mut rank = NAME * chance(term, size) * worth_of(how) / (1.0 + float(length(&term.text)) / 4.0);
         if renamed.gone(&term.text, term.last) {
             rank *= 0.2;
         }
@@ -260,8 +260,4 @@ fn group_of(term: &Term) -> &'static str {
         Sort::Url => "urls",
         Sort::Version => "versions",
     }
-}
-
-fn size_of(text: &str) -> f64 {
-    float(i64::try_from(length(text)).unwrap_or(i64::MAX))
 }

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 
 use trimtab_tokens::cancel::poll_now;
 
-use super::endings::{Endings, outcome};
+use super::arguments::Value;
+use super::endings::Endings;
+use super::line::{Line, Section, float, one_if};
 use super::ordered::Ordered;
-use super::part::{Kind, Line, Part, Section, Value, float, one_if};
+use super::part::{Kind, Part};
 use super::pattern::{head, length, pattern, strip, words};
 use super::text::clean;
 
@@ -131,7 +133,8 @@ pub fn commands(parts: &[&Part], results: &HashMap<&str, &Part>, size: i64) -> V
         }
         let (text, result) = (shown(part), results.get(part.id.as_str()).copied());
         let script = !text.ends_with('`');
-        let (mut ending, failed) = outcome(result);
+        let (mut ending, failed) =
+            result.map_or_else(|| ("no result".to_owned(), false), |part| part.outcome().clone());
         if let Some(result) = result {
             let short = length(&result.text) <= 160 && strip(&result.text).matches('\n').count() < 2;
             if script && short && !ending.contains(';') {
