@@ -168,4 +168,4 @@ def test_an_address_opens_the_archive_and_hides_its_password(postgres: Server) -
     assert isinstance(archive, PostgresArchive)
     archive.close()
     archive._url = "postgresql://me:secret@host/db"
-    assert archive.place == "postgresql://host/db"
+    assert archive.location == "postgresql://host/db"

@@ -209,7 +209,7 @@ def test_a_size_to_keep_to_is_the_files(tmp_path: Path) -> None:
 
 
 def test_a_transaction_waits_for_others_and_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "SLICE", 5)
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_MS", 5)
     archive = SqliteArchive(tmp_path / "archive.db")
     other = sqlite3.connect(tmp_path / "archive.db", isolation_level=None, check_same_thread=False)
     other.execute("BEGIN EXCLUSIVE")
@@ -218,7 +218,7 @@ def test_a_transaction_waits_for_others_and_not_for_ever(tmp_path: Path, monkeyp
     commit(archive, "r1", [said("served in the end")])
     let_go.join()
     other.execute("BEGIN EXCLUSIVE")
-    monkeypatch.setattr(sqlite, "PATIENCE", 0.05)
+    monkeypatch.setattr(sqlite, "LOCK_TIMEOUT", 0.05)
     for refused in (lambda: archive.store([said("x")], "s"), archive.history):
         with pytest.raises(trimtab.ArchiveError, match="database is locked"):
             refused()
@@ -235,7 +235,7 @@ def test_to_open_a_file_waits_for_no_writer_and_takes_no_locks_away(tmp_path: Pa
     archive._db.execute("BEGIN IMMEDIATE")
     start = time.monotonic()
     SqliteArchive(path).close()
-    assert time.monotonic() - start < sqlite.SLICE / 1000
+    assert time.monotonic() - start < sqlite.BUSY_TIMEOUT_MS / 1000
     other = f"import sqlite3; sqlite3.connect({os.fspath(path)!r}, timeout=0).execute('BEGIN IMMEDIATE')"
     refused = subprocess.run([sys.executable, "-c", other], capture_output=True, text=True, check=False)
     assert "database is locked" in refused.stderr

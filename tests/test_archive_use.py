@@ -119,7 +119,7 @@ def test_a_session_that_was_compacted_meanwhile_is_a_conflict_and_nothing_change
         return "too late"
 
     messages = talk()
-    with pytest.raises(trimtab.ConflictError, match="compacted by somebody else"):
+    with pytest.raises(trimtab.ConflictError, match="compacted by another process"):
         trimtab.Compactor(MODEL, archive=url, session="s", summarizer=overtaken).compact(messages, target_share=0.3)
     assert messages == talk()
     assert len(other.history()) == 1

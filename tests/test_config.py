@@ -17,7 +17,7 @@ from trimtab.policies import POLICIES
 def test_a_key_set_to_its_default_changes_nothing(section: str) -> None:
     policy = POLICIES[config.SECTIONS[section].policy]
     values = {key: config.value(section, key) for key in config.keys(section)}
-    assert config.configured(section, values) == policy
+    assert config.configure(section, values) == policy
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_key_set_to_its_default_changes_nothing(section: str) -> None:
 )
 def test_a_wrong_key_or_value_names_itself_and_the_allowed_ones(section: str, values: Any, says: str) -> None:
     with pytest.raises(trimtab.Error, match=config.ConfigError.words) as raised:
-        config.configured(section, values)
+        config.configure(section, values)
     assert says in str(raised.value)
 
 
@@ -107,14 +107,14 @@ def test_a_file_that_cannot_be_read_as_one_is_an_error_of_ours(tmp_path: Path, n
 @pytest.mark.parametrize("scenario", sorted(config.SCENARIOS))
 def test_every_recommended_setting_is_one_that_the_keys_take(scenario: str) -> None:
     section, values = config.SCENARIOS[scenario]
-    policy = config.configured(section, values)
+    policy = config.configure(section, values)
     assert {key: config.value(section, key, policy) for key in values} == values
 
 
 def test_a_switch_turns_its_stage_off_and_on_again() -> None:
-    off = config.configured("agentpg", {"preserve_tool_outputs": True})
+    off = config.configure("agentpg", {"preserve_tool_outputs": True})
     assert off.prune is None
-    assert config.configured("agentpg", {"preserve_tool_outputs": False}, off).prune == POLICIES["agentpg"].prune
+    assert config.configure("agentpg", {"preserve_tool_outputs": False}, off).prune == POLICIES["agentpg"].prune
     assert config.choices("strategy") == ["hybrid", "summarization"]
 
 
@@ -127,7 +127,7 @@ OTHERS: dict[str, Any] = {"share": 0.5, "part": 0.3, "positive": 90_001, "count"
 def other(section: str, key: str) -> Any:
     """Another value than the preset's."""
     table = config.SECTIONS[section]
-    if key == table.chooser:
+    if key == table.preset_key:
         return next(choice for choice in config.choices(key) if choice != config.value(section, key))
     if table.keys[key].rule == "switch":
         return not config.value(section, key)
@@ -141,7 +141,7 @@ def test_every_key_is_taken_from_code_toml_yaml_and_environment_alike(tmp_path: 
     quoted = f'"{given}"' if isinstance(given, str) else written
     (tmp_path / "a.toml").write_text(f"[{section}]\n{key} = {quoted}\n")
     (tmp_path / "a.yaml").write_text(f"{section}:\n  {key}: {quoted}\n")
-    code = config.configured(section, {key: given})
+    code = config.configure(section, {key: given})
     assert config.value(section, key, code) == given
     assert config.load(tmp_path / "a.toml", environ={}) == code
     assert config.load(tmp_path / "a.yaml", environ={}) == code

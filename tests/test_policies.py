@@ -157,7 +157,7 @@ def test_nobody_is_asked_for_a_summary_that_could_not_be_smaller_than_what_it_re
         return "short"
 
     keys = {"strategy": "summarization", "protected_tokens": 20, "preserve_last_n": 1}
-    cm = trimtab.Compactor("claude-sonnet-4-5", policy=config.configured("agentpg", keys), summarizer=write)
+    cm = trimtab.Compactor("claude-sonnet-4-5", policy=config.configure("agentpg", keys), summarizer=write)
     few = [{"role": ("user", "assistant")[n % 2], "content": "a few words"} for n in range(7)]
     done = cm.compact(few)
     assert (asked, done.ref, done.messages) == ([], None, few)

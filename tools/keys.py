@@ -15,7 +15,7 @@ def table() -> str:
     rows = ["| section | key | default | may be | environment |", "|---|---|---|---|---|"]
     for section, held in config.SECTIONS.items():
         for key in config.keys(section):
-            rule = "one of " + ", ".join(config.choices(key)) if key == held.chooser else allowed(held.keys[key])
+            rule = "one of " + ", ".join(config.choices(key)) if key == held.preset_key else allowed(held.keys[key])
             default = config.value(section, key)
             environment = f"TRIMTAB_{section}_{key}".upper()
             rows.append(f"| `{section}` | `{key}` | `{default}` | {rule} | `{environment}` |")

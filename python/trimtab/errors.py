@@ -97,7 +97,7 @@ class BusyError(ArchiveError):
 
 
 class ConflictError(ArchiveError):
-    """Another writer compacted the session in the meantime; nothing was changed."""
+    """A session was compacted by another process since its originals were stored; nothing was changed."""
 
 
 class SummaryError(Error):

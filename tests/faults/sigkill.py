@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from faults.outcome import Outcome, numbered
 from support.archives import record
-from trimtab.archive.sqlite import SqliteArchive, Stdlib
+from trimtab.archive.sqlite import Driver, SqliteArchive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trimtab.archive import SqlArchive
 
 
-class Waiting(Stdlib):
+class Waiting(Driver):
     """A driver that reports when it is inside a transaction, and waits there to be killed."""
 
     def __init__(self, report: Callable[[bytes], object], rng: random.Random) -> None:
@@ -182,7 +182,7 @@ def _wait_inside(postgres: Any, report: Callable[[bytes], object], rng: random.R
     postgres._placeholders = waiting
 
 
-class KilledBefore(Stdlib):
+class KilledBefore(Driver):
     """A driver that kills its process before the n-th statement."""
 
     def __init__(self, at: int) -> None:

@@ -27,7 +27,7 @@ def filled_policy(name: str, total: int, **keys: int) -> Policy:
             "target_tokens": max(total // 3, 2),
             **keys,
         }
-        policy = config.configured("agentpg", scaled, policy)
+        policy = config.configure("agentpg", scaled, policy)
     return replace(policy, trigger=replace(policy.trigger, fixed_window=False, window=None))
 
 

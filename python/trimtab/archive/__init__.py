@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ..errors import ArchiveError
 from .archive import Archive, SqlArchive
-from .values import Fault, Hit, Original, Past, Pruned, Record, Session, Stored, Totals
+from .values import ArchivedCompaction, Fault, Hit, Original, Pruned, Record, Session, Stored, Totals
 
 __all__ = [
     "Archive",
+    "ArchivedCompaction",
     "Fault",
     "Hit",
     "Original",
-    "Past",
     "Pruned",
     "Record",
     "Session",

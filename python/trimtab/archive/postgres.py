@@ -18,33 +18,33 @@ from .sql.statements import Dialect, Row, Statement, Steps, T, run_steps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TRIES = 4
+ATTEMPTS = 4
 """Attempts for one transaction, after lost connections and deadlocks. All operations are idempotent, so that one can
 run again that was committed but not acknowledged."""
 
 TRANSIENT = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.IntegrityError)
 """Errors worth a retry: a lost connection, a deadlock, a message removed since it was looked up."""
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 """Seconds to wait for a connection or for a lock on the session."""
 
-LOCK = 0x7472_696D
+MIGRATION_LOCK = 0x7472_696D
 """Id of the advisory lock for migrations: "trim" in ASCII."""
 
 DIALECT = Dialect(
     name="postgres",
-    first="SELECT nextval(pg_get_serial_sequence('message_archive', 'id')) + 1",
-    last="SELECT currval(pg_get_serial_sequence('message_archive', 'id'))",
+    next_id="SELECT nextval(pg_get_serial_sequence('message_archive', 'id')) + 1",
+    last_id="SELECT currval(pg_get_serial_sequence('message_archive', 'id'))",
     parts="json_array_elements_text(CAST(? AS json)) WITH ORDINALITY AS part (value, key)",
-    packs=False,
-    message="message_id",
+    compresses=False,
+    search_id="message_id",
     index=(
         "INSERT INTO search (message_id, words) VALUES (?, array_to_tsvector(string_to_array(?, ' ')))"
         " ON CONFLICT DO NOTHING"
     ),
     unindex="",
-    matching="words @@ CAST(? AS tsquery)",
-    asking=lambda words: " & ".join(f"'{word}'" for word in words),
+    matches="words @@ CAST(? AS tsquery)",
+    match_value=lambda words: " & ".join(f"'{word}'" for word in words),
     size="SELECT coalesce(sum(size), 0) FROM messages",  # files shrink only when vacuumed
 )
 
@@ -57,20 +57,20 @@ class PostgresArchive(SqlArchive):
 
     dialect = DIALECT
 
-    def __init__(self, url: str, *, schema: str = "trimtab", most: int = 8) -> None:
+    def __init__(self, url: str, *, schema: str = "trimtab", max_connections: int = 8) -> None:
         """Connect, and create or upgrade the schema.
 
         Args:
             url: ``postgresql://...``, or any connection string of libpq.
             schema: the schema of the tables.
-            most: maximum number of open connections.
+            max_connections: maximum number of open connections.
 
         Raises:
             ArchiveError: the connection fails, or the schema has a newer version.
         """
         self._url = url
         self._schema = '"' + schema.replace('"', '""') + '"'
-        self._most = most
+        self._max_connections = max_connections
         self._closed = False
         self._open()
         try:
@@ -80,7 +80,7 @@ class PostgresArchive(SqlArchive):
             raise
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Host and database, without the password."""
         parts = psycopg.conninfo.conninfo_to_dict(self._url)
         return f"postgresql://{parts.get('host', '')}/{parts.get('dbname', '')}"
@@ -91,17 +91,17 @@ class PostgresArchive(SqlArchive):
             self._url,
             kwargs={"autocommit": True},
             min_size=0,
-            max_size=self._most,
-            timeout=PATIENCE,
+            max_size=self._max_connections,
+            timeout=TIMEOUT,
             configure=self._configure,
             open=True,
         )
 
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
-        connection.execute(f"SET search_path TO {self._schema}; SET lock_timeout = '{PATIENCE:.0f}s'".encode())
+        connection.execute(f"SET search_path TO {self._schema}; SET lock_timeout = '{TIMEOUT:.0f}s'".encode())
 
     def _migrate(self) -> Steps[None]:
-        yield "SELECT pg_advisory_xact_lock(?)", (LOCK,)
+        yield "SELECT pg_advisory_xact_lock(?)", (MIGRATION_LOCK,)
         yield f"CREATE SCHEMA IF NOT EXISTS {self._schema}", ()
         table = (
             "CREATE TABLE IF NOT EXISTS schema_version"
@@ -109,7 +109,7 @@ class PostgresArchive(SqlArchive):
         )
         yield table, ()
         [(version,)] = yield "SELECT coalesce(max(version), 0) FROM schema_version", ()
-        yield from migrate("postgres", version, self.place)
+        yield from migrate("postgres", version, self.location)
 
     def transact(self, operation: Callable[[], Steps[T]], *, write: bool = True, dry_run: bool = False) -> T:  # noqa: ARG002 - readers do not block here
         """Run an operation as one transaction; retry it after a transient error.
@@ -120,10 +120,10 @@ class PostgresArchive(SqlArchive):
             ArchiveError: PostgreSQL fails or cannot be reached.
         """
         if self._closed:
-            raise ArchiveError(f"archive {self.place}: it is closed")
+            raise ArchiveError(f"the archive {self.location} is closed")
         if self._pid != os.getpid():
             self._open()  # after a fork, the pool's threads and sockets belong to the parent
-        for attempt in range(TRIES):
+        for attempt in range(ATTEMPTS):
             try:
                 with (
                     self._pool.connection() as connection,
@@ -132,8 +132,10 @@ class PostgresArchive(SqlArchive):
                 ):
                     return run_steps(operation(), partial(_execute, cursor))
             except psycopg.Error as error:
-                if attempt == TRIES - 1 or not isinstance(error, TRANSIENT):
-                    raise ArchiveError(f"archive {self.place}: {str(error).strip() or type(error).__name__}") from error
+                if attempt == ATTEMPTS - 1 or not isinstance(error, TRANSIENT):
+                    raise ArchiveError(
+                        f"archive {self.location}: {str(error).strip() or type(error).__name__}"
+                    ) from error
                 time.sleep(0.1 * 4**attempt)
         raise AssertionError  # the last attempt has returned or raised
 

@@ -18,47 +18,47 @@ from .sql.statements import Dialect, Row, Statement, Steps, T, run_steps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FIXED = (3, 51, 3)
+WAL_FIXED_IN = (3, 51, 3)
 """First SQLite version whose write-ahead log cannot be corrupted by a reset (release notes of 3.51.3)."""
 
-OURS = 0x7472_696D
+APPLICATION_ID = 0x7472_696D
 """``application_id`` of an archive's file: "trim" in ASCII."""
 
-CACHE = 32_768
+CACHE_KB = 32_768
 """Page cache in KB: large enough that a compaction of a full window is written only at its commit."""
 
-PATIENCE = 120.0
+LOCK_TIMEOUT = 120.0
 """Seconds to wait for the transactions of other processes. SQLite has no queue for writers: with sixteen processes that
 write without pause, one transaction in 6,000 waited longer than 30 seconds."""
 
-SLICE = 5_000
+BUSY_TIMEOUT_MS = 5_000
 """Milliseconds of one wait inside SQLite, in which Python handles no signal."""
 
 DIALECT = Dialect(
     name="sqlite",
-    first="SELECT coalesce(max(id), 0) + 1 FROM message_archive",
-    last="SELECT coalesce(max(id), 0) FROM message_archive",
+    next_id="SELECT coalesce(max(id), 0) + 1 FROM message_archive",
+    last_id="SELECT coalesce(max(id), 0) FROM message_archive",
     parts="json_each(?) AS part",
-    packs=True,
-    message="rowid",
+    compresses=True,
+    search_id="rowid",
     index="INSERT INTO search (rowid, words) VALUES (?, ?)",
     unindex="INSERT INTO search (search, rowid, words) VALUES ('delete', ?, ?)",
-    matching="search MATCH ?",
-    asking=lambda words: " ".join(f'"{word}"' for word in words),
+    matches="search MATCH ?",
+    match_value=lambda words: " ".join(f'"{word}"' for word in words),
     size=(
         "SELECT (page_count - freelist_count) * page_size"
         " FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
     ),
     purge="INSERT INTO search (search) VALUES ('optimize')",
-    check=(
+    integrity_check=(
         "SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok' UNION ALL"
-        " SELECT \"table\" || ' row ' || rowid || ' refers to a ' || parent || ' that is not there'"
+        " SELECT \"table\" || ' row ' || rowid || ' refers to a ' || parent || ' that does not exist'"
         " FROM pragma_foreign_key_check"
     ),
 )
 
 
-class Stdlib:
+class Driver:
     """The ``sqlite3`` module; tests that inject faults replace it."""
 
     error: type[Exception] = sqlite3.Error
@@ -79,14 +79,14 @@ class SqliteArchive(SqlArchive):
 
     dialect = DIALECT
 
-    def __init__(self, path: str | os.PathLike[str], driver: Stdlib | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], driver: Driver | None = None) -> None:
         """Open the file; create it if it does not exist.
 
         Raises:
             ArchiveError: the file cannot be opened, is no archive, or has a newer version.
         """
         self.path = str(path)
-        self._driver = driver or Stdlib()
+        self._driver = driver or Driver()
         self._closed = False
         self._abandoned: list[object] = []
         self._open()
@@ -116,8 +116,8 @@ class SqliteArchive(SqlArchive):
     def _configure(self) -> None:
         """Set up connection and schema. Opening an archive of the current version waits for no writer."""
         for setting in (
-            f"busy_timeout = {SLICE}",
-            f"cache_size = -{CACHE}",
+            f"busy_timeout = {BUSY_TIMEOUT_MS}",
+            f"cache_size = -{CACHE_KB}",
             "foreign_keys = ON",
             "secure_delete = ON",
             "synchronous = FULL",
@@ -128,7 +128,7 @@ class SqliteArchive(SqlArchive):
             if not self._execute("SELECT 1 FROM sqlite_master LIMIT 1"):
                 self._execute("PRAGMA auto_vacuum = FULL")  # only possible before the first table
             self._run(self._migrate, write=True)
-        mode = "WAL" if self._driver.version >= FIXED else "DELETE"
+        mode = "WAL" if self._driver.version >= WAL_FIXED_IN else "DELETE"
         self._execute(f"PRAGMA journal_mode = {mode}")  # last, so that a file of another program stays unchanged
 
     def _migrate(self) -> Steps[None]:
@@ -139,7 +139,7 @@ class SqliteArchive(SqlArchive):
         newest = yield from migrate("sqlite", version, self.path)
         if newest > version:
             yield f"PRAGMA user_version = {newest}", ()
-            yield f"PRAGMA application_id = {OURS}", ()
+            yield f"PRAGMA application_id = {APPLICATION_ID}", ()
 
     def transact(self, operation: Callable[[], Steps[T]], *, write: bool = True, dry_run: bool = False) -> T:
         """Run an operation as one transaction.
@@ -148,7 +148,7 @@ class SqliteArchive(SqlArchive):
             ArchiveError: SQLite fails; the file is unchanged.
         """
         if self._closed:
-            raise ArchiveError(f"archive {self.path}: it is closed")
+            raise ArchiveError(f"the archive {self.path} is closed")
         if self._pid != os.getpid():
             # Closing the parent's connection here could drop its locks and its journal.
             self._abandoned.append(self._db)
@@ -182,7 +182,7 @@ class SqliteArchive(SqlArchive):
 
     def _execute(self, sql: str, values: Row = ()) -> list[Row]:
         """Run a statement; retry it while another process holds the lock: a refused statement has no effect."""
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + LOCK_TIMEOUT
         while True:
             try:
                 return list(self._db.execute(sql, values))

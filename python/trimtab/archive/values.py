@@ -79,7 +79,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class ArchivedCompaction:
     """A committed compaction: a row of ``compaction_events``.
 
     Attributes:

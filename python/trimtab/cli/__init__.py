@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Never
 from .. import __version__
 from ..errors import ArchiveError, Error, SummaryError
 from . import archive, compact, count, plan, rescue, restore, truncate, validate
-from .output import warn
+from .output import print_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _report(error: Exception) -> int:
-    warn(f"trimtab: {error}" if str(error) else f"trimtab: {type(error).__name__}")
+    print_note(f"trimtab: {error}" if str(error) else f"trimtab: {type(error).__name__}")
     if isinstance(error, ArchiveError | OSError):
         return IO
     if isinstance(error, SummaryError):
@@ -96,5 +96,5 @@ def _report(error: Exception) -> int:
         return DATA
     if isinstance(error, ValueError | TypeError | ImportError):
         return USAGE
-    warn("  this is a bug in trimtab; --debug shows the traceback")
+    print_note("  this is a bug in trimtab; --debug shows the traceback")
     return DATA

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, cast
 from ..errors import ArchiveError
 from .files import existing, write
 from .options import add_archive, add_json, add_output
-from .output import plain, show, warn
+from .output import plain, print_answer, print_note
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from ..archive import Original, Past, SqlArchive
+    from ..archive import ArchivedCompaction, Original, SqlArchive
 
 
 DESCRIPTION = "List, search, verify, export or remove the archived originals of compacted sessions."
@@ -30,32 +30,32 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
 
     def action(run: Callable[[SqlArchive, argparse.Namespace], int], about: str) -> argparse.ArgumentParser:
-        made = actions.add_parser(run.__name__[1:], help=about, description=f"{about[:1].upper()}{about[1:]}.")
-        add_archive(made)
-        add_json(made)
-        made.set_defaults(run_action=run)
-        return made
+        command = actions.add_parser(run.__name__[1:], help=about, description=f"{about[:1].upper()}{about[1:]}.")
+        add_archive(command)
+        add_json(command)
+        command.set_defaults(run_action=run)
+        return command
 
     action(_list, "list the sessions, oldest first")
-    made = action(_show, "list the compactions of a session, or the messages that a compaction removed")
-    made.add_argument("name", metavar="NAME", help="a session, or the ref of a compaction")
-    made = action(_search, "find messages by words: messages with all words first, newest first")
-    made.add_argument("query", metavar="WORDS", nargs="+", help="words of the message")
-    made.add_argument("--session", metavar="NAME", help="only search this session")
-    made.add_argument("--limit", metavar="N", type=int, default=10, help="maximum of messages; default: %(default)s")
-    made = action(_verify, "recompute all digests and the hash chain; exit with 1 on a mismatch")
-    made.add_argument("name", metavar="SESSION", nargs="?", help="only this session")
-    made = action(_export, "write a session's compactions with their originals, one JSON line each")
-    made.add_argument("name", metavar="SESSION", help="the session")
-    add_output(made)
-    made = action(_prune, "remove compactions, oldest first, except those whose summary is in use")
-    made.add_argument("--older-than", metavar="AGE", type=_age, help="remove those of this age, such as 30d or 12h")
-    made.add_argument("--keep", metavar="N", type=int, help="remove all but the latest N of each session")
+    command = action(_show, "list the compactions of a session, or the messages that a compaction removed")
+    command.add_argument("name", metavar="NAME", help="a session, or the ref of a compaction")
+    command = action(_search, "find messages by words: messages with all words first, newest first")
+    command.add_argument("query", metavar="WORDS", nargs="+", help="words of the message")
+    command.add_argument("--session", metavar="NAME", help="only search this session")
+    command.add_argument("--limit", metavar="N", type=int, default=10, help="maximum number; default: %(default)s")
+    command = action(_verify, "recompute all digests and the hash chain; exit with 1 on a mismatch")
+    command.add_argument("name", metavar="SESSION", nargs="?", help="only this session")
+    command = action(_export, "write a session's compactions with their originals, one JSON line each")
+    command.add_argument("name", metavar="SESSION", help="the session")
+    add_output(command)
+    command = action(_prune, "remove compactions, oldest first, except those whose summary is in use")
+    command.add_argument("--older-than", metavar="AGE", type=_age, help="remove those of this age, such as 30d or 12h")
+    command.add_argument("--keep", metavar="N", type=int, help="remove all but the latest N of each session")
     size = "remove until the file has this size, such as 500MB; in PostgreSQL, until the messages as JSON have it"
-    made.add_argument("--max-size", metavar="SIZE", type=_size, help=size)
-    made.add_argument("--session", metavar="NAME", help="only remove compactions of this session")
-    made.add_argument("--forget", metavar="NAME", help="remove all data of this session, even if in use")
-    made.add_argument("--dry-run", action="store_true", help="only print what would be removed")
+    command.add_argument("--max-size", metavar="SIZE", type=_size, help=size)
+    command.add_argument("--session", metavar="NAME", help="only remove compactions of this session")
+    command.add_argument("--forget", metavar="NAME", help="remove all data of this session, even if in use")
+    command.add_argument("--dry-run", action="store_true", help="only print what would be removed")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -71,7 +71,7 @@ def _list(archive: SqlArchive, options: argparse.Namespace) -> int:
         sessions, totals = archive.sessions(), archive.totals()
     lines = [f"{each.id:40} {each.created_at:%Y-%m-%d %H:%M}  {each.events:,} compactions" for each in sessions]
     total = f"{len(sessions):,} sessions, {totals.compactions:,} compactions, {totals.tokens_saved:,} tokens saved"
-    show(options, {"sessions": sessions, "totals": totals}, [*lines, total])
+    print_answer(options, {"sessions": sessions, "totals": totals}, [*lines, total])
     return 0
 
 
@@ -80,14 +80,14 @@ def _show(archive: SqlArchive, options: argparse.Namespace) -> int:
         past = archive.history(options.name, limit=None)
         originals = [] if past else archive.archived(options.name)
     if past:
-        show(options, past, map(_describe, past))
+        print_answer(options, past, map(_describe, past))
     else:
         total = f"{len(originals):,} messages removed or changed; for the whole list: trimtab restore {options.name}"
-        show(options, originals, [*map(_preview, originals), total])
+        print_answer(options, originals, [*map(_preview, originals), total])
     return 0
 
 
-def _describe(past: Past) -> str:
+def _describe(past: ArchivedCompaction) -> str:
     by = f", by {past.model}" if past.model else ""
     tokens = f"{past.original_tokens:,} -> {past.compacted_tokens:,} tokens"
     when = f"{past.created_at:%Y-%m-%d %H:%M}"
@@ -103,7 +103,7 @@ def _preview(original: Original) -> str:
 def _search(archive: SqlArchive, options: argparse.Namespace) -> int:
     with Progress("searching"):
         hits = archive.search(" ".join(options.query), session=options.session, limit=options.limit)
-    show(options, hits, (f"{hit.ref} [{hit.id}] {hit.role}: {hit.text}" for hit in hits))
+    print_answer(options, hits, (f"{hit.ref} [{hit.id}] {hit.role}: {hit.text}" for hit in hits))
     return 0 if hits else 1
 
 
@@ -111,10 +111,10 @@ def _verify(archive: SqlArchive, options: argparse.Namespace) -> int:
     with Progress("verifying"):
         faults = archive.verify(options.name)
     if faults:
-        show(options, faults, (f"{fault.where}: {fault.what}" for fault in faults))
-        warn("the data named above is damaged; restore a backup of the archive, or forget these sessions")
+        print_answer(options, faults, (f"{fault.where}: {fault.what}" for fault in faults))
+        print_note("the data named above is damaged; restore a backup of the archive, or forget these sessions")
         return 1
-    show(options, [], [f"no damage found: {archive.totals(options.name).compactions:,} compactions"])
+    print_answer(options, [], [f"no damage found: {archive.totals(options.name).compactions:,} compactions"])
     return 0
 
 
@@ -127,7 +127,7 @@ def _export(archive: SqlArchive, options: argparse.Namespace) -> int:
         text = "".join(f"{json.dumps(entry, default=plain)}\n" for entry in entries)
     write(options.output, text)
     if options.output != "-":
-        warn(f"exported {len(past):,} compactions to {options.output}")
+        print_note(f"exported {len(past):,} compactions to {options.output}")
     return 0
 
 
@@ -137,12 +137,12 @@ def _prune(archive: SqlArchive, options: argparse.Namespace) -> int:
         raise ValueError("say what to remove: --older-than, --keep, --max-size or --forget")
     with Progress("pruning"):
         if options.forget:
-            gone = archive.forget(options.forget, dry_run=options.dry_run)
+            removed = archive.forget(options.forget, dry_run=options.dry_run)
         else:
-            gone = archive.prune(**limits, session=options.session, dry_run=options.dry_run)
+            removed = archive.prune(**limits, session=options.session, dry_run=options.dry_run)
     verb = "would remove" if options.dry_run else "removed"
-    line = f"{verb} {len(gone.events):,} compactions, {gone.messages:,} messages ({gone.bytes:,} bytes)"
-    show(options, {**asdict(gone), "dry_run": options.dry_run}, [line])
+    line = f"{verb} {len(removed.events):,} compactions, {removed.messages:,} messages ({removed.bytes:,} bytes)"
+    print_answer(options, {**asdict(removed), "dry_run": options.dry_run}, [line])
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .files import archive_url, to_text, write
 from .input import compactor, sendable, target
 from .options import add_archive, add_file, add_output, add_policy
-from .output import answer, say, warn
+from .output import print_json, print_line, print_note
 from .progress import Progress
 from .summarizer import add_summarizer, policy, summarizer
 
@@ -52,10 +52,10 @@ def run(options: argparse.Namespace) -> int:
     write(options.output, to_text(result.messages, options.output))
     report = _report(result, url)
     if options.json and options.output != "-":
-        answer(report)
+        print_json(report)
         return 0
     for line in _lines(report):
-        (warn if options.output == "-" else say)(line)
+        (print_note if options.output == "-" else print_line)(line)
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .input import large, load, model_of, warn_skipped
 from .options import add_file
-from .output import show
+from .output import print_answer
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..messages.types import Transcript
     from .input import Large
 
-NAMES = {
+KINDS = {
     "results": ("RESULT", "SERVER_RESULT"),
     "calls": ("CALL", "SERVER_CALL"),
     "thinking": ("THINKING",),
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         "  " + " · ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in parts.items() if value),
         f"  {model}: window {budget.window:,}, used {used:.1f} %, {state} the trigger of {budget.trigger:,}",
     ]
-    show(options, report, [*lines, *_notes(found, model)])
+    print_answer(options, report, [*lines, *_notes(found, model)])
     return 0
 
 
@@ -110,7 +110,7 @@ def _stream(text: Large, counter: Counter) -> tuple[str, int, dict[str, int]]:
     from ..formats import sums
 
     with Progress("counting", text.size) as progress:
-        found = sums(progress.over(text.chunks), counter=counter, provider=text.provider)
+        found = sums(progress.track(text.chunks), counter=counter, provider=text.provider)
     warn_skipped(found.skipped, found.lost)
     return found.provider, found.messages, _by_kind(found.tokens, found.framing)
 
@@ -126,7 +126,7 @@ def _by_kind(tokens: list[list[int]], overhead: int) -> dict[str, int]:
 
     text = [of[Kind.TEXT] for of in tokens]
     counts = {"user": text[Role.USER], "assistant": text[Role.ASSISTANT], "system": text[Role.SYSTEM]}
-    for name, kinds in NAMES.items():
+    for name, kinds in KINDS.items():
         counts[name] = sum(of[Kind[kind]] for of in tokens for kind in kinds)
     rest = sum(map(sum, tokens)) - sum(counts.values())  # text of tools and of unknown roles
     return counts | {"message_overhead": overhead + rest}

@@ -32,7 +32,7 @@ def existing(named: str | None) -> str:
     url = archive_url(named)
     path = Path(url.removeprefix("sqlite:///"))
     if url.startswith("sqlite:///") and not path.is_file():
-        raise ArchiveError(f"there is no archive {path}")
+        raise ArchiveError(f"no archive at {path}")
     return url
 
 
@@ -71,7 +71,7 @@ def write(name: str, text: str) -> None:
     if path.is_dir() or name.endswith(os.sep):
         raise IsADirectoryError(f"cannot write {name}: it is a directory")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {name}: there is no folder {path.parent}")
+        raise FileNotFoundError(f"cannot write {name}: no folder {path.parent}")
     if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
         path.write_text(text, encoding="utf-8")
         return

@@ -15,7 +15,7 @@ from .. import _core, formats
 from ..messages.types import Transcript
 from ..validity.validate import validate
 from .files import chunks as file_chunks
-from .output import warn
+from .output import print_note
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -123,15 +123,15 @@ def _read(options: argparse.Namespace, source: str | BinaryIO, *, repair: bool) 
 def warn_skipped(skipped: Sequence[Skipped], lost: int) -> None:
     """Report the first skipped lines and their number."""
     for skip in skipped[:5]:
-        warn(f"skipped line {skip.line} (byte {skip.offset}): {skip.reason}")
+        print_note(f"skipped line {skip.line} (byte {skip.offset}): {skip.reason}")
     if lost > 5:
-        warn(f"skipped {lost:,} lines in all")
+        print_note(f"skipped {lost:,} lines in all")
 
 
 def warn_repaired(changes: Iterable[Repaired]) -> None:
     """Report repairs."""
     for change in changes:
-        warn(f"repaired messages[{change.index}]: {change.code} {change.id}".rstrip())
+        print_note(f"repaired messages[{change.index}]: {change.code} {change.id}".rstrip())
 
 
 def _warn(found: Transcript) -> None:
@@ -139,7 +139,7 @@ def _warn(found: Transcript) -> None:
     warn_skipped(found.skipped, len(found.skipped))
     warn_repaired(found.repaired[:5])
     if len(found.repaired) > 5:
-        warn(f"repaired {len(found.repaired):,} places in all")
+        print_note(f"repaired {len(found.repaired):,} places in all")
 
 
 def model_of(options: argparse.Namespace, found: Transcript) -> str:
@@ -147,7 +147,7 @@ def model_of(options: argparse.Namespace, found: Transcript) -> str:
     if named := options.model or found.model:
         return str(named)
     assumed = DEFAULT_MODELS.get(found.provider, DEFAULT_MODEL)
-    warn(f"no model is named: counted for {assumed} (choose another with --model)")
+    print_note(f"no model is named: counted for {assumed} (choose another with --model)")
     return assumed
 
 

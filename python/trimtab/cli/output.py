@@ -11,26 +11,26 @@ from datetime import datetime
 from typing import Any
 
 
-def show(options: argparse.Namespace, value: Any, lines: Iterable[str]) -> None:
+def print_answer(options: argparse.Namespace, value: Any, lines: Iterable[str]) -> None:
     """Print an answer: with ``--json`` the value, otherwise the lines."""
     if options.json:
-        answer(value)
+        print_json(value)
         return
     for line in lines:
-        say(line)
+        print_line(line)
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """Print a line to stdout."""
     print(printable(text))
 
 
-def warn(text: str) -> None:
+def print_note(text: str) -> None:
     """Print a note to stderr."""
     print(printable(text), file=sys.stderr)
 
 
-def answer(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Print a value as JSON to stdout."""
     print(json.dumps(value, indent=2, default=plain))
 

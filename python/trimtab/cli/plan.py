@@ -6,7 +6,7 @@ import argparse
 
 from .input import compactor, sendable, target
 from .options import add_file, add_policy
-from .output import say
+from .output import print_line
 from .progress import Progress
 
 DESCRIPTION = "Show the plan of a compaction without running it."
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(plan.to_json())
     else:
-        say(str(plan))
-        say(cm.explain(transcript.messages, system=system, tools=tools))
+        print_line(str(plan))
+        print_line(cm.explain(transcript.messages, system=system, tools=tools))
     over = plan.tokens_before > cm.budget(system=system, tools=tools).trigger
     return int(over and options.check)

@@ -25,9 +25,9 @@ class Progress:
         total: bytes in all, 0 if unknown.
     """
 
-    def __init__(self, what: str, total: int = 0) -> None:
-        self.what, self.done, self.total = printable(what), 0, total
-        self._over = threading.Event()
+    def __init__(self, task: str, total: int = 0) -> None:
+        self.task, self.done, self.total = printable(task), 0, total
+        self._finished = threading.Event()
         self._thread = threading.Thread(target=self._print, daemon=True)
 
     def __enter__(self) -> Self:
@@ -37,10 +37,10 @@ class Progress:
 
     def __exit__(self, *exception: object) -> None:
         """Stop, and clear the line."""
-        self._over.set()
+        self._finished.set()
         self._thread.join()
 
-    def over(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    def track(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the chunks, and count their bytes."""
         for chunk in chunks:
             yield chunk
@@ -49,13 +49,13 @@ class Progress:
     def _print(self) -> None:
         started, pause, last = time.monotonic(), AFTER, ""
         clear, end, every = ("\r\x1b[K", "", AFTER) if sys.stderr.isatty() else ("", "\n", EVERY_LINE)
-        while not self._over.wait(pause):
+        while not self._finished.wait(pause):
             print(f"{clear}{self._line(time.monotonic() - started)}", end=end, file=sys.stderr, flush=True)
             pause, last = every, clear
         print(last, end="", file=sys.stderr, flush=True)
 
     def _line(self, seconds: float) -> str:
         if not self.done:
-            return f"{self.what} ({seconds:.0f} s)"
+            return f"{self.task} ({seconds:.0f} s)"
         of = f" of {self.total / 1e6:,.0f}" if self.total else ""
-        return f"{self.what}: {self.done / 1e6:,.0f}{of} MB ({seconds:.0f} s)"
+        return f"{self.task}: {self.done / 1e6:,.0f}{of} MB ({seconds:.0f} s)"

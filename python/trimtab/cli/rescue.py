@@ -11,7 +11,7 @@ from ..errors import MessageError
 from .files import archive_url, write
 from .input import compactor, sendable, target
 from .options import add_archive, add_file, add_policy
-from .output import say, show
+from .output import print_answer, print_line
 from .progress import Progress
 
 DESCRIPTION = (
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     with Progress("compacting"), compactor(options, transcript, archive=url) as cm:
         result = cm.compact(transcript.messages, system=transcript.system, tools=transcript.tools, **target(options))
     if result.ref is None:
-        say(f"nothing to rescue: {result.reason} ({result.tokens_before:,} tokens)")
+        print_line(f"nothing to rescue: {result.reason} ({result.tokens_before:,} tokens)")
         return 1
     source = stdin if options.file == "-" else Path(options.file)
     before, after = result.tokens_before, result.tokens_after
@@ -56,5 +56,5 @@ def run(options: argparse.Namespace) -> int:
         f"  resume      claude --resume {session}",
         f"  originals   trimtab restore {result.ref}",
     ]
-    show(options, {"tokens_before": before, "tokens_after": after, **report}, lines)
+    print_answer(options, {"tokens_before": before, "tokens_after": after, **report}, lines)
     return 0

@@ -6,7 +6,7 @@ import argparse
 
 from .files import existing, to_text, write
 from .options import add_archive, add_json, add_output
-from .output import answer, warn
+from .output import print_json, print_note
 from .progress import Progress
 
 DESCRIPTION = "Write the original messages of a compaction."
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
         text = to_text(messages, options.output)
     write(options.output, text)
     if options.json and options.output != "-":
-        answer({"ref": options.ref, "messages": len(messages), "output": options.output})
+        print_json({"ref": options.ref, "messages": len(messages), "output": options.output})
     elif options.output != "-":
-        warn(f"restored {len(messages):,} messages to {options.output}")
+        print_note(f"restored {len(messages):,} messages to {options.output}")
     return 0

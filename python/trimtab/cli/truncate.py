@@ -8,7 +8,7 @@ import sys
 from ..counting.truncate import CATEGORIES, truncate_stream
 from .files import chunks
 from .options import add_json, tokens
-from .output import answer
+from .output import print_json
 from .progress import Progress
 
 DESCRIPTION = """Shorten a command's output to a limit, as a filter in a pipe. A notice says exactly what is left out.
@@ -33,10 +33,10 @@ def run(options: argparse.Namespace) -> int:
     limits = {"tokens": options.tokens, "lines": options.lines, "chars": options.chars}
     counter = Counter.for_model(options.model) if options.model else None
     with Progress("reading") as progress:
-        text = progress.over(chunks(options.file))
+        text = progress.track(chunks(options.file))
         cut = truncate_stream(text, **limits, category=options.category, counter=counter)
     if options.json:
-        answer({"text": cut.decode(errors="replace"), "bytes_before": progress.done, "bytes_after": len(cut)})
+        print_json({"text": cut.decode(errors="replace"), "bytes_before": progress.done, "bytes_after": len(cut)})
         return 0
     sys.stdout.buffer.write(cut)
     sys.stdout.buffer.flush()

@@ -6,7 +6,7 @@ import argparse
 
 from .input import load, warn_repaired
 from .options import add_file
-from .output import answer, show
+from .output import print_answer, print_json
 from .progress import Progress
 
 DESCRIPTION = "List the problems for which the provider would refuse a session, or repair them."
@@ -30,11 +30,11 @@ def run(options: argparse.Namespace) -> int:
         with Progress("repairing"):
             done = repair(messages, provider=provider, in_flight=options.in_flight)
         warn_repaired(done.changes)
-        answer(done.messages)
+        print_json(done.messages)
         return 0
     with Progress("validating"):
         problems = validate(messages, provider=provider, in_flight=options.in_flight)
     what = f"{len(messages):,} messages, {provider}"
     many = f"{len(problems):,} problem{'s' if len(problems) > 1 else ''}"
-    show(options, problems, [*map(str, problems), f"refused: {many} in {what}" if problems else f"ok: {what}"])
+    print_answer(options, problems, [*map(str, problems), f"refused: {many} in {what}" if problems else f"ok: {what}"])
     return int(bool(problems))

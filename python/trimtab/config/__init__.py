@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
 from ..policies import POLICIES
-from .files import parse_value, tables
-from .keys import RULES, SECTIONS, Key, Section, wrong
-from .places import at, put
+from .files import parse_value, read_sections
+from .keys import RULES, SECTIONS, Key, Section, config_error
+from .paths import get, replace_at
 from .scenarios import SCENARIOS
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ __all__ = [
     "Key",
     "Section",
     "choices",
-    "configured",
+    "configure",
     "keys",
     "load",
     "value",
 ]
 
 
-def configured(section: str, values: Mapping[str, Any], policy: Policy | None = None) -> Policy:
+def configure(section: str, values: Mapping[str, Any], policy: Policy | None = None) -> Policy:
     """Return a preset with some keys changed.
 
     Args:
@@ -48,24 +48,24 @@ def configured(section: str, values: Mapping[str, Any], policy: Policy | None = 
         ConfigError: a section, key or value is unknown; the message lists the valid ones.
 
     Example:
-        >>> configured("agent", {"compaction_keep_recent": 15}).emergency.keep.keepers[0].count
+        >>> configure("agent", {"compaction_keep_recent": 15}).emergency.keep.keepers[0].count
         15
     """
     table = _section(section)
     for name in values:
         _require("key", name, table.names, f" in {section!r}")
     policy = policy or POLICIES[table.policy]
-    if table.chooser and table.chooser in values:
-        choice = values[table.chooser]
-        _require(table.chooser.rpartition("_")[2], choice, sorted(table.choices))
+    if table.preset_key and table.preset_key in values:
+        choice = values[table.preset_key]
+        _require(table.preset_key.rpartition("_")[2], choice, sorted(table.choices))
         policy = POLICIES[table.choices[choice]]
     base = POLICIES.get(policy.name, policy)
     for name, key in table.keys.items():
         if name in values:
-            policy = _changed(policy, base, name, key, values[name])
-    for less, more in table.below:
+            policy = _set_key(policy, base, name, key, values[name])
+    for less, more in table.ordered:
         if not value(section, less, policy) < value(section, more, policy):
-            raise wrong(f"{less} must be less than {more}")
+            raise config_error(f"{less} must be less than {more}")
     return policy
 
 
@@ -77,11 +77,11 @@ def value(section: str, key: str, policy: Policy | None = None) -> Any:
     """
     table = _section(section)
     policy = policy or POLICIES[table.policy]
-    if key == table.chooser:
+    if key == table.preset_key:
         return policy.strategy
     _require("key", key, table.names, f" in {section!r}")
     entry = table.keys[key]
-    found = at(policy, entry.paths[0])
+    found = get(policy, entry.paths[0])
     return found if entry.removed_by is None else (found is None) == entry.removed_by
 
 
@@ -96,9 +96,9 @@ def choices(key: str) -> list[str]:
     Raises:
         ConfigError: the key does not choose a preset.
     """
-    found = {table.chooser: [*table.choices] for table in SECTIONS.values() if table.chooser}
+    found = {table.preset_key: [*table.choices] for table in SECTIONS.values() if table.preset_key}
     if key not in found:
-        raise wrong(f"{key!r} does not choose a preset; keys that do are {', '.join(found)}")
+        raise config_error(f"{key!r} does not choose a preset; keys that do are {', '.join(found)}")
     return found[key]
 
 
@@ -121,24 +121,24 @@ def load(
     Raises:
         ConfigError: a section, key or value is unknown, or the file cannot be read.
     """
-    held = tables(Path(source)) if source is not None else {}
+    held = read_sections(Path(source)) if source is not None else {}
     found = [name for name in SECTIONS if name in held]
     if section is None and len(found) != 1:
-        raise wrong(f"need one of the sections {', '.join(SECTIONS)}, found {', '.join(found) or 'none'}")
+        raise config_error(f"need one of the sections {', '.join(SECTIONS)}, found {', '.join(found) or 'none'}")
     section = section or found[0]
     given = _own_values(held, section)
     prefix = f"TRIMTAB_{section}_".upper()
     for name, text in (os.environ if environ is None else environ).items():
         if name.startswith(prefix):
             given[name.removeprefix(prefix).lower()] = parse_value(text)
-    return configured(section, given | values)
+    return configure(section, given | values)
 
 
-def _own_values(tables: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _own_values(sections: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a section's values; in ``agent``, where sven keeps other settings too, only those of compaction."""
-    given = tables.get(name) or {}
+    given = sections.get(name) or {}
     if not isinstance(given, Mapping):
-        raise wrong(f"{name} must be a mapping of keys, got {given!r}")
+        raise config_error(f"{name} must be a mapping of keys, got {given!r}")
     return {key: entry for key, entry in given.items() if name != "agent" or key in keys(name) or "compaction" in key}
 
 
@@ -149,17 +149,17 @@ def _section(name: str) -> Section:
 
 def _require(kind: str, name: object, known: Collection[str], place: str = "") -> None:
     if name not in known:
-        raise wrong(f"unknown {kind} {name!r}{place}; known are {', '.join(known)}")
+        raise config_error(f"unknown {kind} {name!r}{place}; known are {', '.join(known)}")
 
 
-def _changed(policy: Policy, base: Policy, name: str, key: Key, given: Any) -> Policy:
+def _set_key(policy: Policy, base: Policy, name: str, key: Key, given: Any) -> Policy:
     """Return the policy with another value of a key; ``base`` has the stages that a switch turns on."""
     allowed, words = RULES[key.rule]
     if not allowed(given):
-        raise wrong(f"{name} {words}, got {given!r}")
+        raise config_error(f"{name} {words}, got {given!r}")
     for path in key.paths:
         entry = given
         if key.removed_by is not None:
-            entry = None if given == key.removed_by else at(base, path)
-        policy = put(policy, path, entry)
+            entry = None if given == key.removed_by else get(base, path)
+        policy = replace_at(policy, path, entry)
     return policy

@@ -5,14 +5,14 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from .keys import wrong
+from .keys import config_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 
-def tables(path: Path) -> dict[str, Any]:
+def read_sections(path: Path) -> dict[str, Any]:
     """Parse a configuration file, TOML or YAML by the end of its name, into its sections.
 
     Raises:
@@ -24,18 +24,18 @@ def tables(path: Path) -> dict[str, Any]:
         try:
             import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 - an optional dependency
         except ImportError as error:
-            raise wrong("reading YAML needs PyYAML: pip install trimtab[yaml]") from error
+            raise config_error("reading YAML needs PyYAML: pip install trimtab[yaml]") from error
         parse, failure = yaml.safe_load, yaml.YAMLError
     elif path.suffix != ".toml":
-        raise wrong(f"a file's name must end in .toml, .yaml or .yml, got {path.name!r}")
+        raise config_error(f"a file's name must end in .toml, .yaml or .yml, got {path.name!r}")
     try:
         found = parse(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise wrong(f"{path}: {error.strerror}") from error
+        raise config_error(f"{path}: {error.strerror}") from error
     except failure as error:
-        raise wrong(f"not {path.suffix[1:].upper()}: {error}") from error
+        raise config_error(f"not {path.suffix[1:].upper()}: {error}") from error
     if not isinstance(found, dict | None):
-        raise wrong("a configuration is a mapping of sections")
+        raise config_error("a configuration is a mapping of sections")
     return found or {}
 
 

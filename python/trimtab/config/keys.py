@@ -58,21 +58,21 @@ class Section:
     Attributes:
         policy: the preset that they change.
         keys: the keys by name.
-        chooser: the key that chooses a preset; empty if there is none.
+        preset_key: the key that chooses a preset; empty if there is none.
         choices: name of the preset for each of its values, the default first.
-        below: pairs of keys; the first must be less than the second.
+        ordered: pairs of keys; the first must be less than the second.
     """
 
     policy: str
     keys: Mapping[str, Key]
-    chooser: str = ""
+    preset_key: str = ""
     choices: Mapping[str, str] = field(default_factory=dict)
-    below: tuple[tuple[str, str], ...] = ()
+    ordered: tuple[tuple[str, str], ...] = ()
 
     @property
     def names(self) -> list[str]:
         """Names of all keys."""
-        return [self.chooser, *self.keys] if self.chooser else [*self.keys]
+        return [self.preset_key, *self.keys] if self.preset_key else [*self.keys]
 
 
 _FORMULAS = {
@@ -102,9 +102,9 @@ SECTIONS: dict[str, Section] = {
             "preserve_tool_outputs": Key("switch", (("prune",),), removed_by=True),
             "use_token_counting_api": _key("switch", "counter", "asks"),
         },
-        chooser="strategy",
+        preset_key="strategy",
         choices={"hybrid": "agentpg", "summarization": "agentpg_summarization"},
-        below=(("target_tokens", "max_tokens_for_model"),),
+        ordered=(("target_tokens", "max_tokens_for_model"),),
     ),
     "agent": Section(
         "sven",
@@ -116,7 +116,7 @@ SECTIONS: dict[str, Section] = {
             "tool_result_token_cap": _key("count", "ingest", "tokens"),
             "compaction_overhead_reserve": _key("part", "trigger", "reserve"),
         },
-        chooser="compaction_strategy",
+        preset_key="compaction_strategy",
         choices={"structured": "sven", "narrative": "sven_narrative"},
     ),
     "compaction": Section(
@@ -133,6 +133,6 @@ SECTIONS: dict[str, Section] = {
 """The sections by their names in configuration files."""
 
 
-def wrong(what: str) -> ConfigError:
+def config_error(what: str) -> ConfigError:
     """Return an error of a configuration, with the prefix that all of them have."""
     return ConfigError(f"{ConfigError.words}: {what}")

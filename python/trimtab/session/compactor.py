@@ -22,7 +22,7 @@ from .session import Call, Session
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 
-    from ..archive import Archive, Past, SqlArchive
+    from ..archive import Archive, ArchivedCompaction, SqlArchive
     from ..archive.recall import Recall
     from ..compaction.effects import Flow
     from ..compaction.result import Compaction
@@ -401,7 +401,7 @@ class Compactor:
             raise ArchiveError(f"{type(self.archive).__name__} cannot search: it needs search and fetch")
         return Recall(cast("SqlArchive", self.archive), self.session, limit)
 
-    def history(self, limit: int | None = 10) -> list[Past]:
+    def history(self, limit: int | None = 10) -> list[ArchivedCompaction]:
         """The compactions of this session, the latest first.
 
         Raises:
@@ -409,7 +409,7 @@ class Compactor:
         """
         if not hasattr(self.archive, "history"):
             raise ArchiveError(f"{type(self.archive).__name__} has no history")
-        past: list[Past] = self.archive.history(self.session, limit=limit)
+        past: list[ArchivedCompaction] = self.archive.history(self.session, limit=limit)
         return past
 
     def pin(self, what: Message | str) -> None:

@@ -129,7 +129,7 @@ def trigger_threshold(**given: Any) -> float:
     if keys.keys() & set(config.keys("agentpg")):
         rule = replace(AGENTPG.trigger, share=keys.get("trigger", AGENTPG.trigger.share))
         return rule.limit(Terms(keys.get("max_tokens_for_model", rule.window)))
-    return config.configured("agent", keys, SVEN).trigger.threshold
+    return config.configure("agent", keys, SVEN).trigger.threshold
 
 
 @op

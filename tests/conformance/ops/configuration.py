@@ -45,14 +45,14 @@ def default_config() -> dict[str, Any]:
 
 @op
 def apply_defaults(**given: Any) -> dict[str, Any]:
-    policy = config.configured("agentpg", {key: value for key, value in given.items() if value})
+    policy = config.configure("agentpg", {key: value for key, value in given.items() if value})
     return {key: config.value("agentpg", key, policy) for key in config.keys("agentpg")}
 
 
 @op
 def validate_config(override: dict[str, Any] | None = None) -> dict[str, Any]:
     try:
-        config.configured("agentpg", override or {})
+        config.configure("agentpg", override or {})
     except trimtab.Error as error:
         return {"error": str(error)}
     return {"error": None}
@@ -83,7 +83,7 @@ def loaded(yaml: str) -> trimtab.Policy:
 @op
 def recommended_preset(scenario: str) -> dict[str, Any]:
     section, keys = config.SCENARIOS[scenario.lower().replace("_", "-").replace(" ", "-")]
-    policy = config.configured(section, keys)
+    policy = config.configure(section, keys)
     return {key: config.value(section, key, policy) for key in config.keys(section)}
 
 

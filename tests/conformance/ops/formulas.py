@@ -88,13 +88,13 @@ def talk(messages: Any) -> Any:
 @op
 def compact_seed001(messages: Any = None, preserve_ratio: float | None = None, **given: Any) -> Any:
     keys = {} if preserve_ratio is None else {"preserve_ratio": preserve_ratio}
-    return compaction(config.configured("goat", keys, GOAT), talk(messages), given)
+    return compaction(config.configure("goat", keys, GOAT), talk(messages), given)
 
 
 @op
 def generate_summary(messages: list[dict[str, Any]] | None = None, **given: Any) -> dict[str, Any]:
     policy = replace(GOAT, keep=Keep((), min_messages=0))
-    policy = config.configured("goat", {"summary_model": given["model"]} if given.get("model") else {}, policy)
+    policy = config.configure("goat", {"summary_model": given["model"]} if given.get("model") else {}, policy)
     return compaction(policy, talk(messages), given)
 
 

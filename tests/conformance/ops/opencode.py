@@ -33,7 +33,7 @@ def opened(messages: Any, policy: Any, llm: Any = None, told: Any = ()) -> queue
 
 @op
 def prune(messages: list[dict[str, Any]] | None = None, config: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    policy = trimtab.config.configured("compaction", config or {}, OPENCODE)
+    policy = trimtab.config.configure("compaction", config or {}, OPENCODE)
     said = [{"type": "text", "text": MODEL}]
     filled = [
         message | {"parts": [*(message.get("parts") or ()), *silent(message, said)]} for message in messages or ()

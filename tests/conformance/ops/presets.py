@@ -33,7 +33,7 @@ def agentpg(given: Mapping[str, Any], **more: Any) -> tuple[trimtab.Compactor, l
     window = given.get("max_tokens_for_model")  # of the model; a case need not say what it is to be brought to
     keys = {key: given[key] for key in config.keys("agentpg") if given.get(key) is not None}
     keys.pop("max_tokens_for_model", None)
-    policy = config.configured("agentpg", keys, AGENTPG)
+    policy = config.configure("agentpg", keys, AGENTPG)
     told: list[Any] = []
     policy = replace(policy, **{"parity": True} | more)
     made = trimtab.Compactor(

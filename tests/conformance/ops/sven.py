@@ -65,7 +65,7 @@ def ensure_fits_budget_then_submit(
 def emergency_compact(messages: list[dict[str, Any]], keep_n: int, system: str | None = None) -> dict[str, Any]:
     front = [{"role": "system", "text": system}] if system else []
     form = Sven([*front, *(message for message in messages if message.get("role") not in FRONT)])
-    policy = config.configured("agent", {"compaction_keep_recent": keep_n}, SVEN)
+    policy = config.configure("agent", {"compaction_keep_recent": keep_n}, SVEN)
     policy = replace(policy, keep=policy.emergency.keep, summarize=None, prune=None, parity=True)
     always = replace(policy.trigger, share=2e-4, critical=2e-4, reserve=False, min_share=False)
     made = trimtab.Compactor(

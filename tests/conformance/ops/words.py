@@ -81,7 +81,7 @@ def compaction_request(
 
 @op
 def compaction_model(user_message_model: str, configured: str | None = None) -> str:
-    policy = config.configured("compaction", {"model": configured} if configured else {}, OPENCODE)
+    policy = config.configure("compaction", {"model": configured} if configured else {}, OPENCODE)
     return policy.summarize.model or user_message_model
 
 
@@ -89,7 +89,7 @@ def compaction_model(user_message_model: str, configured: str | None = None) -> 
 def compact_session(
     messages: list[dict[str, Any]], strategy: str | None = None, system: str | None = None
 ) -> dict[str, Any]:
-    policy = config.configured("agent", {"compaction_strategy": strategy} if strategy else {})
+    policy = config.configure("agent", {"compaction_strategy": strategy} if strategy else {})
     sent = request(ask(policy, Sven(messages).messages))
     front = [{"role": "system", "text": system}] if system else []
     return {"messages": [*front, {"role": "user", "text": sent.prompt}], "returned": len(messages)}

@@ -68,7 +68,7 @@ class Integrity(Database):
             SessionError: there is no such session.
             ArchiveError: the database cannot be read.
         """
-        faults = [Fault("database", what) for (what,) in (yield self.dialect.check, ())]
+        faults = [Fault("database", what) for (what,) in (yield self.dialect.integrity_check, ())]
         sessions = yield "SELECT id, version FROM sessions WHERE ? = '' OR id = ? ORDER BY id", (session or "",) * 2
         if session is not None and not sessions:
             raise SessionError(f"no session {session!r} in this archive")

@@ -15,7 +15,7 @@ from ...errors import ArchiveError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MIN_PACKED = 256
+MIN_CHARS = 256
 """Characters below which compression gains nothing over its header and dictionary."""
 
 _LONE = re.compile(r"(\\\\)|\\u(D[89A-F][0-9A-F]{2})")
@@ -59,15 +59,15 @@ def decode(text: str) -> Any:
     return json.loads(text)
 
 
-def pack(text: str) -> str | bytes:
+def compress(text: str) -> str | bytes:
     """Compress a message's JSON if that is smaller."""
-    if len(text) < MIN_PACKED:
+    if len(text) < MIN_CHARS:
         return text
     packed = zlib.compress(text.encode(), 1)
     return packed if len(packed) < len(text) else text
 
 
-def unpack(body: str | bytes) -> str:
+def decompress(body: str | bytes) -> str:
     """Return the JSON of a stored body.
 
     Raises:
@@ -87,8 +87,8 @@ def load(body: str | bytes, digest: str) -> dict[str, Any]:
     Raises:
         ArchiveError: the body does not match its digest.
     """
-    text = unpack(body)
+    text = decompress(body)
     if hashlib.sha256(text.encode()).hexdigest() != digest:
-        raise ArchiveError(f"a stored message does not fit its digest {digest[:16]}")
+        raise ArchiveError(f"a stored message does not match its digest {digest[:16]}")
     message: dict[str, Any] = decode(text)
     return message

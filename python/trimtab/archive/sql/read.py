@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import ArchiveError
-from ..values import Original, Past, Session, Totals
+from ..values import ArchivedCompaction, Original, Session, Totals
 from .codec import decode, load
 from .statements import Database, Steps, parse_ids, parse_time, transaction
 
@@ -24,7 +24,7 @@ class Queries(Database):
         return [Session(name, version, parse_time(created), *counts) for name, version, created, *counts in rows]
 
     @transaction(write=False)
-    def history(self, session: str | None = None, *, limit: int | None = 10) -> Steps[list[Past]]:
+    def history(self, session: str | None = None, *, limit: int | None = 10) -> Steps[list[ArchivedCompaction]]:
         """Return the compactions of one session or of all, latest first; ``limit=None`` returns all of them."""
         query = (
             "SELECT e.id, e.session_id, e.strategy, e.original_tokens, e.compacted_tokens, e.messages_removed,"
@@ -33,7 +33,7 @@ class Queries(Database):
             " ORDER BY e.created_at DESC, c.version DESC, e.id LIMIT ?"
         )
         rows = yield query, (session or "", session or "", 2**62 if limit is None else limit)
-        return [Past(*(*row[:7], parse_ids(row[7]), *row[8:10], parse_time(row[10]))) for row in rows]
+        return [ArchivedCompaction(*(*row[:7], parse_ids(row[7]), *row[8:10], parse_time(row[10]))) for row in rows]
 
     @transaction(write=False)
     def totals(self, session: str | None = None) -> Steps[Totals]:

@@ -6,14 +6,14 @@ from datetime import timedelta
 
 from ...errors import SessionError
 from ..values import Pruned
-from .codec import unpack
+from .codec import decompress
 from .statements import Database, Dialect, Row, Steps, transaction
 from .words import index_words
 
-GRACE = timedelta(hours=1)
+ORPHAN_AGE = timedelta(hours=1)
 """Age at which ``sweep`` removes originals without a compaction: longer than any model takes to answer."""
 
-OLDEST = (
+REMOVABLE = (
     "SELECT e.id FROM compaction_events e WHERE NOT EXISTS (SELECT 1 FROM summaries s WHERE s.event_id = e.id)"
     " AND (? = '' OR e.session_id = ?)"
 )
@@ -53,7 +53,7 @@ class Retention(Database):
         )
 
     @transaction(write=True)
-    def sweep(self, older_than: timedelta = GRACE) -> Steps[int]:
+    def sweep(self, older_than: timedelta = ORPHAN_AGE) -> Steps[int]:
         """Remove stored originals whose compaction was never committed; return the number of messages deleted."""
         removal = _Removal(self.dialect, self.now())
         yield from removal.sweep(self.now(older_than))
@@ -84,9 +84,9 @@ class _Removal:
         chosen: list[Row] = []
         if before is not None:
             yield from self.sweep(before)
-            chosen += yield f"{OLDEST} AND e.created_at < ? ORDER BY e.created_at, e.id", (*of_session, before)
+            chosen += yield f"{REMOVABLE} AND e.created_at < ? ORDER BY e.created_at, e.id", (*of_session, before)
         if keep is not None:
-            chosen += yield f"{OLDEST} AND ({NEWER}) >= ? ORDER BY e.created_at, e.id", (*of_session, keep)
+            chosen += yield f"{REMOVABLE} AND ({NEWER}) >= ? ORDER BY e.created_at, e.id", (*of_session, keep)
         for (ref,) in dict.fromkeys(chosen):
             yield from self.remove(ref)
         if max_bytes is not None:
@@ -128,7 +128,7 @@ class _Removal:
         [(held,)] = yield "SELECT coalesce(sum(size), 0) FROM messages", ()
         removed_before, purged_at = self.bytes, 0
         size = yield from self.size(max_bytes)
-        for (ref,) in (yield f"{OLDEST} ORDER BY e.created_at, e.id", of_session):
+        for (ref,) in (yield f"{REMOVABLE} ORDER BY e.created_at, e.id", of_session):
             if size <= max_bytes:
                 break
             yield from self.remove(ref)
@@ -155,7 +155,7 @@ class _Removal:
         for row in ids:
             for size, body, unindexed in (yield query, row):
                 if unindexed is None and self.dialect.unindex:
-                    yield self.dialect.unindex, (*row, index_words(unpack(body)))
+                    yield self.dialect.unindex, (*row, index_words(decompress(body)))
                 yield "DELETE FROM messages WHERE id = ?", row
                 self.messages, self.bytes = self.messages + 1, self.bytes + size
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import ArchiveError
 from ..values import Hit
-from .codec import MIN_PACKED, decode, pack, unpack
+from .codec import MIN_CHARS, compress, decode, decompress
 from .statements import Database, Dialect, Row, Steps, parse_time, transaction
 from .words import index_words, texts_in, words
 
@@ -62,7 +62,7 @@ class Search(Database):
         rows = (yield query, (number, session or "", session or "")) if 0 <= number < 2**63 else []
         if not rows:
             raise ArchiveError(f"no archived message {number}")
-        message: dict[str, Any] = decode(unpack(rows[0][0]))
+        message: dict[str, Any] = decode(decompress(rows[0][0]))
         return message
 
 
@@ -70,9 +70,9 @@ def index(dialect: Dialect) -> Steps[None]:
     """Index and compress the messages stored since the last search."""
     query = "SELECT m.id, m.body FROM unindexed u JOIN messages m ON m.id = u.message_id ORDER BY m.id LIMIT ?"
     while rows := (yield query, (BATCH,)):
-        yield dialect.index, [(key, index_words(unpack(body))) for key, body in rows]
-        if dialect.packs:
-            packed = [(pack(body), key) for key, body in rows if isinstance(body, str) and len(body) >= MIN_PACKED]
+        yield dialect.index, [(key, index_words(decompress(body))) for key, body in rows]
+        if dialect.compresses:
+            packed = [(compress(body), key) for key, body in rows if isinstance(body, str) and len(body) >= MIN_CHARS]
             yield "UPDATE messages SET body = ? WHERE id = ?", packed
         yield "DELETE FROM unindexed WHERE message_id = ?", [(key,) for key, _ in rows]
 
@@ -101,18 +101,18 @@ def search(dialect: Dialect, query: str, session: str | None, limit: int) -> Ste
 def _matching(dialect: Dialect, terms: list[str], session: str | None, limit: int) -> Steps[list[int]]:
     """Return the ids of messages that have all these words and belong to a compaction, newest first."""
     query = (
-        f"SELECT {dialect.message} FROM search WHERE {dialect.matching} AND EXISTS (SELECT 1 FROM message_archive a"  # noqa: S608 - constants
-        f" WHERE a.original_message = search.{dialect.message} AND a.compaction_event_id IS NOT NULL"
-        f" AND (? = '' OR a.session_id = ?)) ORDER BY {dialect.message} DESC LIMIT ?"
+        f"SELECT {dialect.search_id} FROM search WHERE {dialect.matches} AND EXISTS (SELECT 1 FROM message_archive a"  # noqa: S608 - constants
+        f" WHERE a.original_message = search.{dialect.search_id} AND a.compaction_event_id IS NOT NULL"
+        f" AND (? = '' OR a.session_id = ?)) ORDER BY {dialect.search_id} DESC LIMIT ?"
     )
-    rows = yield query, (dialect.asking(terms), session or "", session or "", limit)
+    rows = yield query, (dialect.match_value(terms), session or "", session or "", limit)
     return [key for (key,) in rows]
 
 
 def _hit(row: Row, terms: list[str]) -> Hit:
     """Return a row of ``LATEST`` as a search result."""
     number, ref, session, archived, body = row
-    message = decode(unpack(body))
+    message = decode(decompress(body))
     role = message.get("role", "")
     text = " ".join(texts_in({name: part for name, part in message.items() if name != "role"}))
     return Hit(number, ref, session, role if isinstance(role, str) else "", _excerpt(text, terms), parse_time(archived))

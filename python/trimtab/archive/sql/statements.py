@@ -32,33 +32,33 @@ class Dialect:
 
     Attributes:
         name: ``sqlite`` or ``postgres``.
-        first: query for a lower bound of the next original's id.
-        last: query for the id of the last original that this transaction stored.
+        next_id: query for a lower bound of the next original's id.
+        last_id: query for the id of the last original that this transaction stored.
         parts: table ``part`` with ``key`` and ``value`` of each entry of a JSON list, its one parameter.
-        packs: whether to compress bodies: PostgreSQL does it itself.
-        message: column of the table ``search`` with the message's id.
+        compresses: whether to compress bodies: PostgreSQL does it itself.
+        search_id: column of the table ``search`` with the message's id.
         index: insert a message's words; parameters are its id and the words.
         unindex: delete them, with the same parameters. Empty if they are deleted with the message.
-        matching: condition that a message contains all of some words.
-        asking: function from the words to the condition's parameter.
+        matches: condition that a message contains all words of a query.
+        match_value: function from the words to the condition's parameter.
         size: query for the archive's size in bytes, as far as removing messages reduces it.
         purge: statement that removes the remains of deleted rows from the files. Empty if there are none.
-        check: query for the faults that the database finds in its files; by default none, as a client cannot ask.
+        integrity_check: query for the faults that the database finds in its files; by default none.
     """
 
     name: str
-    first: str
-    last: str
+    next_id: str
+    last_id: str
     parts: str
-    packs: bool
-    message: str
+    compresses: bool
+    search_id: str
     index: str
     unindex: str
-    matching: str
-    asking: Callable[[Sequence[str]], str]
+    matches: str
+    match_value: Callable[[Sequence[str]], str]
     size: str
     purge: str = ""
-    check: str = "SELECT '' WHERE false"
+    integrity_check: str = "SELECT '' WHERE false"
 
 
 class Database(ABC):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...errors import ArchiveError, ConflictError, SessionError
 from ..values import Record, Stored
 from .chain import EVENT, digest_event, link
-from .codec import encode, pack
+from .codec import compress, encode
 from .statements import Database, Dialect, Row, Steps, check_name, clean, transaction
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ...messages.types import Message
 
-MAX_PACKED_NOW = 500_000
+MAX_COMPRESSED_NOW = 500_000
 """Characters of new messages to compress at once: 8 ms of work, more than 40 turns of text. A longer list is compressed
 when it is indexed."""
 
@@ -53,8 +53,8 @@ class Writes(Database):
         [(version,)] = versions
         if record.exclusive and version != stored.version:
             raise ConflictError(
-                f"session {session!r} was compacted by somebody else meanwhile (version {version}, not"
-                f" {stored.version}); nothing was changed: take its latest messages and compact again"
+                f"session {session!r} was compacted by another process since its originals were stored (version"
+                f" {version}, not {stored.version}); nothing was changed: take its latest messages and compact again"
             )
         insert = (
             "INSERT INTO compaction_events (id, session_id, strategy, original_tokens, compacted_tokens,"
@@ -96,23 +96,23 @@ def store(texts: Sequence[str], digests: Sequence[str], session: str, now: str, 
     ids = yield from _ids(bodies, dialect)
     if new := {digest: text for digest, text in bodies.items() if digest not in ids}:
         ids |= yield from _insert(new, dialect)
-    [(first,)] = yield dialect.first, ()
+    [(first,)] = yield dialect.next_id, ()
     # If another transaction removed a message since its id was read, the insert fails and the operation runs again.
     insert = (
         "INSERT INTO message_archive (session_id, original_message, archived_at)"  # noqa: S608 - constants
         f" SELECT ?, CAST(part.value AS BIGINT), ? FROM {dialect.parts} ORDER BY part.key"
     )
     yield insert, (session, now, json.dumps([ids.get(digest) for digest in digests]))
-    [(last,)] = yield dialect.last, ()
+    [(last,)] = yield dialect.last_id, ()
     return Stored(session, version, tuple(digests), first, last)
 
 
 def _insert(new: Mapping[str, str], dialect: Dialect) -> Steps[dict[str, int]]:
     """Store new messages and queue them for indexing; return their ids."""
-    packs = dialect.packs and sum(map(len, new.values())) <= MAX_PACKED_NOW
-    rows: list[Row] = [(digest, len(text), pack(text) if packs else text) for digest, text in new.items()]
+    packs = dialect.compresses and sum(map(len, new.values())) <= MAX_COMPRESSED_NOW
+    rows: list[Row] = [(digest, len(text), compress(text) if packs else text) for digest, text in new.items()]
     if dialect.name == "postgres":
-        rows.sort()  # one order for all transactions prevents deadlocks
+        rows.sort()  # the same order in all transactions prevents deadlocks
     yield "INSERT INTO messages (digest, size, body) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING", rows
     ids = yield from _ids(new, dialect)
     queue = f"INSERT INTO unindexed SELECT CAST(value AS BIGINT) FROM {dialect.parts} WHERE true ON CONFLICT DO NOTHING"  # noqa: S608

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 
-def at(of: Any, path: tuple[str | type, ...]) -> Any:
+def get(of: Any, path: tuple[str | type, ...]) -> Any:
     """Return the value at a path; None if a stage on the way is missing."""
     for step in path:
         if of is None:
@@ -15,7 +15,7 @@ def at(of: Any, path: tuple[str | type, ...]) -> Any:
     return of
 
 
-def put(of: Any, path: tuple[str | type, ...], entry: Any) -> Any:
+def replace_at(of: Any, path: tuple[str | type, ...], entry: Any) -> Any:
     """Return a copy with another value at a path; a missing stage stays missing."""
     if not path:
         return entry
@@ -23,5 +23,5 @@ def put(of: Any, path: tuple[str | type, ...], entry: Any) -> Any:
         return None
     step, rest = path[0], path[1:]
     if isinstance(step, str):
-        return replace(of, **{step: put(getattr(of, step), rest, entry)})
-    return replace(of, keepers=tuple(put(k, rest, entry) if isinstance(k, step) else k for k in of.keepers))
+        return replace(of, **{step: replace_at(getattr(of, step), rest, entry)})
+    return replace(of, keepers=tuple(replace_at(k, rest, entry) if isinstance(k, step) else k for k in of.keepers))
