@@ -49,7 +49,7 @@ test: lint ## format, lints, types, Rust tests, Python tests: what must pass bef
 lint: .venv/checked
 	cargo fmt --all --check
 	cargo clippy --profile checked --workspace --all-targets --features trimtab-core/bench --quiet -- -D warnings
-	RUSTFLAGS="--cfg trimtab_portable" CARGO_TARGET_DIR=target/portable cargo clippy -p trimtab-core --quiet -- -D warnings
+	cargo clippy --profile checked -p trimtab-core --features trimtab-simd/portable --quiet -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/vulture | (! grep "^python/")

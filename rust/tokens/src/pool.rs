@@ -130,6 +130,7 @@ impl<T, R, F: Fn(&T) -> R> Drop for Busy<'_, '_, T, R, F> {
 }
 
 /// Threads that share the work of [`map`], the calling one among them.
+#[must_use]
 pub fn threads() -> usize {
     pool().map_or(1, |pool| pool.current_num_threads() + 1)
 }
