@@ -17,7 +17,7 @@ from support import transcripts
 from support.transcripts import PROVIDERS, deep_hash, messages, png, specs, transcript
 from trimtab import Counter, Kind, MessageError, Role, _core
 from trimtab.counting.counter import scan
-from trimtab.ledger.columns import Mark, RowFlag
+from trimtab.ledger.columns import MessageFlag, RowFlag
 from trimtab.messages.envelope import wrap
 
 O200K = Counter("o200k_base")
@@ -182,8 +182,15 @@ def test_flags_and_marks_say_what_is_notable():
         blank | RowFlag.SIGNED,
         RowFlag.SUMMARY,
     ]
-    thinks = Mark.GLUED | Mark.THINKS
-    assert [*map(Mark, ledger.marks.tolist())] == [Mark(0), Mark(0), thinks, Mark.PLAIN, Mark.NULL, Mark.EMPTY]
+    thinks = MessageFlag.GLUED | MessageFlag.THINKS
+    assert [*map(MessageFlag, ledger.marks.tolist())] == [
+        MessageFlag(0),
+        MessageFlag(0),
+        thinks,
+        MessageFlag.PLAIN,
+        MessageFlag.NULL,
+        MessageFlag.EMPTY,
+    ]
 
 
 def test_no_cut_inside_a_turn_leaves_something_in_front_of_its_thinking():

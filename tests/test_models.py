@@ -63,7 +63,7 @@ def test_generations_are_in_the_order_of_their_models():
         ("opus", "claude-opus-5-5"),
     ],
 )
-def test_dates_providers_regions_and_aliases_are_no_other_model(name, known_as, caplog):
+def test_dated_and_prefixed_ids_and_aliases_name_the_same_model(name, known_as, caplog):
     with caplog.at_level(logging.WARNING, logger="trimtab"):
         assert Model.named(name).name == known_as
     assert not caplog.records
@@ -83,7 +83,7 @@ def test_dates_providers_regions_and_aliases_are_no_other_model(name, known_as, 
         ("llama-9-test", "unknown"),
     ],
 )
-def test_an_unknown_id_is_taken_for_its_family_and_warned_of_once(name, prompt, caplog):
+def test_an_unknown_id_gets_its_family_s_values_and_one_warning(name, prompt, caplog):
     with caplog.at_level(logging.WARNING, logger="trimtab"):
         models = [Model.named(name) for _ in range(3)]
     assert [model.prompt for model in models] == 3 * [PROMPTS[prompt]]
@@ -112,7 +112,7 @@ def test_every_field_can_be_overridden():
         Counter.for_model(replace(model, prompt=replace(model.prompt, images="none")))
 
 
-def test_the_grammar_that_the_core_takes_is_the_table_s():
+def test_the_core_reads_every_field_of_a_prompt():
     with pytest.raises((TypeError, ValueError, AttributeError)):
         Counter("o200k_base", prompt=object())
     taken = Counter("o200k_base", prompt=Prompt("x", "o200k_base", "", "framed", user=7))

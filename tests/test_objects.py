@@ -32,7 +32,7 @@ def frozen(objects):
 
 
 @EVERY
-def test_objects_count_as_the_dicts_that_they_stand_for(kind):
+def test_objects_count_the_same_as_their_dicts(kind):
     provider, messages, objects = dressed(kind)
     model, counter = MODELS[provider], trimtab.Counter("o200k_base")
     assert trimtab.count(objects, model=model) == trimtab.count(messages, model=model)
@@ -40,14 +40,14 @@ def test_objects_count_as_the_dicts_that_they_stand_for(kind):
 
 
 @EVERY
-def test_objects_are_judged_as_the_dicts_that_they_stand_for(kind):
+def test_validate_treats_objects_as_their_dicts(kind):
     provider, messages, objects = dressed(kind, "u c1 r1 a u c2 u a")
     found = trimtab.validate(objects, provider=provider)
     assert found == trimtab.validate(messages, provider=provider) != []
 
 
 @EVERY
-def test_a_valid_list_of_objects_comes_back_itself(kind):
+def test_repair_and_fit_return_a_valid_list_of_objects_itself(kind):
     provider, _, objects = dressed(kind)
     assert trimtab.repair(objects, provider=provider).messages is objects
     fitted = trimtab.Compactor(MODELS[provider], provider=provider).fit(objects)
@@ -55,17 +55,17 @@ def test_a_valid_list_of_objects_comes_back_itself(kind):
 
 
 @EVERY
-def test_a_repair_leaves_the_objects_that_need_none(kind):
+def test_repair_keeps_valid_messages_as_the_given_objects(kind):
     provider, _, objects = dressed(kind, "u c1 r1 a u c2 u a")
     before = frozen(objects)
-    mended = trimtab.repair(objects, provider=provider)
+    repaired = trimtab.repair(objects, provider=provider)
     assert frozen(objects) == before
-    assert check(list(plain(mended.messages)), provider) == []
-    assert [o for o in objects if not any(o is m for m in mended.messages)] in ([], [objects[6]], [objects[5]])
+    assert check(list(plain(repaired.messages)), provider) == []
+    assert [o for o in objects if not any(o is m for m in repaired.messages)] in ([], [objects[6]], [objects[5]])
 
 
 @EVERY
-def test_what_compaction_keeps_is_the_object_that_came(kind):
+def test_compaction_keeps_the_given_objects(kind):
     provider, _, objects = dressed(kind)
     before = frozen(objects)
     cm = trimtab.Compactor(MODELS[provider], provider=provider)
@@ -83,7 +83,7 @@ def test_what_compaction_keeps_is_the_object_that_came(kind):
 
 
 @EVERY
-def test_what_compaction_writes_is_of_the_list_s_kind(kind):
+def test_compaction_writes_new_messages_in_the_kind_of_the_list(kind):
     provider, _, objects = dressed(kind)
     done = trimtab.Compactor(MODELS[provider], provider=provider).compact(objects, target_share=0.3)
     new = [m for m in done.messages if not any(m is o for o in objects)]
@@ -105,7 +105,7 @@ def test_what_compaction_writes_is_of_the_list_s_kind(kind):
         assert not any("uuid" in m for m in new if isinstance(m, dict))
 
 
-def test_an_edited_message_keeps_its_other_objects():
+def test_an_edited_message_keeps_its_unedited_blocks():
     """A pruned result stands in a list of an SDK's blocks; those beside it are what they were."""
     text = answer({"role": "assistant", "content": "so"}).content[0]
     spec = "u:30 " + " ".join(f"c{n} r{n}:900" for n in range(20)) + " a:9 u:9"
@@ -128,7 +128,7 @@ def test_a_class_that_refuses_a_new_message_gets_a_dict():
     assert type(done.messages[0]) is dict
 
 
-def test_every_public_door_takes_objects():
+def test_every_public_method_accepts_objects():
     _, messages, objects = dressed("sdk blocks in dicts")
     cm, bare = (trimtab.Compactor("claude-sonnet-4-5") for _ in range(2))
     assert cm.count(objects) == bare.count(messages)
@@ -142,7 +142,7 @@ def test_every_public_door_takes_objects():
     assert cm.fit(objects, when="on_length").messages is objects
 
 
-def test_a_message_that_arrives_while_a_model_is_asked_is_kept_as_it_came():
+def test_compaction_keeps_messages_that_arrive_during_the_summary():
     _, _, objects = dressed("sdk messages")
     late = [Turn(role="user", content="wait"), answer({"role": "assistant", "content": "yes"})]
 
@@ -156,7 +156,7 @@ def test_a_message_that_arrives_while_a_model_is_asked_is_kept_as_it_came():
 
 
 @EVERY
-def test_new_messages_are_never_taken_for_objects_read_before(kind):
+def test_new_messages_are_never_mistaken_for_given_objects(kind):
     """Reading makes dicts that are dropped again; a new message may get the identity of one."""
     _, _, objects = dressed(kind)
     read = InputMessages(objects)
@@ -164,7 +164,7 @@ def test_new_messages_are_never_taken_for_objects_read_before(kind):
     assert [message["content"] for message in plain(read.write(made))] == [message["content"] for message in made]
 
 
-def test_objects_deep_inside_are_read_as_well():
+def test_nested_objects_are_read():
     call = {"type": "tool_use", "id": "t", "name": "f", "input": {"of": Said("x", [1, None])}}
     same = {**call, "input": {"of": {"role": "x", "content": [1, None]}}}
     lists = [[{"role": "user", "content": "go"}, {"role": "assistant", "content": [c]}] for c in (call, same)]
@@ -175,7 +175,7 @@ def test_objects_deep_inside_are_read_as_well():
     assert cm.restore(done.ref)[1]["content"][0]["input"] == same["input"]
 
 
-def test_the_sdks_write_what_is_given_back(httpserver):
+def test_the_sdks_send_compacted_objects(httpserver):
     """With their own code; what goes over the wire is what a provider takes."""
     clients = {
         "sdk blocks in dicts": (
@@ -196,7 +196,7 @@ def test_the_sdks_write_what_is_given_back(httpserver):
         assert check(sent, provider, in_flight=True) == []
 
 
-def test_an_object_that_cannot_be_read_is_named():
+def test_an_unreadable_object_raises_an_error_with_its_position():
     class Shy(Turn):
         def model_dump(self, **_):
             raise RuntimeError("not now")

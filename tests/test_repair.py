@@ -43,10 +43,10 @@ SENDABLE = [
 @pytest.mark.parametrize(("provider", "messages"), SENDABLE)
 def test_a_valid_list_is_returned_itself(provider, messages):
     assert check(messages, provider) == []
-    closed = run_steps(messages, provider)
-    assert closed.messages is messages
-    assert closed.changes == []
-    assert list(closed.positions) == list(range(len(messages) + 1))
+    made = run_steps(messages, provider)
+    assert made.messages is messages
+    assert made.changes == []
+    assert list(made.positions) == list(range(len(messages) + 1))
 
 
 TEXT_OF_GONE = [text(ORPHAN), text("ok")]
@@ -128,11 +128,11 @@ REPAIRS = [
 
 
 @pytest.mark.parametrize(("provider", "given", "sent", "codes"), REPAIRS)
-def test_what_a_provider_would_refuse_is_repaired_and_listed(provider, given, sent, codes):
+def test_repair_fixes_and_lists_each_problem(provider, given, sent, codes):
     before = json.dumps(given)
-    closed = run_steps(given, provider)
-    assert closed.messages == sent
-    assert closed.changes == [Repaired(*code) for code in codes]
+    made = run_steps(given, provider)
+    assert made.messages == sent
+    assert made.changes == [Repaired(*code) for code in codes]
     assert check(given, provider)
     assert check(sent, provider) == []
     assert json.dumps(given) == before
@@ -141,18 +141,18 @@ def test_what_a_provider_would_refuse_is_repaired_and_listed(provider, given, se
 
 def test_untouched_messages_are_the_same_objects_and_positions_can_be_followed():
     given = [SAY, ASK, assistant(use("a")), ASK, SAY]
-    closed = run_steps(given, "anthropic")
-    assert closed.messages[1] is given[0]
-    assert closed.messages[3] is given[2]
-    assert closed.positions == [1, 2, 3, 4, 5, 6]
+    made = run_steps(given, "anthropic")
+    assert made.messages[1] is given[0]
+    assert made.messages[3] is given[2]
+    assert made.positions == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_call_to_the_screen_without_its_picture_goes():
+def test_a_computer_call_without_its_screenshot_is_dropped():
     call = {"type": "computer_call", "call_id": "c", "id": "cu", "action": {"type": "screenshot"}}
-    closed = run_steps([ASK, {"type": "reasoning", "id": "r", "summary": []}, call], "openai_responses")
-    assert closed.messages == [ASK]
-    assert [repaired.code for repaired in closed.changes] == ["bare_reasoning", "interrupted_result"]
-    assert [repaired.index for repaired in closed.changes] == [0, 0]
+    made = run_steps([ASK, {"type": "reasoning", "id": "r", "summary": []}, call], "openai_responses")
+    assert made.messages == [ASK]
+    assert [repaired.code for repaired in made.changes] == ["bare_reasoning", "interrupted_result"]
+    assert [repaired.index for repaired in made.changes] == [0, 0]
 
 
 THINGS = {
@@ -184,22 +184,22 @@ THINGS = {
 
 
 @pytest.mark.parametrize("provider", THINGS)
-def test_whatever_a_list_holds_it_can_be_sent_and_a_valid_one_is_not_touched(provider):
+def test_repair_steps_make_any_list_valid_and_keep_a_valid_one(provider):
     for seed in range(3_000):
         dice = random.Random(seed)
         given = dice.choices(THINGS[provider], k=dice.randrange(1, 9))
         before = json.dumps(given)
-        closed = run_steps(given, provider)
+        made = run_steps(given, provider)
         assert json.dumps(given) == before
         if not check(given, provider):
-            assert closed.messages is given
-        if closed.messages:
-            assert check(closed.messages, provider) == [], given
-            assert run_steps(closed.messages, provider).messages is closed.messages, given
-        where = list(closed.positions)
+            assert made.messages is given
+        if made.messages:
+            assert check(made.messages, provider) == [], given
+            assert run_steps(made.messages, provider).messages is made.messages, given
+        where = list(made.positions)
         assert where == sorted(where)
-        assert where[-1] <= len(closed.messages)
-        assert all(0 <= repaired.index < max(1, len(closed.messages)) for repaired in closed.changes)
+        assert where[-1] <= len(made.messages)
+        assert all(0 <= repaired.index < max(1, len(made.messages)) for repaired in made.changes)
 
 
 # The public function
@@ -221,7 +221,7 @@ def published():
 
 @pytest.mark.shared
 @pytest.mark.parametrize("case", published(), ids=lambda case: case["name"])
-def test_a_published_case_is_repaired_as_it_says(case):
+def test_repair_agrees_with_published_cases(case):
     given = case["input"]
     done = repair(given["messages"], provider=given["provider"])
     found = [block for message in done.messages for block in blocks(message)]
@@ -298,7 +298,7 @@ def test_repair_makes_the_smallest_change(given, options, codes):
     assert json.dumps(given) == before
 
 
-def test_thinking_behind_an_edit_is_stripped_where_the_model_binds_it():
+def test_repair_drops_thinking_behind_an_edit_if_the_model_binds_it():
     original = [ASK, assistant(THINKING, text("a")), ASK, assistant({**THINKING, "signature": "2"}, text("b")), ASK]
     edited = [{"role": "user", "content": "[summary]"}, *original[1:]]
     options = {"provider": "anthropic", "model": "claude-sonnet-5-5", "original": original}
@@ -320,7 +320,7 @@ def test_a_stored_call_without_its_reasoning_loses_its_id():
     assert "id" not in done.messages[1]
 
 
-def test_calls_stay_open_while_they_run_and_are_answered_otherwise():
+def test_repair_keeps_calls_open_only_in_flight():
     for provider in PROVIDERS:
         running = transcript("u c1+c2 r2", provider)
         assert repair(running, provider=provider, in_flight=True).messages is running

@@ -37,7 +37,7 @@ def whole(given_, counter, provider):
 
 @generated
 @given(st.data())
-def test_as_many_messages_stay_as_are_wanted_and_no_more_than_their_groups_need(provider, data):
+def test_split_keeps_the_wanted_messages_and_only_the_rest_of_their_groups(provider, data):
     given_ = data.draw(messages(provider) | damaged(provider))
     wanted = data.draw(st.integers(0, len(given_) + 1))
     before = deep_hash(given_)
@@ -49,7 +49,7 @@ def test_as_many_messages_stay_as_are_wanted_and_no_more_than_their_groups_need(
 
 @generated
 @given(st.data())
-def test_what_stays_is_the_most_that_fits_the_tokens(provider, data):
+def test_split_keeps_the_most_messages_that_fit_the_tokens(provider, data):
     given_ = data.draw(messages(provider) | damaged(provider))
     keep, counter = data.draw(st.integers(0, 400)), data.draw(st.sampled_from(COUNTERS))
     costs, cuts = whole(given_, counter, provider)
@@ -58,12 +58,12 @@ def test_what_stays_is_the_most_that_fits_the_tokens(provider, data):
 
 @generated
 @given(st.data())
-def test_of_a_list_that_is_valid_the_cuts_are_those_of_its_ledger(provider, data):
+def test_split_of_a_valid_list_agrees_with_its_ledger(provider, data):
     ledger = scan(data.draw(messages(provider)), COUNTERS[0], provider)
     assert oracle.tail_cuts(ledger) == ledger.safe.tolist()
 
 
-def test_what_stands_far_in_front_is_not_looked_at():
+def test_split_does_not_read_early_messages():
     given_ = [{"role": "user", "content": object()}] * 10_000 + transcript("u:9 c1 r1:9 a:9 u:9 c2 r2:9 a:9 " * 9)
     assert trimtab.split(given_, keep_last=6) == len(given_) - 7
     assert trimtab.split(given_, keep=90, counter=COUNTERS[1]) is not None
@@ -73,12 +73,12 @@ def test_what_stands_far_in_front_is_not_looked_at():
     assert raised.value.index == 9_990
 
 
-def test_a_tail_is_cut_with_the_provider_that_it_shows():
+def test_split_detects_the_provider_from_the_tail():
     given_ = transcript("u:9 a:9 " * 50 + "u:9 c1 r1:9 a:9 " + "u:9 a:9 " * 3)
     assert [trimtab.split(given_, keep_last=n) for n in (6, 7, 8, 9, 10)] == [104, 103, 101, 101, 100]
 
 
-def test_an_open_call_is_not_cut_off():
+def test_split_does_not_cut_off_an_open_call():
     given_ = transcript("u:9 a:9 u:9 c1+c2 r1:9")
     assert [trimtab.split(given_, keep_last=n) for n in range(4)] == [3, 3, 3, 2]
     assert trimtab.split(given_, keep=5, counter=COUNTERS[0]) is None
@@ -87,17 +87,17 @@ def test_an_open_call_is_not_cut_off():
 @pytest.mark.parametrize(
     "arguments", [{}, {"keep": 1}, {"keep_last": 1, "keep": 1}, {"keep_last": -1}, {"keep_last": 1, "counter": 1}]
 )
-def test_arguments_that_say_too_little_or_too_much_are_refused(arguments):
+def test_split_rejects_missing_and_contradictory_arguments(arguments):
     with pytest.raises(ValueError, match=r"give keep_last, or keep with a counter|at least 0"):
         trimtab.split([], **arguments)
 
 
-def test_a_list_of_nothing_is_cut_at_nothing():
+def test_split_of_an_empty_list_is_zero():
     assert trimtab.split([], keep_last=3) == 0
     assert trimtab.split([], keep=3, counter=COUNTERS[0]) == 0
 
 
 @pytest.mark.parametrize("given_", ["text", {"role": "user"}, 7])
-def test_what_is_no_list_is_a_type_error(given_):
+def test_split_rejects_values_that_are_no_list(given_):
     with pytest.raises(TypeError):
         trimtab.split(given_, keep_last=3)

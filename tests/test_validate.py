@@ -63,7 +63,7 @@ def test_an_open_call_is_a_problem_unless_it_is_in_flight(provider):
 
 
 @generated
-def test_a_block_that_nobody_knows_is_no_problem(provider):
+def test_an_unknown_block_is_no_problem(provider):
     """Where the judge goes by a list of the types that there are, the library lets pass what it does not know."""
 
     @settings(max_examples=100)
@@ -109,7 +109,7 @@ def test_library_and_judge_agree_on_damaged_transcripts(provider):
 
 
 @generated
-def test_judging_messages_means_to_judge_their_ledger(provider):
+def test_validating_messages_equals_validating_their_ledger(provider):
     """Messages alone are read without keeping a text; a ledger has all that there is to know."""
 
     @settings(max_examples=300)
@@ -133,7 +133,7 @@ def told(judge):
 @pytest.mark.parametrize(
     "said", ["", " \n", "é ", "中文", "😀", "\ud800", "\u3000", "x" * 10_000 + "é", "<trimtab-summary x"]
 )
-def test_texts_that_are_not_ascii_are_judged_alike(said):
+def test_non_ascii_texts_have_the_same_problems(said):
     """They are transcoded where they are looked at; what is ASCII is not."""
 
     class Word(str):
@@ -153,7 +153,7 @@ def test_texts_that_are_not_ascii_are_judged_alike(said):
 
 
 @generated
-def test_every_problem_says_where_what_and_what_to_do(provider):
+def test_every_problem_has_a_path_a_message_and_a_fix(provider):
     @settings(max_examples=200)
     @given(damaged(provider), OPTIONS)
     def holds(broken, options):
@@ -273,7 +273,7 @@ VALID = {
 
 
 @pytest.mark.parametrize(("provider", "valid", "options"), VALID.values(), ids=VALID.keys())
-def test_what_a_provider_accepts_has_no_problem(provider, valid, options):
+def test_an_accepted_list_has_no_problem(provider, valid, options):
     assert validate(valid, provider=provider, **options) == []
     assert check(valid, provider, **options) == []
 
@@ -445,19 +445,19 @@ RULINGS = {
 
 
 @pytest.mark.parametrize(("provider", "messages", "options", "expected"), RULINGS.values(), ids=RULINGS.keys())
-def test_library_rules_as_it_should(provider, messages, options, expected):
+def test_validate_finds_the_expected_codes(provider, messages, options, expected):
     assert bool(codes(messages, provider, **options)) == bool(expected)
 
 
 @pytest.mark.parametrize(("provider", "messages", "options", "expected"), RULINGS.values(), ids=RULINGS.keys())
-def test_the_judge_rules_so_too(provider, messages, options, expected):
+def test_the_checker_finds_the_expected_codes(provider, messages, options, expected):
     assert judged(messages, provider, **options) == expected
 
 
 # Input that cannot be read
 
 
-def test_what_cannot_be_read_is_a_problem_with_its_path():
+def test_an_unreadable_message_is_a_problem_with_its_path():
     cases = [
         ([user(), 7], 1, "messages[1]: is a number, expected a mapping"),
         ([user(), {"content": "x"}], 1, "messages[1].role: is missing or no string"),
@@ -469,7 +469,7 @@ def test_what_cannot_be_read_is_a_problem_with_its_path():
         assert problem.fix
 
 
-def test_what_is_no_list_of_messages_or_no_provider_is_an_argument_mistake():
+def test_validate_rejects_wrong_argument_types_and_providers():
     for wrong in (None, "hi", user(), 7, (m for m in [user()])):
         with pytest.raises(TypeError, match="messages must be a list"):
             validate(wrong, provider="anthropic")
@@ -483,7 +483,7 @@ def test_each_provider_refuses_an_empty_list():
         assert (problem.index, problem.block, problem.code) == (0, None, "empty_messages")
 
 
-def test_problems_stand_in_the_order_of_the_messages_and_name_their_blocks():
+def test_problems_are_in_message_order_and_name_their_blocks():
     broken = [says(text("")), user(text(), result("a")), says(use("b"), text("y "))]
     found = [(p.index, p.block, p.code) for p in validate(broken, provider="anthropic")]
     assert found == [
@@ -547,7 +547,7 @@ def asked(given):
 
 @pytest.mark.shared
 @pytest.mark.parametrize("case", [*published()])
-def test_a_published_case_is_ruled_as_it_says(case):
+def test_validate_agrees_with_published_cases(case):
     given, expect = case["input"], case["expect"]
     messages = drawn(given[{"openai_responses": "input", "gemini": "contents"}.get(case["op"][9:], "messages")])
     found = validate(messages, provider=case["op"][9:], original=annotated(messages), **asked(given))
@@ -557,12 +557,12 @@ def test_a_published_case_is_ruled_as_it_says(case):
         assert [p for p in named if expect.get("error", "") in p.message], found
 
 
-def test_generated_messages_are_what_their_spec_spells():
+def test_generated_messages_match_their_spec():
     assert transcript("u c1 r1:1 r1:0", "openai_chat")[3] == {"role": "tool", "tool_call_id": "call_1", "content": ""}
 
 
 @generated
-def test_generated_transcripts_have_open_calls_in_a_share_of_them(provider):
+def test_a_share_of_generated_transcripts_has_open_calls(provider):
     seen = []
 
     @settings(max_examples=200)
@@ -574,7 +574,7 @@ def test_generated_transcripts_have_open_calls_in_a_share_of_them(provider):
     assert 0.05 < sum(seen) / len(seen) < 0.5
 
 
-def test_empty_messages_at_the_end_of_a_tool_loop_are_judged():
+def test_validate_reports_empty_messages_at_the_end_of_a_tool_loop():
     """Found by ``fuzz/fuzz_targets/shapes.rs``: a turn without blocks has no first one to be thinking."""
     messages = [{"role": "assistant", "content": []}, {"role": "user", "content": []}]
     assert codes(messages, "anthropic", thinking=True) == {"empty_content", "first_message_role"}

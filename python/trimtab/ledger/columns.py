@@ -6,7 +6,7 @@ from enum import IntEnum, IntFlag
 
 from .._core import Ledger
 
-__all__ = ["Kind", "Ledger", "Mark", "Role", "RowFlag", "Zone"]
+__all__ = ["Kind", "Ledger", "MessageFlag", "Role", "RowFlag", "Zone"]
 
 
 class Kind(IntEnum):
@@ -50,7 +50,7 @@ class RowFlag(IntFlag):
     STORED = 1024
 
 
-class Mark(IntFlag):
+class MessageFlag(IntFlag):
     """Flags of a message."""
 
     NULL = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .entries import LEFT_OUT, text_block
+from .entries import LEFT_OUT, Edit, text_block
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,37 +18,31 @@ _PICTURES = ("image_too_large", "image_too_large_many", "image_too_heavy")
 
 def repair_findings(entries: list[Entry], problems: Sequence[Problem], changes: Changes, rules: Rules) -> None:
     """Remove the thinking, pictures and stored ids that problems name; problems of other codes stay."""
-    marked: dict[tuple[Entry, int], str] = {}
+    contents: dict[Entry, list[Block | None]] = {}
     excess = 0
     for problem in problems:
-        entry = entries[problem.index]
+        entry, place = entries[problem.index], problem.block or 0
         if problem.code in (*_THINKING, *_PICTURES):
-            marked[entry, problem.block or 0] = problem.code
-            changes.add(entry, "bound_thinking" if problem.code in _THINKING else "picture")
+            blocks = contents.setdefault(entry, [*entry.blocks])
+            bound = problem.code in _THINKING
+            blocks[place] = None if bound else _without_pictures(entry.blocks[place])
+            changes.add(entry, "bound_thinking" if bound else "picture")
         elif problem.code == "too_many_images":
-            excess = sum(_pictures(block) for entry in entries for block in _listed(entry)) - rules.pictures
+            excess = sum(_pictures(block) for entry in entries for block in entry.blocks) - rules.pictures
         elif problem.code == "function_call_without_reasoning":
             entry.message = {key: value for key, value in entry.message.items() if key != "id"}
             changes.add(entry, "stored_id")
-    for entry in entries if marked or excess > 0 else ():
-        content = _listed(entry)
-        kept: list[Block] = []
-        codes = [marked.get((entry, n), "") for n in range(len(content))]
-        for n, block in enumerate(content):
-            if not codes[n] and excess > 0 and _pictures(block):
-                codes[n] = "too_many_images"  # the oldest go first
-                excess -= _pictures(block)
-            if codes[n] not in _THINKING:
-                kept.append(_without_pictures(block) if codes[n] else block)
-        if any(codes):
-            entry.set(content=kept)
-        if "too_many_images" in codes:
-            changes.add(entry, "picture")
+    for entry, blocks in contents.items():
+        entry.set(content=[block for block in blocks if block is not None])
 
+    def drop(block: Block) -> Edit:
+        nonlocal excess
+        pictures = _pictures(block) if excess > 0 else 0
+        excess -= pictures
+        return Edit([_without_pictures(block)], "picture") if pictures else Edit([block])
 
-def _listed(entry: Entry) -> list[Block]:
-    content = entry.message.get("content")
-    return content if isinstance(content, list) else []
+    for entry in entries if excess > 0 else ():  # the oldest go first
+        entry.edit(drop, changes)
 
 
 def _parts(block: Block) -> list[Block]:
