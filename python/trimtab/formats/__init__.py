@@ -56,6 +56,8 @@ __all__ = [
 class _Reader(Protocol):
     """A module that reads the files of one agent."""
 
+    __name__: str
+
     def recognizes(self, value: dict[str, Any], /) -> bool:
         """Return whether only this format has such an object, from a few names and types."""
 
@@ -63,18 +65,11 @@ class _Reader(Protocol):
         """Return the messages of the next prompt; none if the records have another format."""
 
 
-_READERS: dict[str, _Reader] = {
-    "claude_code": claude_code,
-    "codex": codex,
-    "pi": pi,
-    "copilot_cli": copilot_cli,
-    "gemini_cli": gemini_cli,
-    "opencode": opencode,
-    "atif": atif,
-    "swe_agent": swe_agent,
-    "mini_swe_agent": mini_swe_agent,
-    "openhands": openhands,
-}
+_MODULES: tuple[_Reader, ...]
+_MODULES = (claude_code, codex, pi, copilot_cli, gemini_cli, opencode, atif, swe_agent, mini_swe_agent, openhands)
+
+_READERS = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
+"""The readers by format, which is the module's name."""
 
 LOGS = tuple(_READERS)
 """Formats of agents' logs, which may end at any byte."""

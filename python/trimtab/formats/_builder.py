@@ -152,7 +152,7 @@ class Builder:
 
     def skip(self, record: Record, reason: str) -> None:
         """Record an unreadable part of a record."""
-        self.skipped.append(Skipped(record.line, record.offset, reason))
+        self.skipped.append(Skipped(record.number, record.offset, reason))
 
     def single(self, records: FileRecords, recognizes: Callable[[dict[str, Any]], bool]) -> list[Record]:
         """Return the record that holds the whole session, or none, and skip the others.
@@ -202,7 +202,7 @@ class Builder:
 
 def several(kind: str, count: int, records: Sequence[Record]) -> MessageError:
     """Return the error for a file with several sessions or requests, which begin at these records."""
-    places = ", ".join(f"line {record.line} (byte {record.offset})" for record in records[:5])
+    places = ", ".join(f"line {record.number} (byte {record.offset})" for record in records[:5])
     return MessageError(f"{count} {kind}s in one file, from {places}", hint=f"read one {kind} at a time")
 
 

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._parts import dict_of, list_of, text_of
-from ._records import again
+from ._records import Record
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from ._builder import Builder, FileRecords
-    from ._records import Record
 
 ROLES = ("user", "assistant")
 
@@ -21,17 +18,14 @@ _SIDE = "sidechain"  # kind of the lines of a side conversation
 
 
 @dataclass(slots=True, eq=False)
-class Line:
+class Line(Record):
     """A line of the tree: its links are in memory, its content is read when needed.
 
     Attributes:
-        at: number of the line in the file.
+        number: number of the line in the file, or of the entry in a list.
         key: its uuid, or a generated name.
         role: its role; empty if it is never sent and only links others.
         parent: key of the line it follows, None for a root.
-        offset: byte offset in the file.
-        held: the parsed line, if it is in memory.
-        file: the file to read it from again; None if it stays in memory.
         kind: the file's name for its kind, if it is not sent.
         response: the id shared by the lines of one response.
         answers: ids of the calls that it answers.
@@ -39,26 +33,14 @@ class Line:
         logical: key of the line before it, for a root that a compaction created.
     """
 
-    at: int
     key: str
     role: str
     parent: str | None
-    offset: int
-    held: Any
-    file: BinaryIO | None
     kind: tuple[str, str]
     response: str
     answers: tuple[str, ...]
     is_summary: bool
     logical: str
-
-    @property
-    def value(self) -> dict[str, Any]:
-        """The parsed line."""
-        if self.held is None and self.file is not None:
-            self.held = again(self.file, self.offset)
-        value: dict[str, Any] = self.held
-        return value
 
     @property
     def content(self) -> Any:
@@ -110,7 +92,7 @@ class Tree:
         known = self.nodes.get(parent)
         if known and known.key not in taken:
             return known
-        i = bisect_left(self.sent, line.at, key=lambda other: other.at)
+        i = bisect_left(self.sent, line.number, key=lambda other: other.number)
         while i and self.sent[i - 1].key in taken:
             i -= 1
         return self.sent[i - 1] if i else None
@@ -122,17 +104,17 @@ def grow(records: FileRecords, builder: Builder) -> Tree:
     first: dict[str, int] = {}
     kept: list[dict[str, Any]] = []
     names: dict[tuple[str, str], tuple[str, str]] = {}
-    for at, record in enumerate(records):
+    for number, record in enumerate(records):
         if defect := _defect(record.value):
             builder.skip(record, defect)
             continue
-        line = _line(at, record)
+        line = _line(number, record)
         # Share equal strings: a large file has few kinds, and refers to each line and response repeatedly.
         line.kind = names.setdefault(line.kind, line.kind)
         if line.parent in nodes:
             line.parent = nodes[line.parent].key
         if line.role == "assistant":
-            first.setdefault(line.response, at)
+            first.setdefault(line.response, number)
         if segment := dict_of(dict_of(record.value.get("compactMetadata")).get("preservedSegment")):
             kept.append(segment)
         if line.key in nodes:
@@ -150,21 +132,21 @@ def grow(records: FileRecords, builder: Builder) -> Tree:
     return Tree(nodes, main or sent, first)
 
 
-def _line(at: int, record: Record) -> Line:
+def _line(number: int, record: Record) -> Line:
     """Make a line; without a parent field its parent is a missing line, so that file order applies."""
     value = record.value
     role, kind = _role(value)
     parent = value.get("parentUuid", "")
-    key = text_of(value.get("uuid")) or f"line {at}"
+    key = text_of(value.get("uuid")) or f"line {number}"
     message = value["message"] if role else {}
     return Line(
-        at,
-        key,
-        role,
-        None if parent is None else text_of(parent),
+        number,
         record.offset,
         None if record.file else value,
         record.file,
+        key,
+        role,
+        None if parent is None else text_of(parent),
         kind,
         (text_of(message.get("id")) or key) if role == "assistant" else "",
         block_ids(message.get("content"), "tool_use_id"),

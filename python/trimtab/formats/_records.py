@@ -28,16 +28,16 @@ class Record:
     """One JSON value of a file, or one entry of a list that it is.
 
     Attributes:
-        line: line number of its start, from 1.
+        number: line number of its start, from 1.
         offset: byte offset of that line.
         held: the parsed value, if it is in memory.
         file: the file to read it from again, if it is alone on its line; None if it stays in memory.
     """
 
-    line: int
+    number: int
     offset: int
     held: Any
-    file: BinaryIO | None = None
+    file: BinaryIO | None
 
     @property
     def value(self) -> Any:
@@ -90,10 +90,10 @@ class Records:
         """Yield the values with their positions."""
         for record in self._values():
             self.found += 1
-            self._count(record.line)
+            self._count(record.number)
             if isinstance(record.held, list):
                 self.lines += len(record.held) - 1
-                yield from (Record(record.line, record.offset, entry) for entry in record.held)
+                yield from (Record(record.number, record.offset, entry, None) for entry in record.held)
             else:
                 yield record
 
@@ -123,7 +123,7 @@ class Records:
                 return _line_end(self.file, at), line + 1
             text, end, defects, self._is_unclosed = found
             try:
-                record = Record(line, start, parse_line(text)) if text else None
+                record = Record(line, start, parse_line(text), None) if text else None
             except (ValueError, RecursionError):  # Python has less stack left than the core allows for
                 record, defects = None, [(0, "nested too deeply")]
             if record is None:

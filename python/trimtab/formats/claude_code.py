@@ -97,7 +97,7 @@ class _Session(Builder):
         parts = self.parts.setdefault(line.response, [])
         copy = next((part for part in parts if part.content == line.content), None)
         if copy:
-            copy.at = min(copy.at, line.at)
+            copy.number = min(copy.number, line.number)
         else:
             parts.append(line)
             self.owners |= dict.fromkeys(block_ids(line.content, "id"), line.response)
@@ -124,16 +124,16 @@ class _Session(Builder):
         for line in self.order:
             if line.role == "user":
                 if line.is_summary:
-                    since, self.is_prompt = line.at, not self.messages
+                    since, self.is_prompt = line.number, not self.messages
                     self.mark()
                 self.messages.append({"role": "user", "content": line.content})
                 continue
-            parts = sorted(self.parts[line.response], key=lambda part: part.at)
+            parts = sorted(self.parts[line.response], key=lambda part: part.number)
             if tree.first[line.response] > since:
                 self._add_usage(parts)
             self.model = text_of(line.value["message"].get("model")) or self.model
             self.messages.append({"role": "assistant", "content": _joined(parts)})
-            if results := sorted(self.results.get(line.response, ()), key=lambda part: part.at):
+            if results := sorted(self.results.get(line.response, ()), key=lambda part: part.number):
                 content = _joined(results)
                 if len(results) > 1:  # a single line stays as it is, for the repair to judge
                     content = sorted(content, key=lambda block: block["type"] != "tool_result")
@@ -153,9 +153,9 @@ class _Session(Builder):
         for line in (*added, *(line for line in self.order if id(line) not in ids)):
             self.leave_fields(line.value, _LINE, line.role)
             self.leave_fields(line.value["message"], ("content",), line.role, "message")
-        start = self.order[0].at if self.order and self.order[0].is_summary else 0
+        start = self.order[0].number if self.order and self.order[0].is_summary else 0
         for line in tree.nodes.values():
-            if line.role and line.at < start and line.key not in self.keys:
+            if line.role and line.number < start and line.key not in self.keys:
                 self.leave(line.role, "compacted")
             elif not line.role or (line.key not in self.keys and id(line) not in ids):
                 self.leave(*line.kind)

@@ -75,9 +75,9 @@ class _Session(Builder):
             fresh = [item for item in given if _is_sent(item)]
             self.leave("compacted", "never sent", count=len(given) - len(fresh))
         else:  # older versions: the user's messages, then the summary
-            said = [item for item in self.messages if item.get("role") in ("user", "developer")]
+            asked = [item for item in self.messages if item.get("role") in ("user", "developer")]
             text = {"type": "input_text", "text": str(payload.get("message") or "")}
-            fresh = [*said, *([{"type": "message", "role": "user", "content": [text]}] if text["text"] else [])]
+            fresh = [*asked, *([{"type": "message", "role": "user", "content": [text]}] if text["text"] else [])]
         if self.whole:
             known = {_identity(item) for item in self.messages}
             self.is_prompt = self.is_prompt and not known
@@ -151,5 +151,5 @@ def _is_turn(item: dict[str, Any]) -> bool:
 
 def _identity(item: dict[str, Any]) -> str:
     """Return a key that is equal for an item and its copy in a replacement, which may lack ids and metadata."""
-    said = [item["role"], item.get("content")] if item.get("role") else item
-    return json.dumps(said, sort_keys=True)
+    identity = [item["role"], item.get("content")] if item.get("role") else item
+    return json.dumps(identity, sort_keys=True)

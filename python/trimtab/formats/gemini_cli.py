@@ -167,20 +167,22 @@ class _Session(Builder):
 
     def _content(self, parts: list[dict[str, Any]], kind: object) -> Content:
         """Return parts in Chat's shape: texts, images and results; another file becomes text with its URI."""
-        said = []
+        converted = []
         for part in parts:
             blob, file = dict_of(part.get("inlineData")), dict_of(part.get("fileData"))
             if isinstance(part.get("text"), str) and not part.get("thought"):
-                said.append(text_part(part["text"]))
+                converted.append(text_part(part["text"]))
             elif text_of(blob.get("mimeType")).startswith("image/"):
-                said.append(base64_part(blob["mimeType"], blob.get("data")))
+                converted.append(base64_part(blob["mimeType"], blob.get("data")))
             elif blob or file:
-                said.append(text_part(f"[{text_of((blob or file).get('mimeType'))}: {text_of(file.get('fileUri'))}]"))
+                converted.append(
+                    text_part(f"[{text_of((blob or file).get('mimeType'))}: {text_of(file.get('fileUri'))}]")
+                )
             elif "functionResponse" in part:
-                said.append(text_part(_output(dict_of(part["functionResponse"]))))
+                converted.append(text_part(_output(dict_of(part["functionResponse"]))))
             else:
                 self.leave(kind, "thought" if part.get("thought") else next(iter(part), "an empty part"))
-        return content_of(said)
+        return content_of(converted)
 
 
 def _output(response: dict[str, Any]) -> str:

@@ -202,19 +202,19 @@ class _Session(Builder):
 
     def _parts(self, parts: Any, role: str) -> list[dict[str, Any]]:
         """Return a user message's parts in Chat's shape; other files and compaction markers become text."""
-        said = []
+        converted = []
         for part in self.objects(parts, role):
             kind, mime, url = part.get("type"), text_of(part.get("mime")), text_of(part.get("url"))
             if kind == "text" and not part.get("ignored"):
-                said.append(text_part(part.get("text")))
+                converted.append(text_part(part.get("text")))
             elif kind == "file" and mime.startswith("image/") and url.startswith(("data:", "https://", "http://")):
-                said.append(image_part(url))
+                converted.append(image_part(url))
             elif kind == "file" and mime not in _SEPARATE:
-                said.append(text_part(f"[attached {mime}: {text_of(part.get('filename'))}]"))
+                converted.append(text_part(f"[attached {mime}: {text_of(part.get('filename'))}]"))
             elif kind == "compaction":
-                said.append(text_part(_MARKER))
+                converted.append(text_part(_MARKER))
             elif kind == "subtask":
-                said.append(text_part(_SUBTASK))
+                converted.append(text_part(_SUBTASK))
             else:
                 self.leave(role, kind or "without a type", mime or ("ignored" if part.get("ignored") else ""))
-        return said
+        return converted

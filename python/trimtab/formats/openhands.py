@@ -103,7 +103,7 @@ class _Session(Builder):
         """Add an event."""
         args, source = dict_of(event.get("args")), event.get("source")
         kind = text_of(event.get("action"))
-        said = text_of(args.get("content")) or text_of(event.get("message"))
+        message_text = text_of(args.get("content")) or text_of(event.get("message"))
         if kind in _SILENT or event.get("observation") in _SILENT:
             self.leave(kind or event.get("observation"))
             return
@@ -112,7 +112,7 @@ class _Session(Builder):
             self._add_observation(event)
         elif kind == "system":
             self.tools = args.get("tools")
-            self.say("system", said)
+            self.say("system", message_text)
         elif kind == "condensation":
             if self.whole:
                 self.compact([summary(args["summary"])] if text_of(args.get("summary")) else [])
@@ -120,13 +120,13 @@ class _Session(Builder):
             given = args["image_urls"] if isinstance(args.get("image_urls"), list) else []
             urls = [url for url in given if isinstance(url, str)]
             self.leave(kind, "no address", count=len(given) - len(urls))
-            self.say("user", content_of([text_part(said), *map(image_part, urls)]))
+            self.say("user", content_of([text_part(message_text), *map(image_part, urls)]))
         elif source == "agent":
-            self._add_action(event, kind, args, said)
+            self._add_action(event, kind, args, message_text)
         else:
             self.leave(kind, source or "of nobody")
 
-    def _add_action(self, event: dict[str, Any], kind: str, args: dict[str, Any], said: str) -> None:
+    def _add_action(self, event: dict[str, Any], kind: str, args: dict[str, Any], message_text: str) -> None:
         """Add an agent's action; each action of one response repeats the whole response."""
         metadata = dict_of(event.get("tool_call_metadata"))
         response = dict_of(metadata.get("model_response"))
@@ -144,7 +144,7 @@ class _Session(Builder):
         self.model = text_of(response.get("model")) or self.model
         thought = text_of(message.get("content")) or text_of(args.get("thought"))
         if not is_call:
-            self.answer(thought or text_of(args.get("final_thought")) or said, charged=charged)
+            self.answer(thought or text_of(args.get("final_thought")) or message_text, charged=charged)
             return
         given = {key: value for key, value in args.items() if key not in _BOOKKEEPING}
         made = call(ref, text_of(metadata.get("function_name")) or kind, given)

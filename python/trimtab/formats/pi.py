@@ -13,13 +13,11 @@ does not contain the system prompt and the tools.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ._builder import Builder, FileRecords
 from ._parts import Content, base64_part, call, content_of, dict_of, joined, sum_of, summary, text_of, text_part
-
-if TYPE_CHECKING:
-    from ._records import Record
+from ._records import Record
 
 _ENTRY = ("message", "content", "summary", "details")  # details are for the screen
 _MESSAGE = ("content", "command", "output", "summary", "details", "errorMessage")
@@ -39,7 +37,7 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
     ends = [i for i, entry in enumerate(path) if entry.kind == "compaction" and not whole]
     last = first = ends[-1] if ends else -1
     if ends:
-        compaction = path[last].record.value
+        compaction = path[last].value
         first = next((i for i in range(last) if _is_first(path[i], compaction)), last)
         session.say(**summary(compaction.get("summary")))
     for i, entry in enumerate(path):
@@ -48,33 +46,30 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
         if i < first:
             session.leave(entry.kind, "compacted")
         elif i > last or entry.kind != "compaction":
-            session.add(entry.record.value)
+            session.add(entry.value)
     return session
 
 
 @dataclass(slots=True, eq=False)
-class _Entry:
+class _Entry(Record):
     """An entry's position in the tree.
 
     Attributes:
-        at: number of the entry in the file, which version 1 refers to.
+        number: number of the entry in the file, which version 1 refers to.
         key: its id, or a generated name.
         parent: the id of the entry it follows.
         kind: its type.
-        record: the entry itself.
     """
 
-    at: int
     key: str
     parent: str
     kind: str
-    record: Record
 
 
 def _is_first(entry: _Entry, compaction: dict[str, Any]) -> bool:
     """Return whether a compaction kept the entries from this one on; version 1 counts lines with the header."""
     if isinstance(compaction.get("firstKeptEntryIndex"), int):
-        return bool(entry.at == compaction["firstKeptEntryIndex"])
+        return bool(entry.number == compaction["firstKeptEntryIndex"])
     return bool(entry.key == compaction.get("firstKeptEntryId"))
 
 
@@ -86,7 +81,7 @@ class _Session(Builder):
         entries: dict[str, _Entry] = {}
         kinds: dict[str, str] = {}
         last = ""
-        for at, record in enumerate(records):
+        for number, record in enumerate(records):
             value = record.value
             if not isinstance(value, dict) or not isinstance(value.get("type"), str):
                 self.skip(record, "no entry")
@@ -95,12 +90,13 @@ class _Session(Builder):
             elif value["type"] == "session":
                 self.leave("session")
             else:
-                key = text_of(value.get("id")) or f"entry {at}"
+                key = text_of(value.get("id")) or f"entry {number}"
                 parent = text_of(value.get("parentId", last))
                 parent = entries[parent].key if parent in entries else parent
-                entries[key] = _Entry(at, key, parent, kinds.setdefault(value["type"], value["type"]), record)
+                kind = kinds.setdefault(value["type"], value["type"])
+                entries[key] = _Entry(number, record.offset, record.held, record.file, key, parent, kind)
+                entries[key].release()
                 last = key
-            record.release()
         path: dict[str, _Entry] = {}
         while last in entries and last not in path:
             path[last] = entries[last]
