@@ -4,14 +4,15 @@ use std::collections::HashMap;
 
 use super::line::{Line, Section};
 use super::part::{Kind, Part};
-use super::pattern::{head, is_word, length, pattern};
+use super::pattern::{head, is_space, is_word, length, pattern};
 
 pattern!(RENAMES = r"\b[Rr]enam(?:e|ed|es|ing)\b");
-pattern!(TO = r"^\s+(?:to|into|as|->|→|=>)\s+");
 pattern!(INSTEAD = r",? (?:instead of|rather than|and not) ");
 pattern!(CALL = r#"[`"'](\w\w+)[`"'][^`\n]{1,200}?\b[Cc]all (?:it|them|this|the \w+) [`"'](\w\w+)[`"']"#);
 pattern!(ANCHOR = r"\\[bB<>]");
 
+/// What stands between an old name and a new one.
+const TO: [&str; 6] = ["to", "into", "as", "->", "→", "=>"];
 const QUOTES: [char; 3] = ['`', '"', '\''];
 /// Characters of a name in quotes, and at each side of a capital letter or `_` in a name without.
 const LONGEST: usize = 60;
@@ -104,14 +105,21 @@ fn rename_to(text: &str, found: &mut Vec<(String, String)>) {
         });
         for start in open {
             let Some((old, behind)) = word_at(text, start) else { continue };
-            let Some(between) = TO.find(&text[behind..]) else { continue };
-            if let Some((new, stop)) = last_name_at(text, behind + between.end) {
+            let Some(rest) = behind_to(&text[behind..]) else { continue };
+            if let Some((new, stop)) = last_name_at(text, text.len() - rest.len()) {
                 found.push((old.to_owned(), new.to_owned()));
                 end = stop;
                 break;
             }
         }
     }
+}
+
+/// What follows a "to" with white space around it.
+fn behind_to(text: &str) -> Option<&str> {
+    let word = text.strip_prefix(is_space)?.trim_start_matches(is_space);
+    let rest = TO.into_iter().find_map(|to| word.strip_prefix(to).filter(|rest| rest.starts_with(is_space)))?;
+    Some(rest.trim_start_matches(is_space))
 }
 
 /// "New instead of Old".
