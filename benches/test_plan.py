@@ -46,8 +46,13 @@ def ledger_of(messages: list[dict[str, Any]], policy: Policy) -> trimtab.Ledger:
     return trimtab.Ledger.of(messages, counter=counter, provider="openai_chat")
 
 
+@cache
+def input_digest(count: int) -> str:
+    return digest(transcript(count))
+
+
 def group(what: str, messages: list[dict[str, Any]]) -> str:
-    return f"{what}, {len(messages):,} messages, {digest(messages)}"
+    return f"{what}, {len(messages):,} messages, {input_digest(len(messages))}"
 
 
 @pytest.mark.parametrize("name", POLICIES)
