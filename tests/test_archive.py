@@ -1,4 +1,4 @@
-"""One suite for every archive: what goes in comes back, and nothing else does."""
+"""One suite for every kind of archive."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlArchi
     archive.close()
 
 
-def test_a_list_comes_back_in_its_order_with_its_repeats(archive: SqlArchive) -> None:
+def test_load_returns_a_list_in_order_with_repeats(archive: SqlArchive) -> None:
     messages = [*transcript("u:5 c1 r1:9 a:5", provider="anthropic"), {"role": "user", "content": "again"}] * 2
     commit(archive, "r1", messages)
     assert archive.load("r1") == messages
     assert json.dumps(archive.load("r1")) == json.dumps(messages)
 
 
-def test_later_changes_of_the_callers_objects_do_not_reach_the_archive(archive: SqlArchive) -> None:
+def test_load_ignores_later_changes_of_the_callers_objects(archive: SqlArchive) -> None:
     messages = [{"role": "user", "content": [{"type": "text", "text": "before"}]}]
     commit(archive, "r1", messages)
     messages[0]["content"][0]["text"] = "after"
@@ -64,7 +64,7 @@ JSON = st.recursive(
 
 @settings(max_examples=300)
 @given(st.lists(st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": JSON}), max_size=6))
-def test_whatever_json_can_say_comes_back_the_same(messages: list) -> None:
+def test_load_returns_any_json_unchanged(messages: list) -> None:
     archive = SqliteArchive(":memory:")
     commit(archive, "r", messages)
     assert archive.load("r") == messages
@@ -72,12 +72,12 @@ def test_whatever_json_can_say_comes_back_the_same(messages: list) -> None:
 
 
 @pytest.mark.parametrize("value", [{1: "int key"}, {1: "NaN"}, {1, 2}, b"bytes", object()])
-def test_what_would_not_come_back_is_refused(archive: SqlArchive, value: object) -> None:
+def test_store_rejects_values_that_are_not_json(archive: SqlArchive, value: object) -> None:
     with pytest.raises(trimtab.ArchiveError, match="archived as JSON|come back"):
         archive.store([{"role": "user", "content": value}], "s")
 
 
-def test_surrogates_come_back_as_they_stood(archive: SqlArchive) -> None:
+def test_load_returns_lone_surrogates_unchanged(archive: SqlArchive) -> None:
     high, low = "\ud83d", "\ude00"
     texts = [
         high + low,
@@ -100,18 +100,18 @@ def test_surrogates_come_back_as_they_stood(archive: SqlArchive) -> None:
     assert archive.pins("s") == []
 
 
-def test_the_same_ref_twice_is_remembered_once(archive: SqlArchive) -> None:
+def test_commit_of_the_same_ref_twice_keeps_the_first(archive: SqlArchive) -> None:
     commit(archive, "r1", [{"role": "user", "content": "first"}])
     commit(archive, "r1", [{"role": "user", "content": "second"}])
     assert archive.load("r1") == [{"role": "user", "content": "first"}]
 
 
-def test_an_unknown_ref_is_said(archive: SqlArchive) -> None:
+def test_load_rejects_an_unknown_ref(archive: SqlArchive) -> None:
     with pytest.raises(trimtab.ArchiveError, match="no compaction 'nope'"):
         archive.load("nope")
 
 
-def test_a_commit_without_its_originals_is_refused_and_changes_nothing(archive: SqlArchive) -> None:
+def test_commit_without_its_originals_fails_and_changes_nothing(archive: SqlArchive) -> None:
     stored = archive.store([said("soon gone")], "s")
     archive.sweep(timedelta(seconds=-1))
     with pytest.raises(trimtab.ArchiveError, match="1 originals of r1 are not stored any more"):
@@ -121,7 +121,7 @@ def test_a_commit_without_its_originals_is_refused_and_changes_nothing(archive: 
     assert archive.sessions()[0].version == 0
 
 
-def test_tuples_and_mappings_come_back_as_lists_and_dicts(archive: SqlArchive) -> None:
+def test_load_returns_tuples_and_mappings_as_lists_and_dicts(archive: SqlArchive) -> None:
     messages = [MappingProxyType({"role": "user", "content": ({"type": "text", "text": "NaN", "n": float("nan")},)})]
     commit(archive, "r1", messages)
     assert json.dumps(archive.load("r1")) == json.dumps([{"role": "user", "content": list(messages[0]["content"])}])
@@ -140,7 +140,7 @@ def test_threads_share_an_archive(archive: SqlArchive) -> None:
     assert all(archive.load(f"r{n}-{k}")[0]["content"] == f"{n} {k % 3}" for n in range(4) for k in range(20))
 
 
-def test_history_has_every_column_and_the_latest_first(archive: SqlArchive) -> None:
+def test_history_returns_every_column_latest_first(archive: SqlArchive) -> None:
     talk = [said("one"), said("two", "assistant"), said("three")]
     commit(archive, "r1", talk)
     commit(
@@ -173,7 +173,7 @@ def test_history_has_every_column_and_the_latest_first(archive: SqlArchive) -> N
     assert len(archive.history()) == 2
 
 
-def test_what_left_is_apart_from_what_stayed(archive: SqlArchive) -> None:
+def test_archived_returns_only_the_removed_messages(archive: SqlArchive) -> None:
     talk = [said("one"), said("two", "assistant"), said("three"), said("one")]
     commit(archive, "r1", talk, preserved=(1, 3))
     left = archive.archived("r1")
@@ -185,7 +185,7 @@ def test_what_left_is_apart_from_what_stayed(archive: SqlArchive) -> None:
         archive.archived("r9")
 
 
-def test_totals_are_the_sums_of_a_session_or_of_all(archive: SqlArchive) -> None:
+def test_totals_are_sums_of_one_session_or_of_all(archive: SqlArchive) -> None:
     for n in range(3):
         commit(
             archive, f"r{n}", [said(f"{n}"), said("kept")], tokens_before=100 * n + 50, tokens_after=10, preserved=(1,)
@@ -197,7 +197,7 @@ def test_totals_are_the_sums_of_a_session_or_of_all(archive: SqlArchive) -> None
     assert archive.totals("nobody").compactions == 0
 
 
-def test_columns_and_indexes_are_those_of_the_published_schema(archive: SqlArchive) -> None:
+def test_columns_and_indexes_equal_the_published_schema(archive: SqlArchive) -> None:
     assert columns(archive, "compaction_events") == [
         *("id", "session_id", "strategy", "original_tokens", "compacted_tokens", "messages_removed"),
         *("summary_content", "preserved_message_ids", "model_used", "duration_ms", "created_at"),
@@ -209,7 +209,7 @@ def test_columns_and_indexes_are_those_of_the_published_schema(archive: SqlArchi
     assert indexes(archive, "message_archive") == [["compaction_event_id"], ["session_id", "archived_at DESC"]]
 
 
-def test_what_belongs_to_an_event_or_a_session_goes_with_it(archive: SqlArchive) -> None:
+def test_deleting_an_event_or_a_session_deletes_its_rows(archive: SqlArchive) -> None:
     def count(table: str) -> int:
         return query(archive, f"SELECT count(*) FROM {table}")[0][0]
 
@@ -224,7 +224,7 @@ def test_what_belongs_to_an_event_or_a_session_goes_with_it(archive: SqlArchive)
     assert [count(table) for table in tables] == [0] * 5
 
 
-def test_nothing_is_locked_while_a_model_is_asked(archive: SqlArchive) -> None:
+def test_no_lock_is_held_while_a_model_is_called(archive: SqlArchive) -> None:
     def writer(_: trimtab.Ask) -> str:
         commit(archive, "meanwhile", [said("of another session")], session="other")
         assert archive.sessions()[0].messages > 0, "the originals are stored before the model is asked"
@@ -239,7 +239,7 @@ def test_nothing_is_locked_while_a_model_is_asked(archive: SqlArchive) -> None:
     assert cm.restore(done.ref) == messages
 
 
-def test_lists_of_odd_texts_and_numbers_come_back(archive: SqlArchive) -> None:
+def test_load_returns_unusual_texts_and_numbers_unchanged(archive: SqlArchive) -> None:
     for number, messages in enumerate(generated(40)):
         commit(archive, f"r{number}", messages, session=f"s{number % 7}")
         back = archive.load(f"r{number}")
@@ -248,7 +248,7 @@ def test_lists_of_odd_texts_and_numbers_come_back(archive: SqlArchive) -> None:
     assert archive.verify() == []
 
 
-def test_a_compaction_that_overtakes_another_of_its_session_is_a_conflict(archive: SqlArchive) -> None:
+def test_commit_after_another_compaction_of_the_session_is_a_conflict(archive: SqlArchive) -> None:
     talk = [said("one"), said("two")]
     mine, theirs = archive.store(talk, "s"), archive.store(talk, "s")
     archive.commit(theirs, record("theirs"))
@@ -262,7 +262,7 @@ def test_a_compaction_that_overtakes_another_of_its_session_is_a_conflict(archiv
     assert archive.verify() == []
 
 
-def test_a_commit_whose_answer_was_lost_is_not_doubled(archive: SqlArchive) -> None:
+def test_commit_repeated_after_a_lost_answer_counts_once(archive: SqlArchive) -> None:
     stored = archive.store([said("one")], "s")
     archive.commit(stored, record("r1"))
     archive.commit(stored, record("r1"))
@@ -271,7 +271,7 @@ def test_a_commit_whose_answer_was_lost_is_not_doubled(archive: SqlArchive) -> N
     assert archive.sessions()[0].version == 1
 
 
-def test_pins_stay_with_their_session(archive: SqlArchive) -> None:
+def test_pins_belong_to_one_session(archive: SqlArchive) -> None:
     archive.pin("s", "text", "the \0 \ud800 plan")
     archive.pin("s", "text", "the \0 \ud800 plan")
     archive.pin("s", "message", "0a" * 8)
@@ -281,7 +281,7 @@ def test_pins_stay_with_their_session(archive: SqlArchive) -> None:
     assert archive.pins("s") == [("message", "0a" * 8)]
 
 
-def test_search_finds_all_words_first_and_the_newest_first(archive: SqlArchive) -> None:
+def test_search_returns_messages_with_all_words_first_then_newest_first(archive: SqlArchive) -> None:
     commit(archive, "r1", [said("the parser broke on snake_case names"), said("nothing here", "assistant")])
     commit(archive, "r2", [said("src/parser.py has a Migration"), said("設定を読む")])
     commit(archive, "r3", [said("a migration of the parser, at last")], session="t")
@@ -301,7 +301,7 @@ def test_search_finds_all_words_first_and_the_newest_first(archive: SqlArchive) 
         archive.fetch(hit.id, session="t")
 
 
-def test_a_copy_without_a_compaction_is_neither_found_nor_kept_for_long(archive: SqlArchive) -> None:
+def test_search_ignores_and_sweep_removes_originals_without_a_compaction(archive: SqlArchive) -> None:
     archive.store([said("an orphan")], "s")
     commit(archive, "r1", [said("a child")])
     assert archive.search("orphan") == []
@@ -312,7 +312,7 @@ def test_a_copy_without_a_compaction_is_neither_found_nor_kept_for_long(archive:
     assert archive.verify() == []
 
 
-def test_retention_by_age_spares_what_a_live_summary_refers_to(archive: SqlArchive) -> None:
+def test_prune_by_age_keeps_compactions_with_a_current_summary(archive: SqlArchive) -> None:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     for n in range(4):
         archive.now = lambda n=n: format_time(start + timedelta(days=n))
@@ -332,7 +332,7 @@ def test_retention_by_age_spares_what_a_live_summary_refers_to(archive: SqlArchi
     assert [hit.ref for hit in archive.search("only")] == ["r3"]
 
 
-def test_retention_by_number_and_by_size(archive: SqlArchive) -> None:
+def test_prune_removes_by_number_and_by_size(archive: SqlArchive) -> None:
     chance = random.Random(6)
     for session in "st":
         for n in range(4):
@@ -357,7 +357,7 @@ def test_retention_by_number_and_by_size(archive: SqlArchive) -> None:
     assert archive.verify() == []
 
 
-def test_a_forgotten_session_leaves_nothing_and_takes_nothing_of_others(archive: SqlArchive) -> None:
+def test_forget_removes_all_of_a_session_and_nothing_of_others(archive: SqlArchive) -> None:
     commit(archive, "r1", [said("shared"), said("secretword of s")], summary="about s", live=("r1",))
     commit(archive, "r2", [said("shared"), said("word of t")], session="t")
     archive.store([said("copyonly")], "s")
@@ -391,7 +391,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_verify_says_where_the_chain_breaks(archive: SqlArchive, change: str) -> None:
+def test_verify_names_the_place_of_each_change(archive: SqlArchive, change: str) -> None:
     commit(archive, "r1", [said("one"), said("two"), said("three")], summary="s1")
     commit(archive, "r2", [said("four")])
     assert archive.verify() == archive.verify("s") == []
@@ -410,12 +410,12 @@ def test_verify_says_where_the_chain_breaks(archive: SqlArchive, change: str) ->
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", None])
-def test_a_session_without_a_name_is_refused(archive: SqlArchive, name: object) -> None:
+def test_store_rejects_a_session_without_a_printable_name(archive: SqlArchive, name: object) -> None:
     with pytest.raises(trimtab.ArchiveError, match="a session's name"):
         archive.store([], name)
 
 
-def test_an_empty_list_comes_back(archive: SqlArchive) -> None:
+def test_load_returns_an_empty_list(archive: SqlArchive) -> None:
     commit(archive, "r1", [])
     assert archive.load("r1") == []
     assert archive.verify() == []

@@ -1,4 +1,4 @@
-"""The JSON in which messages are kept: what `json.dumps` writes, and what comes back of it."""
+"""The JSON of stored messages: equal to `json.dumps`, and decoded without loss."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(JSON, max_size=4))
-def test_it_is_what_json_writes_and_its_sha_256(values: list) -> None:
+def test_encode_equals_json_dumps_with_its_sha_256(values: list) -> None:
     texts, digests = _core.dumps(values)
     assert [text.lower() for text in texts] == [json.dumps(value).lower() for value in values], "but for capitals"
     assert digests == [hashlib.sha256(text.encode()).hexdigest() for text in texts]
@@ -35,12 +35,12 @@ def test_it_is_what_json_writes_and_its_sha_256(values: list) -> None:
 
 
 @given(TEXT.filter(lambda text: not any("\ud7ff" < c < "\ue000" for c in text)))
-def test_without_surrogates_it_is_that_to_the_letter(text: str) -> None:
+def test_encode_equals_json_dumps_exactly_without_surrogates(text: str) -> None:
     assert _core.dumps([text])[0] == [json.dumps(text)]
 
 
 @given(HALVES | TEXT, st.dictionaries(HALVES, HALVES, max_size=3))
-def test_every_string_comes_back_as_it_stood(text: str, more: dict) -> None:
+def test_decode_returns_every_string_unchanged(text: str, more: dict) -> None:
     value = {"content": text, **more}
     ((written,), _) = encode([value])
     assert written.isascii()
@@ -56,7 +56,7 @@ class Number(enum.IntEnum):
     SEVEN = 7
 
 
-def test_types_below_those_of_json_are_what_json_writes() -> None:
+def test_encode_writes_subclasses_like_json_dumps() -> None:
     value = OrderedDict(word=Word.PLAN, number=Number.SEVEN, both=(Word.PLAN, True, None, float("inf")))
     assert (
         encode([value])[0]
@@ -72,7 +72,7 @@ def nested(depth: int) -> object:
     return value
 
 
-def test_nesting_has_an_end_that_a_small_stack_reaches() -> None:
+def test_encode_rejects_deep_nesting_on_a_small_stack() -> None:
     done: list[object] = []
 
     def work() -> None:
@@ -92,7 +92,7 @@ def test_nesting_has_an_end_that_a_small_stack_reaches() -> None:
     assert done == [True, "refused"]
 
 
-def test_what_contains_itself_and_what_is_no_json_is_refused() -> None:
+def test_encode_rejects_cycles_and_values_that_are_not_json() -> None:
     loop: list = []
     loop.append(loop)
     tuples: list = [(loop,)]

@@ -1,4 +1,4 @@
-"""What only PostgreSQL does: connections that are shared, awaited and lost."""
+"""PostgreSQL archives: pooled connections, awaited compactions, migrations and retries."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_an_awaited_compaction_uses_its_archive_without_blocking_the_event_loop(
     assert [past.ref for past in archive.history("s")] == [done.ref]
 
 
-def test_awaited_compactions_of_one_session_are_serialised_or_a_conflict(
+def test_awaited_compactions_of_one_session_are_serialized_or_conflict(
     archive: PostgresArchive, tmp_path: Path
 ) -> None:
     async def crowd(archive: SqlArchive) -> list:
@@ -105,7 +105,7 @@ def test_a_forked_child_has_connections_of_its_own(archive: PostgresArchive) -> 
     assert archive.load("r2") == [said("child")]
 
 
-def test_a_newer_schema_and_a_server_that_is_not_there_are_refused_with_advice(postgres: Server) -> None:
+def test_a_newer_schema_and_a_closed_archive_raise(postgres: Server) -> None:
     PostgresArchive(postgres.url, schema="newer").close()
     newer = PostgresArchive(postgres.url, schema="newer")
     query(newer, "INSERT INTO schema_version (version) VALUES (99)")
@@ -116,7 +116,7 @@ def test_a_newer_schema_and_a_server_that_is_not_there_are_refused_with_advice(p
         newer.history()
 
 
-def test_a_schema_of_the_version_before_is_brought_along_and_searched(postgres: Server) -> None:
+def test_a_schema_of_the_previous_version_is_migrated_and_searchable(postgres: Server) -> None:
     with psycopg.connect(postgres.url, autocommit=True) as db:
         db.execute("CREATE SCHEMA before")
         db.execute("SET search_path TO before")
@@ -140,7 +140,7 @@ def _stored(message: dict) -> tuple[str, str]:
     return digest, text
 
 
-def test_a_message_that_is_forgotten_while_it_is_stored_again_is_stored_anew(archive: PostgresArchive) -> None:
+def test_store_repeats_if_a_message_is_forgotten_meanwhile(archive: PostgresArchive) -> None:
     messages, tries = [said("of both"), said("new")], []
     commit(archive, "r1", messages[:1], session="other")
 
@@ -163,7 +163,7 @@ def test_a_message_that_is_forgotten_while_it_is_stored_again_is_stored_anew(arc
     assert archive.verify() == []
 
 
-def test_an_address_opens_the_archive_and_hides_its_password(postgres: Server) -> None:
+def test_open_archive_accepts_a_url_and_errors_hide_its_password(postgres: Server) -> None:
     archive = open_archive(postgres.url)
     assert isinstance(archive, PostgresArchive)
     archive.close()

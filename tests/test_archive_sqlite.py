@@ -1,4 +1,4 @@
-"""What only a file can do: it is private, it is old or new or not ours, and it may be full."""
+"""SQLite archives: file mode, migrations, foreign files, locks and size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_file_is_private_and_another_process_reads_it(tmp_path: Path) -> None:
+def test_a_new_file_is_private_and_readable_by_another_process(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "archive.db"
     cm = trimtab.Compactor("claude-sonnet-4-5", archive=f"sqlite:///{path}")
     messages = transcript(" ".join("u:60 a:90" for _ in range(30)), provider="anthropic")
@@ -45,7 +45,7 @@ def test_equal_messages_are_stored_once(tmp_path: Path) -> None:
     assert count == 1
 
 
-def test_a_newer_schema_is_refused_with_advice(tmp_path: Path) -> None:
+def test_opening_a_newer_schema_fails_with_advice(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     SqliteArchive(path).close()
     with sqlite3.connect(path) as db:
@@ -54,7 +54,7 @@ def test_a_newer_schema_is_refused_with_advice(tmp_path: Path) -> None:
         SqliteArchive(path)
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_opening_a_file_that_is_no_database_fails_and_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("not a database, " * 100)
     before = path.read_bytes()
@@ -63,13 +63,13 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) ->
     assert path.read_bytes() == before
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_opening_fails_if_the_folder_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(trimtab.ArchiveError, match="cannot open the archive"):
         SqliteArchive(tmp_path / "file" / "archive.db")
 
 
-def test_a_failed_write_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
+def test_a_failed_write_changes_nothing(tmp_path: Path) -> None:
     archive = SqliteArchive(tmp_path / "archive.db")
     commit(archive, "r1", [{"role": "user", "content": "kept"}])
     archive._db.execute(
@@ -83,7 +83,7 @@ def test_a_failed_write_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
         archive.load("r2")
 
 
-def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_opening_the_database_of_another_program_fails_and_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "theirs.db"
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE theirs (x)")
@@ -92,7 +92,7 @@ def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path: Pat
     assert sqlite3.connect(path).execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
 
 
-def test_the_first_archives_are_brought_to_the_new_schema(tmp_path: Path) -> None:
+def test_an_archive_of_the_first_version_is_migrated(tmp_path: Path) -> None:
     first_archive(tmp_path / "old.db")
     archive = SqliteArchive(tmp_path / "old.db")
     assert archive.load("r1") == [said("one"), said("two"), said("one")]
@@ -104,7 +104,7 @@ def test_the_first_archives_are_brought_to_the_new_schema(tmp_path: Path) -> Non
     assert archive.verify() == []
 
 
-def test_an_archive_of_the_version_before_is_brought_along_and_searched(tmp_path: Path) -> None:
+def test_an_archive_of_the_previous_version_is_migrated_and_searchable(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     first_archive(path)
     db = sqlite3.connect(path, isolation_level=None)
@@ -151,7 +151,7 @@ class StopsAt:
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_a_migration_that_stops_at_any_statement_leaves_the_file_as_it_was(tmp_path: Path, old: bool) -> None:
+def test_a_migration_that_stops_at_any_statement_changes_nothing(tmp_path: Path, old: bool) -> None:
     path = tmp_path / "archive.db"
     if old:
         first_archive(path)
@@ -172,7 +172,7 @@ def test_a_migration_that_stops_at_any_statement_leaves_the_file_as_it_was(tmp_p
     assert len(archive.history()) == old
 
 
-def test_a_forgotten_word_is_gone_from_the_file(tmp_path: Path) -> None:
+def test_forget_removes_words_from_the_file(tmp_path: Path) -> None:
     archive = SqliteArchive(tmp_path / "archive.db")
     commit(archive, "r1", [said(f"filler {n}") for n in range(500)], session="t")
     commit(archive, "r2", [said("the word is xylophonist"), said("xylophonist " * 400)], summary="of a xylophonist")
@@ -186,7 +186,7 @@ def test_a_forgotten_word_is_gone_from_the_file(tmp_path: Path) -> None:
     assert b"xylophonist" not in (tmp_path / "archive.db").read_bytes()
 
 
-def test_a_file_that_lost_its_messages_shrinks(tmp_path: Path) -> None:
+def test_prune_shrinks_the_file(tmp_path: Path) -> None:
     archive = SqliteArchive(tmp_path / "archive.db")
     commit(archive, "r1", [said("".join(map(chr, range(33 + n, 20_000)))) for n in range(40)])
     before = (tmp_path / "archive.db").stat().st_size
@@ -194,7 +194,7 @@ def test_a_file_that_lost_its_messages_shrinks(tmp_path: Path) -> None:
     assert (tmp_path / "archive.db").stat().st_size < before / 2
 
 
-def test_a_size_to_keep_to_is_the_files(tmp_path: Path) -> None:
+def test_prune_to_a_size_measures_the_file(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     archive = SqliteArchive(path)
     for n in range(20):
@@ -208,7 +208,7 @@ def test_a_size_to_keep_to_is_the_files(tmp_path: Path) -> None:
     assert archive.verify() == []
 
 
-def test_a_transaction_waits_for_others_and_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transaction_waits_for_a_lock_until_the_timeout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_MS", 5)
     archive = SqliteArchive(tmp_path / "archive.db")
     other = sqlite3.connect(tmp_path / "archive.db", isolation_level=None, check_same_thread=False)
@@ -229,7 +229,7 @@ def test_a_transaction_waits_for_others_and_not_for_ever(tmp_path: Path, monkeyp
     other.close()
 
 
-def test_to_open_a_file_waits_for_no_writer_and_takes_no_locks_away(tmp_path: Path) -> None:
+def test_opening_a_file_waits_for_no_writer_and_drops_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     archive = SqliteArchive(path)
     archive._db.execute("BEGIN IMMEDIATE")
@@ -258,7 +258,7 @@ def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:
     assert archive.verify() == []
 
 
-def test_a_rollback_journal_is_used_unless_the_library_is_fixed(tmp_path: Path) -> None:
+def test_a_rollback_journal_is_used_before_the_fixed_sqlite(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     SqliteArchive(path).close()
     ((mode,),) = sqlite3.connect(path).execute("PRAGMA journal_mode")
@@ -269,12 +269,12 @@ def test_a_rollback_journal_is_used_unless_the_library_is_fixed(tmp_path: Path) 
     assert sqlite3.connect(tmp_path / "wal.db").execute("PRAGMA journal_mode").fetchall() == [("wal",)]
 
 
-def test_what_was_acknowledged_is_synced(tmp_path: Path) -> None:
+def test_commits_are_synced_to_the_disk(tmp_path: Path) -> None:
     archive = SqliteArchive(tmp_path / "archive.db")
     assert list(archive._db.execute("PRAGMA synchronous")) == [(2,)]
 
 
-def test_a_closed_archive_says_so(tmp_path: Path) -> None:
+def test_a_closed_archive_raises(tmp_path: Path) -> None:
     archive = SqliteArchive(tmp_path / "archive.db")
     archive.close()
     archive.close()

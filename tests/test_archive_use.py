@@ -1,4 +1,4 @@
-"""An archive in use: the agent looks things up, pins stay, secrets stay out, and the command line shows it all."""
+"""Archives in use: recall, pins, conflicts, redaction and the verb archive."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def talk() -> list[dict]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_recall_tool_finds_what_was_summarized_away_and_reads_it(
+def test_recall_finds_and_returns_summarized_messages(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     archive = opened(kind, tmp_path, request.getfixturevalue("postgres").url if kind == "postgres" else None)
@@ -46,7 +46,7 @@ def test_the_recall_tool_finds_what_was_summarized_away_and_reads_it(
         assert [past.ref for past in cm.history()] == [done.ref]
 
 
-def test_whatever_a_model_calls_recall_with_is_answered() -> None:
+def test_recall_answers_any_arguments() -> None:
     recall = Recall(open_archive("memory"), "s")
     for asked in (
         {},
@@ -63,7 +63,7 @@ def test_whatever_a_model_calls_recall_with_is_answered() -> None:
     assert "any of these words" in recall({"query": "x"})
 
 
-def test_a_long_message_is_cut_in_its_middle() -> None:
+def test_recall_shortens_a_long_message_in_its_middle() -> None:
     archive = open_archive("memory")
     commit(archive, "r", [said("begin " + "middle " * 9_000 + "end")])
     recall = Recall(archive, "s")
@@ -75,7 +75,7 @@ def test_a_long_message_is_cut_in_its_middle() -> None:
     assert "bytes omitted]" in answer
 
 
-def test_the_tools_definition_has_each_providers_shape() -> None:
+def test_recall_definition_has_each_providers_shape() -> None:
     recall = Recall(open_archive("memory"), "s")
     schemas = [
         recall.definition("anthropic")["input_schema"],
@@ -90,7 +90,7 @@ def test_the_tools_definition_has_each_providers_shape() -> None:
         recall.definition("x")
 
 
-def test_an_archive_of_ones_own_that_cannot_search_says_so() -> None:
+def test_compactor_names_what_a_custom_archive_lacks() -> None:
     class Own:
         def close(self) -> None: ...
 
@@ -101,7 +101,7 @@ def test_an_archive_of_ones_own_that_cannot_search_says_so() -> None:
         cm.history()
 
 
-def test_pins_of_a_named_session_are_there_again(tmp_path: Path) -> None:
+def test_a_named_session_finds_its_pins_again(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'a.db'}"
     with trimtab.Compactor(MODEL, archive=url, session="s") as cm:
         cm.pin(talk()[4])
@@ -110,7 +110,7 @@ def test_pins_of_a_named_session_are_there_again(tmp_path: Path) -> None:
         assert 4 not in other.plan(talk(), target_share=0.3).zone().keep
 
 
-def test_a_session_that_was_compacted_meanwhile_is_a_conflict_and_nothing_changes(tmp_path: Path) -> None:
+def test_compact_after_another_compaction_is_a_conflict_and_changes_nothing(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'a.db'}"
     other = trimtab.Compactor(MODEL, archive=url, session="s")
 
@@ -125,7 +125,7 @@ def test_a_session_that_was_compacted_meanwhile_is_a_conflict_and_nothing_change
     assert len(other.history()) == 1
 
 
-def test_what_is_redacted_is_neither_stored_nor_summarized(tmp_path: Path) -> None:
+def test_redacted_text_is_neither_stored_nor_summarized(tmp_path: Path) -> None:
     asked = []
 
     def writer(ask: trimtab.Ask) -> str:
@@ -161,11 +161,11 @@ def test_what_is_redacted_is_neither_stored_nor_summarized(tmp_path: Path) -> No
         "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
     ],
 )
-def test_secrets_that_tell_what_they_are_are_taken_out(secret: str) -> None:
+def test_secrets_of_a_known_form_are_redacted(secret: str) -> None:
     assert secrets(f"before {secret} after") == "before [REDACTED] after"
 
 
-def test_a_text_without_secrets_is_left_alone() -> None:
+def test_a_text_without_secrets_is_unchanged() -> None:
     text = "risk-free sk-8 tasks, AKIA, https://host/path:80@x ghp_short"
     assert secrets(text) == text
 
@@ -181,7 +181,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_archive_is_in_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_archive_is_in_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TRIMTAB_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -201,7 +201,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
     return capsys.readouterr().out
 
 
-def test_the_command_line_lists_shows_searches_and_verifies(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_archive_verb_lists_shows_searches_and_verifies(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     listed = told(capsys, "list")
     assert [line.split()[0] for line in listed.splitlines()] == ["work", "play", "2"]
     assert "2 sessions, 2 compactions" in listed
@@ -220,14 +220,16 @@ def test_the_command_line_lists_shows_searches_and_verifies(home: Path, capsys: 
     told(capsys, "verify", "nothing", code=74)
 
 
-def test_the_command_line_finds_what_was_changed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_archive_verify_reports_a_changed_row(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with SqliteArchive(home / "archive.db") as archive:
         archive._db.execute("UPDATE compaction_events SET summary_content = 'y' WHERE id = 'second'")
     assert "session play, compaction 1 (second): the event" in told(capsys, "verify", code=1)
     assert len(json.loads(told(capsys, "verify", "--json", code=1))) == 1
 
 
-def test_what_is_exported_is_all_of_it(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_archive_export_writes_every_compaction_with_its_messages(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (line,) = told(capsys, "export", "work").splitlines()
     assert json.loads(line)["messages"] == talk()
     told(capsys, "export", "work", "-o", "work.jsonl")
@@ -235,7 +237,7 @@ def test_what_is_exported_is_all_of_it(home: Path, capsys: pytest.CaptureFixture
     told(capsys, "export", "nothing", code=74)
 
 
-def test_what_may_go_goes_and_no_more(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_archive_prune_removes_only_what_the_options_name(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--older-than, --keep, --max-size or --forget" in _error(capsys, "prune", code=64)
     _error(capsys, "prune", "--older-than", "soon", code=64)
     _error(capsys, "prune", "--max-size", "big", code=64)

@@ -31,7 +31,7 @@ def session(name: str = "s.json", messages: list | None = None) -> str:
     return name
 
 
-def test_compact_writes_a_valid_smaller_list_and_restore_brings_it_back(home: Path) -> None:
+def test_compact_writes_a_valid_smaller_list_and_restore_returns_the_original(home: Path) -> None:
     original = json.loads(Path(session()).read_text())
     done = run("compact", "s.json", "-o", "out.json", "--target-share", "0.5")
     assert done.returncode == 0
@@ -48,7 +48,7 @@ def test_compact_writes_a_valid_smaller_list_and_restore_brings_it_back(home: Pa
     assert run("validate", "out.json").returncode == 0
 
 
-def test_every_verb_answers_in_json(home: Path) -> None:
+def test_every_verb_prints_json(home: Path) -> None:
     session()
     count = json.loads(run("count", "s.json", "--json").stdout)
     assert count["messages"] == 80
@@ -69,20 +69,20 @@ def test_data_goes_to_stdout_and_notes_to_stderr(home: Path) -> None:
     assert "tokens (-" in piped.stderr
 
 
-def test_a_jsonl_name_gets_a_message_a_line(home: Path) -> None:
+def test_an_output_named_jsonl_has_one_message_per_line(home: Path) -> None:
     assert run("compact", session(), "-o", "o.jsonl", "--target-share", "0.5").returncode == 0
     lines = [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()]
     assert trimtab.read("o.jsonl").messages == lines
 
 
-def test_under_its_target_a_session_is_written_unchanged(home: Path) -> None:
+def test_compact_writes_a_session_under_its_target_unchanged(home: Path) -> None:
     done = run("compact", session(), "-o", "o.json")
     assert done.returncode == 0
     assert done.stdout.startswith("unchanged: already at or under the target")
     assert json.loads(Path("o.json").read_text()) == json.loads(Path("s.json").read_text())
 
 
-def test_plan_check_answers_no_with_one(home: Path) -> None:
+def test_plan_check_exits_with_1_over_the_trigger(home: Path) -> None:
     session()
     assert run("plan", "s.json", "--check").returncode == 0
     over = run("plan", "s.json", "--check", "--window", "70k", "--model", "claude-3-5-haiku")
@@ -147,7 +147,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "words"), BAD.values(), ids=BAD)
-def test_bad_input_is_named_and_nothing_is_written(home: Path, text: str, words: str) -> None:
+def test_bad_input_is_reported_and_nothing_is_written(home: Path, text: str, words: str) -> None:
     Path("bad.json").write_text(text)
     Path("out.json").write_text("before")
     for verb in (["compact", "bad.json", "-o", "out.json", "--target-tokens", "100"], ["plan", "bad.json"]):
@@ -162,7 +162,7 @@ def test_bad_input_is_named_and_nothing_is_written(home: Path, text: str, words:
     assert {path.name for path in home.iterdir()} <= {"bad.json", "out.json", "home"}
 
 
-def test_validate_reports_a_list_as_it_stands(home: Path) -> None:
+def test_validate_reports_a_list_without_repairing_it(home: Path) -> None:
     Path("bad.json").write_text(BAD["an orphan result"][0])
     done = run("validate", "bad.json")
     assert done.returncode == 1
@@ -175,25 +175,25 @@ def test_validate_reports_a_list_as_it_stands(home: Path) -> None:
     assert run("validate", running, "--in-flight").returncode == 0
 
 
-def test_restoring_from_an_archive_that_is_not_there_makes_none(home: Path) -> None:
+def test_restore_creates_no_archive(home: Path) -> None:
     assert run("restore", "abc", "--archive", f"sqlite:///{home / 'new.db'}").returncode == 74
     assert not (home / "new.db").exists()
 
 
-def test_a_list_without_a_model_is_counted_for_its_provider(home: Path) -> None:
+def test_count_assumes_a_model_by_provider(home: Path) -> None:
     name = session(messages=transcript("s:5 u:60 c1 r1:60 a:5", provider="openai_chat"))
     assert json.loads(run("count", name, "--json").stdout)["model"] == "gpt-5.5"
     assert "counted for gpt-5.5" in run("count", name).stderr
 
 
-def test_a_session_cannot_drive_the_terminal(home: Path) -> None:
+def test_output_escapes_control_characters(home: Path) -> None:
     evil = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "\x1b[2Jx", "content": "x"}]}]
     done = run("validate", session(messages=evil))
     assert "\x1b" not in done.stdout
     assert "\\x1b[2J" in done.stdout
 
 
-def test_a_reader_that_leaves_is_no_error(home: Path) -> None:
+def test_a_closed_pipe_is_no_error(home: Path) -> None:
     session(messages=transcript(TALK, provider="anthropic"))
     trimtab = f"{sys.executable} -m trimtab compact s.json --target-share 0.9 2>err"
     command = f"{trimtab} | head -c 10 >/dev/null; echo ${{PIPESTATUS[0]}}"
@@ -203,7 +203,7 @@ def test_a_reader_that_leaves_is_no_error(home: Path) -> None:
     assert "BrokenPipe" not in Path("err").read_text()
 
 
-def test_an_interrupt_leaves_with_130_and_nothing_half(home: Path) -> None:
+def test_an_interrupt_exits_with_130_and_writes_nothing(home: Path) -> None:
     code = (
         "import os, signal, sys, trimtab.cli.compact as c\n"
         "from trimtab.cli import main\n"
@@ -217,7 +217,7 @@ def test_an_interrupt_leaves_with_130_and_nothing_half(home: Path) -> None:
     assert signal.SIGINT == 2
 
 
-def test_a_write_that_fails_leaves_what_was_there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_keeps_the_existing_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from trimtab.cli import files as _files
 
     Path("o.json").write_text("before")

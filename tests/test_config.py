@@ -14,7 +14,7 @@ from trimtab.policies import POLICIES
 
 
 @pytest.mark.parametrize("section", sorted(config.SECTIONS))
-def test_a_key_set_to_its_default_changes_nothing(section: str) -> None:
+def test_configure_with_defaults_changes_nothing(section: str) -> None:
     policy = POLICIES[config.SECTIONS[section].policy]
     values = {key: config.value(section, key) for key in config.keys(section)}
     assert config.configure(section, values) == policy
@@ -32,13 +32,13 @@ def test_a_key_set_to_its_default_changes_nothing(section: str) -> None:
         ("sven", {}, "unknown section 'sven'; known are spec09, goat, agentpg, agent, compaction"),
     ],
 )
-def test_a_wrong_key_or_value_names_itself_and_the_allowed_ones(section: str, values: Any, says: str) -> None:
+def test_configure_rejects_a_wrong_key_or_value_and_lists_valid_ones(section: str, values: Any, says: str) -> None:
     with pytest.raises(trimtab.Error, match=config.ConfigError.words) as raised:
         config.configure(section, values)
     assert says in str(raised.value)
 
 
-def test_code_rules_over_the_environment_over_the_file_over_the_preset(tmp_path: Path) -> None:
+def test_code_overrides_environment_overrides_file_overrides_preset(tmp_path: Path) -> None:
     file = tmp_path / "sven.yaml"
     file.write_text(
         "agent:\n  max_tool_rounds: 30\n  compaction_threshold: 0.7\n  compaction_keep_recent: 9\n"
@@ -56,26 +56,26 @@ def test_code_rules_over_the_environment_over_the_file_over_the_preset(tmp_path:
     }
 
 
-def test_a_misspelt_variable_of_the_environment_is_named() -> None:
+def test_load_rejects_a_misspelt_environment_variable() -> None:
     with pytest.raises(config.ConfigError, match="unknown key 'compaction_treshold' in 'agent'; known are compaction_"):
         config.load(section="agent", environ={"TRIMTAB_AGENT_COMPACTION_TRESHOLD": "0.5"})
     assert config.load(section="agent", environ={"TRIMTAB_AGENTPG_TRIGGER": "0.5"}) == POLICIES["sven"]
 
 
-def test_a_file_of_nothing_but_remarks_changes_nothing(tmp_path: Path) -> None:
+def test_a_file_of_comments_changes_nothing(tmp_path: Path) -> None:
     for name in ("a.yaml", "a.toml"):
         (tmp_path / name).write_text("# nothing yet\n")
         assert config.load(tmp_path / name, section="agent", environ={}) == POLICIES["sven"]
 
 
-def test_what_does_not_choose_is_told_what_does() -> None:
+def test_choices_rejects_a_key_that_chooses_no_preset() -> None:
     with pytest.raises(
         config.ConfigError, match="'trigger' does not choose a preset; keys that do are strategy, compaction_s"
     ):
         config.choices("trigger")
 
 
-def test_toml_and_yaml_say_the_same(tmp_path: Path) -> None:
+def test_toml_and_yaml_give_the_same_policy(tmp_path: Path) -> None:
     toml, yaml = tmp_path / "a.toml", tmp_path / "a.yml"
     toml.write_text("[compaction]\nauto = false\nprotect = 100\n")
     yaml.write_text("compaction:\n  auto: false\n  protect: 100\n")
@@ -96,7 +96,7 @@ def test_toml_and_yaml_say_the_same(tmp_path: Path) -> None:
         ("a.yaml", "# nothing yet\n"),
     ],
 )
-def test_a_file_that_cannot_be_read_as_one_is_an_error_of_ours(tmp_path: Path, name: str, text: str) -> None:
+def test_load_rejects_a_file_that_is_no_configuration(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(config.ConfigError):
         config.load(tmp_path / name, environ={})
@@ -105,13 +105,13 @@ def test_a_file_that_cannot_be_read_as_one_is_an_error_of_ours(tmp_path: Path, n
 
 
 @pytest.mark.parametrize("scenario", sorted(config.SCENARIOS))
-def test_every_recommended_setting_is_one_that_the_keys_take(scenario: str) -> None:
+def test_every_recommended_setting_is_valid(scenario: str) -> None:
     section, values = config.SCENARIOS[scenario]
     policy = config.configure(section, values)
     assert {key: config.value(section, key, policy) for key in values} == values
 
 
-def test_a_switch_turns_its_stage_off_and_on_again() -> None:
+def test_a_switch_removes_its_stage_and_restores_it() -> None:
     off = config.configure("agentpg", {"preserve_tool_outputs": True})
     assert off.prune is None
     assert config.configure("agentpg", {"preserve_tool_outputs": False}, off).prune == POLICIES["agentpg"].prune
@@ -135,7 +135,7 @@ def other(section: str, key: str) -> Any:
 
 
 @pytest.mark.parametrize(("section", "key"), [(s, k) for s in sorted(config.SECTIONS) for k in config.keys(s)])
-def test_every_key_is_taken_from_code_toml_yaml_and_environment_alike(tmp_path: Path, section: str, key: str) -> None:
+def test_every_key_is_read_alike_from_code_toml_yaml_and_environment(tmp_path: Path, section: str, key: str) -> None:
     given = other(section, key)
     written = str(given).lower() if isinstance(given, bool) else given
     quoted = f'"{given}"' if isinstance(given, str) else written
@@ -149,6 +149,6 @@ def test_every_key_is_taken_from_code_toml_yaml_and_environment_alike(tmp_path: 
     assert config.load(section=section, environ=environ) == code
 
 
-def test_the_page_on_configuration_has_every_key() -> None:
+def test_the_configuration_page_lists_every_key() -> None:
     text = DOCS.read_text(encoding="utf-8")
     assert keys.page(text) == text, "run make docs"
