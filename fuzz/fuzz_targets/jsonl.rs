@@ -6,20 +6,19 @@ mod common;
 
 use common::{Bytes, map};
 use libfuzzer_sys::fuzz_target;
-use trimtab_core::jsonl::{Reader, Reading};
+use trimtab_core::jsonl::{Collect, Reader, Reading};
+use trimtab_core::ledger::{Each, Ledger, Sums, Totals};
 use trimtab_core::shape::Provider;
 use trimtab_tokens::{Chars, Round, Unit};
 use trimtab_core::counter::Counter;
 use trimtab_core::prompt::{Form, Prompt};
 
-type Begin = fn(Counter, Option<Provider>) -> Reader;
-
-fn read(bytes: &[u8], part: usize, provider: Option<Provider>, begin: Begin) -> Result<Reading, String> {
+fn read<C: Collect>(bytes: &[u8], part: usize, provider: Option<Provider>) -> Result<Reading<C::Found>, String> {
     let mut counter = Counter::from(trimtab_tokens::Counter::length(Chars { unit: Unit::Chars, round: Round::Floor, per: 4 }));
     let turns = Prompt { form: Form::Tagged, user: 3, assistant: 5, again: 2, call: 11, ..Prompt::PLAIN };
     counter.prompt =
         Prompt { calls: 13, parallel: 17, result: 19, results: 23, each: 29, keeps_thinking: false, ..turns };
-    let mut reader = begin(counter, provider);
+    let mut reader = Reader::<C>::of(counter, provider);
     for part in bytes.chunks(part) {
         reader.push(part).map_err(|error| error.to_string())?;
     }
@@ -31,23 +30,24 @@ fuzz_target!(|data: &[u8]| {
     let provider = Provider::NAMES.get(usize::from(how >> 2) % 6).map(|(_, provider)| *provider);
     let bytes = if how & 1 == 0 { rest.to_vec() } else { lines(rest, how & 2 != 0) };
     let part = 1 + usize::from(*part);
-    let whole = read(&bytes, bytes.len().max(1), provider, Reader::new);
-    let added = read(&bytes, part, provider, Reader::counting).map(|found| found.sums.expect("they were wanted"));
+    let whole = read::<Ledger>(&bytes, bytes.len().max(1), provider);
+    let added = read::<Sums<Totals>>(&bytes, part, provider).map(|added| added.found);
+    let each = read::<Sums<Each>>(&bytes, part, provider).map(|each| each.found.tokens);
+    assert_eq!(each.as_ref().err(), whole.as_ref().err());
     match (&whole, &added) {
-        (Ok(Reading { ledger, .. }), Ok(added)) => {
+        (Ok(Reading { found: ledger, .. }), Ok(added)) => {
             let sum = |of: &[u32]| of.iter().copied().map(u64::from).sum::<u64>();
             let tokens: u64 = added.tokens.iter().flatten().sum();
             assert_eq!((ledger.messages(), sum(&ledger.overhead)), (added.messages, added.overhead));
             assert_eq!(sum(&ledger.tokens), tokens);
-            let each = added.each.as_ref().map(|each| &each.tokens);
-            assert_eq!(each, ledger.per_message().ok().as_ref());
+            assert_eq!(each.ok(), ledger.per_message().ok());
         }
         (Err(whole), Err(added)) => assert_eq!(whole, added),
         (whole, added) => panic!("{whole:?} is not {added:?}"),
     }
-    match (&whole, read(&bytes, part, provider, Reader::new)) {
+    match (&whole, read::<Ledger>(&bytes, part, provider)) {
         (Ok(whole), Ok(parts)) => {
-            assert_eq!((&whole.ledger, whole.provider, whole.lost), (&parts.ledger, parts.provider, parts.lost));
+            assert_eq!((&whole.found, whole.provider, whole.lost), (&parts.found, parts.provider, parts.lost));
             assert_eq!(whole.skipped, parts.skipped);
             for skip in &whole.skipped {
                 let offset = usize::try_from(skip.offset).expect("within the bytes");

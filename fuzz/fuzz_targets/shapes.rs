@@ -7,7 +7,7 @@ mod common;
 use common::{Bytes, map};
 use libfuzzer_sys::fuzz_target;
 use trimtab_core::json::{Json, Tape};
-use trimtab_core::ledger::{Builder, Ledger, UNPAIRED};
+use trimtab_core::ledger::{Builder, Ledger, Outline, Sink, UNPAIRED};
 use trimtab_core::node::Node;
 use trimtab_core::shape::{self, Provider};
 use trimtab_tokens::{Chars, Round, Unit};
@@ -15,7 +15,10 @@ use trimtab_core::counter::Counter;
 use trimtab_core::validate::{Options, validate};
 
 /// Reads messages as far as they can be read.
-fn read<'t, 'a>(messages: &'t [(Tape, &'a str)], provider: Provider, mut builder: Reads<'t, 'a>) -> Reads<'t, 'a> {
+fn read<'t, 'a, S>(messages: &'t [(Tape, &'a str)], provider: Provider, mut builder: Builder<S>) -> Builder<S>
+where
+    S: Sink<Text = <Json<'t, 'a> as Node>::Text>,
+{
     for (tape, text) in messages {
         let parsed = tape.of(text);
         let node = Json::new(&parsed);
@@ -26,8 +29,6 @@ fn read<'t, 'a>(messages: &'t [(Tape, &'a str)], provider: Provider, mut builder
     }
     builder
 }
-
-type Reads<'t, 'a> = Builder<<Json<'t, 'a> as Node>::Text>;
 
 fn check(ledger: &Ledger) {
     let rows = ledger.rows();
@@ -68,7 +69,8 @@ fuzz_target!(|data: &[u8]| {
         let tail = read(&messages[at..], provider, Builder::default()).finish(&counter).expect("a part of it");
         assert_eq!(head.extend(tail).expect("as much as before"), whole);
     }
-    let collected = read(&messages, provider, Builder::flags(messages.len())).collected().expect("as much as before");
+    let outline = Builder::<Outline<_>>::of(messages.len());
+    let collected = read(&messages, provider, outline).linked().expect("as much as before");
     assert_eq!((&collected.kind, &collected.flags, &collected.pair), (&whole.kind, &whole.flags, &whole.pair));
     for in_flight in [false, true] {
         let options = Options {

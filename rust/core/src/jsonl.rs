@@ -3,23 +3,25 @@
 //! Bytes are pushed as they come and let go as soon as they are counted, so that a file may be larger than memory.
 //! Whole lines are read in parallel; a chunk in which a value spans lines, or a line holds several, is read in order.
 
+mod collect;
 mod recover;
 mod walk;
+mod wanted;
 
 use std::borrow::Cow;
 
 use crate::counter::Counter;
 use crate::error::Error;
 use crate::json::{Json, LazyText, Tape};
-pub use crate::ledger::Sums;
-use crate::ledger::{Builder, Ledger};
-use crate::prompt::Prompt;
+use crate::ledger::{Builder, Countable, Ledger, Sink, Whole};
 use crate::shape::{Detector, Provider};
+pub use collect::Collect;
 pub use recover::{Recovered, recover};
 use trimtab_simd::{Kernel, Work};
 use trimtab_tokens::cancel;
 use trimtab_tokens::pool;
 use walk::{Place, Walk, is_blank, lines};
+pub use wanted::{Found, Wanted};
 
 /// Bytes that are read at once: many pieces for each thread, little beside what a process needs anyway.
 const CHUNK: usize = if cfg!(fuzzing) { 16 } else { 8 << 20 };
@@ -55,11 +57,11 @@ pub struct Skip {
 
 /// The contents of a text.
 #[derive(Clone, Debug)]
-pub struct Reading {
-    /// Its messages; none where they were added up.
-    pub ledger: Ledger,
-    /// Their costs, from a reader that adds up.
-    pub sums: Option<Sums>,
+pub struct Reading<F> {
+    /// What was made of its messages.
+    pub found: F,
+    /// The counter of its texts.
+    pub counter: Counter,
     /// Their shape.
     pub provider: Provider,
     /// Parts that could not be read, the first ten thousand.
@@ -68,7 +70,14 @@ pub struct Reading {
     pub lost: u64,
 }
 
-/// Reads messages out of bytes that are pushed.
+impl<F> Reading<F> {
+    fn map<G>(self, make: impl FnOnce(F) -> G) -> Reading<G> {
+        let Self { found, counter, provider, skipped, lost } = self;
+        Reading { found: make(found), counter, provider, skipped, lost }
+    }
+}
+
+/// Reads messages out of bytes that are pushed, and makes of them what `C` collects.
 ///
 /// # Examples
 ///
@@ -82,19 +91,18 @@ pub struct Reading {
 ///     reader.push(part.as_bytes())?;
 /// }
 /// let found = reader.finish()?;
-/// assert_eq!((found.ledger.messages(), found.ledger.tokens), (1, vec![2]));
+/// assert_eq!((found.found.messages(), found.found.tokens), (1, vec![2]));
 /// assert_eq!((found.skipped[0].line, found.skipped[0].offset), (2, 43));
 /// # Ok::<(), trimtab_core::error::Error>(())
 /// ```
 ///
 /// The result does not depend on how the bytes are split into chunks, for lines of up to 64 MiB.
-pub struct Reader {
+pub struct Reader<C> {
     counter: Counter,
     provider: Option<Provider>,
     /// [`CHUNK`], but in tests.
     chunk: usize,
-    ledger: Ledger,
-    sums: Option<Sums>,
+    collected: C,
     skipped: Vec<Skip>,
     lost: u64,
     held: Vec<u8>,
@@ -106,16 +114,23 @@ pub struct Reader {
     walk: Walk,
 }
 
-impl Reader {
-    /// A reader of nothing yet; `provider` is found from the first messages where it is `None`.
+impl Reader<Ledger> {
+    /// A reader of a ledger, of nothing yet; `provider` is found from the first messages where it is `None`.
     #[must_use]
     pub fn new(counter: Counter, provider: Option<Provider>) -> Self {
+        Self::of(counter, provider)
+    }
+}
+
+impl<C: Collect> Reader<C> {
+    /// A reader of nothing yet; `provider` is found from the first messages where it is `None`.
+    #[must_use]
+    pub fn of(counter: Counter, provider: Option<Provider>) -> Self {
         Self {
             counter,
             provider,
             chunk: CHUNK,
-            ledger: Ledger::default(),
-            sums: None,
+            collected: C::default(),
             skipped: Vec::new(),
             lost: 0,
             held: Vec::new(),
@@ -124,25 +139,6 @@ impl Reader {
             dropping: false,
             walk: Walk::default(),
         }
-    }
-
-    /// A reader that adds messages up: memory is for some chunks of text, however many they are, and for a turn
-    /// that has no end and calls that have no result.
-    #[must_use]
-    pub fn summing(counter: Counter, provider: Option<Provider>) -> Self {
-        Self { sums: Some(Sums::default()), ..Self::new(counter, provider) }
-    }
-
-    /// A reader of the cost of each message, in four bytes more for each.
-    #[must_use]
-    pub fn counting(counter: Counter, provider: Option<Provider>) -> Self {
-        Self { sums: Some(Sums::of_each()), ..Self::new(counter, provider) }
-    }
-
-    /// The counter.
-    #[must_use]
-    pub fn counter(&self) -> Counter {
-        self.counter
     }
 
     /// Takes the next bytes.
@@ -202,22 +198,16 @@ impl Reader {
     /// # Errors
     ///
     /// As [`Self::push`].
-    pub fn finish(mut self) -> Result<Reading, Error> {
+    pub fn finish(mut self) -> Result<Reading<C::Found>, Error> {
         self.work(true)?;
         if let Some(place) = self.walk.list {
             self.skip(place, "the list is not closed");
         }
-        let empty = Builder::<String>::new(self.counter.prompt, 0).finish(&self.counter)?;
-        let mut ledger = self.ledger;
-        ledger.append(empty)?;
-        if let Some(sums) = &mut self.sums {
-            sums.end(std::mem::take(&mut ledger))?;
-        } else {
-            ledger.finish();
-        }
+        let empty = Builder::<Whole<String>>::new(self.counter.prompt, 0).finish(&self.counter)?;
+        let found = self.collected.end(empty)?;
         self.skipped.sort_by_key(|skip| skip.offset);
         let provider = self.provider.unwrap_or(Provider::OpenAiChat);
-        Ok(Reading { ledger, sums: self.sums, provider, skipped: self.skipped, lost: self.lost })
+        Ok(Reading { found, counter: self.counter, provider, skipped: self.skipped, lost: self.lost })
     }
 
     /// Reads what is held, and keeps what is not complete.
@@ -276,40 +266,28 @@ impl Reader {
 
     /// Reads lines of one message each, in parallel; false where one is not, and then nothing was read.
     fn parallel(&mut self, bytes: &[u8], provider: Provider) -> Result<bool, Error> {
-        let (pieces, counter, begin) = (pieces(bytes), self.counter, self.builder());
+        let (pieces, counter) = (pieces(bytes), self.counter);
         let is_alone = pieces.len() > 1;
         let read = |piece: &&[u8]| {
-            let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, begin(counter.prompt, 0));
+            let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, C::Sink::begin(counter.prompt, 0));
             // Lines are counted while they are in the core's cache: of all that was read it is a walk through memory.
-            read_lines(text, provider, &mut builder).map(|lines| (lines, builder.part(&counter, is_alone)))
+            read_lines(text, provider, &mut builder)
+                .map(|lines| (lines, C::Sink::part(&mut builder, &counter, is_alone)))
         };
         let Some(found) = pool::map_all(&pieces, read) else { return Ok(false) };
         self.walk.place.pass_lines(bytes, found.iter().map(|(lines, _)| lines).sum());
         let sizes =
             found.iter().filter_map(|(_, ledger)| ledger.as_ref().ok()).map(|part| (part.messages(), part.rows()));
-        if self.sums.is_none() {
-            let (messages, rows) = sizes.fold((0, 0), |all, part| (all.0 + part.0, all.1 + part.1));
-            self.ledger.make_room(messages, rows);
-        }
-        found.into_iter().try_for_each(|(_, ledger)| self.add(ledger?))?;
+        let (messages, rows) = sizes.fold((0, 0), |all, part| (all.0 + part.0, all.1 + part.1));
+        self.collected.make_room(messages, rows);
+        found.into_iter().try_for_each(|(_, part)| self.collected.take(part?))?;
         Ok(true)
-    }
-
-    fn add(&mut self, ledger: Ledger) -> Result<(), Error> {
-        let Some(sums) = &mut self.sums else { return self.ledger.append(ledger) };
-        self.ledger = sums.take(std::mem::take(&mut self.ledger), ledger)?;
-        Ok(())
-    }
-
-    /// The constructor of the builder for one chunk.
-    fn builder<'a>(&self) -> fn(Prompt, usize) -> Builder<LazyText<'a>> {
-        if self.sums.is_some() { Builder::costs } else { Builder::new }
     }
 
     /// Reads value after value; gives the bytes that are through.
     fn in_order(&mut self, text: &str, raw: &[u8], provider: Provider, is_end: bool) -> Result<usize, Error> {
-        let before = self.sums.as_ref().map_or(self.ledger.messages(), |sums| sums.with(&self.ledger));
-        let (mut builder, mut faults) = (self.builder()(self.counter.prompt, before), Vec::new());
+        let (before, mut faults) = (self.collected.messages(), Vec::new());
+        let mut builder = C::Sink::begin(self.counter.prompt, before);
         let mut walk = std::mem::take(&mut self.walk);
         let through =
             walk.over(text, is_end, &mut |value| provider.read(&value, &mut builder), &mut |place, at, reason| {
@@ -323,7 +301,7 @@ impl Reader {
         }
         let through = through?;
         self.dropping = through.is_dropping;
-        self.add(builder.part(&self.counter, false)?)?;
+        self.collected.take(C::Sink::part(&mut builder, &self.counter, false)?)?;
         Ok(through.bytes)
     }
 
@@ -351,7 +329,7 @@ impl Reader {
 #[must_use]
 pub fn survey(bytes: &[u8], provider: Provider) -> Option<(usize, usize)> {
     pieces(bytes).into_iter().try_fold((0, 0), |(messages, rows), piece| {
-        let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, Builder::default());
+        let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, Builder::<Whole<_>>::default());
         read_lines(text, provider, &mut builder)?;
         Some((messages + builder.messages(), rows + builder.rows()))
     })
@@ -359,19 +337,22 @@ pub fn survey(bytes: &[u8], provider: Provider) -> Option<(usize, usize)> {
 
 /// Reads each line as one message: how many lines end in the text; `None` at the first that is no message. A value may go
 /// on in the next line.
-fn read_lines<'a>(text: &'a str, provider: Provider, builder: &mut Builder<LazyText<'a>>) -> Option<u64> {
-    builder.reserve(text.len() / COMMON);
+fn read_lines<'a, S>(text: &'a str, provider: Provider, builder: &mut Builder<S>) -> Option<u64>
+where
+    S: Countable<Text = LazyText<'a>>,
+{
+    S::reserve(builder, text.len() / COMMON);
     trimtab_simd::run(Lines { text, provider, builder })
 }
 
 /// The work of [`read_lines`], for any kernel.
-struct Lines<'b, 'a> {
+struct Lines<'b, 'a, S> {
     text: &'a str,
     provider: Provider,
-    builder: &'b mut Builder<LazyText<'a>>,
+    builder: &'b mut Builder<S>,
 }
 
-impl Work for Lines<'_, '_> {
+impl<'a, S: Sink<Text = LazyText<'a>>> Work for Lines<'_, 'a, S> {
     type Output = Option<u64>;
 
     #[inline(always)]
@@ -457,16 +438,16 @@ fn mended(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 #[cfg(test)]
-impl Reader {
+impl<C: Collect> Reader<C> {
     /// Reads a line at once, for tests of what is done with lines.
     pub(crate) fn take_line(&mut self, line: &str) {
         self.held.extend_from_slice(line.as_bytes());
         self.work(false).expect("a line of a message");
     }
 
-    /// Messages that are kept.
-    pub(crate) fn kept(&self) -> usize {
-        self.ledger.messages()
+    /// What was collected so far.
+    pub(crate) fn collected(&self) -> &C {
+        &self.collected
     }
 }
 

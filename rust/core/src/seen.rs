@@ -11,7 +11,7 @@ use trimtab_tokens::cancel;
 
 use crate::counter::Counter;
 use crate::error::Error;
-use crate::ledger::{Builder, Ledger};
+use crate::ledger::{Builder, Ledger, Whole};
 use crate::node::{MAX_DEPTH, Text};
 use crate::shape::Provider;
 
@@ -100,7 +100,12 @@ impl<L> Read<L> {
     /// # Errors
     ///
     /// As [`Builder::finish`].
-    pub fn followed_by<T: Text>(self, new: &mut Builder<T>, known: usize, counter: &Counter) -> Result<Self, Error> {
+    pub fn followed_by<T: Text>(
+        self,
+        new: &mut Builder<Whole<T>>,
+        known: usize,
+        counter: &Counter,
+    ) -> Result<Self, Error> {
         let all = self.ledger.messages();
         let ledger = match self.ledger {
             _ if known == 0 => Arc::new(new.finish(counter)?),

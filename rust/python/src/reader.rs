@@ -6,8 +6,7 @@ use numpy::IntoPyArray;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use trimtab_core::error::Error;
-use trimtab_core::jsonl;
+use trimtab_core::jsonl::{self, Found, Wanted};
 use trimtab_core::ongoing::Ongoing;
 use trimtab_core::shape::Provider;
 
@@ -17,7 +16,7 @@ use crate::ledger::Ledger;
 
 /// Reads a list of messages, or JSONL with a message a line, from chunks of bytes.
 #[pyclass(frozen, module = "trimtab._core")]
-pub struct Reader(Ongoing<jsonl::Reader>);
+pub struct Reader(Ongoing<Wanted>);
 
 /// Line, bytes before it and why it could not be read.
 type Skip = (u64, u64, &'static str);
@@ -29,13 +28,8 @@ impl Reader {
     #[pyo3(signature = (*, counter, provider=None, want="ledger"))]
     fn new(counter: &Bound<'_, Counter>, provider: Option<&str>, want: &str) -> PyResult<Self> {
         let provider = provider.map(Provider::named).transpose().map_err(to_py)?;
-        let begin = match want {
-            "ledger" => jsonl::Reader::new,
-            "sums" => jsonl::Reader::summing,
-            "counts" => jsonl::Reader::counting,
-            _ => return Err(to_py(Error::Argument(format!("unknown want {want:?}: known are ledger, sums, counts")))),
-        };
-        Ok(Self(Ongoing::new("reader", begin(counter.get().0, provider))))
+        let reader = Wanted::named(want, counter.get().0, provider).map_err(to_py)?;
+        Ok(Self(Ongoing::new("reader", reader)))
     }
 
     /// Takes the next bytes; complete messages are read and counted, in parallel.
@@ -56,19 +50,15 @@ impl Reader {
     ///     ValueError: as push.
     ///     OverflowError: more rows or tokens than a uint32 can name.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(&'static str, Bound<'py, PyAny>, Vec<Skip>, u64)> {
-        let (reading, counter) = released(py, || {
-            let reader = self.0.take()?;
-            let counter = reader.counter();
-            Ok((reader.finish()?, counter))
-        })?;
-        let provider = reading.provider;
-        let found = match reading.sums {
-            None => Ledger { columns: Arc::new(reading.ledger), provider, counter }.into_bound_py_any(py)?,
-            Some(jsonl::Sums { each: Some(each), .. }) => {
+        let reading = released(py, || self.0.take()?.finish())?;
+        let (provider, counter) = (reading.provider, reading.counter);
+        let found = match reading.found {
+            Found::Ledger(ledger) => Ledger { columns: Arc::new(ledger), provider, counter }.into_bound_py_any(py)?,
+            Found::Counts(tokens) => {
                 import_numpy(py)?;
-                each.tokens.into_pyarray(py).into_any()
+                tokens.into_pyarray(py).into_any()
             }
-            Some(sums) => {
+            Found::Sums(sums) => {
                 let tokens: Vec<_> = sums.tokens.iter().map(|of| of.to_vec()).collect();
                 (sums.messages, sums.overhead, tokens).into_bound_py_any(py)?
             }

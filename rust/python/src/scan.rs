@@ -8,7 +8,7 @@ use pyo3::types::{PyList, PyTuple};
 use trimtab_core::counter::Counter;
 use trimtab_core::entries::Reader;
 use trimtab_core::error::Error;
-use trimtab_core::ledger::{Builder, Ledger};
+use trimtab_core::ledger::{Builder, Ledger, Linkable, Sink};
 use trimtab_core::seen::Last;
 use trimtab_core::shape::{Detector, Provider};
 use trimtab_simd::prefetch_at;
@@ -70,26 +70,21 @@ pub fn extended(ledger: &Ledger, messages: &Messages<'_>, provider: Provider, co
     released(messages.0.py(), || ledger.clone().extend(new.finish(counter)?))
 }
 
-/// Reads what rules look at in `messages`: no text is kept or counted.
-pub fn outlined(messages: &Messages<'_>, provider: Provider) -> PyResult<Ledger> {
-    let builder = read(messages, 0, provider, Builder::flags(messages.0.len()), &mut |_| ())?;
-    released(messages.0.py(), || builder.collected())
-}
-
-/// Reads which of `messages` belong together.
-pub fn linked(messages: &Messages<'_>, provider: Provider) -> PyResult<Ledger> {
-    let builder = read(messages, 0, provider, Builder::links(messages.0.len()), &mut |_| ())?;
-    released(messages.0.py(), || builder.collected())
+/// Reads which of `messages` belong together, and for an [`Outline`](trimtab_core::ledger::Outline) what rules look at: no
+/// text is kept or counted.
+pub fn linked<S: Linkable<Text = Text>>(messages: &Messages<'_>, provider: Provider) -> PyResult<Ledger> {
+    let builder = read(messages, 0, provider, Builder::<S>::of(messages.0.len()), &mut |_| ())?;
+    released(messages.0.py(), || builder.linked())
 }
 
 /// Reads the messages from `start` on with the interpreter held; their texts are counted later, without it.
-fn read<'py>(
+fn read<'py, S: Sink<Text = Text>>(
     messages: &Messages<'py>,
     start: usize,
     provider: Provider,
-    mut builder: Builder<Text>,
+    mut builder: Builder<S>,
     remember: &mut impl FnMut(&Bound<'py, PyAny>),
-) -> PyResult<Builder<Text>> {
+) -> PyResult<Builder<S>> {
     let mut one = |(index, message): (usize, Bound<'py, PyAny>)| {
         if index % cancel::ITEMS_PER_POLL == 0 {
             message.py().check_signals()?;

@@ -4,7 +4,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use trimtab_core::ledger::partition::{self as zones, Columns, Keeper, Snap};
 use trimtab_core::ledger::tail::{self, Keep};
-use trimtab_core::ledger::{Ledger, cut};
+use trimtab_core::ledger::{Ledger, Links, cut};
 
 use crate::convert::{array, released, to_py};
 use crate::counter::Counter;
@@ -41,7 +41,7 @@ pub fn split_tail(
         (Some(keep), Some(counter)) => {
             (Keep::Tokens(keep), extended(&Ledger::default(), &tail, provider, &counter.get().0)?)
         }
-        _ => (Keep::Messages(keep_last), linked(&tail, provider)?),
+        _ => (Keep::Messages(keep_last), linked::<Links<_>>(&tail, provider)?),
     };
     let tokens = ledger.total();
     let (cut, known) = released(tail.0.py(), || tail::split(&ledger, whole, keep))?;

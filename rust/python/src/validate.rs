@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use trimtab_core::ledger::Outline;
 use trimtab_core::validate::{self as rules, Options};
 
 use crate::convert::{released, settings};
 use crate::ledger::Ledger;
-use crate::scan::{Messages, outlined, provider_of};
+use crate::scan::{Messages, linked, provider_of};
 
 /// Index, block, code, message and fix of a problem.
 type Finding = (usize, Option<usize>, &'static str, String, &'static str);
@@ -35,7 +36,7 @@ pub fn validate(
     } else {
         let messages: Messages<'_> = subject.extract()?;
         let provider = provider_of(&messages, provider)?;
-        (provider, Arc::new(outlined(&messages, provider)?))
+        (provider, Arc::new(linked::<Outline<_>>(&messages, provider)?))
     };
     let problems = released(py, || Ok(rules::validate(&columns, provider, options, original)))?;
     Ok(problems.into_iter().map(|p| (p.index, p.block, p.code, p.message, p.fix)).collect())

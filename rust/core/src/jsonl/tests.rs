@@ -6,7 +6,7 @@ const USE: &str =
     r#"{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"x": [1.0]}}]}"#;
 const GAVE: &str = r#"{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "ok"}]}"#;
 
-fn read(parts: &[&[u8]]) -> Reading {
+fn read(parts: &[&[u8]]) -> Reading<Ledger> {
     let mut reader = Reader::new(Counter::from(Encoding::O200k), None);
     for part in parts {
         reader.push(part).unwrap();
@@ -14,7 +14,7 @@ fn read(parts: &[&[u8]]) -> Reading {
     reader.finish().unwrap()
 }
 
-fn places(reading: &Reading) -> Vec<(u64, u64, &str)> {
+fn places(reading: &Reading<Ledger>) -> Vec<(u64, u64, &str)> {
     reading.skipped.iter().map(|skip| (skip.line, skip.offset, skip.reason)).collect()
 }
 
@@ -22,7 +22,7 @@ fn places(reading: &Reading) -> Vec<(u64, u64, &str)> {
 fn a_list_and_lines_and_values_in_any_order_are_the_same_ledger() {
     let lines = read(&[format!("{HI}\n{USE}\n\n{GAVE}").as_bytes()]);
     assert_eq!(
-        (lines.provider, lines.ledger.messages(), lines.ledger.pair.as_slice()),
+        (lines.provider, lines.found.messages(), lines.found.pair.as_slice()),
         (Provider::Anthropic, 3, &[-1, 2, 1][..])
     );
     for text in [
@@ -33,7 +33,7 @@ fn a_list_and_lines_and_values_in_any_order_are_the_same_ledger() {
         format!("[{HI}]\n[{USE}, {GAVE}]"),
     ] {
         let found = read(&[text.as_bytes()]);
-        assert_eq!((found.ledger == lines.ledger, places(&found)), (true, vec![]), "{text}");
+        assert_eq!((found.found == lines.found, places(&found)), (true, vec![]), "{text}");
     }
 }
 
@@ -48,7 +48,7 @@ fn what_cannot_be_read_is_named_and_all_else_is_kept() {
     ]
     .concat();
     let found = read(&[&text]);
-    assert_eq!(found.ledger.messages(), 2);
+    assert_eq!(found.found.messages(), 2);
     let reasons: Vec<_> = found.skipped.iter().map(|skip| (skip.line, skip.reason)).collect();
     assert_eq!(
         reasons,
@@ -75,7 +75,7 @@ fn a_line_behind_values_of_several_lines_is_named_by_its_number() {
     reader.take_line("nonsense\n");
     let found = reader.finish().unwrap();
     let place = (lines(text.as_bytes()) + 1, text.len() as u64, "not JSON (expected a value)");
-    assert_eq!((found.ledger.messages(), places(&found)), (3, vec![place]));
+    assert_eq!((found.found.messages(), places(&found)), (3, vec![place]));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn whose_messages_they_are_is_found_behind_many_that_do_not_tell() {
 fn a_list_that_is_cut_keeps_the_messages_that_are_whole() {
     let list = format!("[{HI}, {USE}, {GAVE}]");
     let found = read(&[&list.as_bytes()[..list.len() - 9]]);
-    assert_eq!(found.ledger.messages(), 2);
+    assert_eq!(found.found.messages(), 2);
     assert_eq!(found.skipped.len(), 1);
 }
 
@@ -111,7 +111,7 @@ fn every_way_to_cut_the_bytes_into_parts_gives_the_same() {
             reader.push(&text[..at]).unwrap();
             reader.push(&text[at..]).unwrap();
             let found = reader.finish().unwrap();
-            assert_eq!((found.ledger == whole.ledger, places(&found)), (true, places(&whole)), "{at}");
+            assert_eq!((found.found == whole.found, places(&found)), (true, places(&whole)), "{at}");
         }
     }
 }
@@ -126,7 +126,7 @@ fn many_lines_are_read_in_parallel_as_one_by_one() {
         tape.parse(line, 0).unwrap();
         provider.read(&Json::new(&tape.of(line)), &mut slow).unwrap();
     }
-    assert_eq!(found.ledger, slow.finish(&Counter::from(Encoding::O200k)).unwrap());
+    assert_eq!(found.found, slow.finish(&Counter::from(Encoding::O200k)).unwrap());
     assert_eq!(survey(all.as_bytes(), provider), Some((12_000, 12_000)));
 }
 
@@ -149,6 +149,6 @@ fn a_line_that_is_too_long_is_left_out_and_held_no_longer_than_needed() {
     }
     reader.push(format!("\"}}\n{GAVE}\n").as_bytes()).unwrap();
     let found = reader.finish().unwrap();
-    assert_eq!((found.ledger.messages(), places(&found)), (2, vec![(2, HI.len() as u64 + 1, "longer than 64 MiB")]));
+    assert_eq!((found.found.messages(), places(&found)), (2, vec![(2, HI.len() as u64 + 1, "longer than 64 MiB")]));
     assert!(most <= 2 * LONGEST);
 }

@@ -1,113 +1,72 @@
 //! Where the shape readers write what they read.
 
-use std::ops::Range;
-
-use super::piece::{Piece, TRAITS, allowed, joined, measured, traits};
-use super::reads::{self, Read};
+use super::piece::Piece;
 use super::{Kind, Ledger, Media, MessageFlag, Picture, Role, RowFlag};
-use crate::counter::Counter;
 use crate::error::Error;
 use crate::json::{Json, Tape};
 use crate::media;
 use crate::node::{Node, Shape, Text, encoded, write_json, write_spaced};
 use crate::prompt::tags;
 use crate::prompt::{Form, Prompt};
-use trimtab_tokens::cancel;
-use trimtab_tokens::counter::shares;
-use trimtab_tokens::pool;
 
-/// What the builder collects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Texts {
-    /// Texts wait to be counted and digested.
-    Kept,
-    /// Texts wait to be counted.
-    Counted,
-    /// Flags of texts are collected while they are read.
-    Seen,
-    /// Links between messages are collected; texts are not read.
-    Passed,
+/// What is kept of the rows of a [`Builder`]: one type for each result that is built.
+pub trait Sink {
+    /// How the view hands out text.
+    type Text: Text;
+
+    /// Whether only links between messages are kept: what a row says need not be read.
+    const LINKS_ONLY: bool = false;
+
+    /// Begins a row, of which the ledger has the owner and the kind; `name` is the tool or the block's type.
+    fn row(&mut self, ledger: &mut Ledger, name: &str);
+
+    /// Takes a piece of the row's text.
+    fn piece(&mut self, ledger: &mut Ledger, piece: Piece<Self::Text>);
+
+    /// Takes the text of `node`; false where it is no string.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the view.
+    fn read<N: Node<Text = Self::Text>>(&mut self, ledger: &mut Ledger, node: &N) -> Result<bool, Error>;
+
+    /// The pictures and documents of the row; None where they are not kept.
+    fn media(&mut self) -> Option<&mut Media> {
+        None
+    }
+
+    /// An empty string to write JSON to.
+    fn buffer(&mut self) -> String {
+        String::new()
+    }
 }
 
-/// Takes messages and rows in order; texts wait here, uncounted, until [`Builder::finish`].
-pub struct Builder<T> {
-    ledger: Ledger,
-    /// Texts by row: behind the last of `pieces`.
-    ends: Vec<usize>,
-    pieces: Vec<Piece<T>>,
-    media: Vec<Media>,
+/// Takes messages and rows in order, and hands their texts to a [`Sink`].
+pub struct Builder<S> {
+    pub(super) ledger: Ledger,
+    pub(super) sink: S,
     /// Messages of the list that stand before these.
     before: usize,
     block: Option<usize>,
     prompt: Prompt,
-    /// Whether texts are kept, looked at once and let go, or not looked at.
-    texts: Texts,
-    /// Whether nothing was said yet in the row.
-    is_new: bool,
-    /// Whether anything asks for ids and names.
-    is_named: bool,
-    /// JSON that is looked at and let go is written here.
-    json: String,
 }
 
-impl<T: Text> Default for Builder<T> {
-    fn default() -> Self {
-        Self::new(Prompt::PLAIN, 0)
-    }
-}
-
-impl<T: Text> Builder<T> {
-    /// A builder for a prompt's grammar, which [`Builder::finish`] is to be given again. Its messages stand behind `before`
-    /// others: errors name them by their place in the whole.
-    #[must_use]
-    pub fn new(prompt: Prompt, before: usize) -> Self {
-        Self {
-            ledger: Ledger::default(),
-            ends: Vec::new(),
-            pieces: Vec::new(),
-            media: Vec::new(),
-            before,
-            block: None,
-            prompt,
-            texts: Texts::Kept,
-            is_new: true,
-            is_named: true,
-            json: String::new(),
-        }
+impl<S> Builder<S> {
+    /// A builder for a prompt's grammar. Its messages stand behind `before` others: errors name them by their place in the
+    /// whole.
+    pub(super) fn with(sink: S, prompt: Prompt, before: usize) -> Self {
+        Self { ledger: Ledger::default(), sink, before, block: None, prompt }
     }
 
-    /// A builder that collects costs only: no digests.
-    #[must_use]
-    pub fn costs(prompt: Prompt, before: usize) -> Self {
-        Self { texts: Texts::Counted, is_named: prompt.form != Form::Plain, ..Self::new(prompt, before) }
-    }
-
-    /// A builder that collects flags and links for rules; [`Builder::collected`] ends it. About so many messages will come.
-    #[must_use]
-    pub fn flags(messages: usize) -> Self {
-        Self::sized(Texts::Seen, messages)
-    }
-
-    /// A builder that collects links alone; [`Builder::collected`] ends it. About so many messages will come.
-    #[must_use]
-    pub fn links(messages: usize) -> Self {
-        Self::sized(Texts::Passed, messages)
-    }
-
-    fn sized(texts: Texts, messages: usize) -> Self {
-        let mut builder = Self { texts, ..Self::new(Prompt::PLAIN, 0) };
-        builder.ledger.reserve(messages);
-        builder
-    }
-
-    /// Makes room for about so many messages, of a row each, and their texts.
-    pub(crate) fn reserve(&mut self, messages: usize) {
-        self.ledger.reserve(messages);
-        self.ledger.ids.reserve(messages);
-        self.ledger.names.reserve(messages);
-        self.ends.reserve(messages);
-        self.pieces.reserve(messages);
-        self.media.reserve(messages);
+    /// The columns, closed: the place behind the last row is there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] where rows pass what a column can name.
+    pub(super) fn closed(&mut self) -> Result<Ledger, Error> {
+        let mut ledger = std::mem::take(&mut self.ledger);
+        ledger.first.push(u32::try_from(ledger.rows()).map_err(|_| Error::Overflow("rows"))?);
+        Ok(ledger)
     }
 
     /// Starts a message.
@@ -124,43 +83,10 @@ impl<T: Text> Builder<T> {
         self.block = Some(block);
     }
 
-    /// Whether what ties messages together is all that is asked for: what a row says need not be looked at.
-    #[must_use]
-    pub fn collects_links_only(&self) -> bool {
-        self.texts == Texts::Passed
-    }
-
-    /// Whether texts wait for the end.
-    fn waits(&self) -> bool {
-        matches!(self.texts, Texts::Kept | Texts::Counted)
-    }
-
     /// Marks the message.
     pub fn mark(&mut self, mark: MessageFlag) {
         if let Some(marks) = self.ledger.marks.last_mut() {
             *marks |= mark as u16;
-        }
-    }
-
-    /// Starts a row of `kind`; `name` is the tool or the block's type.
-    pub fn row(&mut self, kind: Kind, name: &str) {
-        self.ledger.owner.push(u32::try_from(self.ledger.role.len() - 1).unwrap_or(u32::MAX));
-        self.ledger.kind.push(kind);
-        if self.is_named {
-            self.ledger.ids.push("");
-        }
-        if self.collects_links_only() {
-            return;
-        }
-        self.ledger.flags.push(RowFlag::Empty as u16 | RowFlag::Blank as u16);
-        self.ledger.markers.push(0);
-        if self.is_named {
-            self.ledger.names.push(name);
-        }
-        self.is_new = true;
-        if self.waits() {
-            self.ends.push(self.pieces.len());
-            self.media.push(Media::default());
         }
     }
 
@@ -201,8 +127,46 @@ impl<T: Text> Builder<T> {
         self.ledger.owner.len()
     }
 
+    /// An error at the place that is being read.
+    #[must_use]
+    pub fn bad(&self, key: &str, what: &str, hint: &str) -> Error {
+        let index = self.before + self.ledger.role.len().saturating_sub(1);
+        let block = self.block.map(|b| format!(".content[{b}]")).unwrap_or_default();
+        let key = if key.is_empty() { String::new() } else { format!(".{key}") };
+        let path = format!("messages[{index}]{block}{key}");
+        Error::Message { path, index, what: what.to_owned(), hint: hint.to_owned() }
+    }
+
+    /// Gives an error of the view its place, where it has none: in message `index` of these.
+    #[must_use]
+    pub fn located(&self, error: Error, index: usize, hint: &str) -> Error {
+        match error {
+            Error::Argument(what) if self.messages() > index => self.bad("", &what, hint),
+            Error::Argument(what) => {
+                let index = self.before + index;
+                Error::Message { path: format!("messages[{index}]"), index, what, hint: hint.to_owned() }
+            }
+            other => other,
+        }
+    }
+}
+
+impl<S: Sink> Builder<S> {
+    /// Whether what ties messages together is all that is asked for: what a row says need not be looked at.
+    #[must_use]
+    pub fn collects_links_only(&self) -> bool {
+        S::LINKS_ONLY
+    }
+
+    /// Starts a row of `kind`; `name` is the tool or the block's type.
+    pub fn row(&mut self, kind: Kind, name: &str) {
+        self.ledger.owner.push(u32::try_from(self.ledger.role.len() - 1).unwrap_or(u32::MAX));
+        self.ledger.kind.push(kind);
+        self.sink.row(&mut self.ledger, name);
+    }
+
     /// Adds text to the row.
-    pub fn text(&mut self, text: T) {
+    pub fn text(&mut self, text: S::Text) {
         self.piece(Piece::Given(text));
     }
 
@@ -211,12 +175,8 @@ impl<T: Text> Builder<T> {
     /// # Errors
     ///
     /// Errors of the view.
-    pub fn push_text<N: Node<Text = T>>(&mut self, node: &N) -> Result<bool, Error> {
-        Ok(match self.texts {
-            Texts::Kept | Texts::Counted => node.text()?.map(|text| self.text(text)).is_some(),
-            Texts::Seen => node.look(|text| self.note(text, Some(traits(text))))?.is_some(),
-            Texts::Passed => true,
-        })
+    pub fn push_text<N: Node<Text = S::Text>>(&mut self, node: &N) -> Result<bool, Error> {
+        self.sink.read(&mut self.ledger, node)
     }
 
     /// Adds text of our own making to the row.
@@ -229,15 +189,15 @@ impl<T: Text> Builder<T> {
     /// # Errors
     ///
     /// [`Error::Message`] if it cannot be written as JSON.
-    pub fn json<N: Node<Text = T>>(&mut self, node: &N) -> Result<(), Error> {
-        if self.texts == Texts::Passed {
+    pub fn json<N: Node<Text = S::Text>>(&mut self, node: &N) -> Result<(), Error> {
+        if S::LINKS_ONLY {
             return Ok(());
         }
         if let Some(text) = node.json() {
             self.text(text);
             return Ok(());
         }
-        let mut out = std::mem::take(&mut self.json);
+        let mut out = self.sink.buffer();
         let written = write_json(node, &mut out, None);
         self.written(written, out)
     }
@@ -247,11 +207,11 @@ impl<T: Text> Builder<T> {
     /// # Errors
     ///
     /// [`Error::Message`] if it cannot be written as JSON.
-    pub fn json_with_files<N: Node<Text = T>>(&mut self, node: &N) -> Result<(), Error> {
-        if self.texts == Texts::Passed {
+    pub fn json_with_files<N: Node<Text = S::Text>>(&mut self, node: &N) -> Result<(), Error> {
+        if S::LINKS_ONLY {
             return Ok(());
         }
-        let (mut out, mut files) = (std::mem::take(&mut self.json), Vec::new());
+        let (mut out, mut files) = (self.sink.buffer(), Vec::new());
         let written = write_json(node, &mut out, Some(&mut files));
         self.written(written, out)?;
         for file in files {
@@ -266,7 +226,7 @@ impl<T: Text> Builder<T> {
     /// # Errors
     ///
     /// [`Error::Message`] if an argument cannot be written as JSON.
-    pub fn tagged<N: Node<Text = T>>(&mut self, input: &N) -> Result<(), Error> {
+    pub fn tagged<N: Node<Text = S::Text>>(&mut self, input: &N) -> Result<(), Error> {
         if self.prompt.form == Form::Tagged && input.shape() == Shape::Map {
             self.send(input)?;
         }
@@ -278,7 +238,7 @@ impl<T: Text> Builder<T> {
     /// # Errors
     ///
     /// As [`Builder::tagged`], and errors of the view.
-    pub fn tagged_text<N: Node<Text = T>>(&mut self, input: &N) -> Result<(), Error> {
+    pub fn tagged_text<N: Node<Text = S::Text>>(&mut self, input: &N) -> Result<(), Error> {
         let text = if self.prompt.form == Form::Tagged { input.text()? } else { None };
         let Some(text) = text else { return Ok(()) };
         let (input, mut tape) = (&*text.text(), Tape::default());
@@ -306,7 +266,7 @@ impl<T: Text> Builder<T> {
     }
 
     /// Adds thinking of which only this signature or ciphertext is there: counted by its length.
-    pub fn hidden(&mut self, data: T) {
+    pub fn hidden(&mut self, data: S::Text) {
         self.media(u32::try_from(self.prompt.hidden(data.text().len())).unwrap_or(u32::MAX));
         self.data(data);
     }
@@ -319,13 +279,13 @@ impl<T: Text> Builder<T> {
     }
 
     /// Adds what is no text to the model: it changes the digest, not the count.
-    pub fn data(&mut self, data: T) {
+    pub fn data(&mut self, data: S::Text) {
         self.piece(Piece::Data(data));
     }
 
     /// Adds a picture's or a document's tokens to the row.
     pub fn media(&mut self, tokens: u32) {
-        if let Some(media) = self.media.last_mut() {
+        if let Some(media) = self.sink.media() {
             media.tokens = media.tokens.saturating_add(tokens);
             media.all += 1;
         }
@@ -337,7 +297,7 @@ impl<T: Text> Builder<T> {
         let (size, vision) = (base64.and_then(media::image_size), self.prompt.vision);
         let whole = || size.map_or(vision.unknown(), |(width, height)| vision.patches(width, height));
         self.media(vision.low().filter(|_| low).unwrap_or_else(whole));
-        if let Some(media) = self.media.last_mut() {
+        if let Some(media) = self.sink.media() {
             media.low += u32::from(low);
         }
         self.ledger.pictures.push(Picture {
@@ -347,165 +307,7 @@ impl<T: Text> Builder<T> {
         });
     }
 
-    fn piece(&mut self, piece: Piece<T>) {
-        if self.waits() {
-            self.pieces.push(piece); // not looked at: a view may make its text when that is asked for
-            if let Some(end) = self.ends.last_mut() {
-                *end = self.pieces.len();
-            }
-            return;
-        }
-        if self.texts == Texts::Seen {
-            self.note(&piece.text(), piece.traits(&piece.text()));
-        }
-        if let Piece::Owned(mut text) = piece {
-            text.clear();
-            self.json = text;
-        }
-    }
-
-    /// Notes what there is to know of a piece without keeping it.
-    fn note(&mut self, text: &str, traits: Option<u16>) {
-        if let Some(payload) = self.ledger.payload.last_mut() {
-            *payload += text.len() as u64;
-        }
-        if let (Some(flags), Some(kind), Some(next)) = (self.ledger.flags.last_mut(), self.ledger.kind.last(), traits) {
-            *flags = (*flags & !TRAITS) | (joined(*flags, next, self.is_new) & allowed(*kind));
-        }
-        self.is_new = false;
-    }
-
-    /// An error at the place that is being read.
-    #[must_use]
-    pub fn bad(&self, key: &str, what: &str, hint: &str) -> Error {
-        let index = self.before + self.ledger.role.len().saturating_sub(1);
-        let block = self.block.map(|b| format!(".content[{b}]")).unwrap_or_default();
-        let key = if key.is_empty() { String::new() } else { format!(".{key}") };
-        let path = format!("messages[{index}]{block}{key}");
-        Error::Message { path, index, what: what.to_owned(), hint: hint.to_owned() }
-    }
-
-    /// Gives an error of the view its place, where it has none: in message `index` of these.
-    #[must_use]
-    pub fn located(&self, error: Error, index: usize, hint: &str) -> Error {
-        match error {
-            Error::Argument(what) if self.messages() > index => self.bad("", &what, hint),
-            Error::Argument(what) => {
-                let index = self.before + index;
-                Error::Message { path: format!("messages[{index}]"), index, what, hint: hint.to_owned() }
-            }
-            other => other,
-        }
-    }
-
-    /// Counts and digests all texts, in parallel where that gains, and pairs calls with results.
-    ///
-    /// Takes `&mut self`: the texts are still borrowed, and are to be dropped by whoever owns their source.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Overflow`] where rows or tokens pass what a column can name.
-    pub fn finish(&mut self, counter: &Counter) -> Result<Ledger, Error> {
-        let mut ledger = self.part(counter, false)?;
-        ledger.finish();
-        Ok(ledger)
-    }
-
-    /// [`Builder::finish`] without the columns that depend on other parts ([`Ledger::append`] joins them); `is_alone` on a
-    /// thread that is one of several.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::finish`].
-    pub(crate) fn part(&mut self, counter: &Counter, is_alone: bool) -> Result<Ledger, Error> {
-        let mut ledger = self.closed()?;
-        let bytes = if is_alone { 0 } else { self.pieces.iter().map(Text::length).sum() };
-        let shares = shares(ledger.rows(), bytes);
-        let wants_digests = self.texts == Texts::Kept;
-        let measure =
-            |rows: &Range<usize>| measured(&ledger, rows.clone(), |row| self.said_in(row), counter, wants_digests);
-        let all: Vec<_> = if let [rows] = &shares[..] {
-            measure(rows)
-        } else {
-            pool::map(&shares, measure).into_iter().flatten().collect()
-        };
-        for (row, found) in all.iter().enumerate() {
-            ledger.flags[row] = (ledger.flags[row] & !TRAITS) | (found.traits & allowed(ledger.kind[row]));
-        }
-        cancel::poll_now();
-        ledger.measure(all.iter().map(|row| row.size), &self.media, counter)?;
-        cancel::poll_now();
-        if !wants_digests {
-            return Ok(ledger);
-        }
-        ledger.lengthen(&all)?;
-        cancel::poll_now();
-        ledger.reads = self.reads(&ledger);
-        cancel::poll_now();
-        ledger.digests = Self::digests(&ledger);
-        Ok(ledger)
-    }
-
-    /// Columns for rules: roles, kinds, flags, and which calls and results are pairs. The other columns are
-    /// empty.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Overflow`] where rows pass what a column can name.
-    pub fn collected(mut self) -> Result<Ledger, Error> {
-        let mut ledger = self.closed()?;
-        ledger.link();
-        Ok(ledger)
-    }
-
-    fn closed(&mut self) -> Result<Ledger, Error> {
-        let mut ledger = std::mem::take(&mut self.ledger);
-        ledger.first.push(u32::try_from(ledger.rows()).map_err(|_| Error::Overflow("rows"))?);
-        Ok(ledger)
-    }
-
-    /// The calls that read a file: their arguments stand last among the row's texts.
-    fn reads(&self, ledger: &Ledger) -> Vec<Read> {
-        let mut tape = Tape::default();
-        let mut read = |row: usize| {
-            let mut texts = self.said_in(row).iter();
-            let last = texts.rfind(|piece| matches!(piece, Piece::Given(_) | Piece::Owned(_)))?;
-            reads::read(u32::try_from(row).ok()?, ledger.names.get(row), &last.text(), &mut tape)
-        };
-        // The arguments of the others are not even made.
-        let may_read = |row: &usize| ledger.kind[*row] == Kind::Call && reads::may_read(ledger.names.get(*row));
-        let calls = (0..ledger.rows()).filter(may_read);
-        calls.filter_map(&mut read).collect()
-    }
-
-    /// Digest of each message: role, marks and for each row its kind, id, name and texts.
-    ///
-    /// XXH3, not a cryptographic hash: BLAKE3 was half of a scan without counting, and who makes two messages collide
-    /// has pinned one of his own messages more.
-    fn digests(ledger: &Ledger) -> Vec<[u8; 16]> {
-        let mut said = Vec::new();
-        let mut digest = |index: usize| {
-            said.clear();
-            let [low, high] = ledger.marks[index].to_le_bytes();
-            said.extend_from_slice(&[ledger.role[index] as u8, low, high]);
-            for row in ledger.rows_of(index) {
-                said.push(ledger.kind[row] as u8);
-                for text in [ledger.ids.get(row), ledger.names.get(row)] {
-                    said.extend_from_slice(&(text.len() as u64).to_le_bytes()); // the length parts an id from the name behind it
-                    said.extend_from_slice(text.as_bytes());
-                }
-                // A cache marker says where to cache, not what is said: it may move without making another message.
-                said.extend_from_slice(&(ledger.flags[row] & !(RowFlag::Cached as u16)).to_le_bytes());
-                said.extend_from_slice(&ledger.content[row]);
-            }
-            super::digest(&said)
-        };
-        (0..ledger.messages()).map(&mut digest).collect()
-    }
-
-    /// The pieces of a row.
-    fn said_in(&self, row: usize) -> &[Piece<T>] {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] };
-        &self.pieces[start..self.ends[row]]
+    fn piece(&mut self, piece: Piece<S::Text>) {
+        self.sink.piece(&mut self.ledger, piece);
     }
 }

@@ -3,9 +3,11 @@
 //! Rows are content blocks in order; messages own consecutive rows. Decisions are made on these columns alone.
 
 pub mod builder;
+pub mod counted;
 pub mod cut;
 pub mod groups;
 pub mod kind;
+pub mod outline;
 pub mod overhead;
 pub mod partition;
 mod piece;
@@ -14,11 +16,13 @@ pub mod strings;
 pub mod sums;
 pub mod tail;
 
-pub use builder::Builder;
+pub use builder::{Builder, Sink};
+pub use counted::{Costs, Countable, Whole};
 pub use kind::{Kind, MessageFlag, Role, RowFlag};
+pub use outline::{Linkable, Links, Outline};
 pub use overhead::OverheadTerms;
 pub use strings::Strings;
-pub use sums::Sums;
+pub use sums::{Each, Sum, Sums, Totals};
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -338,6 +342,18 @@ impl Ledger {
         self.same_id = groups::same_id(self);
         cancel::poll_now();
         self.pair = groups::pairs(self);
+    }
+
+    /// Writes the first flags of a row: it is empty until it has a text.
+    fn push_row(&mut self) {
+        self.flags.push(RowFlag::Empty as u16 | RowFlag::Blank as u16);
+        self.markers.push(0);
+    }
+
+    /// Writes the name of a row, and no id yet.
+    fn push_names(&mut self, name: &str) {
+        self.ids.push("");
+        self.names.push(name);
     }
 
     /// Makes room for about so many messages, of a row each.

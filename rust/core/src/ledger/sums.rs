@@ -10,105 +10,36 @@ use crate::prompt::Form;
 /// Rows that are added up at once: a ledger has 25 MB of them.
 const ROWS: usize = if cfg!(any(test, fuzzing)) { 2 } else { 1 << 18 };
 
+/// What messages are added up to.
+pub trait Sum: Default + Send {
+    /// Adds messages of a ledger that nothing can change any more; the first `open` of its messages are none of these.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] past what the sum can hold.
+    fn add(&mut self, ledger: &Ledger, open: usize, messages: Range<usize>) -> Result<(), Error>;
+
+    /// Goes on with the `nth` message of those that were not there; `added` behind it are there already.
+    fn go_on(&mut self, _nth: usize, _added: usize) {}
+
+    /// Takes away the thinking that was added up.
+    fn forget(&mut self);
+}
+
 /// Tokens of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct Totals {
     /// Its messages.
     pub messages: usize,
     /// Their tokens beyond their rows.
     pub overhead: u64,
     /// Of rows, by [`Role`] and [`Kind`].
     pub tokens: [[u64; Kind::COUNT]; Role::COUNT],
-    /// Of each message, where that is wanted.
-    pub each: Option<Each>,
-    /// Messages of the ledger before those that are to be added up: their calls are open.
-    open: usize,
-    /// Rows from which on there is a point in adding up.
-    wanted: usize,
 }
 
-impl Sums {
-    /// Of nothing yet, with the tokens of each message.
-    #[must_use]
-    pub fn of_each() -> Self {
-        Self { each: Some(Each::default()), ..Self::default() }
-    }
-
-    /// Messages that a ledger which has come so far stands for.
-    #[must_use]
-    pub fn with(&self, ledger: &Ledger) -> usize {
-        self.messages + ledger.messages() - self.open
-    }
-
-    /// Takes the messages behind those of a ledger; gives those that are kept, as [`Self::settle`] says.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Overflow`] past what a column can name.
-    pub fn take(&mut self, mut kept: Ledger, next: Ledger) -> Result<Ledger, Error> {
-        if next.is_free() {
-            self.end(next)?;
-            return Ok(kept);
-        }
-        kept.append(next)?;
-        self.settle(kept)
-    }
-
-    /// Adds up the messages of a growing ledger that nothing behind them can change; gives the others, and those whose
-    /// calls are open.
-    ///
-    /// Later messages change the cost of a message only within its turn, by results of its calls, and by words of
-    /// the user's, which take away the thinking before them.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Overflow`] past what a column can name.
-    fn settle(&mut self, mut ledger: Ledger) -> Result<Ledger, Error> {
-        if size(&ledger) < self.wanted.max(ROWS) {
-            return Ok(ledger);
-        }
-        ledger.finish_costs();
-        self.forget(&ledger);
-        let (start, stop) = (self.turn(&ledger), ledger.messages());
-        self.add(&ledger, self.open..start)?;
-        // Of a turn in which there were only words its first message may change, by a call to come.
-        let last = if has_steps(&ledger, start) { stop } else { start + 1 };
-        self.add(&ledger, last..stop)?;
-        if let Some(each) = &mut self.each {
-            each.go_on(start - self.open, stop - last);
-        }
-        let mut kept = Ledger::default();
-        for message in 0..start {
-            if let Some(open) = opened(&ledger, message, start) {
-                kept.append(open)?;
-            }
-        }
-        self.open = kept.messages();
-        kept.append(ledger.between(start..last))?;
-        self.wanted = ROWS + 2 * size(&kept); // else many open calls would be gone over for each chunk
-        Ok(kept)
-    }
-
-    /// Adds up what is left.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Overflow`] for a message of more than 4,294,967,295 tokens, where those of each are wanted.
-    pub fn end(&mut self, mut ledger: Ledger) -> Result<(), Error> {
-        ledger.finish_costs();
-        self.forget(&ledger);
-        self.add(&ledger, self.open..ledger.messages())?;
-        if let Some(each) = &mut self.each {
-            (each.next, each.behind) = (each.tokens.len(), 0);
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, ledger: &Ledger, messages: Range<usize>) -> Result<(), Error> {
+impl Sum for Totals {
+    fn add(&mut self, ledger: &Ledger, _: usize, messages: Range<usize>) -> Result<(), Error> {
         self.messages += messages.len();
-        if let Some(each) = &mut self.each {
-            each.add(ledger, self.open, messages.clone())?;
-        }
         for message in messages {
             self.overhead += u64::from(ledger.overhead[message]);
             for row in ledger.rows_of(message) {
@@ -117,6 +48,99 @@ impl Sums {
             }
         }
         Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.tokens.iter_mut().for_each(|of| of[Kind::Thinking as usize] = 0);
+    }
+}
+
+/// A list that is added up while its messages come.
+#[derive(Clone, Debug, Default)]
+pub struct Sums<S> {
+    sum: S,
+    /// How many messages were added up.
+    messages: usize,
+    /// Messages that later ones may change, behind those whose calls are open.
+    kept: Ledger,
+    /// How many of the kept messages were added up: their calls are open.
+    open: usize,
+    /// Rows from which on there is a point in adding up.
+    wanted: usize,
+}
+
+impl<S: Sum> Sums<S> {
+    /// Messages that have come so far.
+    #[must_use]
+    pub fn messages(&self) -> usize {
+        self.messages + self.kept.messages() - self.open
+    }
+
+    /// Takes the next messages of the list.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] past what a column can name.
+    pub fn take(&mut self, next: Ledger) -> Result<(), Error> {
+        if next.is_free() {
+            return self.add_all(next);
+        }
+        self.kept.append(next)?;
+        self.settle()
+    }
+
+    /// Adds up the kept messages that nothing behind them can change; the others stay, and those whose calls are open.
+    ///
+    /// Later messages change the cost of a message only within its turn, by results of its calls, and by words of
+    /// the user's, which take away the thinking before them.
+    fn settle(&mut self) -> Result<(), Error> {
+        if size(&self.kept) < self.wanted.max(ROWS) {
+            return Ok(());
+        }
+        let mut ledger = std::mem::take(&mut self.kept);
+        ledger.finish_costs();
+        self.forget(&ledger);
+        let (start, stop) = (self.turn(&ledger), ledger.messages());
+        self.add(&ledger, self.open..start)?;
+        // Of a turn in which there were only words its first message may change, by a call to come.
+        let last = if has_steps(&ledger, start) { stop } else { start + 1 };
+        self.add(&ledger, last..stop)?;
+        self.sum.go_on(start - self.open, stop - last);
+        for message in 0..start {
+            if let Some(open) = opened(&ledger, message, start) {
+                self.kept.append(open)?;
+            }
+        }
+        self.open = self.kept.messages();
+        self.kept.append(ledger.between(start..last))?;
+        self.wanted = ROWS + 2 * size(&self.kept); // else many open calls would be gone over for each chunk
+        Ok(())
+    }
+
+    /// The sum, with what is left.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] for a message of more than 4,294,967,295 tokens, where those of each are wanted.
+    pub fn end(mut self, empty: Ledger) -> Result<S, Error> {
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.append(empty)?;
+        self.add_all(kept)?;
+        Ok(self.sum)
+    }
+
+    fn add_all(&mut self, mut ledger: Ledger) -> Result<(), Error> {
+        ledger.finish_costs();
+        self.forget(&ledger);
+        let left = ledger.messages() - self.open;
+        self.add(&ledger, self.open..ledger.messages())?;
+        self.sum.go_on(left, 0);
+        Ok(())
+    }
+
+    fn add(&mut self, ledger: &Ledger, messages: Range<usize>) -> Result<(), Error> {
+        self.messages += messages.len();
+        self.sum.add(ledger, self.open, messages)
     }
 
     /// The first message of the last turn.
@@ -130,8 +154,7 @@ impl Sums {
     fn forget(&mut self, ledger: &Ledger) {
         let prompt = ledger.terms.prompt;
         if prompt.form != Form::Plain && !prompt.keeps_thinking && ledger.words().is_some() {
-            self.tokens.iter_mut().for_each(|of| of[Kind::Thinking as usize] = 0);
-            self.each.iter_mut().for_each(Each::forget);
+            self.sum.forget();
         }
     }
 }
@@ -152,8 +175,10 @@ impl Each {
     fn place(&self, nth: usize) -> usize {
         self.next + if nth > 0 { self.behind + nth } else { 0 }
     }
+}
 
-    /// Puts messages of a ledger where they belong, `open` of whose messages are none of these.
+impl Sum for Each {
+    /// Puts the messages where they belong in the list.
     fn add(&mut self, ledger: &Ledger, open: usize, messages: Range<usize>) -> Result<(), Error> {
         let forgets = !ledger.is_free() && !ledger.terms.prompt.keeps_thinking;
         for message in messages {
@@ -170,7 +195,6 @@ impl Each {
         Ok(())
     }
 
-    /// Goes on with the `nth` message of those that were not there; `added` behind it are there already.
     fn go_on(&mut self, nth: usize, added: usize) {
         let behind = if nth == 0 { self.behind } else { 0 };
         (self.next, self.behind) = (self.place(nth), behind + added);
@@ -254,24 +278,26 @@ mod tests {
             let mut counter = Counter::from(Encoding::O200k);
             counter.prompt = Prompt { form, keeps_thinking: turn % 2 == 0, ..prompt };
             let lines = lines(&mut state, turn / 10);
-            let mut adding = Reader::counting(counter, Some(Provider::Anthropic));
-            let mut keeping = Reader::new(counter, Some(Provider::Anthropic));
+            let provider = Some(Provider::Anthropic);
+            let mut adding = Reader::<Sums<Totals>>::of(counter, provider);
+            let mut counting = Reader::<Sums<Each>>::of(counter, provider);
+            let mut keeping = Reader::new(counter, provider);
             for line in &lines {
                 adding.take_line(line);
+                counting.take_line(line);
                 keeping.take_line(line);
             }
-            let (found, ledger) = (adding.finish().unwrap().sums.unwrap(), keeping.finish().unwrap().ledger);
-            let mut whole = Sums::default();
-            whole.add(&ledger, 0..ledger.messages()).unwrap();
-            let told = |sums: &Sums| (sums.messages, sums.overhead, sums.tokens);
-            assert_eq!(told(&found), told(&whole), "{form:?} {lines:?}");
-            assert_eq!(found.each.unwrap().tokens, ledger.per_message().unwrap(), "{form:?} {lines:?}");
+            let ledger = keeping.finish().unwrap().found;
+            let mut whole = Totals::default();
+            whole.add(&ledger, 0, 0..ledger.messages()).unwrap();
+            assert_eq!(adding.finish().unwrap().found, whole, "{form:?} {lines:?}");
+            assert_eq!(counting.finish().unwrap().found.tokens, ledger.per_message().unwrap(), "{form:?} {lines:?}");
         }
     }
 
     #[test]
     fn of_turns_that_end_and_calls_that_are_answered_little_is_kept() {
-        let mut reader = Reader::summing(Counter::from(Encoding::O200k), Some(Provider::Anthropic));
+        let mut reader = Reader::<Sums<Totals>>::of(Counter::from(Encoding::O200k), Some(Provider::Anthropic));
         for _ in 0..100 {
             for (role, block) in [
                 ("user", r#""type": "text", "text": "go""#),
@@ -279,9 +305,10 @@ mod tests {
                 ("user", r#""type": "tool_result", "tool_use_id": "a", "content": "ok""#),
             ] {
                 reader.take_line(&format!("{{\"role\": \"{role}\", \"content\": [{{{block}}}]}}\n"));
-                assert!(reader.kept() < 8, "{}", reader.kept());
+                let kept = reader.collected().kept.messages();
+                assert!(kept < 8, "{kept}");
             }
         }
-        assert_eq!(reader.finish().unwrap().sums.unwrap().messages, 300);
+        assert_eq!(reader.finish().unwrap().found.messages, 300);
     }
 }

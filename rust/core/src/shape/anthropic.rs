@@ -4,11 +4,11 @@ use super::parts::{
     blocks, call, document, identified, marked, opaque, picture, push_text, returned, speaker, text_of,
 };
 use crate::error::Error;
-use crate::ledger::{Builder, Kind, MessageFlag, RowFlag};
+use crate::ledger::{Builder, Kind, MessageFlag, RowFlag, Sink};
 use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one message.
-pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn read<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let [role, content] = message.fields([Key::Role, Key::Content])?;
     speaker(role, builder)?;
     let Some(content) = content else {
@@ -38,7 +38,7 @@ pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), 
     Ok(())
 }
 
-fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Error> {
+fn block<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) -> Result<Kind, Error> {
     let keys = [Key::Type, Key::Id, Key::ToolUseId, Key::ServerName, Key::CacheControl];
     let [name, id, answered, server, marker] = block.fields(keys)?;
     let take = |name: &str| {
@@ -80,12 +80,12 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-fn fields<N: Node>(
+fn fields<N: Node, S: Sink<Text = N::Text>>(
     kind: Kind,
     name: &str,
     block: &N,
     server: Option<N>,
-    builder: &mut Builder<N::Text>,
+    builder: &mut Builder<S>,
 ) -> Result<(), Error> {
     match kind {
         Kind::Text => push_text(block, Key::Text, builder),
@@ -115,7 +115,7 @@ fn fields<N: Node>(
     }
 }
 
-fn thinking<N: Node>(name: &str, block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn thinking<N: Node, S: Sink<Text = N::Text>>(name: &str, block: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let (key, hides) = if name == "redacted_thinking" { (Key::Data, true) } else { (Key::Signature, false) };
     let hides = hides || text_of(block, Key::Thinking)?.is_some_and(|text| text.text().is_empty());
     if name != "redacted_thinking" {

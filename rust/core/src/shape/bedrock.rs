@@ -2,12 +2,12 @@
 
 use super::parts::{blocks, first_key, identify, opaque, push_text, speaker, stamp, text_of};
 use crate::error::Error;
-use crate::ledger::{Builder, Kind, MessageFlag, RowFlag};
+use crate::ledger::{Builder, Kind, MessageFlag, RowFlag, Sink};
 use crate::media;
 use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one message.
-pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn read<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     speaker(message.get(Key::Role)?, builder)?;
     let content = message.get(Key::Content)?;
     match content.as_ref().map_or(Shape::Null, Node::shape) {
@@ -36,7 +36,7 @@ pub fn is_block<N: Node>(block: &N) -> Result<bool, Error> {
     Ok(false)
 }
 
-fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Error> {
+fn block<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) -> Result<Kind, Error> {
     if block.get(Key::Text)?.is_some() {
         builder.row(Kind::Text, "text");
         push_text(block, Key::Text, builder)?;
@@ -76,7 +76,7 @@ fn block<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<Kind, Err
     Ok(Kind::Opaque)
 }
 
-fn requested<N: Node>(call: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn requested<N: Node, S: Sink<Text = N::Text>>(call: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     builder.row(Kind::Call, "toolUse");
     identify(call, Key::ToolUseCamelId, builder)?;
     if let Some(name) = text_of(call, Key::Name)? {
@@ -89,7 +89,7 @@ fn requested<N: Node>(call: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
     }
 }
 
-fn reasoning<N: Node>(thought: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn reasoning<N: Node, S: Sink<Text = N::Text>>(thought: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     builder.row(Kind::Thinking, "reasoningContent");
     let Some(said) = thought.get(Key::ReasoningText)? else {
         builder.flag(RowFlag::Signed);
@@ -106,7 +106,7 @@ fn reasoning<N: Node>(thought: &N, builder: &mut Builder<N::Text>) -> Result<(),
 }
 
 /// Adds what a tool gave back: text, JSON, pictures, documents.
-fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn returned<N: Node, S: Sink<Text = N::Text>>(content: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     if content.shape() != Shape::List {
         builder.flag(RowFlag::Incomplete);
         return builder.json_with_files(content);
@@ -129,7 +129,7 @@ fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), 
     })
 }
 
-fn picture<N: Node>(image: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn picture<N: Node, S: Sink<Text = N::Text>>(image: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let data = image.get(Key::Source)?.map(|source| text_of(&source, Key::Bytes)).transpose()?.flatten();
     builder.picture(data.as_ref().map(Text::text).as_deref(), false);
     if let Some(data) = data {
@@ -138,7 +138,7 @@ fn picture<N: Node>(image: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
     Ok(())
 }
 
-fn file<N: Node>(document: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn file<N: Node, S: Sink<Text = N::Text>>(document: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     if let Some(name) = text_of(document, Key::Name)? {
         builder.text(name);
     }

@@ -2,12 +2,12 @@
 
 use super::parts::{first_key, opaque, push_text, stamp, text_of};
 use crate::error::Error;
-use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
+use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag, Sink};
 use crate::media;
 use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one content.
-pub fn read<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn read<N: Node, S: Sink<Text = N::Text>>(content: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let role = text_of(content, Key::Role)?;
     builder.message(match role.as_ref().map(Text::text).as_deref() {
         None | Some("user" | "function") => Role::User,
@@ -47,7 +47,7 @@ fn either<N: Node>(node: &N, camel: Key, snake: Key) -> Result<Option<N>, Error>
     })
 }
 
-fn part<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     if part.shape() != Shape::Map {
         let what = format!("is {}, expected a part", part.shape().name());
         return Err(builder.bad("", &what, "a part is a dict such as {\"text\": \"...\"}"));
@@ -62,7 +62,7 @@ fn part<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> 
     Ok(())
 }
 
-fn said<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn said<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     if part.get(Key::Text)?.is_some() {
         let thought = part.get(Key::Thought)?.is_some_and(|thought| thought.is_true());
         let kind = if thought { Kind::Thinking } else { Kind::Text };
@@ -94,7 +94,7 @@ fn said<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> 
 }
 
 /// Pairs by the call's id where it has one, else by the function's name.
-fn named<N: Node>(of: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn named<N: Node, S: Sink<Text = N::Text>>(of: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let name = text_of(of, Key::Name)?;
     match text_of(of, Key::Id)?.filter(|id| !id.text().is_empty()) {
         Some(id) => builder.id(&id.text()),
@@ -110,7 +110,7 @@ fn named<N: Node>(of: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
     Ok(())
 }
 
-fn inline<N: Node>(blob: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn inline<N: Node, S: Sink<Text = N::Text>>(blob: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let mime = either(blob, Key::MimeType, Key::SnakeMimeType)?.map(|mime| mime.text()).transpose()?.flatten();
     if mime.as_ref().is_some_and(|mime| mime.text().starts_with("image/")) {
         builder.row(Kind::Image, "inlineData");

@@ -8,7 +8,7 @@ mod openai_responses;
 mod parts;
 
 use crate::error::Error;
-use crate::ledger::{Builder, Role};
+use crate::ledger::{Builder, Role, Sink};
 use crate::node::{Key, Node, Shape, Text};
 use parts::text_of;
 
@@ -60,7 +60,7 @@ impl Provider {
     /// # Errors
     ///
     /// [`Error::Message`] with the path of what cannot be read.
-    pub fn read<N: Node>(self, message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+    pub fn read<N: Node, S: Sink<Text = N::Text>>(self, message: &N, builder: &mut Builder<S>) -> Result<(), Error> {
         if message.shape() != Shape::Map {
             builder.message(Role::Other);
             let what = format!("is {}, expected a mapping", message.shape().name());

@@ -2,11 +2,11 @@
 
 use super::parts::{cached, call, identified, identify, opaque, picture_url, push_text, returned, text_of};
 use crate::error::Error;
-use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
+use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag, Sink};
 use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one message.
-pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn read<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let [role, content, reasoning, refusal] =
         message.fields([Key::Role, Key::Content, Key::ReasoningContent, Key::Refusal])?;
     let role = role.map_or(Ok(None), |role| role.text())?;
@@ -40,7 +40,12 @@ pub fn read<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), 
     }
 }
 
-fn result<N: Node>(message: &N, id: Key, content: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn result<N: Node, S: Sink<Text = N::Text>>(
+    message: &N,
+    id: Key,
+    content: Option<N>,
+    builder: &mut Builder<S>,
+) -> Result<(), Error> {
     builder.row(Kind::Result, "tool");
     identify(message, id, builder)?;
     match content {
@@ -63,7 +68,11 @@ fn result<N: Node>(message: &N, id: Key, content: Option<N>, builder: &mut Build
 }
 
 /// The form before `tool_calls`: pairs by the function's name.
-fn legacy_result<N: Node>(message: &N, content: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn legacy_result<N: Node, S: Sink<Text = N::Text>>(
+    message: &N,
+    content: Option<N>,
+    builder: &mut Builder<S>,
+) -> Result<(), Error> {
     result(message, Key::Name, content, builder)?;
     if let Some(name) = text_of(message, Key::Name)? {
         builder.id(&legacy_id(&name.text()));
@@ -75,7 +84,7 @@ fn legacy_id(name: &str) -> String {
     format!("function_call:{name}")
 }
 
-fn said<N: Node>(content: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn said<N: Node, S: Sink<Text = N::Text>>(content: Option<N>, builder: &mut Builder<S>) -> Result<(), Error> {
     match content {
         None => {
             builder.mark(MessageFlag::Null);
@@ -108,12 +117,12 @@ fn said<N: Node>(content: Option<N>, builder: &mut Builder<N::Text>) -> Result<(
     }
 }
 
-fn wrong<T: Text>(shape: Shape, builder: &Builder<T>) -> Error {
+fn wrong<S>(shape: Shape, builder: &Builder<S>) -> Error {
     let what = format!("is {}, expected a string, a list of parts or null", shape.name());
     builder.bad("content", &what, "write text as a string, anything else as parts with a \"type\"")
 }
 
-fn part<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     if part.shape() != Shape::Map {
         let what = format!("is {}, expected a part", part.shape().name());
         return Err(builder.bad(
@@ -144,7 +153,7 @@ fn part<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> 
 }
 
 /// Fields of other roles beside the content: a name, and calls, which only the assistant makes: carried, not paired.
-fn beside<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn beside<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let [calls, name] = message.fields([Key::ToolCalls, Key::Name])?;
     if let Some(calls) = calls
         && calls.shape() != Shape::Null
@@ -158,7 +167,7 @@ fn beside<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
     Ok(())
 }
 
-fn calls<N: Node>(message: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn calls<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let [calls, function] = message.fields([Key::ToolCalls, Key::FunctionCall])?;
     if let Some(calls) = calls
         && calls.shape() != Shape::Null

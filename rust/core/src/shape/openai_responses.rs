@@ -2,11 +2,11 @@
 
 use super::parts::{call, identify, opaque, picture_url, push_text, returned, stamp, text_of};
 use crate::error::Error;
-use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
+use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag, Sink};
 use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one item.
-pub fn read<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn read<N: Node, S: Sink<Text = N::Text>>(item: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let [name, role, content] = item.fields([Key::Type, Key::Role, Key::Content])?;
     let name = name.map_or(Ok(None), |name| name.text())?;
     match name.as_ref().map(Text::text).as_deref() {
@@ -21,7 +21,11 @@ pub fn read<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
     }
 }
 
-fn message<N: Node>(role: Option<N>, content: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn message<N: Node, S: Sink<Text = N::Text>>(
+    role: Option<N>,
+    content: Option<N>,
+    builder: &mut Builder<S>,
+) -> Result<(), Error> {
     let role = role.map_or(Ok(None), |role| role.text())?;
     builder.message(match role.as_ref().map(Text::text).as_deref() {
         Some("user") => Role::User,
@@ -56,7 +60,7 @@ fn message<N: Node>(role: Option<N>, content: Option<N>, builder: &mut Builder<N
     }
 }
 
-fn parts<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn parts<N: Node, S: Sink<Text = N::Text>>(content: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let mut index = 0;
     content.items(&mut |part| {
         builder.at(index);
@@ -93,7 +97,7 @@ fn parts<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Err
 }
 
 /// Reasoning belongs to the item behind it, which the provider refuses to see without it.
-fn reasoning<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn reasoning<N: Node, S: Sink<Text = N::Text>>(item: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     builder.message(Role::Assistant);
     builder.mark(MessageFlag::Glued);
     builder.row(Kind::Thinking, "reasoning");
@@ -110,7 +114,7 @@ fn reasoning<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
 }
 
 /// Adds what the provider encrypted, if there is any: its tokens are estimated by its length.
-fn encrypted<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn encrypted<N: Node, S: Sink<Text = N::Text>>(item: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     if let Some(text) = text_of(item, Key::EncryptedContent)?
         && !text.text().is_empty()
     {
@@ -121,7 +125,7 @@ fn encrypted<N: Node>(item: &N, builder: &mut Builder<N::Text>) -> Result<(), Er
 }
 
 /// Calls and their outputs, of every tool that there is: `*_call` and `*_output` pair by their id.
-fn action<N: Node>(name: &str, item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn action<N: Node, S: Sink<Text = N::Text>>(name: &str, item: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let function = matches!(name, "function_call" | "custom_tool_call");
     let answer = matches!(name, "function_call_output" | "custom_tool_call_output");
     let called = text_of(item, Key::CallId)?.is_some_and(|id| !id.text().is_empty());
@@ -164,7 +168,12 @@ fn action<N: Node>(name: &str, item: &N, builder: &mut Builder<N::Text>) -> Resu
 }
 
 /// A call that waits for its output: by `function_call` and `custom_tool_call` what is said, else the whole item.
-fn requested<N: Node>(name: &str, id: Key, item: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+fn requested<N: Node, S: Sink<Text = N::Text>>(
+    name: &str,
+    id: Key,
+    item: &N,
+    builder: &mut Builder<S>,
+) -> Result<(), Error> {
     builder.message(Role::Assistant);
     builder.row(Kind::Call, name);
     identify(item, id, builder)?;

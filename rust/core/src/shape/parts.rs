@@ -1,7 +1,7 @@
 //! Parts that the shapes share: text under a key, calls, results, pictures, documents.
 
 use crate::error::Error;
-use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag};
+use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag, Sink};
 use crate::media;
 use crate::node::{Key, Node, Shape, Text, encoded};
 
@@ -14,7 +14,7 @@ pub fn text_of<N: Node>(node: &N, key: Key) -> Result<Option<N::Text>, Error> {
 }
 
 /// Begins a message of one of the shapes that know a user and an assistant, with what is under `role`.
-pub fn speaker<N: Node>(role: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn speaker<N: Node, S: Sink<Text = N::Text>>(role: Option<N>, builder: &mut Builder<S>) -> Result<(), Error> {
     let named = |role: N| {
         role.word(|role| match role {
             "user" => Role::User,
@@ -33,11 +33,11 @@ pub fn speaker<N: Node>(role: Option<N>, builder: &mut Builder<N::Text>) -> Resu
 }
 
 /// Reads the blocks of a message with `read`; `hint` says what a block looks like.
-pub fn blocks<N: Node>(
+pub fn blocks<N: Node, S: Sink<Text = N::Text>>(
     content: &N,
     hint: &str,
-    builder: &mut Builder<N::Text>,
-    read: impl Fn(&N, &mut Builder<N::Text>) -> Result<Kind, Error>,
+    builder: &mut Builder<S>,
+    read: impl Fn(&N, &mut Builder<S>) -> Result<Kind, Error>,
 ) -> Result<(), Error> {
     let (mut index, mut last, mut thinks) = (0, Kind::Text, false);
     content.items(&mut |block| {
@@ -75,13 +75,13 @@ pub fn first_key<N: Node>(block: &N) -> Result<String, Error> {
 }
 
 /// Gives the row the id under `key`; a row without one is incomplete.
-pub fn identify<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn identify<N: Node, S: Sink<Text = N::Text>>(node: &N, key: Key, builder: &mut Builder<S>) -> Result<(), Error> {
     let [id] = node.fields([key])?;
     identified(id, builder)
 }
 
 /// [`identify`] with an id that was found.
-pub fn identified<N: Node>(id: Option<N>, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn identified<N: Node, S: Sink<Text = N::Text>>(id: Option<N>, builder: &mut Builder<S>) -> Result<(), Error> {
     let take = |id: &str| {
         builder.id(id);
         !id.is_empty()
@@ -94,7 +94,7 @@ pub fn identified<N: Node>(id: Option<N>, builder: &mut Builder<N::Text>) -> Res
 }
 
 /// Adds the text under `key` to the row; a row without one is incomplete.
-pub fn push_text<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn push_text<N: Node, S: Sink<Text = N::Text>>(node: &N, key: Key, builder: &mut Builder<S>) -> Result<(), Error> {
     let [text] = node.fields([key])?;
     let said = match text {
         Some(text) => builder.push_text(&text)?,
@@ -107,7 +107,7 @@ pub fn push_text<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) ->
 }
 
 /// Lets the text under `key` change the digest, if there is any: part of what is said, but no text to the model.
-pub fn stamp<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn stamp<N: Node, S: Sink<Text = N::Text>>(node: &N, key: Key, builder: &mut Builder<S>) -> Result<(), Error> {
     if let Some(text) = text_of(node, key)? {
         builder.data(text);
     }
@@ -115,20 +115,25 @@ pub fn stamp<N: Node>(node: &N, key: Key, builder: &mut Builder<N::Text>) -> Res
 }
 
 /// Marks the row as cached, where the block says so.
-pub fn cached<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn cached<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     marked(block.get(Key::CacheControl)?.as_ref(), builder);
     Ok(())
 }
 
 /// [`cached`] with a marker that was found.
-pub fn marked<N: Node>(marker: Option<&N>, builder: &mut Builder<N::Text>) {
+pub fn marked<N: Node, S: Sink<Text = N::Text>>(marker: Option<&N>, builder: &mut Builder<S>) {
     if marker.is_some_and(|marker| marker.shape() != Shape::Null) {
         builder.cached();
     }
 }
 
 /// Adds a call's tool name and its arguments, which must have the shape `wanted`, to the row.
-pub fn call<N: Node>(node: &N, arguments: Key, wanted: Shape, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn call<N: Node, S: Sink<Text = N::Text>>(
+    node: &N,
+    arguments: Key,
+    wanted: Shape,
+    builder: &mut Builder<S>,
+) -> Result<(), Error> {
     let [name, value] = node.fields([Key::Name, arguments])?;
     let named = match &name {
         Some(name) => name.word(|name| builder.name(name))?.is_some() && builder.push_text(name)?,
@@ -154,13 +159,13 @@ pub fn call<N: Node>(node: &N, arguments: Key, wanted: Shape, builder: &mut Buil
 }
 
 /// A block of a kind that we do not know: counted by its JSON, moved whole.
-pub fn opaque<N: Node>(block: &N, name: &str, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn opaque<N: Node, S: Sink<Text = N::Text>>(block: &N, name: &str, builder: &mut Builder<S>) -> Result<(), Error> {
     builder.row(Kind::Opaque, name);
     builder.json_with_files(block)
 }
 
 /// Adds what a tool gave back: text, blocks of text and pictures, or nothing.
-pub fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn returned<N: Node, S: Sink<Text = N::Text>>(content: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     match content.shape() {
         Shape::Text => builder.push_text(content).map(|_| ()),
         Shape::List => content.items(&mut |part| {
@@ -187,7 +192,7 @@ pub fn returned<N: Node>(content: &N, builder: &mut Builder<N::Text>) -> Result<
 }
 
 /// Adds the tokens of an Anthropic image block; one without a source is incomplete.
-pub fn picture<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn picture<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let Some(source) = block.get(Key::Source)?.filter(|source| source.shape() == Shape::Map) else {
         builder.flag(RowFlag::Incomplete);
         return Ok(());
@@ -205,7 +210,7 @@ pub fn picture<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(),
 }
 
 /// Adds the tokens of an `OpenAI` image part: `image_url` is a string, or a map with `url`.
-pub fn picture_url<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn picture_url<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     stamp(part, Key::FileId, builder)?;
     let mut detail = text_of(part, Key::Detail)?;
     let url = match part.get(Key::ImageUrl)? {
@@ -228,7 +233,7 @@ pub fn picture_url<N: Node>(part: &N, builder: &mut Builder<N::Text>) -> Result<
 }
 
 /// Adds a document: its text where it is text, its pages where it is a file.
-pub fn document<N: Node>(block: &N, builder: &mut Builder<N::Text>) -> Result<(), Error> {
+pub fn document<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     if let Some(title) = text_of(block, Key::Title)? {
         builder.text(title);
     }

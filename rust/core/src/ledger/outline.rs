@@ -1,0 +1,122 @@
+//! Rows whose texts are not kept: what provider rules look at, or only which messages belong together.
+
+use std::marker::PhantomData;
+
+use super::Ledger;
+use super::builder::{Builder, Sink};
+use super::piece::{Piece, TRAITS, allowed, joined, traits};
+use crate::error::Error;
+use crate::node::{Node, Text};
+use crate::prompt::Prompt;
+
+/// Rows for provider rules: flags of texts are noted while they are read, and the texts let go.
+pub struct Outline<T> {
+    /// Whether nothing was said yet in the row.
+    is_new: bool,
+    /// JSON is written here, and let go.
+    json: String,
+    text: PhantomData<T>,
+}
+
+impl<T: Text> Outline<T> {
+    /// Notes what there is to know of a piece.
+    fn note(&mut self, ledger: &mut Ledger, text: &str, traits: Option<u16>) {
+        if let Some(payload) = ledger.payload.last_mut() {
+            *payload += text.len() as u64;
+        }
+        if let (Some(flags), Some(kind), Some(next)) = (ledger.flags.last_mut(), ledger.kind.last(), traits) {
+            *flags = (*flags & !TRAITS) | (joined(*flags, next, self.is_new) & allowed(*kind));
+        }
+        self.is_new = false;
+    }
+}
+
+impl<T: Text> Sink for Outline<T> {
+    type Text = T;
+
+    #[inline]
+    fn row(&mut self, ledger: &mut Ledger, name: &str) {
+        ledger.push_row();
+        ledger.push_names(name);
+        self.is_new = true;
+    }
+
+    fn piece(&mut self, ledger: &mut Ledger, piece: Piece<T>) {
+        self.note(ledger, &piece.text(), piece.traits(&piece.text()));
+        if let Piece::Owned(mut text) = piece {
+            text.clear();
+            self.json = text;
+        }
+    }
+
+    #[inline]
+    fn read<N: Node<Text = T>>(&mut self, ledger: &mut Ledger, node: &N) -> Result<bool, Error> {
+        Ok(node.look(|text| self.note(ledger, text, Some(traits(text))))?.is_some())
+    }
+
+    fn buffer(&mut self) -> String {
+        std::mem::take(&mut self.json)
+    }
+}
+
+/// Rows of which only the links are wanted: texts are not read.
+pub struct Links<T>(PhantomData<T>);
+
+impl<T: Text> Sink for Links<T> {
+    type Text = T;
+
+    const LINKS_ONLY: bool = true;
+
+    #[inline]
+    fn row(&mut self, ledger: &mut Ledger, _: &str) {
+        ledger.ids.push("");
+    }
+
+    #[inline]
+    fn piece(&mut self, _: &mut Ledger, _: Piece<T>) {}
+
+    #[inline]
+    fn read<N: Node<Text = T>>(&mut self, _: &mut Ledger, _: &N) -> Result<bool, Error> {
+        Ok(true)
+    }
+}
+
+/// A sink whose rows are linked, and not counted.
+pub trait Linkable: Sink + Send + Sized {
+    /// Nothing yet.
+    fn empty() -> Self;
+}
+
+impl<T: Text> Linkable for Outline<T> {
+    fn empty() -> Self {
+        Self { is_new: true, json: String::new(), text: PhantomData }
+    }
+}
+
+impl<T: Text> Linkable for Links<T> {
+    fn empty() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<S: Linkable> Builder<S> {
+    /// A builder of about so many messages.
+    #[must_use]
+    pub fn of(messages: usize) -> Self {
+        let mut builder = Self::with(S::empty(), Prompt::PLAIN, 0);
+        builder.ledger.reserve(messages);
+        builder
+    }
+
+    /// The columns that were written (roles, kinds and ids; of an [`Outline`] flags, names and pictures too), and which
+    /// calls and results are pairs. The other columns are empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overflow`] where rows pass what a column can name.
+    pub fn linked(mut self) -> Result<Ledger, Error> {
+        let mut ledger = self.closed()?;
+        ledger.link();
+        Ok(ledger)
+    }
+}
