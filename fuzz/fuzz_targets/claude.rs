@@ -1,4 +1,4 @@
-//! Claude's counts against what they mean: texts as cells read one by one, and cells laid with pieces from a set.
+//! Claude's counts against what they mean: texts as segments read one by one, and segments laid with pieces from a set.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use trimtab_tokens::Claude;
 use trimtab_tokens::claude::Family;
 use trimtab_tokens::claude::fuzzing::{Slow, count, count_wide};
 
-/// What texts are made of where the input is not a text itself: what cells, markers and normal forms look at.
+/// What texts are made of where the input is not a text itself: what segments, markers and normal forms look at.
 const PARTS: [&str; 128] = [
     "a", "b", "s", "t", "ll", "I", "the", "word", "The", "HTTP", "ABCD", "camelCase", "getURL", "don", "x", "inter",
     " ", " ", " ", "  ", "   ", "        ", "\n", "\n\n", "\t", "\t\t", "\r\n", " \n", "\n    ", "\0", "\u{1}", "\u{7f}",
@@ -25,7 +25,7 @@ const FAMILIES: [(Family, &str); 2] = [(Family::Old, "claude-old"), (Family::New
 
 static SLOW: LazyLock<[Slow; 2]> = LazyLock::new(|| FAMILIES.map(|(family, _)| Slow::new(family)));
 
-/// Controls that stand for the four markers of a cell, which no text has.
+/// Controls that stand for the four markers of a segment, which no text has.
 fn marked(text: &str) -> Vec<u8> {
     text.bytes().map(|byte| if (1..5).contains(&byte) { 0xF7 + byte } else { byte }).collect()
 }
@@ -37,11 +37,11 @@ fuzz_target!(|data: &[u8]| {
     } else {
         data.iter().map(|byte| PARTS[usize::from(byte & 127)]).collect()
     };
-    let cell = marked(&text);
+    let segment = marked(&text);
     for ((family, name), slow) in FAMILIES.into_iter().zip(&*SLOW) {
         let meant = count(family, &text, false);
         assert_eq!(Claude::named(name).unwrap().count(&text), meant, "{name} {text:?}");
         assert_eq!(count_wide(family, &text, true), count(family, &text, true), "{name}, opened {text:?}");
-        assert_eq!(slow.tiled(&cell), slow.fewest(&cell), "{name} {cell:?}");
+        assert_eq!(slow.min_cover(&segment), slow.fewest(&segment), "{name} {segment:?}");
     }
 });

@@ -269,8 +269,8 @@ mod tests {
             count.fetch_add(1, Ordering::Relaxed);
             Ok(false)
         };
-        let work = || (0..3).for_each(|_| drop(current().is_some_and(|token| token.ask())));
-        assert!(interruptible(check, work).is_ok());
+        let work = || (0..3).all(|_| current().is_some_and(|token| !token.ask()));
+        assert!(interruptible(check, work).is_ok_and(|never_stopped| never_stopped));
         assert_eq!(calls.load(Ordering::Relaxed), 1);
     }
 }

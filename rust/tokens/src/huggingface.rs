@@ -1,4 +1,4 @@
-//! Vocabularies whose way is not known here, counted by the crate `tokenizers`.
+//! Vocabularies that our own engine does not support, counted by the crate `tokenizers`.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -117,11 +117,11 @@ impl HuggingFace {
     fn tokens(&self, text: &str, places: bool) -> Result<Encoding, Error> {
         let tokenizer = &self.tokenizer;
         tried(|| if places { tokenizer.encode(text, false) } else { tokenizer.encode_fast(text, false) })
-            .map_err(|said| self.failed(&said))
+            .map_err(|what| self.failed(&what))
     }
 
-    fn failed(&self, said: &str) -> Error {
-        Error::Argument(format!("{} has no tokens for a text: {said}", self.name))
+    fn failed(&self, what: &str) -> Error {
+        Error::Argument(format!("{} has no tokens for a text: {what}", self.name))
     }
 }
 
@@ -143,11 +143,11 @@ fn certain(model: &Value) -> Result<(), String> {
 fn tried<T, E: ToString>(work: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(made) => made.map_err(|error| error.to_string()),
-        Err(payload) => Err(said(payload.as_ref())),
+        Err(payload) => Err(message_of(payload.as_ref())),
     }
 }
 
-fn said(payload: &(dyn Any + Send)) -> String {
-    let said = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
-    said.unwrap_or("a panic").to_owned()
+fn message_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("a panic").to_owned()
 }

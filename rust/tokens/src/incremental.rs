@@ -11,10 +11,10 @@ use crate::growing::{SectionState, State};
 /// ```
 /// use trimtab_tokens::{Counter, Encoding};
 ///
-/// let mut tally = Counter::exact(Encoding::O200k).incremental();
-/// tally.append("hello wor");
-/// tally.append_bytes(b"ld");
-/// assert_eq!(tally.tokens(), 2);
+/// let mut counter = Counter::exact(Encoding::O200k).incremental();
+/// counter.append("hello wor");
+/// counter.append_bytes(b"ld");
+/// assert_eq!(counter.tokens(), 2);
 /// ```
 #[derive(Clone, Debug)]
 pub struct IncrementalCounter {
@@ -128,19 +128,19 @@ mod tests {
             (seed >> 33) as usize % below
         };
         for (name, claude) in Claude::NAMES {
-            let (mut tally, mut whole) = (Counter::claude(claude).incremental(), String::new());
+            let (mut counter, mut whole) = (Counter::claude(claude).incremental(), String::new());
             for _ in 0..300 {
                 let part = parts[next(parts.len())].repeat(1 + next(20));
-                tally.append(&part);
+                counter.append(&part);
                 whole.push_str(&part);
                 if next(3) == 0 {
-                    assert_eq!(tally.tokens(), claude.count(&whole), "{name}");
+                    assert_eq!(counter.tokens(), claude.count(&whole), "{name}");
                     let (tokens, limit) = (claude.count(&whole), next(4_000));
                     assert_eq!(claude.exceeds(&whole, limit), tokens > limit, "{name}");
                 }
             }
-            tally.tokens();
-            if let State::SectionState(sections) = &tally.state {
+            counter.tokens();
+            if let State::SectionState(sections) = &counter.state {
                 assert!(whole.len() > 10_000 && sections.open.len() < 8_000, "{}", sections.open.len());
             }
         }

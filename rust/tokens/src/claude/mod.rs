@@ -1,8 +1,8 @@
 //! Claude's tokens, reconstructed: two vocabularies and the stream that they were measured on.
 //!
 //! Anthropic publishes no tokenizer. The vocabularies are those of the package ctok, which measured piece by piece what
-//! the provider's counting endpoint answers; they give counts, not token ids. A text is normalized, read as cells and
-//! each cell laid with the fewest pieces. Built without the feature `claude-vocab`, or asked to, this module estimates by
+//! the provider's counting endpoint answers; they give counts, not token ids. A text is normalized, read as segments and
+//! each segment laid with the fewest pieces. Built without the feature `claude-vocab`, or asked to, this module estimates by
 //! rates of kinds of pieces instead, and its names say so.
 
 #[cfg(feature = "claude-vocab")]
@@ -77,7 +77,7 @@ impl Claude {
         if EXACT || self.by_rates { name.to_owned() } else { format!("{name} by rates") }
     }
 
-    /// Tokens of `text`. Time is linear in its length, whatever it holds; what cells cost is remembered by each thread, in
+    /// Tokens of `text`. Time is linear in its length, whatever it holds; what segments cost is remembered by each thread, in
     /// at most 12.5 MB a vocabulary.
     ///
     /// # Examples

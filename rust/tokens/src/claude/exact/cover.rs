@@ -1,4 +1,4 @@
-//! The fewest pieces that a cell can be laid with.
+//! The fewest pieces that a segment can be laid with.
 
 use super::classes::decode;
 use super::table;

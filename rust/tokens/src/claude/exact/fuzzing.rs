@@ -11,19 +11,19 @@ use super::segments::{Before, Reader};
 use super::{Vocabulary, vocabulary};
 use crate::claude::Family;
 
-/// Tokens by one cell after another of the whole normalized text, with nothing remembered; behind the beginning of a word
+/// Tokens by one segment after another of the whole normalized text, with nothing remembered; behind the beginning of a word
 /// if `opened`.
 #[must_use]
 pub fn count(family: Family, text: &str, opened: bool) -> usize {
     let vocabulary = vocabulary(family);
     let normal = normal(vocabulary, text);
-    let mut known = SegmentCache::new(vocabulary);
-    let mut reader = Reader { opened, ..Reader::new(&normal, vocabulary, &mut known) };
+    let mut cache = SegmentCache::new(vocabulary);
+    let mut reader = Reader { opened, ..Reader::new(&normal, vocabulary, &mut cache) };
     let (mut at, mut before) = (0, Before::default());
     while at < normal.len() {
-        at = reader.cell(at, &mut before);
+        at = reader.segment(at, &mut before);
     }
-    reader.total + reader.known.settle(normal.as_bytes())
+    reader.total + reader.cache.flush(normal.as_bytes())
 }
 
 /// Tokens of the same by windows.
@@ -69,22 +69,22 @@ impl Slow {
 
     /// What the fast tiling says.
     #[must_use]
-    pub fn tiled(&self, cell: &[u8]) -> u32 {
-        self.vocabulary.pieces.min_cover(cell)
+    pub fn min_cover(&self, segment: &[u8]) -> u32 {
+        self.vocabulary.pieces.min_cover(segment)
     }
 
-    /// The fewest tokens of a cell with its markers: what is behind each place costs a token for each piece that it may
+    /// The fewest tokens of a segment with its markers: what is behind each place costs a token for each piece that it may
     /// begin with, or a character by itself, and what is behind that.
     ///
     /// # Panics
     ///
-    /// If between its markers a cell is not UTF-8.
+    /// If between its markers a segment is not UTF-8.
     #[must_use]
-    pub fn fewest(&self, cell: &[u8]) -> u32 {
-        let mut behind = vec![u32::MAX; cell.len() + 1];
-        behind[cell.len()] = 0;
-        for at in (0..cell.len()).rev().filter(|at| !(0x80..0xC0).contains(&cell[*at])) {
-            let rest = &cell[at..];
+    pub fn fewest(&self, segment: &[u8]) -> u32 {
+        let mut behind = vec![u32::MAX; segment.len() + 1];
+        behind[segment.len()] = 0;
+        for at in (0..segment.len()).rev().filter(|at| !(0x80..0xC0).contains(&segment[*at])) {
+            let rest = &segment[at..];
             let keys = (1..=rest.len().min(3)).filter_map(|length| self.pieces.get(&rest[..length]));
             let pieces = keys.flatten().filter(|piece| rest.starts_with(piece)).map(|piece| (piece.len(), 1));
             let ways = pieces.chain([self.alone(rest)]);

@@ -30,9 +30,9 @@ pub fn count(claude: Claude, text: &str) -> usize {
 /// Tokens of `text`; inside a frame, of its start alone where that has more than `limit`.
 pub fn count_up_to(claude: Claude, text: &str, limit: usize) -> usize {
     let vocabulary = vocabulary(claude.family);
-    KNOWN.with(|known| match known[claude.family as usize].try_borrow_mut() {
-        Ok(mut known) => {
-            count_with(claude, known.get_or_insert_with(|| SegmentCache::new(vocabulary)), vocabulary, text, limit)
+    CACHES.with(|caches| match caches[claude.family as usize].try_borrow_mut() {
+        Ok(mut cache) => {
+            count_with(claude, cache.get_or_insert_with(|| SegmentCache::new(vocabulary)), vocabulary, text, limit)
         }
         Err(_) => count_with(claude, &mut SegmentCache::new(vocabulary), vocabulary, text, limit),
     })
@@ -63,20 +63,20 @@ pub fn settled(text: &str) -> usize {
 
 fn count_with(
     claude: Claude,
-    known: &mut SegmentCache,
+    cache: &mut SegmentCache,
     vocabulary: &'static Vocabulary,
     text: &str,
     limit: usize,
 ) -> usize {
     if claude.frame != Frame::Inside {
-        return framed(claude.frame == Frame::Opened, known, vocabulary, text);
+        return framed(claude.frame == Frame::Opened, cache, vocabulary, text);
     }
     let (mut total, mut rest) = (0, text);
     while !rest.is_empty() && total <= limit {
         let (section, behind) = rest.split_at(section(rest));
         let section = vocabulary.straightened(section);
-        let raw = Reader::new(&section, vocabulary, known).read_raw();
-        total += raw.unwrap_or_else(|| Reader::new(&normalize::normalize(&section), vocabulary, known).tokens());
+        let raw = Reader::new(&section, vocabulary, cache).read_raw();
+        total += raw.unwrap_or_else(|| Reader::new(&normalize::normalize(&section), vocabulary, cache).tokens());
         rest = behind;
     }
     total
@@ -97,7 +97,7 @@ fn section(text: &str) -> usize {
 }
 
 /// Tokens of a message that is one text.
-fn framed(opened: bool, known: &mut SegmentCache, vocabulary: &'static Vocabulary, raw: &str) -> usize {
+fn framed(opened: bool, cache: &mut SegmentCache, vocabulary: &'static Vocabulary, raw: &str) -> usize {
     let straight = vocabulary.straightened(raw);
     let normal = normalize::normalize(&straight);
     let mut body = normal.trim_end_matches('\n');
@@ -110,7 +110,7 @@ fn framed(opened: bool, known: &mut SegmentCache, vocabulary: &'static Vocabular
     if opened && raw.starts_with(' ') && !body.starts_with("  ") {
         body = body.strip_prefix(' ').unwrap_or(body);
     }
-    let mut reader = Reader { opened, ..Reader::new(body, vocabulary, known) };
+    let mut reader = Reader { opened, ..Reader::new(body, vocabulary, cache) };
     if opened && !reader.begins() {
         around += 1;
     }
@@ -135,7 +135,7 @@ struct Vocabulary {
 /// Bytes of a section at least.
 const SECTION: usize = 1 << 12;
 
-/// Lengths of blank runs that are looked up; longer ones are tiled.
+/// Lengths of runs of white space that are looked up; longer ones are covered anew.
 const RUN: usize = 257;
 
 static OLD: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::new(cover::OLD, true, true));
@@ -149,8 +149,8 @@ impl Vocabulary {
         });
         let single = std::array::from_fn(|byte| {
             let byte = u8::try_from(byte).unwrap_or(0);
-            let cells: [&[u8]; 4] = [&[byte], &[BOW, byte], &[byte, EOW], &[BOW, byte, EOW]];
-            cells.map(|cell| u8::try_from(pieces.min_cover(cell)).unwrap_or(u8::MAX))
+            let segments: [&[u8]; 4] = [&[byte], &[BOW, byte], &[byte, EOW], &[BOW, byte, EOW]];
+            segments.map(|segment| u8::try_from(pieces.min_cover(segment)).unwrap_or(u8::MAX))
         });
         let blanks = [b' ', b'\t', b'\n'].map(|byte| runs(&pieces, byte));
         Self { pieces, folds_quotes, caps, contractions, single, blanks }
@@ -188,6 +188,6 @@ fn runs(pieces: &Pieces, byte: u8) -> [u8; RUN] {
 }
 
 thread_local! {
-    /// What this thread remembers of each family's cells.
-    static KNOWN: [RefCell<Option<SegmentCache>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
+    /// What this thread remembers of each family's segments.
+    static CACHES: [RefCell<Option<SegmentCache>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
 }

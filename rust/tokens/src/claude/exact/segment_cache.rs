@@ -1,4 +1,4 @@
-//! What cells cost, remembered: a thread's tables, and the cells that wait to be looked up together.
+//! What segments cost, remembered: a thread's tables, and the segments that wait to be looked up together.
 
 use std::ops::Range;
 
@@ -12,17 +12,17 @@ use crate::error::require_page;
 use trimtab_simd::prefetch_at;
 use trimtab_simd::{Kernel, Line, Work, run};
 
-/// Most tokens that an entry of a short cell can hold.
+/// Most tokens that an entry of a short segment can hold.
 const MOST: usize = 15;
 
 /// Long words that wait at most: their places are as many lines of the processor's cache as those of [`BATCH`] short ones.
 const LONGER: usize = BATCH / 2;
 
-/// Tokens by cell: words as they stand in the text, anything else with its markers.
+/// Tokens by segment: words as they stand in the text, anything else with its markers.
 pub struct SegmentCache {
     vocabulary: &'static Vocabulary,
     cache: Cache,
-    /// Cells whose lines are on their way, how many they are, and those that were not found there.
+    /// Segments whose lines are on their way, how many they are, and those that were not found there.
     waiting: Box<[Probe; BATCH]>,
     count: usize,
     missed: Vec<Probe>,
@@ -42,7 +42,7 @@ impl SegmentCache {
         Self { vocabulary, cache, waiting, count: 0, missed, lines, longer, scratch: Vec::new() }
     }
 
-    /// Adds the tokens of the cell `text[at..end]` to `total`, now or later, with markers at its ends: a word has none.
+    /// Adds the tokens of the segment `text[at..end]` to `total`, now or later, with markers at its ends: a word has none.
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the processor, as its callers
     pub fn add(&mut self, text: &[u8], at: usize, end: usize, opened: bool, closed: bool, total: &mut usize) {
@@ -64,111 +64,111 @@ impl SegmentCache {
         self.waiting[self.count % BATCH] = Probe { key, hash };
         self.count += 1;
         if self.count == BATCH {
-            *total += self.settle_short();
+            *total += self.flush_short();
         }
     }
 
-    /// Tokens of a cell that no key holds, if they are known at once.
+    /// Tokens of a segment that no key holds, if they are known at once.
     #[inline(never)]
-    fn add_long(&mut self, text: &[u8], cell: Range<usize>, opened: bool, closed: bool) -> usize {
-        if opened || closed || cell.len() > MEDIUM {
-            return self.long(&text[cell], opened, closed);
+    fn add_long(&mut self, text: &[u8], segment: Range<usize>, opened: bool, closed: bool) -> usize {
+        if opened || closed || segment.len() > MEDIUM {
+            return self.long(&text[segment], opened, closed);
         }
-        let bytes = &text[cell.clone()];
+        let bytes = &text[segment.clone()];
         let hash = hash_of(bytes);
         self.cache.prefetch_long(bytes, hash);
-        self.longer.push((cell, hash));
-        if self.longer.len() == LONGER { self.settle_long(text) } else { 0 }
+        self.longer.push((segment, hash));
+        if self.longer.len() == LONGER { self.flush_long(text) } else { 0 }
     }
 
-    /// Drops the cells that wait: those of a text whose count was broken off.
-    pub fn forget_waiting(&mut self) {
+    /// Drops the segments that wait: those of a text whose count was broken off.
+    pub fn discard_waiting(&mut self) {
         self.count = 0;
         self.missed.clear();
         self.longer.clear();
     }
 
-    /// Tokens of the cells of `text` that wait.
-    pub fn settle(&mut self, text: &[u8]) -> usize {
-        self.settle_short() + self.settle_long(text)
+    /// Tokens of the segments of `text` that wait.
+    pub fn flush(&mut self, text: &[u8]) -> usize {
+        self.flush_short() + self.flush_long(text)
     }
 
     #[inline(never)]
-    fn settle_long(&mut self, text: &[u8]) -> usize {
+    fn flush_long(&mut self, text: &[u8]) -> usize {
         let mut longer = std::mem::take(&mut self.longer);
-        let total = longer.drain(..).map(|(cell, hash)| self.remembered(&text[cell], hash)).sum();
+        let total = longer.drain(..).map(|(segment, hash)| self.count_long(&text[segment], hash)).sum();
         self.longer = longer;
         total
     }
 
     #[inline(never)]
-    fn settle_short(&mut self) -> usize {
+    fn flush_short(&mut self) -> usize {
         let waiting = &self.waiting[..std::mem::take(&mut self.count)];
         let mut total = run(FindAll { cache: &self.cache, waiting, missed: &mut self.missed });
         let mut missed = std::mem::take(&mut self.missed);
         for Probe { key, hash } in missed.drain(..) {
-            // An equal cell may have been missed before it.
+            // An equal segment may have been missed before it.
             let known = self.cache.short(key, hash);
-            total += known.unwrap_or_else(|| self.first_seen(key, hash));
+            total += known.unwrap_or_else(|| self.count_and_keep(key, hash));
         }
         self.missed = missed;
         self.lines = self.cache.short.get().as_ptr().addr();
         total
     }
 
-    /// Tokens of a short cell that was not seen lately.
-    fn first_seen(&mut self, key: Key, hash: u64) -> usize {
-        let count = self.tiled(key.bytes().as_ref());
+    /// Tokens of a short segment that was not seen lately.
+    fn count_and_keep(&mut self, key: Key, hash: u64) -> usize {
+        let count = self.min_cover(key.bytes().as_ref());
         if count <= MOST {
             self.cache.keep_short(key, hash, count);
         }
         count
     }
 
-    /// Tokens of a cell that no key holds.
-    fn long(&mut self, cell: &[u8], opened: bool, closed: bool) -> usize {
+    /// Tokens of a segment that no key holds.
+    fn long(&mut self, segment: &[u8], opened: bool, closed: bool) -> usize {
         let mut marked = std::mem::take(&mut self.scratch);
         marked.clear();
         marked.extend(opened.then_some(BOW));
-        marked.extend_from_slice(cell);
+        marked.extend_from_slice(segment);
         marked.extend(closed.then_some(EOW));
         let count =
-            if marked.len() > MEDIUM { self.tiled(&marked) } else { self.remembered(&marked, hash_of(&marked)) };
+            if marked.len() > MEDIUM { self.min_cover(&marked) } else { self.count_long(&marked, hash_of(&marked)) };
         self.scratch = marked;
         count
     }
 
-    /// Tokens of such a cell, from the table if they are there.
-    fn remembered(&mut self, cell: &[u8], hash: u64) -> usize {
-        self.cache.long(cell, hash).unwrap_or_else(|| {
-            let count = self.tiled(cell);
-            self.cache.keep_long(cell, hash, count);
+    /// Tokens of such a segment, from the table if they are there.
+    fn count_long(&mut self, segment: &[u8], hash: u64) -> usize {
+        self.cache.long(segment, hash).unwrap_or_else(|| {
+            let count = self.min_cover(segment);
+            self.cache.keep_long(segment, hash, count);
             count
         })
     }
 
-    /// Tokens of a cell that nothing is known of.
-    fn tiled(&self, cell: &[u8]) -> usize {
+    /// Tokens of a segment that nothing is known of.
+    fn min_cover(&self, segment: &[u8]) -> usize {
         let pieces = &self.vocabulary.pieces;
-        if !is_word(cell) {
-            return pieces.min_cover(cell) as usize;
+        if !is_word(segment) {
+            return pieces.min_cover(segment) as usize;
         }
-        let mut marked = Vec::with_capacity(cell.len() + 3);
-        case::mark(str::from_utf8(cell).unwrap_or_default(), self.vocabulary.caps, &mut marked);
+        let mut marked = Vec::with_capacity(segment.len() + 3);
+        case::mark(str::from_utf8(segment).unwrap_or_default(), self.vocabulary.caps, &mut marked);
         pieces.min_cover(&marked) as usize
     }
 }
 
-/// Whether a cell is a word, whose markers are not written yet.
-fn is_word(cell: &[u8]) -> bool {
-    match cell.first() {
+/// Whether a segment is a word, whose markers are not written yet.
+fn is_word(segment: &[u8]) -> bool {
+    match segment.first() {
         Some(byte) if byte.is_ascii() => byte.is_ascii_alphabetic(),
         Some(&(BOW | EOW)) | None => false,
-        Some(_) => Bits::at(decode(cell, 0).0).class() == Class::Wordy,
+        Some(_) => Bits::at(decode(segment, 0).0).class() == Class::Wordy,
     }
 }
 
-/// A look-up of the cells that wait.
+/// A look-up of the segments that wait.
 struct FindAll<'w> {
     cache: &'w Cache,
     waiting: &'w [Probe],

@@ -1,9 +1,9 @@
-//! A text read as cells, and their tokens summed.
+//! A text read as segments, and their tokens summed.
 //!
 //! The stream that Claude's vocabularies were measured on is the text with markers: where a word begins and ends, how it
 //! is cased; and where punctuation stands beside a space. A single space between an end and a beginning is written by the
 //! two markers alone. No piece of a vocabulary reaches over the end of a word, of a run of digits or of blanks, so the
-//! stream falls into cells that are counted one by one; `data/claude.py` asserts it of every piece.
+//! stream falls into segments that are counted one by one; `data/claude.py` asserts it of every piece.
 
 use super::Vocabulary;
 use super::classes::{Bits, Class, decode};
@@ -68,21 +68,21 @@ pub struct Before {
 pub struct Reader<'a> {
     pub text: &'a str,
     pub vocabulary: &'static Vocabulary,
-    pub known: &'a mut SegmentCache,
+    pub cache: &'a mut SegmentCache,
     /// Whether what stands before the text ends in the beginning of a word, which counts as a space.
     pub opened: bool,
     /// Whether the text may not be normalized.
     pub is_raw: bool,
     /// Whether it was seen not to be.
     pub is_odd: bool,
-    /// Tokens so far, but for the cells that wait.
+    /// Tokens so far, but for the segments that wait.
     pub total: usize,
 }
 
 impl<'a> Reader<'a> {
     /// A reader of a normalized text.
-    pub fn new(text: &'a str, vocabulary: &'static Vocabulary, known: &'a mut SegmentCache) -> Self {
-        Self { text, vocabulary, known, opened: false, is_raw: false, is_odd: false, total: 0 }
+    pub fn new(text: &'a str, vocabulary: &'static Vocabulary, cache: &'a mut SegmentCache) -> Self {
+        Self { text, vocabulary, cache, opened: false, is_raw: false, is_odd: false, total: 0 }
     }
 }
 
@@ -97,17 +97,17 @@ impl Reader<'_> {
     /// Tokens of the whole text.
     pub fn tokens(&mut self) -> usize {
         let length = self.text.len();
-        self.known.forget_waiting();
+        self.cache.discard_waiting();
         let (mut at, mut before) = (0, Before::default());
-        let mut cells = 0_u8;
+        let mut segments = 0_u8;
         while at < length {
-            cells = cells.wrapping_add(1); // asked by the way: a cell is counted in the time that asking takes
-            if cells == 0 {
+            segments = segments.wrapping_add(1); // asked by the way: a segment is counted in the time that asking takes
+            if segments == 0 {
                 cancel::poll();
             }
             at = self.windows(at, &mut before);
             if at < length && !self.is_odd {
-                let end = self.cell(at, &mut before);
+                let end = self.segment(at, &mut before);
                 self.is_odd = self.is_raw && !is_normal(&self.text[..end], at);
                 at = end;
             }
@@ -115,12 +115,12 @@ impl Reader<'_> {
                 return 0;
             }
         }
-        self.total + self.known.settle(self.text.as_bytes())
+        self.total + self.cache.flush(self.text.as_bytes())
     }
 
-    /// Reads the cells of one class from `at` on: where they end.
+    /// Reads the segments of one class from `at` on: where they end.
     #[inline]
-    pub fn cell(&mut self, at: usize, before: &mut Before) -> usize {
+    pub fn segment(&mut self, at: usize, before: &mut Before) -> usize {
         let (end, after) = match self.class(at) {
             LETTER => {
                 let end = self.end_of(LETTER, at);
@@ -138,7 +138,7 @@ impl Reader<'_> {
 
     #[inline]
     fn add(&mut self, at: usize, end: usize, opened: bool, closed: bool) {
-        self.known.add(self.text.as_bytes(), at, end, opened, closed, &mut self.total);
+        self.cache.add(self.text.as_bytes(), at, end, opened, closed, &mut self.total);
     }
 
     /// Whether the text takes the beginning that stands before it: as a space of its own, or into its first piece.

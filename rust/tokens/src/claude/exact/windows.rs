@@ -1,9 +1,9 @@
-//! Cells read sixty-four bytes at a time.
+//! Segments read sixty-four bytes at a time.
 //!
-//! A window begins where a cell does. Its bytes become masks of their classes; where cells begin and end, which spaces
+//! A window begins where a segment does. Its bytes become masks of their classes; where segments begin and end, which spaces
 //! their neighbours' markers write, and what costs one token whatever it says is arithmetic on masks. What is left, words
-//! and punctuation, is looked up. The last cell of a window waits for the next one, as more of it may come. Beyond ASCII a
-//! window has letters of words, letters that stand alone, and symbols, whose cells are like those of punctuation; it ends
+//! and punctuation, is looked up. The last segment of a window waits for the next one, as more of it may come. Beyond ASCII a
+//! window has letters of words, letters that stand alone, and symbols, whose segments are like those of punctuation; it ends
 //! before any other character.
 //!
 //! [`Reader`]'s other functions, which take a character at a time, are what this means.
@@ -39,7 +39,7 @@ fn each((mut first, mut last): (u64, u64), mut run: impl FnMut(usize, usize)) {
     }
 }
 
-/// Cells of a text to be read from `at` on.
+/// Segments of a text to be read from `at` on.
 struct Windows<'r, 'a> {
     reader: &'r mut Reader<'a>,
     at: usize,
@@ -57,7 +57,7 @@ impl Work for Windows<'_, '_> {
 }
 
 impl Reader<'_> {
-    /// Reads cells from `at` on, as far as they end in sight and windows may have them: where they end.
+    /// Reads segments from `at` on, as far as they end in sight and windows may have them: where they end.
     pub fn windows(&mut self, at: usize, before: &mut Before) -> usize {
         trimtab_simd::run(Windows { reader: self, at, before })
     }
@@ -199,7 +199,7 @@ impl Reader<'_> {
         }
         let text = self.text.as_bytes();
         each((words, ends), |first, end| {
-            self.known.add(text, at + first, at + end, false, false, &mut self.total);
+            self.cache.add(text, at + first, at + end, false, false, &mut self.total);
         });
 
         let space_before = of.space << 1 | u64::from(self.behind_space(at));
@@ -219,7 +219,7 @@ impl Reader<'_> {
         let (first, last) = runs(marks & !alone);
         each((first | apart & here, last | apart >> 1 & marks), |first, end| {
             let (opened, closed) = (opened >> first & 1 != 0, closed >> (end - 1) & 1 != 0);
-            self.known.add(text, at + first, at + end, opened, closed, &mut self.total);
+            self.cache.add(text, at + first, at + end, opened, closed, &mut self.total);
         });
 
         for (mask, byte) in [(of.space, b' '), (of.newline, b'\n'), (of.tab, b'\t')] {
@@ -248,7 +248,7 @@ enum Special {
     Letter,
     /// A letter that stands alone.
     Alone,
-    /// A symbol whose cell is like those of punctuation.
+    /// A symbol whose segment is like those of punctuation.
     Symbol,
     /// A word's that a window does not have.
     Word,
@@ -294,7 +294,7 @@ fn is_letter(pieces: Pieces, place: usize, window: &Window) -> bool {
     before(pieces, place, window).is_some_and(|(code, known)| known.is_plain() && !joins(code, window.character(place)))
 }
 
-/// Up to where the cells of a window are whole, and what they cost is known.
+/// Up to where the segments of a window are whole, and what they cost is known.
 #[inline]
 fn whole(of: &Ascii, quotes: u64, beyond: &Beyond) -> usize {
     let seen = beyond.seen;
@@ -357,25 +357,25 @@ mod tests {
         })
     }
 
-    /// What a text costs by one cell after another.
-    fn by_cells(text: &str, vocabulary: &'static Vocabulary) -> usize {
+    /// What a text costs by one segment after another.
+    fn by_segments(text: &str, vocabulary: &'static Vocabulary) -> usize {
         let mut known = super::super::segment_cache::SegmentCache::new(vocabulary);
         let mut reader = Reader::new(text, vocabulary, &mut known);
         let (mut at, mut before) = (0, Before::default());
         while at < text.len() {
-            at = reader.cell(at, &mut before);
+            at = reader.segment(at, &mut before);
         }
-        reader.total + reader.known.settle(text.as_bytes())
+        reader.total + reader.cache.flush(text.as_bytes())
     }
 
     #[test]
-    fn windows_say_what_cells_say_and_texts_what_their_normal_forms_say() {
+    fn windows_say_what_segments_say_and_texts_what_their_normal_forms_say() {
         for (family, vocabulary) in [(Family::Old, &OLD), (Family::New, &NEW)] {
             let claude = Claude { family, frame: Frame::Inside, by_rates: false };
             for text in texts() {
                 let straight = vocabulary.straightened(&text);
                 let normal = normalize(&straight);
-                assert_eq!(count(claude, &text), by_cells(&normal, vocabulary), "{text:?}");
+                assert_eq!(count(claude, &text), by_segments(&normal, vocabulary), "{text:?}");
             }
         }
     }
@@ -389,7 +389,7 @@ mod tests {
                 let text = texts.join("\n");
                 let straight = vocabulary.straightened(&text);
                 let normal = normalize(&straight);
-                assert_eq!(count(claude, &text), by_cells(&normal, vocabulary));
+                assert_eq!(count(claude, &text), by_segments(&normal, vocabulary));
             }
         }
     }
