@@ -105,25 +105,21 @@ def read(
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"unknown format {format!r}, need one of {', '.join(FORMATS)}")
-    if not isinstance(source, (str, os.PathLike)):
-        file = BytesIO(source) if isinstance(source, bytes) else source
-        if not hasattr(file, "read") or not isinstance(file.read(0), bytes):
-            raise TypeError(f"need a path, bytes or a file open for bytes, got {type(source).__name__}")
-        return _read_open(file, format, whole=whole, repair=repair)
-    with opened(source) as file:
-        return _read_open(file, format, whole=whole, repair=repair)
+    if isinstance(source, (str, os.PathLike)):
+        with opened(source) as file:
+            return _read(file, format, whole=whole, repair=repair)
+    stream = BytesIO(source) if isinstance(source, bytes) else source
+    if not hasattr(stream, "read") or not isinstance(stream.read(0), bytes):
+        raise TypeError(f"need a path, bytes or a file open for bytes, got {type(source).__name__}")
+    return _read(stream, format, whole=whole, repair=repair)
 
 
-def _read_open(file: BinaryIO, format: str | None, *, whole: bool, repair: bool) -> Transcript:
-    """Read an open file; copy it first if it cannot seek."""
-    if file.seekable():
-        return _read(Records(file), format, whole=whole, repair=repair)
-    with spooled(b"", file) as copy:
-        return _read(Records(copy), format, whole=whole, repair=repair)
-
-
-def _read(records: Records, format: str | None, *, whole: bool, repair: bool) -> Transcript:
-    """Read the transcript from a file's records."""
+def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool) -> Transcript:
+    """Read the transcript from an open file; copy the file first if it cannot seek."""
+    if not file.seekable():
+        with spooled(b"", file) as copy:
+            return _read(copy, format, whole=whole, repair=repair)
+    records = Records(file)
     head: list[Record] = []
     rest = iter(records)
     name = format or _detect(rest, head)

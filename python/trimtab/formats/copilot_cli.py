@@ -45,11 +45,7 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
         elif value.get("agentId") or value["data"].get("parentToolCallId"):
             session.leave("subagent", value.get("type"))
         else:
-            kind = text_of(value.get("type"))
-            if kind in _EVENTS:
-                session.leave_fields(value, ("data",), kind)
-                session.leave_fields(value["data"], _EVENTS[kind], kind)
-            session.add(kind, value["data"])
+            session.add(text_of(value.get("type")), value)
     return session
 
 
@@ -63,9 +59,12 @@ class _Session(Builder):
 
     start: int | None = None
 
-    def add(self, kind: str, data: dict[str, Any]) -> None:
+    def add(self, kind: str, event: dict[str, Any]) -> None:
         """Add an event's data."""
-        content = text_of(data.get("content"))
+        data, content = event["data"], text_of(event["data"].get("content"))
+        if kind in _EVENTS:
+            self.leave_fields(event, ("data",), kind)
+            self.leave_fields(data, _EVENTS[kind], kind)
         if kind == "user.message":
             self.say("user", text_of(data.get("transformedContent")) or content)
         elif kind == "system.notification":
