@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from oracles.offline.parts import parts
 from support.offline_cases import FORGED, ask, sections, tool
 from trimtab.summarize.offline import offline
-from trimtab.summarize.parts import parts
 
 CHAT = [
     {"role": "system", "content": "Be brief."},

@@ -8,7 +8,6 @@ from typing_extensions import disjoint_base
 
 from .models.prompts import Prompt
 from .models.provider import Provider
-from .summarize.parts import Part
 
 __all__ = [
     "CLOSE",
@@ -155,8 +154,8 @@ def split_tail(
     provider: str | None = None,
 ) -> tuple[int | None, bool, int]: ...
 def offline(
-    parts: tuple[Sequence[Part], Sequence[Part]],
-    size: int,
+    messages: Sequence[Any],
+    after: Sequence[Any],
     texts: tuple[str, str],
     limit: int,
     count: Callable[[str], int],

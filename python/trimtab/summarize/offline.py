@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from .. import _core
-from .parts import parts
 
 if TYPE_CHECKING:
     from .ask import Ask
@@ -22,8 +21,8 @@ def offline(ask: Ask, /) -> str:
     request gives the same text; it asks no model and costs at most ``ask.max_tokens`` by ``ask.count``.
     """
     return _core.offline(
-        ([*parts(ask.messages)], [*parts(ask.after)]),
-        len(ask.messages),
+        ask.messages,
+        ask.after,
         (ask.previous or "", ask.instructions or ""),
         max(0, min(ask.max_tokens, sys.maxsize)),
         ask.count,

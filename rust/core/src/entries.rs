@@ -57,10 +57,10 @@ pub struct Reader {
 /// The text of a value that cannot be written as JSON.
 const UNREADABLE: &str = "[unreadable]";
 const ITEM: &str = "item";
-const THINKING: [&str; 6] =
+pub(crate) const THINKING: [&str; 6] =
     ["thinking", "reasoningContent", "redacted_thinking", "reasoning", "encrypted_content", "compaction"];
 /// Types of blocks that are left out, and their placeholders.
-const LEFT_OUT: [(&str, &str); 12] = [
+pub(crate) const LEFT_OUT: [(&str, &str); 12] = [
     ("image", "[image]"),
     ("image_url", "[image]"),
     ("input_image", "[image]"),
@@ -292,7 +292,7 @@ fn placeholder(kind: &str) -> Option<&'static str> {
 }
 
 /// The type of a block: its `type`, or its first key.
-fn kind_of<N: Node>(block: &N) -> Result<String, Error> {
+pub(crate) fn kind_of<N: Node>(block: &N) -> Result<String, Error> {
     if let Some(kind) = block.get(Key::Type)?.filter(|kind| kind.shape() == Shape::Text) {
         return flat(&kind, 0);
     }
@@ -305,7 +305,7 @@ fn kind_of<N: Node>(block: &N) -> Result<String, Error> {
 }
 
 /// The value of the first of `keys` that a map has; null counts as missing.
-fn entry<N: Node>(map: &N, keys: &[&str]) -> Result<Option<N>, Error> {
+pub(crate) fn entry<N: Node>(map: &N, keys: &[&str]) -> Result<Option<N>, Error> {
     let mut best: Option<(usize, N)> = None;
     map.entries(&mut |key, value| {
         if let Some(rank) = keys.iter().position(|name| *name == key)
@@ -320,18 +320,18 @@ fn entry<N: Node>(map: &N, keys: &[&str]) -> Result<Option<N>, Error> {
 }
 
 /// The text of an entry; empty for anything else.
-fn word<N: Node>(map: &N, key: Key) -> Result<String, Error> {
+pub(crate) fn word<N: Node>(map: &N, key: Key) -> Result<String, Error> {
     let value = map.get(key)?.filter(|value| value.shape() == Shape::Text);
     value.map_or_else(|| Ok(String::new()), |value| flat(&value, 0))
 }
 
 /// The id of a call or of its result.
-fn id_of<N: Node>(value: &N) -> Result<String, Error> {
+pub(crate) fn id_of<N: Node>(value: &N) -> Result<String, Error> {
     let id = entry(value, &["tool_use_id", "call_id", "tool_call_id", "toolUseId", "id"])?;
     id.filter(|id| id.shape() == Shape::Text).map_or_else(|| Ok(String::new()), |id| flat(&id, 0))
 }
 
-fn ends(text: &str, endings: &[&str]) -> bool {
+pub(crate) fn ends(text: &str, endings: &[&str]) -> bool {
     endings.iter().any(|ending| text.ends_with(ending))
 }
 

@@ -54,16 +54,16 @@ pub fn of_bytes(bytes: &[u8]) -> String {
     valid.unwrap_or_else(|_| String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// The text of UTF-16, little-endian; a lone surrogate becomes `lone`, a pair of them one character.
+/// The text of UTF-16, little-endian; a lone surrogate becomes U+FFFD, a pair of them one character.
 ///
 /// # Examples
 ///
 /// ```
-/// assert_eq!(trimtab_core::text::of_utf16(b"\x3d\xd8\x00\xde\x3d\xd8", '?'), "😀?");
+/// assert_eq!(trimtab_core::text::of_utf16(b"\x3d\xd8\x00\xde\x3d\xd8"), "😀\u{fffd}");
 /// ```
 #[must_use]
-pub fn of_utf16(bytes: &[u8], lone: char) -> String {
+pub fn of_utf16(bytes: &[u8]) -> String {
     let (units, _) = bytes.as_chunks();
     let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
-    char::decode_utf16(units).map(|c| c.unwrap_or(lone)).collect()
+    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }

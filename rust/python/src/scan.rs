@@ -151,7 +151,12 @@ pub fn detect(messages: Messages<'_>) -> PyResult<Option<&'static str>> {
 #[pyfunction]
 pub fn entries(messages: Messages<'_>) -> PyResult<Vec<(usize, &'static str, String, String)>> {
     let mut reader = Reader::default();
-    let mut one = |message| reader.read(&View::of(message)).map_err(|error| met(error, |error| error));
-    cancel::caught(|| ahead(&messages.0, 0).try_for_each(&mut one)).map_err(panicked)??;
+    visit(&messages, &mut |message| reader.read(message))?;
     Ok(reader.entries.into_iter().map(|entry| (entry.at, entry.kind.name(), entry.name, entry.text)).collect())
+}
+
+/// Calls `see` with each message.
+pub fn visit<'py>(messages: &Messages<'py>, see: &mut dyn FnMut(&View<'py>) -> Result<(), Error>) -> PyResult<()> {
+    let mut one = |message| see(&View::of(message)).map_err(|error| met(error, |error| error));
+    cancel::caught(|| ahead(&messages.0, 0).try_for_each(&mut one)).map_err(panicked)?
 }

@@ -55,11 +55,6 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Text {
 impl Text {
     /// The text of `string`; a lone surrogate becomes U+FFFD and a pair of them one character, as in tiktoken.
     pub fn of(string: &Bound<'_, PyString>) -> PyResult<Self> {
-        Self::with(string, char::REPLACEMENT_CHARACTER)
-    }
-
-    /// The text of `string`; a lone surrogate becomes `lone`, and a pair of them one character.
-    pub fn with(string: &Bound<'_, PyString>, lone: char) -> PyResult<Self> {
         if is_ascii(string)? {
             return PyBackedStr::try_from(string.clone()).map(Self::Borrowed);
         }
@@ -71,7 +66,7 @@ impl Text {
         }
         let (py, codec) = (string.py(), intern!(string.py(), "utf-16-le"));
         let bytes = string.call_method1(intern!(py, "encode"), (codec, intern!(py, "surrogatepass")))?;
-        Ok(Self::Copied(text::of_utf16(bytes.cast::<PyBytes>()?.as_bytes(), lone)))
+        Ok(Self::Copied(text::of_utf16(bytes.cast::<PyBytes>()?.as_bytes())))
     }
 
     /// Calls `see` with the text of `string`, which is copied only where it is not ASCII.

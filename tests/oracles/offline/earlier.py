@@ -14,7 +14,7 @@ from .text import Line, Section, clean, is_code, sentences
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from trimtab.summarize.parts import Part
+    from oracles.offline.parts import Part
 
 SECTIONS: tuple[Section, ...] = get_args(Section)
 

@@ -13,7 +13,7 @@ from .text import Line, clean, is_code
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from trimtab.summarize.parts import Part
+    from oracles.offline.parts import Part
 
 
 @dataclass(slots=True)

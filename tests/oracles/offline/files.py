@@ -11,7 +11,7 @@ from .runs import EDITS, WRITES, command
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from trimtab.summarize.parts import Part
+    from oracles.offline.parts import Part
 
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete|Move to)(?: File)?: (.+)$", re.MULTILINE)
 _DONE = {"Add": "created", "Update": "edited", "Delete": "deleted", "Move to": "created"}

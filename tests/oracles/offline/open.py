@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from trimtab.summarize.parts import HOSTED
+from oracles.offline.parts import HOSTED
 
 from .text import Line, clean, sentences, without_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from trimtab.summarize.parts import Part
+    from oracles.offline.parts import Part
 
 LAST = "last said: "
 """What stands before the assistant's last words."""

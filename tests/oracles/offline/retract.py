@@ -18,7 +18,7 @@ from .runs import command
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from trimtab.summarize.parts import Part
+    from oracles.offline.parts import Part
 
     from .text import Line
 

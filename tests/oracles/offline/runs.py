@@ -13,7 +13,7 @@ from .text import Line, clean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from trimtab.summarize.parts import Part
+    from oracles.offline.parts import Part
 
 EDITS = re.compile(r"edit|replace|patch|update|notebook|insert", re.IGNORECASE)
 WRITES = re.compile(r"write|create|save", re.IGNORECASE)

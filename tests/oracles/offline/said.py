@@ -10,7 +10,7 @@ from .text import Line, is_code, sentences, split, without_code
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from trimtab.summarize.parts import Part
+    from oracles.offline.parts import Part
 
 _MUST = re.compile(
     r"\b(?:must|never|always|don'?t|do not|only|should|shouldn'?t|instead|without|please|make sure|ensure|need"

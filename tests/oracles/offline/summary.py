@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from trimtab.summarize.parts import Part, parts
+from oracles.offline.parts import Part, parts
 
 from . import terms as _terms
 from .choose import Candidate, fitted

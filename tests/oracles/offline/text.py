@@ -35,7 +35,7 @@ class Line:
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffd\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _LONG_WORD = re.compile(r"\S{160,}")
 _BULLET = re.compile(r"^[-*+•>#|]+\s+")

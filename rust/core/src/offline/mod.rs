@@ -14,6 +14,7 @@ mod open_work;
 mod ordered;
 mod part;
 mod pattern;
+mod read;
 mod renamed;
 mod retracted;
 mod said;
@@ -23,4 +24,5 @@ mod tool_runs;
 
 pub use arguments::Arguments;
 pub use part::{HOSTED, Kind, Part};
+pub use read::Reader;
 pub use summary::{Zone, summary};

@@ -22,21 +22,6 @@ pub enum Kind {
     Note,
 }
 
-impl Kind {
-    /// The kind of this name; a note for any other name.
-    #[must_use]
-    pub fn named(name: &str) -> Self {
-        match name {
-            "user" => Self::User,
-            "assistant" => Self::Assistant,
-            "call" => Self::Call,
-            "result" => Self::Result,
-            "earlier" => Self::Earlier,
-            _ => Self::Note,
-        }
-    }
-}
-
 /// One thing that a message holds.
 #[derive(Debug, Default)]
 pub struct Part {

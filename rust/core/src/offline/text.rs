@@ -61,6 +61,7 @@ fn is_unseen(c: char) -> bool {
         | '\u{2060}'..='\u{206f}'
         | '\u{feff}'
         | '\u{fff9}'..='\u{fffb}'
+        | '\u{fffd}'
         | '\u{e0000}'..='\u{e007f}' => true,
         _ => false,
     }

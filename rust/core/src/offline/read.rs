@@ -1,0 +1,317 @@
+//! Messages of any provider as parts: what was said, called and returned.
+
+use std::collections::HashMap;
+
+use super::arguments::Arguments;
+use super::part::{HOSTED, Kind, Part};
+use super::pattern::{head, pattern, strip};
+use crate::entries::{LEFT_OUT, THINKING, ends, entry, id_of, kind_of, word};
+use crate::error::Error;
+use crate::json::{Json, Tape};
+use crate::node::{Key, MAX_DEPTH, Node, Shape, Text};
+
+pattern!(PROGRAM = r"^\s*(?:$|Caveat: |\[Request interrupted|# (?:AGENTS|CLAUDE)\.md\b)");
+pattern!(TAGGED = r"^\s*<(\w[\w -]{1,60})>");
+pattern!(
+    CONTINUED = r"(?i)^\s*(?:This session is being continued from a previous conversation",
+    r"|\[?Previous conversation summary|\[COMPACT SUMMARY\]|Another language model started to solve this problem)",
+);
+
+/// Tags around text that a program put into a user's message.
+const PROGRAM_TAGS: [&str; 20] = [
+    "system-reminder",
+    "command-name",
+    "command-message",
+    "command-contents",
+    "local-command-stdout",
+    "local-command-stderr",
+    "local-command-caveat",
+    "bash-stdout",
+    "bash-stderr",
+    "user-prompt-submit-hook",
+    "task-notification",
+    "environment_context",
+    "user_instructions",
+    "INSTRUCTIONS",
+    "turn_aborted",
+    "skill",
+    "ide_opened_file",
+    "ide_selection",
+    "ide_diagnostics",
+    "new-diagnostics",
+];
+/// Tags around what a user typed behind a command.
+const USER_TAGS: [&str; 2] = ["command-args", "bash-input"];
+/// Most characters between two of them.
+const LONGEST_ARGUMENTS: usize = 4_000;
+/// Keys whose values only a provider or a program can read.
+const OPAQUE: [&str; 8] =
+    ["type", "id", "signature", "encrypted_content", "encrypted_index", "data", "cache_control", "citations"];
+/// Integers from here on are ids of machines, not numbers that somebody looks up.
+const LARGE: i64 = 1_000_000_000_000;
+
+/// Reads messages, in order; see [`Reader::read`].
+#[derive(Debug, Default)]
+pub struct Reader {
+    /// The parts of the messages that were read.
+    pub parts: Vec<Part>,
+    at: i64,
+    /// Number of calls and of results without an id, by tool: Gemini pairs them by their order.
+    numbers: HashMap<(bool, String), usize>,
+}
+
+impl Reader {
+    /// Appends the parts of the next message; a value that is no map has none.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the view.
+    pub fn read<N: Node>(&mut self, message: &N) -> Result<(), Error> {
+        let done = if message.shape() == Shape::Map { self.message(message) } else { Ok(()) };
+        self.at += 1;
+        done
+    }
+
+    fn message<N: Node>(&mut self, message: &N) -> Result<(), Error> {
+        let role = word(message, Key::Role)?;
+        if role.is_empty() && !matches!(word(message, Key::Type)?.as_str(), "" | "message") {
+            return self.block(message, "note");
+        }
+        let content = match message.get(Key::Content)? {
+            None => message.get(Key::Parts)?,
+            content => content,
+        };
+        if matches!(role.as_str(), "tool" | "function") {
+            let (name, id) = (word(message, Key::Name)?, id_of(message)?);
+            let text = content.map_or_else(|| Ok(String::new()), |content| flat(&content))?;
+            self.push(Part { kind: Kind::Result, text, name, id, ..Part::default() });
+            return Ok(());
+        }
+        match content {
+            Some(content) if content.shape() == Shape::List => content.items(&mut |block| self.block(&block, &role))?,
+            Some(content) => self.block(&content, &role)?,
+            None => {}
+        }
+        let mut call = |call: N| {
+            let id = id_of(&call)?;
+            let inner = match call.get(Key::Function)? {
+                None => call.get(Key::Custom)?,
+                inner => inner,
+            };
+            match inner.filter(|inner| inner.shape() == Shape::Map) {
+                Some(inner) => self.call(&inner, id),
+                None if call.shape() == Shape::Map => self.call(&call, id),
+                None => Ok(()),
+            }
+        };
+        match message.get(Key::ToolCalls)?.filter(|calls| calls.shape() == Shape::List) {
+            Some(calls) => calls.items(&mut call),
+            None => message.get(Key::FunctionCall)?.map_or(Ok(()), call),
+        }
+    }
+
+    fn block<N: Node>(&mut self, block: &N, role: &str) -> Result<(), Error> {
+        if let Some(text) = string(block)? {
+            self.text(&text, role);
+        }
+        if block.shape() != Shape::Map {
+            return Ok(());
+        }
+        let kind = kind_of(block)?;
+        let is_thought = block.get(Key::Thought)?.is_some_and(|thought| thought.is_true());
+        if is_thought || THINKING.contains(&kind.as_str()) || is_media(&kind) {
+            return Ok(());
+        }
+        let held = entry(block, &[&kind])?.filter(|inner| inner.shape() == Shape::Map);
+        let held = held.as_ref().unwrap_or(block);
+        if ends(&kind, &["tool_use", "_call", "toolUse", "functionCall"]) {
+            let is_hosted = kind.ends_with("_call") && held.get(Key::CallId)?.is_none();
+            let id = if is_hosted { HOSTED.to_owned() } else { id_of(held)? };
+            return self.call(held, id);
+        }
+        if ends(&kind, &["_result", "_output", "toolResult", "functionResponse"]) {
+            let failed = held.get(Key::IsError)?.is_some_and(|flag| flag.is_true());
+            let failed = failed || word(held, Key::Status)? == "error";
+            let content = entry(held, &["content", "output", "response", "tools"])?;
+            let text = content.map_or_else(|| Ok(String::new()), |content| flat(&content))?;
+            let (name, id) = (word(held, Key::Name)?, id_of(held)?);
+            self.push(Part { kind: Kind::Result, text, name, id, failed, ..Part::default() });
+            return Ok(());
+        }
+        match entry(block, &["text", "refusal"])?.map(|text| string(&text)).transpose()?.flatten() {
+            Some(text) => self.text(&text, role),
+            None => {
+                let text = flat(block)?;
+                self.push(Part { kind: Kind::Note, text, ..Part::default() });
+            }
+        }
+        Ok(())
+    }
+
+    fn call<N: Node>(&mut self, call: &N, id: String) -> Result<(), Error> {
+        let name = match word(call, Key::Name)? {
+            name if name.is_empty() => word(call, Key::Type)?,
+            name => name,
+        };
+        let mut part = Part { kind: Kind::Call, name, id, ..Part::default() };
+        if let Some(arguments) = entry(call, &["arguments", "input", "args", "action", "queries"])? {
+            match string(&arguments)? {
+                None => (part.text, part.arguments) = (flat(&arguments)?, Arguments::read(&arguments)?),
+                Some(text) => {
+                    let mut tape = Tape::default();
+                    if is_json(&text, &mut tape) {
+                        let parsed = tape.of(&text);
+                        let opened = Json::new(&parsed);
+                        (part.text, part.arguments) = (flat(&opened)?, Arguments::read(&opened)?);
+                    } else {
+                        part.text = text.replace("\\n", "\n");
+                    }
+                }
+            }
+        }
+        self.push(part);
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str, role: &str) {
+        let mut push = |kind, text: &str| self.push(Part { kind, text: text.to_owned(), ..Part::default() });
+        if matches!(role, "assistant" | "model") {
+            push(Kind::Assistant, text);
+        } else if CONTINUED.is_match(text) {
+            push(Kind::Earlier, text);
+        } else if role == "user" {
+            for words in without_arguments(text).1 {
+                push(Kind::User, words);
+            }
+            let unwrapped = unwrapped(text);
+            let (own, _) = without_arguments(&unwrapped);
+            push(if is_of_a_program(&own) { Kind::Note } else { Kind::User }, &own);
+        } else {
+            push(Kind::Note, text);
+        }
+    }
+
+    fn push(&mut self, mut part: Part) {
+        part.at = self.at;
+        if matches!(part.kind, Kind::Call | Kind::Result) && part.id.is_empty() {
+            let number = self.numbers.entry((part.kind == Kind::Call, part.name.clone())).or_default();
+            *number += 1;
+            part.id = format!("{} {number}", part.name);
+        }
+        self.parts.push(part);
+    }
+}
+
+fn is_media(kind: &str) -> bool {
+    LEFT_OUT[..9].iter().any(|(name, _)| *name == kind)
+}
+
+/// The text of a string; None of any other value.
+fn string<N: Node>(value: &N) -> Result<Option<String>, Error> {
+    Ok(value.text()?.map(|text| text.text().into_owned()))
+}
+
+/// Every string inside a value, a line each; a string that spells JSON is looked into.
+fn flat<N: Node>(value: &N) -> Result<String, Error> {
+    let mut found = Vec::new();
+    strings(value, &mut found, 0)?;
+    Ok(found.join("\n"))
+}
+
+fn strings<N: Node>(value: &N, found: &mut Vec<String>, depth: usize) -> Result<(), Error> {
+    if depth > MAX_DEPTH {
+        return Ok(());
+    }
+    match value.shape() {
+        Shape::Text => {
+            let Some(text) = string(value)? else { return Ok(()) };
+            let mut tape = Tape::default();
+            if is_json(&text, &mut tape) {
+                return strings(&Json::new(&tape.of(&text)), found, depth + 1);
+            }
+            found.push(text);
+            Ok(())
+        }
+        Shape::List => value.items(&mut |item| strings(&item, found, depth + 1)),
+        Shape::Map if is_media(&word(value, Key::Type)?) => Ok(()),
+        Shape::Map => value.entries(&mut |key, part| {
+            if OPAQUE.contains(&key) { Ok(()) } else { strings(&part, found, depth + 1) }
+        }),
+        Shape::Number => {
+            let number = value.literal();
+            if number.parse::<i64>().is_ok_and(|number| number.abs() < LARGE) {
+                found.push(number);
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a text spells a JSON object or list; then `tape` has its values.
+fn is_json(text: &str, tape: &mut Tape) -> bool {
+    text.starts_with(['{', '[']) && text.ends_with(['}', ']']) && tape.parse(text, 0) == Ok(text.len())
+}
+
+/// Whether a user's text was put in by a program: it begins as one writes, or stands in one tag.
+fn is_of_a_program(own: &str) -> bool {
+    if PROGRAM.is_match(own) {
+        return true;
+    }
+    let Some(groups) = TAGGED.groups(own) else { return false };
+    let tag = groups.text(1);
+    // A program's tag has a joint within its first 41 characters; an HTML tag has none.
+    let has_joint = tag.chars().skip(1).take(40).any(|c| matches!(c, '_' | ' ' | '-'));
+    has_joint && strip(own).ends_with(&format!("</{tag}>"))
+}
+
+/// The text with a blank for what a user typed behind a command, and these words.
+fn without_arguments(text: &str) -> (String, Vec<&str>) {
+    let (mut rest, mut out, mut words) = (text, String::new(), Vec::new());
+    while let Some(at) = rest.find('<') {
+        let (plain, tagged) = rest.split_at(at);
+        out.push_str(plain);
+        if let Some((inside, behind)) = USER_TAGS.iter().find_map(|tag| inside(tagged, tag)) {
+            out.push(' ');
+            words.push(inside);
+            rest = behind;
+        } else {
+            out.push('<');
+            rest = &tagged[1..];
+        }
+    }
+    out.push_str(rest);
+    (out, words)
+}
+
+/// What stands between `<tag>` and `</tag>` at the start of a text, and the text behind.
+fn inside<'t>(text: &'t str, tag: &str) -> Option<(&'t str, &'t str)> {
+    let open = text.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
+    let (inside, close) = open.split_at(open.find('<')?);
+    let behind = close.strip_prefix("</")?.strip_prefix(tag)?.strip_prefix('>')?;
+    (head(inside, LONGEST_ARGUMENTS).len() == inside.len()).then_some((inside, behind))
+}
+
+/// A user's text without what a program put in between known tags.
+fn unwrapped(text: &str) -> String {
+    let (mut rest, mut out, mut endless) = (text, String::new(), Vec::new());
+    while let Some(at) = rest.find('<') {
+        let (plain, tagged) = rest.split_at(at);
+        out.push_str(plain);
+        let opening = |tag: &&&str| tagged[1..].strip_prefix(**tag).is_some_and(|behind| behind.starts_with('>'));
+        let tag = PROGRAM_TAGS.iter().find(opening).filter(|tag| !endless.contains(*tag));
+        let closed = tag.and_then(|tag| {
+            let close = format!("</{tag}>");
+            tagged.find(&close).map(|end| end + close.len())
+        });
+        if let Some(end) = closed {
+            rest = &tagged[end..];
+        } else {
+            endless.extend(tag);
+            out.push('<');
+            rest = &tagged[1..];
+        }
+    }
+    out.push_str(rest);
+    out
+}
