@@ -41,7 +41,7 @@ def loops(transcript: trimtab.Transcript) -> list[int]:
     forecast, off = Forecast.of(transcript.model or MODEL), []
     for charged in transcript.usage:
         tokens = forecast.count(transcript.messages[: charged.before], transcript.provider)
-        if forecast.is_loop:
+        if forecast.pending and forecast.pending.loops:
             off.append((tokens - charged.prompt, charged.prompt))
         forecast.record(Usage(charged.prompt, charged.output))
     return off

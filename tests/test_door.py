@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 from typing import Any
@@ -130,3 +131,44 @@ def test_an_unnamed_compactor_serves_several_conversations_at_once() -> None:
 def test_an_overflow_is_told_from_a_limit_of_the_rate() -> None:
     assert trimtab.is_overflow("prompt is too long: 213462 tokens > 200000 maximum")
     assert not trimtab.is_overflow("Too many requests. Please slow down.")
+
+
+def documented(*texts: str | None) -> set[str]:
+    """The names that docstrings explain in Args or Attributes, or mention as code."""
+    text = "\n".join(text or "" for text in texts)
+    return {*re.findall(r"^ +(\w+): ", text, flags=re.M), *re.findall(r"``(\w+)", text)}
+
+
+def parameters(function: Any) -> set[str]:
+    """The names that a caller may pass, without a mapping of further options."""
+    found = inspect.signature(function).parameters.values()
+    return {one.name for one in found if one.kind is not one.VAR_KEYWORD and one.name not in {"self", "cls", "args"}}
+
+
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+def test_every_parameter_and_member_of_a_public_class_is_documented(kind: type) -> None:
+    assert kind.__doc__
+    if "__init__" in vars(kind):
+        init = vars(kind)["__init__"]
+        assert parameters(init) <= documented(kind.__doc__, init.__doc__)
+    for name, member in inspect.getmembers(kind):
+        if not name.startswith("_") and (inspect.isroutine(member) or isinstance(member, property)):
+            assert inspect.getdoc(member), name
+
+
+@pytest.mark.parametrize("name", sorted(name for name in vars(trimtab.Compactor) if not name.startswith("_")))
+def test_every_parameter_of_a_compactors_method_is_documented(name: str) -> None:
+    """An asynchronous method refers to its blocking form, which has the same parameters."""
+    method = vars(trimtab.Compactor)[name]
+    if inspect.iscoroutinefunction(method):
+        blocking = vars(trimtab.Compactor)[name[1:]]
+        assert str(method.__doc__).startswith(f"``{name[1:]}`` with ")
+        assert inspect.signature(method).parameters == inspect.signature(blocking).parameters
+    elif inspect.isfunction(method):
+        assert parameters(method) <= documented(method.__doc__)
+
+
+@pytest.mark.parametrize("name", [name for name in trimtab.__all__ if inspect.isfunction(getattr(trimtab, name))])
+def test_every_parameter_of_a_public_function_is_documented(name: str) -> None:
+    function = getattr(trimtab, name)
+    assert parameters(function) <= documented(function.__doc__)

@@ -140,7 +140,7 @@ def test_the_next_prompt_of_every_shared_session_is_known(shared):
         forecast = Forecast.of(found.model or SONNET)
         for charged in found.usage:
             tokens = forecast.count(found.messages[: charged.before], found.provider)
-            if forecast.is_loop:
+            if forecast.pending.loops:
                 off.append(100 * abs(tokens - charged.prompt) / charged.prompt)
             forecast.record(Usage(charged.prompt, charged.output))
     assert len(off) > 1_000

@@ -52,7 +52,7 @@ class MessageError(Error, ValueError):
     """
 
     def __init__(self, message: str, *, path: str = "", index: int | None = None, hint: str = "") -> None:
-        """Take the message, and its place and hint as separate values, so that a program can read them."""
+        """Take the ``message``, and its place and hint as separate values, so that a program can read them."""
         super().__init__(message)
         self.path = path
         self.index = index
@@ -111,7 +111,7 @@ class SummaryError(Error):
     words = "summarization failed"
 
     def __init__(self, message: str = words, *, usage: Mapping[str, float] | None = None) -> None:
-        """Take the message and the billed tokens."""
+        """Take the ``message`` and the billed tokens."""
         super().__init__(message)
         self.usage = dict(usage or {})
 

@@ -63,6 +63,8 @@ class CompactBoundary(Step):
     """The boundary message of a compaction in a session (Claude Code, section 7).
 
     Attributes:
+        name: the step's name in the policy's document.
+        done: its compaction.
         uuid: new for each compaction.
         session_id: the session's id.
     """
@@ -88,6 +90,8 @@ class SessionStart(Step):
     """A session continues from a summary (Claude Code, section 4.2).
 
     Attributes:
+        name: the step's name in the policy's document.
+        done: its compaction.
         session_id: the session's id.
         source: always ``compact``.
     """
@@ -104,7 +108,12 @@ class SessionStart(Step):
 
 @dataclass(frozen=True, slots=True)
 class ContextCompacted(Step):
-    """The event that sven reports for a compaction."""
+    """The event that sven reports for a compaction.
+
+    Attributes:
+        name: the step's name in the policy's document.
+        done: its compaction.
+    """
 
     __repr__ = short
 

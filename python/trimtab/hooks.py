@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ._repr import short
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from .planning.plan import Plan
 
 
-TRIGGERS = ("auto", "manual")
-"""Causes of a compaction: the policy's trigger, or the user."""
+Cause: TypeAlias = Literal["auto", "manual"]
+"""Cause of a compaction: the policy's trigger, or the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Review:
 
     __repr__ = short
 
-    trigger: str
+    trigger: Cause
     instructions: str | None
     plan: Plan | None
 

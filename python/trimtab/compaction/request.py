@@ -12,6 +12,7 @@ from ..archive.redact import redact_message
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..hooks import Cause
     from ..ledger.columns import Ledger
     from ..messages.objects import InputMessages
     from ..messages.types import Message
@@ -55,7 +56,7 @@ class Request:
     cached: int
     pins: tuple[int, ...]
     earlier: tuple[int, ...]
-    trigger: str
+    trigger: Cause
     plan: Plan | None
     urgent: bool
     instructions: str | None

@@ -106,6 +106,7 @@ class Forecast:
         charged: tokens of messages, system text and tools, as counted for the last charged call.
         cache_read: tokens that caches gave, over all calls.
         cache_write: tokens that caches took, over all calls.
+        pending: the prompt that was counted last; None after its charge.
     """
 
     counter: Counter
@@ -120,7 +121,7 @@ class Forecast:
     charged: int = 0
     cache_read: int = 0
     cache_write: int = 0
-    _pending: Pending | None = None
+    pending: Pending | None = None
 
     @classmethod
     def of(cls, model: str | Model, counter: Counter | None = None, estimate: Estimate | None = None) -> Self:
@@ -160,11 +161,6 @@ class Forecast:
         """Tokens of the last charge beyond its count, such as system text and tools that were not passed."""
         return self.anchor.prompt - self.anchor.counted if self.anchor else 0
 
-    @property
-    def is_loop(self) -> bool:
-        """Whether the prompt that was counted last adds an answer and its tool results to the anchor, nothing else."""
-        return self._pending is not None and self._pending.loops
-
     def count(
         self,
         messages: Sequence[Message],
@@ -187,7 +183,7 @@ class Forecast:
         anchor = self.anchor if self.anchor and self.anchor.holds(ledger) else None
         grown = total - anchor.counted + _answered(ledger, counter, anchor) if anchor else None
         loops = anchor is not None and _loops(ledger, anchor.before)
-        self._pending = Pending(messages, len(ledger), ledger.digest, ledger.provider, total, fixed, grown, loops)
+        self.pending = Pending(messages, len(ledger), ledger.digest, ledger.provider, total, fixed, grown, loops)
         if anchor is None or grown is None:
             return total
         return max(anchor.prompt + grown + (self.offset if loops else 0), 0)
@@ -236,9 +232,9 @@ class Forecast:
             if calibration := self.estimate.calibration:
                 prompt = sum(getattr(charged, name) for name in calibration.terms)
                 self.factor = calibration.update(self.factor, prompt, self.counted)
-        elif self._pending is not None:
-            self._anchor(self._pending, charged)
-            self._pending = None
+        elif self.pending is not None:
+            self._anchor(self.pending, charged)
+            self.pending = None
 
     def _anchor(self, sent: Pending, charged: Usage) -> None:
         """Moves the anchor to a charged prompt, and lets the two vocabularies compete."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..compaction.effects import Flow
     from ..compaction.result import Compaction
     from ..events import Event
-    from ..hooks import PreCompact
+    from ..hooks import Cause, PreCompact
     from ..messages.types import Message
     from ..models.model import Model
     from ..models.provider import Provider
@@ -180,14 +180,24 @@ class Compactor:
         return self._session.settings.model.window
 
     def budget(self, *, system: object = None, tools: object = None) -> Budget:
-        """The limits of a call with this system text and these tools."""
+        """Return the limits of a call.
+
+        Args:
+            system: system text beside the messages.
+            tools: tool definitions.
+        """
         at = self._session
         return at.settings.budget(*at.fixed(Call((), system, tools)))
 
     def explain(self, messages: Sequence[Message] | None = None, *, system: object = None, tools: object = None) -> str:
-        """Every term of the budget, a line each; with messages, also each way to get a summary of them.
+        """Return every term of the budget, a line each; with messages, also the ways to get a summary of them.
 
-        The first way to get a summary is tried first; each has the most that it can cost.
+        The first way is tried first; each line has its maximum cost.
+
+        Args:
+            messages: the transcript; None explains the budget alone.
+            system: system text beside the messages.
+            tools: tool definitions.
         """
         at = self._session
         tokens = None if messages is None else at.scan(messages).total
@@ -200,13 +210,13 @@ class Compactor:
         return "\n".join([*lines, *(at.explain(Call(messages, system, tools)) if messages is not None else ())])
 
     def count(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> int:
-        """Tokens of the next call's prompt: the last charge, and the count of the messages that came since.
+        """Return the tokens of the next call's prompt: the last billed prompt, and the count of the messages since.
 
-        Before the first ``record``, and after a change of the messages that were charged, it is the count alone.
+        Before the first ``record``, and after a change of the billed messages, it is the count alone.
 
         Args:
             messages: the transcript, in its provider's shape.
-            system: system text that is sent beside the messages.
+            system: system text beside the messages.
             tools: tool definitions.
 
         Raises:
@@ -247,14 +257,14 @@ class Compactor:
         target_tokens: int | None = None,
         target_share: float | None = None,
     ) -> Plan:
-        """The plan of ``compact``, with its reason. Changes nothing.
+        """Return the plan of ``compact``, with its reason; change nothing.
 
         Args:
             messages: the transcript, in its provider's shape.
-            system: system text that is sent beside the messages.
+            system: system text beside the messages.
             tools: tool definitions.
-            target_tokens: tokens of messages to come down to; the policy's target where neither is given.
-            target_share: the share of the messages' tokens to come down to, more than 0 and less than 1.
+            target_tokens: tokens of messages to reach; the policy's target if neither is given.
+            target_share: share of the messages' tokens to reach, more than 0 and less than 1.
 
         Raises:
             MessageError: the provider would refuse the list; says where, why and what to do.
@@ -266,7 +276,13 @@ class Compactor:
         return request.decide()
 
     def stats(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> Stats:
-        """How the messages fall into the policy's zones, and how full the window is."""
+        """Return the messages of each of the policy's zones, and how full the window is.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text beside the messages.
+            tools: tool definitions.
+        """
         return self._session.stats(Call(messages, system, tools))
 
     @_blocking
@@ -280,18 +296,18 @@ class Compactor:
         target_share: float | None = None,
         instructions: str | None = None,
         plan: Plan | None = None,
-        trigger: Literal["manual", "auto"] = "manual",
+        trigger: Cause = "manual",
     ) -> Flow[Compaction]:
-        """Compacts the messages to the target, whatever the trigger says; returns a new list and changes no message.
+        """Compact the messages to the target, whatever the trigger says; return a new list and change no message.
 
         Args:
             messages: the transcript, in its provider's shape.
-            system: system text that is sent beside the messages.
+            system: system text beside the messages.
             tools: tool definitions.
-            target_tokens: tokens of messages to come down to; the policy's target where neither is given.
-            target_share: the share of the messages' tokens to come down to, more than 0 and less than 1.
+            target_tokens: tokens of messages to reach; the policy's target if neither is given.
+            target_share: share of the messages' tokens to reach, more than 0 and less than 1.
             instructions: for the summarizer.
-            plan: done as it is, instead of deciding anew; a target then has no effect.
+            plan: the plan to apply; None decides. With a plan, a target has no effect.
             trigger: for hooks and events: ``manual`` if a user asked, ``auto`` if a program did.
 
         Raises:
@@ -325,11 +341,11 @@ class Compactor:
         when: When = "before_call",
         turn: int | None = None,
     ) -> Flow[Fitted]:
-        """The messages for the next call: the very same list below the policy's trigger, a compacted one above it.
+        """Return the messages for the next call: the same list below the policy's trigger, a compacted one above it.
 
         Args:
             messages: the transcript, in its provider's shape.
-            system: system text that is sent beside the messages.
+            system: system text beside the messages.
             tools: tool definitions.
             when: the moment: ``before_call``, ``after_step``, ``after_tool_batch``, ``after_run``, ``on_length`` (the
                 answer was cut at its limit) or ``on_overflow`` (the provider refused the call as too long). A policy
@@ -356,7 +372,7 @@ class Compactor:
     afit = _awaitable(fit, "``fit`` with hooks, a summarizer and a counting client that may be asynchronous.")
 
     def record(self, usage: object) -> None:
-        """Records what the last call was charged: the next ``fit`` starts from it.
+        """Record the usage of the last call; the next ``fit`` starts from it.
 
         Args:
             usage: of the answer, in any provider's form.
@@ -367,20 +383,32 @@ class Compactor:
         self._session.forecast.record(usage)
 
     def ingest(self, tool: str, output: str) -> str:
-        """A tool's output for the transcript, truncated by the policy's rule for this category of tool."""
+        """Return a tool's output for the transcript, truncated by the policy's rule for this category of tool.
+
+        Args:
+            tool: the tool's name.
+            output: its output.
+        """
         ingest = self.policy.ingest
         return output if ingest is None else ingest.cut(output, ingest.category(tool))
 
     def prune(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages with old results pruned by the policy's rule; nothing else changes, and nothing is archived."""
+        """Return the messages with old results pruned by the policy's rule; archive nothing.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+        """
         return self._session.prune(messages)
 
     def restore(self, ref: str) -> list[dict[str, Any]]:
-        """The whole original list of a compaction, equal to the original and identical as JSON.
+        """Return the whole original list of a compaction, equal to the original and identical as JSON.
 
         Objects come back as dicts: an archive holds JSON without class names, so that stored text never decides which
         code runs. ``kind.model_validate(message)`` makes a pydantic model of such a dict, ``kind(**message)`` a
         dataclass; an SDK takes the dict itself.
+
+        Args:
+            ref: ``Compaction.ref``.
 
         Raises:
             ArchiveError: the archive knows no such ref.
@@ -388,9 +416,12 @@ class Compactor:
         return self.archive.load(ref)
 
     def recall_tool(self, *, limit: int = 5) -> Recall:
-        """A tool with which the model looks up messages of this session that were summarized.
+        """Return a tool with which the model looks up messages of this session that were summarized.
 
         ``definition(provider)`` goes into the request's tools; calling the tool with a call's input answers it.
+
+        Args:
+            limit: most messages of one answer.
 
         Raises:
             ArchiveError: the archive cannot search.
@@ -402,7 +433,10 @@ class Compactor:
         return Recall(cast("SqlArchive", self.archive), self.session, limit)
 
     def history(self, limit: int | None = 10) -> list[ArchivedCompaction]:
-        """The compactions of this session, the latest first.
+        """Return the compactions of this session, the newest first.
+
+        Args:
+            limit: most compactions; None returns all.
 
         Raises:
             ArchiveError: the archive has no history.
@@ -413,7 +447,7 @@ class Compactor:
         return past
 
     def pin(self, what: Message | str) -> None:
-        """Keeps a message, or every message with a text in it, verbatim from now on, in this session.
+        """Keep a message, or every message that contains a text, verbatim from now on, in this session.
 
         Args:
             what: a message as it stands in the list, or a text.
@@ -432,7 +466,7 @@ class Compactor:
             raise ValueError(msg)
 
     def close(self) -> None:
-        """Closes the archive."""
+        """Close the archive."""
         self.archive.close()
 
     def __enter__(self) -> Self:

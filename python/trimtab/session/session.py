@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..compaction.handler import EffectHandler
     from ..compaction.result import Compaction
     from ..compaction.settings import Settings, Target
+    from ..hooks import Cause
     from ..ledger.columns import Ledger
     from ..messages.types import Message
     from ..planning.budget import Terms
@@ -266,7 +267,7 @@ class Session:
         target: Target | None = None,
         instructions: str | None = None,
         plan: Plan | None = None,
-        trigger: Literal["manual", "auto"] = "manual",
+        trigger: Cause = "manual",
         urgent: bool = False,
     ) -> Request:
         """Return a request to compact these messages, whatever the trigger says.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import trimtab
 from trimtab import config, hooks
@@ -16,7 +16,7 @@ from .table import op
 
 @op
 def triggers() -> list[str]:
-    return [*hooks.TRIGGERS]
+    return [*get_args(hooks.Cause)]
 
 
 CHOOSERS = {

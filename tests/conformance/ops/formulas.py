@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import trimtab
 from trimtab import CompactBoundary, Keep, Tokens, config, hooks
@@ -37,7 +37,9 @@ def compaction(policy: Any, messages: list[dict[str, Any]], given: Mapping[str, 
     done: Any = None
     try:
         done = made.compact(
-            originals, instructions=given.get("custom_instructions"), trigger=given.get("trigger") or hooks.TRIGGERS[-1]
+            originals,
+            instructions=given.get("custom_instructions"),
+            trigger=given.get("trigger") or get_args(hooks.Cause)[-1],
         )
     except trimtab.Error as raised:
         error = raised

@@ -57,6 +57,11 @@ def repair(messages: Sequence[Message], *, provider: Provider, **options: Unpack
     call has no result because the session was interrupted, the beginning is missing. The given messages are not
     changed.
 
+    Args:
+        messages: a list or tuple of messages.
+        provider: the shape of the messages.
+        **options: as ``validate``.
+
     Raises:
         MessageError: a message cannot be read, or a problem remains that no change of messages solves; says where and
             why.
