@@ -90,19 +90,6 @@ def decide(
     return replace(plan, reason=reason)
 
 
-def zones(
-    ledger: Ledger,
-    policy: Policy,
-    *,
-    window: int = 0,
-    target: int = 0,
-    pins: Iterable[int] = (),
-    summaries: Iterable[int] = (),
-) -> NDArray[np.uint8]:
-    """Return the ``Zone`` of each message under a policy: uint8, shape (messages,)."""
-    return policy.keep.zones(Costs(ledger, tuple(pins), summaries=tuple(summaries)), window, target)
-
-
 def _reach_target(costs: Costs, policy: Policy, target: int) -> Iterable[Edit]:
     """Yield edits that bring the transcript just to the target."""
     verbatim = policy.keep.verbatim(costs, target)

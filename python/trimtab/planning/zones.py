@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 
 from .._repr import short
 from ..ledger.columns import Zone
-from .decide import zones
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..ledger.columns import Ledger
     from .policy import Policy
+    from .stages.costs import Costs
 
 GROUPS = {
     "protected": Zone.PROTECTED,
@@ -70,16 +67,9 @@ class Stats:
 
 
 def grouped(
-    ledger: Ledger,
-    policy: Policy,
-    *,
-    window: int = 0,
-    target: int = 0,
-    pins: Iterable[int] = (),
-    summaries: Iterable[int] = (),
+    costs: Costs, policy: Policy, *, window: int = 0, target: int = 0
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
     """Return the positions and the tokens of the messages of each zone, by name."""
-    found = zones(ledger, policy, window=window, target=target, pins=pins, summaries=summaries)
-    cost = ledger.per_message
+    found, cost = policy.keep.zones(costs, window, target), costs.ledger.per_message
     groups = {name: tuple((found == zone).nonzero()[0].tolist()) for name, zone in GROUPS.items()}
     return groups, {name: int(cost[list(group)].sum()) for name, group in groups.items()}

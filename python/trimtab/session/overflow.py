@@ -1,10 +1,11 @@
-"""Detects that a provider refused a call because it was too long; providers word this in many ways."""
+"""Detects that a provider refused a call because it was too long; each provider words this differently."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 _SIZE = r"(?:context|prompt|input|request)"
@@ -39,11 +40,11 @@ _TOO_LARGE = 413
 
 
 def is_overflow(error: object, status: int | None = None) -> bool:
-    """Whether a provider refused a call because it was too long; a rate limit is something else.
+    """Return whether a provider refused a call because it was too long; a rate limit is another error.
 
     Args:
-        error: the text of the error, its body, or the exception of an SDK.
-        status: the HTTP status of the answer, where the error does not have it.
+        error: the error's text or body, or an SDK's exception.
+        status: the HTTP status, if the error does not hold it.
 
     Example:
         >>> is_overflow("prompt is too long: 213462 tokens > 200000 maximum")
@@ -59,25 +60,26 @@ def is_overflow(error: object, status: int | None = None) -> bool:
 
 
 def _inside(error: object) -> tuple[set[str], list[str]]:
-    """The codes and texts of an error, at any depth of its body."""
-    if isinstance(error, str):
-        found: Any = None
-        if error.lstrip().startswith("{"):
-            try:
-                found = json.loads(error)
-            except ValueError:
-                found = None
-        return _inside(found) if isinstance(found, dict) else (set(), [error])
-    if isinstance(error, Mapping):
-        codes, texts = set(), []
-        for key, value in error.items():
-            if key in {"code", "type"} and isinstance(value, str):
-                codes.add(value)
-            deeper, said = _inside(value)
-            codes |= deeper
-            texts += said if key in {"message", "error", "body", "detail", "responseBody"} else []
-        return codes, texts
+    """Return the codes and texts of an error, at any depth of its body."""
     if isinstance(error, BaseException):
         codes, texts = _inside(getattr(error, "body", None))
         return codes, [*texts, str(error)]
-    return set(), []
+    if isinstance(error, str):
+        body = _parsed(error)
+        return (set(), [error]) if body is None else _inside(body)
+    codes, texts = set(), []
+    for key, value in error.items() if isinstance(error, Mapping) else ():
+        if key in {"code", "type"} and isinstance(value, str):
+            codes.add(value)
+        deeper, found = _inside(value)
+        codes |= deeper
+        texts += found if key in {"message", "error", "body", "detail", "responseBody"} else []
+    return codes, texts
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    """Return the object that a text spells as JSON, or None."""
+    with suppress(ValueError):
+        body = json.loads(text) if text.lstrip().startswith("{") else None
+        return body if isinstance(body, dict) else None
+    return None

@@ -319,18 +319,14 @@ class Session:
 
     def stats(self, call: Call) -> Stats:
         """How the messages fall into the policy's zones, and how full the window is."""
-        from ..planning.zones import Stats, grouped  # noqa: PLC0415 - numpy comes with the first plan
+        from ..planning.stages.costs import Costs  # noqa: PLC0415 - numpy comes with the first plan
+        from ..planning.zones import Stats, grouped  # noqa: PLC0415
 
         request, trigger = self.request(call), self.policy.trigger
         terms = self._terms(request.ledger.total, self.fixed(call))
-        groups, tokens = grouped(
-            request.ledger,
-            self.policy,
-            window=self.settings.model.window,
-            target=request.target,
-            pins=request.pins,
-            summaries=request.earlier,
-        )
+        costs = Costs(request.ledger, request.pins, summaries=request.earlier)
+        window = self.settings.model.window
+        groups, tokens = grouped(costs, self.policy, window=window, target=request.target)
         return Stats(
             self.settings.session, groups, tokens, trigger.utilisation(terms), self.rounds, trigger.fires(terms)
         )

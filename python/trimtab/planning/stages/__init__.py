@@ -1,9 +1,8 @@
 """Stages: values that state which messages may leave, in which order, and their replacement."""
 
-from .emergency import Emergency
 from .keep import Keep, Messages, Pins, Summaries, Tokens, Turns
 from .prune import PruneResults
-from .summarize import SummarizeZone
+from .summarize import Emergency, SummarizeZone
 from .template import Ingest, Place, Template
 
 __all__ = [

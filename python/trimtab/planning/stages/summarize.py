@@ -1,4 +1,4 @@
-"""The summary stage: a summary replaces the oldest messages."""
+"""The stages that replace the oldest messages: by a summary, or in an emergency by a notice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ... import _core
 from ..._repr import short
-from ..edits import Summarize, Truncate
+from ..edits import Summarize, Truncate, dropped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..edits import Edit, Prune
+    from ..edits import Drop, Edit, Prune
     from .costs import Costs
+    from .keep import Keep
     from .template import Template
 
     Prunes: TypeAlias = Callable[[Costs, NDArray[np.int64]], Iterator[Prune]]
@@ -142,6 +143,26 @@ def zone(costs: Costs, leaving: NDArray[np.bool_], limit: int) -> Summarize | No
         return None
     start, stop = costs.head, int(gone[-1]) + 1
     return Summarize(start, stop, limit, tuple(((~leaving[start:stop]).nonzero()[0] + start).tolist()))
+
+
+@dataclass(frozen=True, slots=True)
+class Emergency:
+    """Drops all but the newest messages behind a notice; it succeeds at any size.
+
+    Attributes:
+        keep: the messages that stay.
+        notice: the text in place of the others.
+    """
+
+    __repr__ = short
+
+    keep: Keep
+    notice: str
+
+    def edit(self, costs: Costs, leaving: NDArray[np.bool_]) -> Drop | None:
+        """Return the drop of the messages that are ``leaving``, or None if there are none."""
+        found = zone(costs, leaving, 0)
+        return None if found is None else dropped(found, self.notice)
 
 
 def _give_back(costs: Costs, pruned: NDArray[np.int64], left: int) -> tuple[int, int, int]:
