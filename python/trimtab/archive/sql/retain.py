@@ -47,9 +47,8 @@ class Retention(Database):
             dry_run: report what would be removed, and remove nothing.
         """
         now, before = self.now(), None if older_than is None else self.now(older_than)
-        of_session = (session or "",) * 2
         return self.transact(
-            lambda: _Removal(self.dialect, now).prune(of_session, before, keep, max_bytes), dry_run=dry_run
+            lambda: _Removal(self.dialect, now).prune(session, before, keep, max_bytes), dry_run=dry_run
         )
 
     @transaction(write=True)
@@ -77,10 +76,9 @@ class _Removal:
         self.refs: list[str] = []
         self.messages = self.bytes = 0
 
-    def prune(
-        self, of_session: tuple[str, str], before: str | None, keep: int | None, max_bytes: int | None
-    ) -> Steps[Pruned]:
+    def prune(self, session: str | None, before: str | None, keep: int | None, max_bytes: int | None) -> Steps[Pruned]:
         """Remove compactions by age, by number in their session and by size, oldest first."""
+        of_session = (session or "",) * 2
         chosen: list[Row] = []
         if before is not None:
             yield from self.sweep(before)
