@@ -218,16 +218,14 @@ fn flat<N: Node>(content: &N, depth: usize) -> Result<String, Error> {
             if content.get(Key::Thought)?.is_some_and(|thought| thought.is_true()) {
                 return Ok("[thinking]".to_owned());
             }
-            match entry(content, &["text", "refusal"])?.filter(|text| text.shape() == Shape::Text) {
-                Some(text) => flat(&text, depth + 1),
-                None => {
-                    let mut out = String::new();
-                    Ok(match write_readable(content, &mut out, depth) {
-                        Ok(()) => out,
-                        Err(_) => UNREADABLE.to_owned(),
-                    })
-                }
+            if let Some(text) = entry(content, &["text", "refusal"])?.filter(|text| text.shape() == Shape::Text) {
+                return flat(&text, depth + 1);
             }
+            let mut out = String::new();
+            Ok(match write_readable(content, &mut out, depth) {
+                Ok(()) => out,
+                Err(_) => UNREADABLE.to_owned(),
+            })
         }
         _ => Ok(json(content)),
     }

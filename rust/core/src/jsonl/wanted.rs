@@ -7,6 +7,7 @@ use crate::ledger::{Each, Ledger, Sums, Totals};
 use crate::shape::Provider;
 
 /// A reader of one of the results.
+#[allow(clippy::large_enum_variant)] // one a file: a box would save nothing
 pub enum Wanted {
     /// Of all rows.
     Ledger(Reader<Ledger>),
@@ -17,6 +18,7 @@ pub enum Wanted {
 }
 
 /// What such a reader found.
+#[allow(clippy::large_enum_variant)] // one a file, too
 pub enum Found {
     /// All rows.
     Ledger(Ledger),

@@ -17,33 +17,33 @@ use trimtab_tokens::pool;
 
 /// Texts and pictures by row, neither looked at nor counted yet.
 struct Pieces<T> {
-    /// For each row the place behind the last of its `pieces`.
+    /// For each row the place behind the last of its texts.
     ends: Vec<usize>,
-    pieces: Vec<Piece<T>>,
+    texts: Vec<Piece<T>>,
     media: Vec<Media>,
 }
 
 impl<T: Text> Pieces<T> {
     fn new() -> Self {
-        Self { ends: Vec::new(), pieces: Vec::new(), media: Vec::new() }
+        Self { ends: Vec::new(), texts: Vec::new(), media: Vec::new() }
     }
 
     fn reserve(&mut self, rows: usize) {
         self.ends.reserve(rows);
-        self.pieces.reserve(rows);
+        self.texts.reserve(rows);
         self.media.reserve(rows);
     }
 
     fn row(&mut self) {
-        self.ends.push(self.pieces.len());
+        self.ends.push(self.texts.len());
         self.media.push(Media::default());
     }
 
     /// Takes a piece without a look at it: a view may make its text when that is asked for.
     fn push(&mut self, piece: Piece<T>) {
-        self.pieces.push(piece);
+        self.texts.push(piece);
         if let Some(end) = self.ends.last_mut() {
-            *end = self.pieces.len();
+            *end = self.texts.len();
         }
     }
 
@@ -54,7 +54,7 @@ impl<T: Text> Pieces<T> {
     /// The pieces of a row.
     fn of(&self, row: usize) -> &[Piece<T>] {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
-        &self.pieces[start..self.ends[row]]
+        &self.texts[start..self.ends[row]]
     }
 
     /// Counts all texts, in parallel where that gains, and writes flags and tokens of the rows. No digest is made where it
@@ -66,7 +66,7 @@ impl<T: Text> Pieces<T> {
         is_alone: bool,
         wants_digests: bool,
     ) -> Result<Vec<Measured>, Error> {
-        let bytes = if is_alone { 0 } else { self.pieces.iter().map(Text::length).sum() };
+        let bytes = if is_alone { 0 } else { self.texts.iter().map(Text::length).sum() };
         let shares = shares(ledger.rows(), bytes);
         let measure = |rows: &Range<usize>| measured(ledger, rows.clone(), |row| self.of(row), counter, wants_digests);
         let all: Vec<_> = if let [rows] = &shares[..] {
