@@ -367,7 +367,7 @@ def test_bad_messages_are_named_with_what_to_do(messages: list, path: str, words
 def test_a_hook_that_answers_nonsense_refuses() -> None:
     for answer in (True, False, "no"):
         done = trimtab.Compactor(MODEL, pre_compact=lambda _, answer=answer: answer).compact(talk(), target_share=0.5)
-        assert done.reason.startswith(f"refused: the hook answered {answer!r}")
+        assert done.reason.startswith(f"refused: the hook returned {answer!r}")
 
 
 def test_a_listener_that_would_have_to_be_awaited_is_an_argument_mistake() -> None:

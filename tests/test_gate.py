@@ -73,7 +73,7 @@ def test_usage_in_any_providers_form_is_learned_from() -> None:
     assert cm._session.forecast.factor == pytest.approx(1.2)
     cm.record({"input_tokens": counted, "cache_read_input_tokens": counted, "output_tokens": 1})
     assert cm._session.forecast.factor == pytest.approx(0.8 * 1.2 + 0.4)
-    with pytest.raises(ValueError, match="names no tokens"):
+    with pytest.raises(ValueError, match="no prompt tokens"):
         cm.record({"total": 3})
 
 

@@ -1,4 +1,4 @@
-"""Applies a plan to messages: new dicts where an edit changes one, the original objects everywhere else."""
+"""Applies a plan: messages that an edit changes are new dicts, all others the original objects."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan
 
 TEXT_TYPE = {"anthropic": "text", "openai_chat": "text", "openai_responses": "input_text"}
-"""The type of a text block in a tool's result, by provider, where blocks have types."""
+"""Type of a text block in a tool's result, by provider; the others have untyped blocks."""
 
 GAP = "[trimtab: messages were left out here]"
-"""The user's message between two turns of the assistant that became neighbours."""
+"""Text of the user message between two adjacent turns of the assistant."""
 
 
-def apply(  # noqa: PLR0917 - a plan, its transcript, and what takes the place of what leaves
+def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the messages that leave
     plan: Plan,
     messages: Sequence[Message],
     ledger: Ledger,
@@ -39,15 +39,15 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and what takes the place o
     placed: str | None,
     place: Place | None = None,
 ) -> list[Message]:
-    """The messages with the plan's edits.
+    """Return the messages with the plan's edits.
 
     Args:
         plan: made for these messages.
         messages: the original transcript; none of it is changed.
         ledger: of the messages.
         counter: counts truncated results.
-        placed: the text in place of the messages that left: a summary in its envelope, or a notice.
-        place: the messages that hold it.
+        placed: the text in place of the removed messages: a summary in its envelope, or a notice.
+        place: shape of the messages that hold it.
 
     Raises:
         PlanError: the plan is of another transcript.
@@ -77,7 +77,7 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and what takes the place o
 
 
 def _lost_marker(zone: Summarize | Drop, ledger: Ledger) -> bool:
-    """Whether a cache marker leaves with the zone."""
+    """Return whether a cache marker leaves with the zone."""
     if ledger.provider != "anthropic":
         return False
     marked = {int(owner) for owner in ledger.owner[(ledger.flags & RowFlag.CACHED) != 0]}
@@ -85,20 +85,20 @@ def _lost_marker(zone: Summarize | Drop, ledger: Ledger) -> bool:
 
 
 def _marked(placed: list[Message]) -> list[Message]:
-    """The placed messages with a cache marker on the summary: all later calls begin with it."""
+    """Return the placed messages with a cache marker on the summary, with which all later calls begin."""
     text = {"type": "text", "text": placed[0]["content"], "cache_control": {"type": "ephemeral"}}
     return [{**placed[0], "content": [text]}, *placed[1:]]
 
 
 _STRICT = ("anthropic", "bedrock", "gemini")
-"""Providers that merge or refuse two messages of one role in a row."""
+"""Providers that merge or refuse two adjacent messages of one role."""
 
 
 def _between(provider: str, out: list[Message], message: Message) -> Message | None:
-    """The message between two that became neighbours because others left, or None.
+    """Return the message to insert between two messages that became adjacent, or None.
 
-    A provider merges two messages of the assistant, and then refuses thinking in the middle of the turn, or refuses the
-    two; where roles alternate strictly, it refuses two of the user.
+    A provider refuses two messages of the assistant, or merges them and then refuses thinking inside the turn. Bedrock
+    also refuses two messages of the user.
     """
     role = message.get("role")
     if provider not in _STRICT or not out or role != out[-1].get("role"):
@@ -109,31 +109,31 @@ def _between(provider: str, out: list[Message], message: Message) -> Message | N
 
 
 def _follows(zone: Summarize | Drop, ledger: Ledger) -> int | None:
-    """The role of the message behind the placed ones; None where none follows."""
+    """Return the role of the message behind the placed ones, or None."""
     following = zone.keep[0] if zone.keep else zone.stop
     return int(ledger.role[following]) if following < len(ledger) else None
 
 
 def noticed(notice: str, place: Place) -> str:
-    """A notice as it is placed: with a summary's prefix where the assistant acknowledges summaries."""
+    """Return a notice with a summary's prefix if the assistant acknowledges summaries."""
     return place.prefix + notice if place.shape == "user_ack" else notice
 
 
 def _notice_place(place: Place, provider: str) -> Place:
-    """The place of a notice: that of a summary, but never in the assistant's own words."""
+    """Return the place of a notice: that of a summary, but never the assistant's role."""
     if place.shape in {"assistant", "question"}:
         return replace(place, shape="user", ack=place.ack if provider in _STRICT else "")
     return place
 
 
 def put(text: str, place: Place, provider: str, follows: int | None) -> list[Message]:
-    """The messages in place of those that left, in the requested shape or the nearest one that the provider takes.
+    """Return the replacement messages, in the requested shape or the nearest one that the provider accepts.
 
     Args:
         text: a summary or a notice.
-        place: the messages that hold it.
+        place: shape of the messages that hold it.
         provider: the messages' shape.
-        follows: the ``Role`` of the next message, None where none follows.
+        follows: the ``Role`` of the next message; None without one.
     """
     strict, shape = provider in _STRICT, place.shape
     before_user = follows == Role.USER
@@ -148,7 +148,7 @@ def put(text: str, place: Place, provider: str, follows: int | None) -> list[Mes
 
 
 def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter) -> dict[int, Message | None]:
-    """The messages that an edit changes inside, by position; None for one that is left empty."""
+    """Return the messages that an edit changes, by position; None for a message that is left empty."""
     owner, first, tokens, kind = ledger.owner, ledger.first, ledger.tokens, ledger.kind
     edited: dict[int, Message | None] = {}
 
@@ -166,7 +166,7 @@ def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter:
                     if kind[row] == Kind.IMAGE:
                         index = int(owner[row])
                         place = row - int(first[index])
-                        edited[index] = _told(edited.get(index, messages[index]), place, words, plan.provider)
+                        edited[index] = _with_text(edited.get(index, messages[index]), place, words, plan.provider)
                     else:
                         change(row, partial(_like, text=words, provider=plan.provider))
             case Cut(rows, most, unit, marker):
@@ -187,8 +187,8 @@ def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter:
     return edited
 
 
-def _told(message: Message | None, block: int, text: str, provider: str) -> Message | None:
-    """The message with a text in the place of one of its pictures; a cache marker stays where it was."""
+def _with_text(message: Message | None, block: int, text: str, provider: str) -> Message | None:
+    """Return the message with a text in place of one of its images; a cache marker stays."""
     if message is None:
         return None
     key = "parts" if "parts" in message else "content"
@@ -200,7 +200,7 @@ def _told(message: Message | None, block: int, text: str, provider: str) -> Mess
 
 
 def _with_result(message: Message, block: int, content: Callable[[Any], Any]) -> Message:
-    """The message with the content of one result changed: a tool message, an output item, or one of its blocks."""
+    """Return the message with the content of one result changed: of a tool message, an output item or a block."""
     if message.get("role") == "tool" or message.get("role") == "function":
         return {**message, "content": content(message.get("content"))}
     if "output" in message:
@@ -212,7 +212,7 @@ def _with_result(message: Message, block: int, content: Callable[[Any], Any]) ->
 
 
 def _changed(block: Message, content: Callable[[Any], Any]) -> Message:
-    """A result's block with other content: in the block itself, or under its one key."""
+    """Return a result's block with other content: in the block itself, or under its one key."""
     for key, inner in (("toolResult", "content"), ("functionResponse", "response"), ("function_response", "response")):
         if isinstance(result := block.get(key), dict):
             return {**block, key: {**result, inner: content(result.get(inner))}}
@@ -224,7 +224,7 @@ def _placeholder(tokens: int) -> str:
 
 
 def _like(old: object, text: str, provider: str) -> Any:
-    """A text in the form of the old content: a string, a block, or a function's response."""
+    """Return a text in the form of the old content: a string, a block, or a function's response."""
     if provider == "gemini":
         return {"result": text}
     if provider == "bedrock":
@@ -233,7 +233,7 @@ def _like(old: object, text: str, provider: str) -> Any:
 
 
 def _began(old: object, most: int, unit: str, marker: str, provider: str) -> Any:
-    """The beginning of the content, its pictures gone."""
+    """Return the beginning of the content, without images."""
     if isinstance(old, list):
         text = "".join(_text_of(part) or "" for part in old)
     else:
@@ -242,13 +242,13 @@ def _began(old: object, most: int, unit: str, marker: str, provider: str) -> Any
 
 
 def cut(text: str, most: int, unit: str = "bytes", marker: str = "") -> str:
-    """The first ``most`` units of a text, with ``marker`` behind them where text is missing; no code point is split.
+    """Return the first ``most`` units of a text, followed by ``marker`` if it was cut; no code point is split.
 
     Args:
-        text: to cut; returned unchanged where it is short enough.
-        most: how much of it may stay.
+        text: the text; returned unchanged if it is short enough.
+        most: most units that stay.
         unit: ``bytes`` of UTF-8, ``chars`` or ``utf16`` units.
-        marker: put where the text was cut.
+        marker: the text behind a cut.
     """
     encoding = {"bytes": "utf-8", "utf16": "utf-16-le"}.get(unit)
     if encoding is None:
@@ -259,7 +259,7 @@ def cut(text: str, most: int, unit: str = "bytes", marker: str = "") -> str:
 
 
 def _shortened(old: object, most: int, counter: Counter, provider: str) -> Any:
-    """The content with its text cut to the tokens that pictures and files leave; these go where they leave too few."""
+    """Return the content with its text cut to the tokens that images and files leave; if few, these go too."""
     if not isinstance(old, list):
         text = old if isinstance(old, str) else json.dumps(old, ensure_ascii=False, default=str)
         return _like(old, _cut(text, most, counter), provider)
@@ -274,7 +274,7 @@ def _shortened(old: object, most: int, counter: Counter, provider: str) -> Any:
 
 
 def _text_of(part: object) -> str | None:
-    """The text of a part of a result, or its JSON."""
+    """Return the text of a part of a result, or its JSON."""
     if not isinstance(part, dict):
         return None
     if "json" in part:
@@ -283,12 +283,12 @@ def _text_of(part: object) -> str | None:
 
 
 def _cut(text: str, most: int, counter: Counter) -> str:
-    """Head and tail of a tool's output."""
+    """Return head and tail of a tool's output."""
     return truncate(text, tokens=most, category="head-tail", counter=counter)
 
 
 def _without(message: Message | None, blocks: set[int]) -> Message | None:
-    """The message without some of its blocks; None if nothing is left, or the message itself is such a block."""
+    """Return the message without some of its blocks; None if nothing is left, or the message itself is one."""
     if message is None or message.get("type") == "reasoning":
         return None
     if "reasoning_content" in message:

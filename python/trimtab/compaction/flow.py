@@ -1,6 +1,6 @@
-"""The order of a compaction: a generator that yields effects and is sent their answers.
+"""The order of a compaction, as a generator that yields effects and receives their answers.
 
-It does no I/O: the drivers in ``drivers`` answer the effects, and a test can answer them too.
+It does no I/O: ``EffectHandler`` or a test answers the effects.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def compaction(request: Request) -> Flow[Compaction]:
-    """Review; plan; review the plan; store the originals; summarize; build and check; commit; tell.
+    """Review; plan; review the plan; store the originals; summarize; build and check; commit; report the events.
 
     Raises:
-        MessageError: the transcript is not one that its provider takes.
-        ArchiveError: the originals cannot be kept; nothing was changed and no model asked.
-        SummaryError: no summary, and the policy has no other way.
+        MessageError: the provider would refuse the transcript.
+        ArchiveError: the originals cannot be stored; nothing was changed and no model was asked.
+        SummaryError: no summary, and the policy has no fallback.
     """
     if not request.policy.parity:
         check(request.ledger)
@@ -100,22 +100,22 @@ def compaction(request: Request) -> Flow[Compaction]:
 
 
 def _with_verdict(request: Request, verdict: Verdict) -> Request:
-    """The request with the hook's instructions and context."""
+    """Return the request with the hook's instructions and context."""
     lines = "\n".join(text for text in (request.context, verdict.context) if text)
     return replace(request, instructions=_either(verdict.instructions, request.instructions), context=lines or None)
 
 
 def _review(request: Request, plan: Plan | None) -> Flow[Verdict]:
-    """The hook's verdict; one that raises refuses, with its reason."""
+    """Return the hook's verdict; an exception refuses."""
     try:
         verdict: object = yield Review(request.trigger, request.instructions, plan)
-    except Exception as error:  # noqa: BLE001 - a hook that raises did not agree
+    except Exception as error:  # noqa: BLE001 - an exception of a hook refuses
         return Verdict(refuse=f"the hook raised {type(error).__name__}: {error}")
     if verdict is None:
         return Verdict()
     if isinstance(verdict, Verdict):
         return verdict
-    return Verdict(refuse=f"the hook answered {verdict!r}: None goes on, a Verdict says more")
+    return Verdict(refuse=f"the hook returned {verdict!r} instead of None or a Verdict")
 
 
 def _refused(request: Request, reason: str, plan: Plan | None = None) -> Flow[Compaction]:
@@ -133,7 +133,7 @@ def _either(new: str | None, old: str | None) -> str | None:
 
 
 def _record(request: Request, done: Compaction, summary: str | None) -> Record:
-    """The archive's record of the compaction."""
+    """Return the archive's record of the compaction."""
     kept = {id(message) for message in done.messages}
     return Record(
         ref=done.ref or "",
@@ -150,9 +150,9 @@ def _record(request: Request, done: Compaction, summary: str | None) -> Record:
 
 
 def _ref(request: Request, stored: Stored, plan: Plan, summary: str | None) -> str:
-    """A name for this compaction: a digest of a named session, the originals, the plan and the summary.
+    """Return the name of this compaction: a digest of a named session, the originals, the plan and the summary.
 
-    Idempotent, so that a commit whose answer was lost is not doubled.
+    Equal compactions have equal names, so that a commit whose answer was lost is not stored twice.
     """
     parts = "\0".join(
         [request.settings.session if request.settings.exclusive else "", *stored.digests, plan.to_json(), summary or ""]

@@ -1,4 +1,4 @@
-"""Builds the list that a compaction leaves, reads it again and validates it."""
+"""Builds the compacted list, counts it and validates it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from .request import Request
 
 AT_THE_END = frozenset({"final_assistant_whitespace", "prefill_unsupported", "thinking_last", "reasoning_without_item"})
-"""Problems of a list's end: they go away when the list grows, so they are no reason to refuse it."""
+"""Problems of a list's end, which vanish when the list grows."""
 
 TOO_MUCH = frozenset(
     {"image_too_heavy", "image_too_large", "image_too_large_many", "request_too_large", "too_many_images"}
 )
-"""Problems of a list's size: compaction removes some of it."""
+"""Problems of a list's size, which compaction reduces."""
 
 
 def check(ledger: Ledger) -> None:
-    """Refuses a list that its provider would refuse, whatever messages follow.
+    """Reject a list that its provider would refuse whatever messages follow.
 
     Raises:
         MessageError: names the first problem.
@@ -40,14 +40,14 @@ def check(ledger: Ledger) -> None:
 
 
 def _arrived(request: Request) -> Sequence[Message]:
-    """Messages that the caller appended during the compaction; they are kept as they are."""
+    """Return the messages that the caller appended during the compaction."""
     known = len(request.messages)
     grew = len(request.given) > known and all(a is b for a, b in zip(request.given, request.inputs.given, strict=False))
     return request.given[known:] if grew else ()
 
 
 def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> tuple[list[Message], int]:
-    """The new list and its tokens.
+    """Return the new list and its tokens.
 
     Raises:
         InternalError: the provider would refuse the list.

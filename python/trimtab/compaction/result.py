@@ -21,18 +21,18 @@ class Compaction:
     """The result of a compaction.
 
     Attributes:
-        messages: the new list; untouched messages are the same objects. The caller's own list where nothing was done.
-        plan: the edits that were done.
-        ref: gives the originals back (``Compactor.restore``); None where nothing was done.
-        usage: what the summarizer charged, unusable answers included; empty where it charges nothing.
+        messages: the new list; untouched messages are the same objects. The caller's own list if nothing was done.
+        plan: the applied edits.
+        ref: restores the originals (``Compactor.restore``); None if nothing was done.
+        usage: what the summarizer billed, rejected answers included; empty if it bills nothing.
         tokens_before: tokens of the messages before.
         tokens_after: tokens of the messages after.
         reason: what was done and why, or why nothing was done.
         summarizer: the author of the summary, or None.
         summary: its text, or None.
         strategy: the policy's name for it, or the step that replaced a failed summarizer.
-        offer: how the summary was asked for, and its highest cost; None where no summarizer was asked.
-        failed: why the summarizer gave no summary; empty where it gave one or was not needed.
+        offer: the form of the summary request and its maximum cost; None if no summarizer was asked.
+        failed: why the summarizer returned no summary; empty if it returned one or was not needed.
     """
 
     __repr__ = short

@@ -1,4 +1,4 @@
-"""Summarizes the zone of a compaction: asks a summarizer, in parts where needed, and replaces one that fails."""
+"""Summarizes the zone of a compaction, in parts if needed, and falls back if the summarizer fails."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of asking: the plan as it is now, the strategy, and the summary with its author and offer."""
+    """The final plan, the strategy, and the summary with its author and offer."""
 
     plan: Plan
     strategy: str
@@ -39,9 +39,9 @@ class Outcome:
 
 
 def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
-    """The summary's text and author, or the plan without one; falls back as the policy says.
+    """Return the summary, or a plan without one; fall back as the policy says.
 
-    Where a request that reuses the session's cache fails, the next offer sends the zone alone, within one time limit,
+    If a request that reuses the session's cache fails, the next offer sends the zone alone, within the same time limit,
     which began at ``since``.
     """
     zone = plan.zone()
@@ -63,7 +63,7 @@ def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
             continue
         try:
             answer = yield from _written(request, _ask(request, zone, offer), step, offer, since)
-        except Exception as error:  # noqa: BLE001 - a summarizer may fail in any way; the next step follows
+        except Exception as error:  # noqa: BLE001 - any failure leads to the next step
             usage = total(usage, getattr(error, "usage", {}))
             failed = request.policy.failure.format(author=author, cause=error)
             if instead and instead != "error":
@@ -84,7 +84,7 @@ def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
 
 
 def offered(request: Request, zone: Summarize) -> tuple[Offer, ...]:
-    """The ways to get a summary of the zone, the first one to try in front; one where the offline summarizer writes."""
+    """Return the ways to get a summary of the zone, the one to try first in front."""
     stage = request.policy.summarize
     if request.settings.summarizer == "offline" or stage is None:
         return (Offer(request.settings.summarizer, stage.model if stage else None),)
@@ -103,13 +103,13 @@ def offered(request: Request, zone: Summarize) -> tuple[Offer, ...]:
 
 
 def _leaving(request: Request, zone: Summarize) -> int:
-    """Tokens of the messages that the summary replaces."""
+    """Return the tokens of the messages that the summary replaces."""
     costs = request.ledger.per_message
     return int(costs[zone.start : zone.stop].sum()) - int(costs[list(zone.keep)].sum())
 
 
 def _capacity(request: Request, offer: Offer) -> int | None:
-    """Tokens of messages that the asked summarizer takes at once; None takes any number."""
+    """Return the most tokens of messages in one request; None has no limit."""
     stage = request.policy.summarize
     if offer.window is None or stage is None:
         return None
@@ -128,7 +128,7 @@ def _steps(request: Request, found: tuple[Offer, ...]) -> list[tuple[str, Offer]
 
 
 def _without(request: Request, plan: Plan, zone: Summarize, step: str, failed: str) -> Outcome:
-    """The outcome of a step that needs no summary."""
+    """Return the outcome of a step that needs no summary."""
     reason = plan.reason.replace("summarized", "dropped") + f"; no summary: {failed}"
     if step == "stop":
         return Outcome(replace(plan, edits=(), tokens_after=plan.tokens_before, reason=f"stopped: {failed}"), step)
@@ -141,7 +141,7 @@ def _without(request: Request, plan: Plan, zone: Summarize, step: str, failed: s
 
 
 def _topics(request: Request, zone: Summarize) -> list[str]:
-    """The first words of the user's requests in the zone: the first two and the last."""
+    """Return the first words of the first two and the last of the user's requests in the zone."""
     words = [
         " ".join(text.split())[:60]
         for message in request.redacted[zone.start : zone.stop]
@@ -151,7 +151,7 @@ def _topics(request: Request, zone: Summarize) -> list[str]:
 
 
 def _written(request: Request, ask: Ask, step: str, offer: Offer, since: float) -> Flow[Answer]:
-    """One summary of the zone: in one request where the summarizer takes it, else in parts that are merged."""
+    """Return one summary of the zone: from one request if it fits the window, else from parts that are merged."""
     usage: Usage = {}
     before = len(ask.messages) + 1
     who = step if step == "offline" else None

@@ -1,9 +1,9 @@
-"""Forecast of the next prompt's tokens, learned from what earlier calls were charged.
+"""Forecast of the next prompt's tokens, learned from the usage of earlier calls.
 
-Two rules. A policy that counts as the model does uses the anchor: the last charge, plus the count of the messages that
-came since, plus one offset a tool turn. A policy with its own estimate uses a moving average: the factor between a
-charged and a counted token. The anchor learns no factor: tokens that a log does not show (a reminder, a hidden block)
-are rare and add up, and a factor would spread them over all content (`docs/dev/request-counts.md` has the comparison).
+There are two rules. A policy that counts with the model's tokenizer uses the anchor: the last billed prompt, plus the
+count of the messages since, plus one offset for each tool turn. A policy with its own estimate uses a moving average of
+the ratio of billed to counted tokens. The anchor learns no ratio: tokens that a log does not show (a reminder, a hidden
+block) are rare and add up, and a ratio would spread them over all content (`docs/dev/request-counts.md` compares).
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ VOTES, MAJORITY = 8, 6
 """The other vocabulary takes over when it was closer in 6 of the last 8 tool turns."""
 
 TURNS, ENOUGH = 15, 5
-"""Tool turns whose error is remembered, and how many must agree on one number before it becomes the offset."""
+"""Number of tool turns whose error is kept, and how many must have the same error before it becomes the offset."""
 
 OTHERS = {"claude-old": "claude-4.8", "claude-new": "claude-4.6"}
-"""The grammar of the other vocabulary, by vocabulary: a model id does not always tell which of the two applies."""
+"""Prompt rules of the other vocabulary, by vocabulary: a model id does not always tell which of the two applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A charged call.
+    """A billed call.
 
     Attributes:
         before: number of messages in its prompt.
         digest: of these messages.
         counted: tokens of the prompt, as counted.
         other: tokens of the prompt by the other vocabulary, or None.
-        prompt: tokens that the prompt was charged.
-        usage: what the whole call was charged.
+        prompt: billed tokens of the prompt.
+        usage: usage of the whole call.
     """
 
     before: int
@@ -60,23 +60,23 @@ class Anchor:
     usage: Usage
 
     def holds(self, ledger: Ledger) -> bool:
-        """Whether the transcript still begins with the messages of this call."""
+        """Return whether the transcript still begins with the messages of this call."""
         return len(ledger) >= self.before and ledger.digest_until(self.before) == self.digest
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A counted prompt whose charge is not known yet.
+    """A counted prompt that is not billed yet.
 
     Attributes:
-        messages: the caller's list; it may grow before the charge is recorded.
+        messages: the caller's list; it may grow before the usage is recorded.
         before: number of messages when it was counted.
         digest: of these messages.
         provider: their shape.
         counted: tokens of the prompt.
         fixed: tokens of system text and tools among them.
         grown: tokens since the anchor, or None without an anchor.
-        loops: whether one answer and its tool results are all that came since the anchor.
+        loops: whether the messages since the anchor are one answer and its tool results.
     """
 
     messages: Sequence[Message]
@@ -91,22 +91,22 @@ class Pending:
 
 @dataclass(slots=True)
 class Forecast:
-    """The tokens of the next prompt, from the last charge and the messages that came since.
+    """Forecasts the tokens of the next prompt from the last billed prompt and the messages since.
 
     Attributes:
-        counter: reads the ledgers that callers pass.
-        counters: the one that counts, and the other vocabulary's, if there is one; the two may change places.
-        estimate: the policy's own estimate; None for a policy that counts as the model does.
-        anchor: the last charged call; None before the first.
+        counter: the counter of the ledgers that callers pass.
+        counters: the counter in use, and that of the other vocabulary, if there is one; the two may swap.
+        estimate: the policy's own estimate; None uses the model's tokenizer.
+        anchor: the last billed call; None before the first.
         votes: for the last tool turns, whether the other vocabulary was closer.
-        errors: for the last tool turns, tokens charged beyond the forecast.
-        factor: moving average of charged tokens to counted ones.
-        usage: what the last call was charged; None before the first, and after a compaction.
-        counted: tokens of messages, system text and tools that were counted last.
-        charged: tokens of messages, system text and tools, as counted for the last charged call.
-        cache_read: tokens that caches gave, over all calls.
-        cache_write: tokens that caches took, over all calls.
-        pending: the prompt that was counted last; None after its charge.
+        errors: for the last tool turns, billed tokens beyond the forecast.
+        factor: moving average of the ratio of billed to counted tokens.
+        usage: usage of the last call; None before the first, and after a compaction.
+        counted: tokens of the messages, system text and tools that were counted last.
+        charged: counted tokens of the last billed call.
+        cache_read: tokens read from caches, over all calls.
+        cache_write: tokens written to caches, over all calls.
+        pending: the prompt that was counted last; None once it is billed.
     """
 
     counter: Counter
@@ -125,12 +125,12 @@ class Forecast:
 
     @classmethod
     def of(cls, model: str | Model, counter: Counter | None = None, estimate: Estimate | None = None) -> Self:
-        """A forecast before the first charge.
+        """Return a forecast before the first billed call.
 
         Args:
             model: an id, or a ``Model``.
-            counter: counts the messages; the model's own where it is None.
-            estimate: the policy's, where it has one.
+            counter: counts the messages; None uses the model's own.
+            estimate: the policy's, if it has one.
         """
         known = Model.named(model) if isinstance(model, str) else model
         counter = counter or Counter.for_model(known)
@@ -141,7 +141,7 @@ class Forecast:
 
     @classmethod
     def read(cls, transcript: Transcript, model: str | Model) -> Self:
-        """A forecast that has learned from every charge in a session file."""
+        """Return a forecast that has learned from all usage in a session file."""
         forecast = cls.of(model)
         for charged in transcript.usage:
             forecast.count(transcript.messages[: charged.before], transcript.provider)
@@ -150,7 +150,7 @@ class Forecast:
 
     @property
     def offset(self) -> int:
-        """Tokens that each tool turn was charged beyond its count; 0 unless most of the last turns agree on it."""
+        """Billed tokens of each tool turn beyond its count; 0 unless most of the last turns agree."""
         if not self.errors:
             return 0
         middle = median_low(self.errors)
@@ -158,7 +158,7 @@ class Forecast:
 
     @property
     def beyond(self) -> int:
-        """Tokens of the last charge beyond its count, such as system text and tools that were not passed."""
+        """Billed tokens of the anchor beyond its count, such as system text and tools that were not passed."""
         return self.anchor.prompt - self.anchor.counted if self.anchor else 0
 
     def count(
@@ -168,13 +168,13 @@ class Forecast:
         fixed: int = 0,
         ledger: Ledger | None = None,
     ) -> int:
-        """Tokens of a prompt of these messages, by the anchor where there is one.
+        """Return the tokens of a prompt of these messages, by the anchor if there is one.
 
         Args:
             messages: the transcript.
-            provider: its shape; found from the messages where it is None.
-            fixed: tokens of system text and tools, as counted.
-            ledger: of the messages, by ``counter``; read here where it is None.
+            provider: its shape; None detects it.
+            fixed: counted tokens of system text and tools.
+            ledger: ledger of the messages by ``counter``; None reads them.
         """
         counter = self.counters[0]
         if ledger is None or counter is not self.counter:
@@ -189,9 +189,9 @@ class Forecast:
         return max(anchor.prompt + grown + (self.offset if loops else 0), 0)
 
     def terms(self, terms: Terms) -> Terms:
-        """The terms of the next call, with what the last one was charged and the factor.
+        """Return the terms of the next call, with the usage of the last one and the factor.
 
-        Before the first charge, the counted tokens stand in for charged ones.
+        Before the first billed call, the counted tokens replace billed ones.
         """
         self.counted = terms.sent
         terms = replace(terms, factor=self.factor)
@@ -209,17 +209,17 @@ class Forecast:
         )
 
     def at_least(self, terms: Terms) -> int:
-        """Tokens of the last charge plus the growth of the count since; 0 before the first charge."""
+        """Return the last billed prompt plus the growth of the count since; 0 before the first billed call."""
         return self.usage.prompt + terms.sent - self.charged if self.usage else 0
 
     def cached(self, ledger: Ledger) -> int:
-        """Tokens of the prompt that the provider's cache has, by the last charge; 0 where it tells nothing."""
+        """Return the prompt's tokens in the provider's cache, by the last usage; 0 if unknown."""
         if self.anchor is None or not self.anchor.holds(ledger):
             return 0
         return self.anchor.usage.cache_read + self.anchor.usage.cache_write
 
     def record(self, usage: object) -> None:
-        """Learns what the last call was charged.
+        """Learn from the usage of the last call.
 
         Raises:
             ValueError: the usage names no prompt tokens.
@@ -237,7 +237,7 @@ class Forecast:
             self.pending = None
 
     def _anchor(self, sent: Pending, charged: Usage) -> None:
-        """Moves the anchor to a charged prompt, and lets the two vocabularies compete."""
+        """Move the anchor to a billed prompt, and compare the two vocabularies."""
         other, anchor = self._by_other(sent), self.anchor
         counted = None if other is None else other.total + sent.fixed
         if sent.loops and anchor and sent.grown is not None:
@@ -256,9 +256,10 @@ class Forecast:
             self.errors.clear()
 
     def _by_other(self, sent: Pending) -> Ledger | None:
-        """A counted prompt by the other vocabulary; None without one, or where the messages have changed since.
+        """Return the ledger of a counted prompt by the other vocabulary.
 
-        Read once the charge is known: no forecast needs it earlier.
+        None without another vocabulary, or if the messages have changed since. Read only once the prompt is billed: no
+        forecast needs it earlier.
         """
         if len(self.counters) == 1:
             return None
@@ -269,7 +270,7 @@ class Forecast:
         return ledger if ledger.digest == sent.digest else None
 
     def explain(self) -> str:
-        """The learned terms, a line each; empty before the first charge."""
+        """Return the learned terms, a line each; empty before the first billed call."""
         if self.anchor is None:
             return ""
         lines = [f"anchor         {self.anchor.prompt:>11,}  charged for the first {self.anchor.before:,} messages"]
@@ -280,7 +281,7 @@ class Forecast:
 
 
 def _answered(ledger: Ledger, counter: Counter, anchor: Anchor) -> int:
-    """Tokens that an answer with hidden thinking was charged beyond its count; 0 where its text is shown or dropped."""
+    """Return the billed tokens of an answer with hidden thinking beyond its count; 0 if it is shown or gone."""
     if anchor.before >= len(ledger) or not anchor.usage.output:
         return 0
     start, stop = (int(ledger.first[anchor.before + n]) for n in (0, 1))
@@ -293,7 +294,7 @@ def _answered(ledger: Ledger, counter: Counter, anchor: Anchor) -> int:
 
 
 def _loops(ledger: Ledger, before: int) -> bool:
-    """Whether one answer and its tool results are all that came since."""
+    """Return whether the messages since are one answer and its tool results."""
     role, kind, first = ledger.role[before:], ledger.kind, int(ledger.first[before])
     answers = (role == Role.ASSISTANT).sum() == 1 and len(role) >= 2
     given = ledger.role[ledger.owner[first:]] != Role.ASSISTANT

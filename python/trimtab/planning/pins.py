@@ -1,4 +1,4 @@
-"""Positions of the messages that a session has pinned, or that carry a flag."""
+"""Positions of the messages that a session has pinned, or that have a flag."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 def pinned(
     ledger: Ledger, messages: Sequence[Message], pins: Iterable[tuple[str, str]], flag: str | None
 ) -> tuple[int, ...]:
-    """Positions of the pinned messages, ascending.
+    """Return the positions of the pinned messages, ascending.
 
     Args:
-        ledger: of the messages.
+        ledger: ledger of the messages.
         messages: the transcript.
         pins: ``("message", digest)`` pins one message, ``("text", words)`` each message with these words anywhere in
             it, except summaries.
-        flag: the key that pins a message which carries it, or None.
+        flag: message key that marks a pin, or None.
     """
     pins = tuple(pins)
     found = {*ledger.find(value for kind, value in pins if kind == "message"), *flagged(messages, flag)}
@@ -36,7 +36,7 @@ def pinned(
 
 
 def flagged(messages: Sequence[Message], flag: str | None) -> list[int]:
-    """Positions of the messages that carry a flag."""
+    """Return the positions of the messages in which the key is true."""
     return [index for index, message in enumerate(messages) if message.get(flag)] if flag else []
 
 

@@ -83,7 +83,7 @@ def _awaitable(
 
 
 class Compactor:
-    """Keeps a transcript inside its model's window.
+    """Keeps a transcript inside its model's context window.
 
     Args:
         model: an id, or a ``Model`` of your own. No other argument is required.
@@ -166,7 +166,7 @@ class Compactor:
         self._session = Session(settings, forecast, self._handler)
 
     def __repr__(self) -> str:
-        """Model, policy and window."""
+        """Return model, policy and window."""
         return f"Compactor({self.model!r}, policy={self.policy.name!r}, window={self.window})"
 
     @property

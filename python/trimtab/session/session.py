@@ -1,4 +1,4 @@
-"""One conversation between calls: what is known of it, which compaction is due, and what goes into the next call."""
+"""The state of one conversation between calls, and the decision whether a compaction is due."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .provider_count import ProviderCount
 
 When = Literal["before_call", "after_step", "after_tool_batch", "after_run", "on_length", "on_overflow"]
-"""Moments at which an agent asks what to send."""
+"""Moments at which an agent calls ``fit``."""
 
 PATIENCE = 3
 """Rounds without progress before automatic compaction backs off until the beginning of the list changes.
@@ -49,14 +49,14 @@ Also the failures in a row before the summarizer is asked in every fourth compac
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What goes into the call.
+    """The input of the next call.
 
     Attributes:
-        messages: the list to send; the caller's own, the very same object, where nothing was done.
-        request: keywords of the provider's call: the messages, and the system text where it was given; where thinking
-            was marked, also ``betas`` and the field of ``thinking`` that lets the provider drop it.
-        compaction: what was done, None where nothing was.
-        reason: why nothing was done although the trigger was passed; empty otherwise.
+        messages: the list to send; the caller's own object if nothing was done.
+        request: keywords of the provider's call: the messages, and the system text if it was given; if thinking was
+            marked, also ``betas`` and the field of ``thinking`` that lets the provider drop it.
+        compaction: the compaction; None if nothing was done.
+        reason: why nothing was done past the trigger; empty otherwise.
     """
 
     __repr__ = short
@@ -170,10 +170,10 @@ class Session:
         )
 
     def begin(self, call: Call, when: When, turn: int | None) -> Call:
-        """Records the moment; removes unfinished calls from an answer that was cut at its limit.
+        """Record the moment; remove unfinished calls from an answer that was cut at its limit.
 
         Raises:
-            ValueError: there is no such moment.
+            ValueError: ``when`` is unknown; lists the valid ones.
         """
         if when not in get_args(When):
             msg = f"when must be one of {', '.join(get_args(When))}, got {when!r}"
@@ -220,12 +220,12 @@ class Session:
         return replace(terms, messages=found.answered)
 
     def _terms(self, tokens: int, fixed: tuple[int, int]) -> Terms:
-        """The terms of a call with so many tokens of messages, with what was charged for the last one."""
+        """Return the terms of a call with these tokens of messages, with the usage of the last call."""
         system, tools = fixed
         return self.forecast.terms(replace(self.settings.limits, messages=tokens, system=system, tools=tools))
 
     def _reconsider(self, ledger: Ledger) -> None:
-        """Ends backing off for a list that begins otherwise than the one that made no progress."""
+        """End backing off if the list begins differently from the one that made no progress."""
         if not self.no_progress:
             self._begins = (0, "")
             return
@@ -236,7 +236,7 @@ class Session:
             self._begins = (len(ledger), ledger.digest)
 
     def _policy_due(self, when: When, terms: Terms) -> Policy | None:
-        """The policy to apply now: the session's, its pruning alone, or None."""
+        """Return the policy to apply now: the session's, its pruning alone, or None."""
         policy = self.policy
         trigger, prune = policy.trigger, policy.prune
         self.backing_off, self._only_prunes = "", False
@@ -250,9 +250,9 @@ class Session:
         return replace(policy, summarize=None, order=()) if self._only_prunes else None
 
     def _in_danger(self, terms: Terms) -> bool:
-        """Whether the last charge shows that the call is in danger, although the policy's own estimate is far lower.
+        """Return whether the last usage shows that the call is in danger, although the policy's estimate is far lower.
 
-        A quarter of the bytes is two thirds of what thinking, calls and pictures are charged.
+        A quarter of the bytes is two thirds of the billed tokens of thinking, calls and images.
         """
         if self.policy.counter is None or self.policy.parity or not terms.window:
             return False
@@ -305,9 +305,9 @@ class Session:
         )
 
     def explain(self, call: Call) -> list[str]:
-        """The ways to get the summary that a compaction of these messages would ask for, a line each.
+        """Return the ways to get a summary of these messages, a line each.
 
-        Messages that are below the target already are taken to a tenth of their tokens.
+        For messages below the target, the target is a tenth of their tokens.
         """
         request = self.request(call)
         target = min(request.target, max(request.ledger.total // 10, 1))
@@ -318,7 +318,7 @@ class Session:
         return [f"{'summary' if offer is found[0] else 'or':14} {offer}" for offer in found]
 
     def stats(self, call: Call) -> Stats:
-        """How the messages fall into the policy's zones, and how full the window is."""
+        """Return the messages of each of the policy's zones, and how full the window is."""
         from ..planning.stages.costs import Costs  # noqa: PLC0415 - numpy comes with the first plan
         from ..planning.zones import Stats, grouped  # noqa: PLC0415
 
@@ -332,7 +332,7 @@ class Session:
         )
 
     def prune(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages with old results pruned, and nothing else done."""
+        """Return the messages with old results pruned."""
         from ..compaction.apply import apply  # noqa: PLC0415 - numpy comes with the first plan
 
         request = self.request(Call(messages), policy=replace(self.policy, summarize=None))
@@ -342,7 +342,7 @@ class Session:
         return request.inputs.write(made)
 
     def done(self, compaction: Compaction) -> Compaction:
-        """Records a compaction: what was charged belongs to another list now.
+        """Record a compaction; the last usage belongs to another list now.
 
         A round that only prunes and finds nothing to prune does not count as one without progress.
         """
@@ -360,7 +360,7 @@ class Session:
         return compaction
 
     def fitted(self, call: Call, compaction: Compaction | None = None) -> Fitted:
-        """What goes into the call: the list as it is, or as a compaction left it."""
+        """Return the input of the call: the list itself, or the compacted one."""
         reason = self.backing_off
         if compaction is not None:
             self.done(compaction)
@@ -376,7 +376,7 @@ class Session:
         return Fitted(call.messages, request, compaction, reason)
 
     def unfitted(self, call: Call, error: Exception) -> Fitted:
-        """The list as it is, where an automatic compaction failed and the policy says error: logged, not raised."""
+        """Return the list itself after an automatic compaction failed; log the error instead of raising it."""
         log.warning("automatic compaction failed: %s", error.account if isinstance(error, Error) else error)
         self.no_progress += 1
         return replace(self.fitted(call), reason=str(error))

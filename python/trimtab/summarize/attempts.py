@@ -1,4 +1,4 @@
-"""How often a summarizer is asked, and when: a generator that decides and does nothing itself."""
+"""Decides when to call a summarizer again: a generator whose calls and pauses a driver makes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long and how often a summarizer is asked.
+    """Deadline, number of calls and pauses of a summarizer.
 
     Attributes:
-        seconds: for all tries together; None for one that computes and cannot hang.
-        tries: calls at most, the corrected one among them.
-        pause: seconds; before the n-th next try, a random part of ``pause * 2**n`` is waited.
+        seconds: deadline of all calls together, in seconds; None for a summarizer that cannot hang.
+        tries: most calls, the corrected one included.
+        pause: seconds; a random part of ``pause * 2**n`` precedes the n-th retry.
     """
 
     seconds: float | None = 60.0
@@ -32,7 +32,7 @@ class Limits:
     pause: float = 0.5
 
     def __post_init__(self) -> None:
-        """Refuses limits under which nobody is asked."""
+        """Reject limits that allow no call."""
         if self.seconds is not None and not 0 < self.seconds < float("inf"):
             msg = f"seconds must be a positive number, got {self.seconds!r}"
             raise ValueError(msg)
@@ -43,7 +43,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """Ask once; answered with what came back. What the call raises is thrown in."""
+    """Call the summarizer once; the answer is what it returns, and what it raises is thrown in."""
 
     ask: Ask
     seconds: float | None
@@ -51,7 +51,7 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Wait; answered with None."""
+    """Wait; the answer is None."""
 
     seconds: float
 
@@ -62,21 +62,20 @@ Step: TypeAlias = Try | Pause
 def attempts(
     ask: Ask, limits: Limits, *, clock: Callable[[], float], chance: Callable[[], float]
 ) -> Generator[Step, Any, Answer]:
-    """An answer that can stand in the messages' place, with all that was charged for it.
+    """Return an answer that passes every check, with the usage of all calls.
 
-    A failure that may pass is tried again: after what ``Retry-After`` says if that fits into the time, else after a
-    random part of a pause that doubles (full jitter). An answer that cannot be used is asked for once more, saying what
-    was wrong with it; so is one that only lacks a heading that the policy requires, and it is used where no better one
-    comes. All tries share one deadline.
+    A temporary failure is retried: after ``Retry-After`` if that is before the deadline, else after a random part of a
+    pause that doubles (full jitter). A rejected answer is requested once more with the reason; so is one that lacks
+    only a required heading, and it is used if no better one follows. All calls share one deadline.
 
     Args:
-        ask: what to summarize.
-        limits: how long, how often.
-        clock: seconds that only go forward.
-        chance: a number from 0 to 1.
+        ask: the request.
+        limits: deadline, number of calls and pauses.
+        clock: a monotonic clock, in seconds.
+        chance: random numbers from 0 to 1.
 
     Raises:
-        SummaryError: no such answer; says why.
+        SummaryError: no answer passes; states why.
     """
     end = float("inf") if limits.seconds is None else clock() + limits.seconds
     usage: Usage = {}
@@ -107,15 +106,15 @@ def attempts(
 
 
 def total(one: Usage, other: Usage) -> Usage:
-    """Both usages together."""
+    """Return the sum of two usages."""
     return {**one, **{key: one.get(key, 0) + value for key, value in other.items()}}
 
 
 def answer_of(said: object) -> Answer:
-    """What came back as an ``Answer`` that can be sent on.
+    """Return a summarizer's answer as an ``Answer`` without lone surrogates.
 
     Raises:
-        SummaryError: it is neither one nor a text.
+        SummaryError: it is neither an ``Answer`` nor a text.
     """
     if isinstance(said, Answer):
         return replace(said, text=sendable(said.text))
@@ -125,7 +124,7 @@ def answer_of(said: object) -> Answer:
 
 
 def _wait(found: Fault, number: int, limits: Limits, chance: float) -> float:
-    """Seconds before the next try; what the provider asks for is a least."""
+    """Return the seconds before the next call, at least those that the provider asks for."""
     jitter = chance * limits.pause * 2.0 ** (number - 1)
     return jitter if found.after is None else found.after + jitter * 0.5
 

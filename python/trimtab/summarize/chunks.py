@@ -1,4 +1,4 @@
-"""A zone larger than the summarizer's window: in parts, each summarized, then merged."""
+"""Splits a zone that exceeds the summarizer's window into parts, whose summaries are merged."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def chunks(ask: Ask, counter: Counter, capacity: int | None) -> tuple[Ask, ...]:
-    """The parts of a zone that is too large, none of them parting a call from its result; empty where it fits.
+    """Return the parts of a zone that is too large, cut at safe cuts; none if it fits.
 
-    A group that is too large by itself is a part of its own: whoever asks the model cuts it, as any long result.
+    A group that is too large by itself is a part of its own.
 
     Args:
-        ask: for the whole zone.
-        counter: measures the messages.
-        capacity: tokens of messages that the summarizer takes at once; None takes any number.
+        ask: the request for the whole zone.
+        counter: counts the messages.
+        capacity: most tokens of messages in one request; None has no limit.
     """
     if capacity is None or len(ask.messages) < 2:
         return ()
@@ -38,7 +38,7 @@ def chunks(ask: Ask, counter: Counter, capacity: int | None) -> tuple[Ask, ...]:
 
 
 def _bounds(cost: list[int], safe: list[int], capacity: int) -> list[int]:
-    """Where the parts begin, and the end: as few as there can be, each within the capacity where its groups are."""
+    """Return the starts of the parts and the end: as few parts as possible, each within the capacity if it can be."""
     bounds, held, start = [0], 0, 0
     for stop in [*(cut for cut in safe if 0 < cut < len(cost)), len(cost)]:
         group = sum(cost[start:stop])
@@ -50,7 +50,7 @@ def _bounds(cost: list[int], safe: list[int], capacity: int) -> list[int]:
 
 
 def merged(ask: Ask, texts: list[str]) -> Ask:
-    """The request that makes one summary of the parts' summaries, oldest first."""
+    """Return the request for one summary of the parts' summaries, oldest first."""
     parts = tuple(
         {"role": "user", "content": f"[Summary of part {n} of {len(texts)}]\n{text}"} for n, text in enumerate(texts, 1)
     )

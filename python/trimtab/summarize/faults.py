@@ -1,4 +1,4 @@
-"""What a failed call means: whether another may go better, when, and what to tell."""
+"""Classifies a failed call: its reason, and whether and when to retry it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 AGAIN = {408, 409, 429}
-"""Besides 500 and more: what a provider refuses now and may take later."""
+"""HTTP statuses below 500 that may pass later."""
 
 _MEANING = {
     400: "the request was refused",
@@ -27,22 +27,22 @@ _MEANING = {
     529: "the service is overloaded",
 }
 _SECRET = {401, 403}
-"""What a provider says to a wrong key may repeat a part of it."""
+"""HTTP statuses whose message may repeat a part of the key."""
 
 
 class NoMessageError(SummaryError):
-    """What came back is no message: not JSON, or JSON of something else."""
+    """The answer is no message: not JSON, or JSON of something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A failed call, judged.
+    """A classified failure.
 
     Attributes:
         reason: one line for people.
-        again: whether another try may go better.
-        after: seconds that the provider asks to wait, None if it does not say.
-        loud: whether it will go wrong every time until somebody mends it.
+        again: whether a retry may succeed.
+        after: seconds that the provider asks to wait; None if it states none.
+        loud: whether the failure repeats until somebody changes the settings.
     """
 
     reason: str
@@ -52,7 +52,7 @@ class Fault:
 
 
 def fault(error: BaseException) -> Fault:
-    """Judges what a call raised. Knows the errors of the SDKs by their names: none is imported for this."""
+    """Classify an exception of a call; the errors of the SDKs are known by name, so that none is imported."""
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         return _by_status(status, error)
@@ -75,7 +75,7 @@ def fault(error: BaseException) -> Fault:
 def _shown(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - some cannot even be shown
+    except Exception:  # noqa: BLE001 - an exception's own text may raise
         return ""
 
 
@@ -90,7 +90,7 @@ def _by_status(status: int, error: BaseException) -> Fault:
 
 
 def _said(error: BaseException) -> str:
-    """The provider's own words, out of the body that its SDK kept."""
+    """Return the provider's message in the body that its SDK kept."""
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, dict) else None
     words = inner.get("message") if isinstance(inner, dict) else None
@@ -98,7 +98,7 @@ def _said(error: BaseException) -> str:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds that ``Retry-After`` asks for: a number or a date (RFC 9110, 10.2.3); None for anything else."""
+    """Return the seconds of ``Retry-After``, a number or a date (RFC 9110, 10.2.3); None for anything else."""
     text = headers.get("retry-after", "").strip()
     try:
         seconds = float(headers.get("retry-after-ms", "")) / 1000
@@ -111,7 +111,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _date(text: str) -> float:
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - 10 ms, and hardly ever used
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - 10 ms, rarely used
 
     try:
         return parsedate_to_datetime(text).timestamp()

@@ -1,4 +1,4 @@
-"""What is wrong with an answer, if anything."""
+"""Checks an answer."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from .ask import Answer, Ask
 
 WHOLE = {"end_turn", "stop", "stop_sequence"}
-"""Stop reasons of an answer that is all there."""
+"""Stop reasons of a complete answer."""
 
 CUT = {"max_tokens", "length", "model_context_window_exceeded"}
 REFUSED = {"refusal", "content_filter"}
 _ECHO = 200
-"""Characters that a summary may well have in common with what it is of: less is a quotation."""
+"""Characters from which a copied text is an echo; fewer are a quotation."""
 _REFUSAL = re.compile(
     r"\W*(?:i(?:.m| am) sorry|sorry|i can(?:no|.)t|i(?:.m| am) (?:not able|unable)|as an ai\b|i won.t|i must decline)",
     re.IGNORECASE,
@@ -25,10 +25,10 @@ _REFUSAL = re.compile(
 
 
 def flaw(answer: Answer, ask: Ask) -> str | None:
-    """Why an answer cannot stand in the messages' place, None if it can.
+    """Return why an answer cannot replace the messages, or None if it can.
 
-    It is text alone, all there, not blank, no refusal, within the limit, smaller than what it replaces, and no echo of
-    what was asked.
+    It must be text alone, complete, not blank, no refusal, within the limit, smaller than the replaced messages, and no
+    echo of the request.
     """
     text = answer.text
     if answer.stop in REFUSED:
@@ -51,13 +51,13 @@ def flaw(answer: Answer, ask: Ask) -> str | None:
 
 
 def gap(answer: Answer, ask: Ask) -> str | None:
-    """Which headings that the policy requires an answer lacks, None if it has them all."""
+    """Return which required headings an answer lacks, or None if it has all."""
     missing = ask.template.missing(answer.text) if ask.template else []
     return f"it has no heading for {', '.join(missing)}" if missing else None
 
 
 def _echoes(text: str, ask: Ask) -> bool:
-    """Whether an answer holds our marks, or is word by word a piece of what it is to summarize."""
+    """Whether an answer holds the prompt's marks, or copies the messages word by word."""
     text = text.strip()
     if "[" in text or "<" in text:
         nonce = render(ask).nonce

@@ -1,4 +1,4 @@
-"""A policy's template and the messages that leave, as the request that a model is sent."""
+"""Renders a summary request by a policy's template."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a model is sent.
+    """A rendered summary request.
 
     Attributes:
-        model: who is asked; None is whoever the summarizer asks by itself.
-        system: the system text; empty where there is none.
+        model: the model to ask; None leaves it to the summarizer.
+        system: the system text; may be empty.
         messages: role and content, in the order of the call.
         max_tokens: most tokens of the answer.
-        tools: none, ever: a summary is words.
+        tools: always empty: a summary needs no tool.
+        stream: always False.
     """
 
     model: str | None
@@ -36,19 +37,19 @@ class Request:
 
     @property
     def prompt(self) -> str:
-        """The last user message: what is asked, in words."""
+        """The text of the last user message."""
         return str(self.messages[-1]["content"])
 
 
 def request(ask: Ask) -> Request:
-    """Build the model request of an ask by its policy's template: model, system text, messages, limit, never a tool.
+    """Render a summary request by its policy's template.
 
     Raises:
-        ValueError: the policy has no template and leaves the asking to the summarizer.
+        ValueError: the policy has no template.
     """
     template = ask.template
     if template is None:
-        msg = "no template: the policy leaves the asking to the summarizer"
+        msg = "the policy has no template and leaves the request to the summarizer"
         raise ValueError(msg)
     words = template.request(ask.instructions, ask.previous, ask.context)
     if template.as_messages:
@@ -60,7 +61,7 @@ def request(ask: Ask) -> Request:
 
 
 def transcript(template: Template, messages: Iterable[Message]) -> str:
-    """The messages as text, a line each as the template says."""
+    """Return the messages as text, each by the template's line."""
     return "".join(template.line.format(role=role, content=text) for role, text in _lines(template, messages))
 
 
@@ -78,7 +79,7 @@ def _role(message: Message) -> str:
 
 
 def _pieces(template: Template, message: Message) -> Iterator[str]:
-    """What a message says, a piece a block."""
+    """Yield the text of each block of a message."""
     if message.get("role") in {"tool", "function"}:
         yield _result(template, message.get("tool_call_id"), message.get("content"), failed=False)
         return
@@ -136,5 +137,5 @@ def _json(value: object) -> str:
 
 
 def _head(text: str, most: int) -> str:
-    """The beginning of a text, in whole code points of at most ``most`` bytes."""
+    """Return the start of a text, at most ``most`` bytes in whole code points."""
     return text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")

@@ -1,4 +1,4 @@
-"""A text as one clean line, without the characters that cannot be seen."""
+"""A text as one line without invisible characters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LONG_WORD = re.compile(r"\S{160,}")
 
 
 def clean(text: str, longest: int = 300) -> str:
-    """A text as one line without characters that cannot be seen, cut to a length at a word."""
+    """Return a text as one line without invisible characters, cut at a word to ``longest`` characters."""
     if len(text) > 40 * longest:
         text = text[: 40 * longest]
     text = " ".join(_UNSEEN.sub(" ", _ESCAPES.sub("", text)).split())

@@ -1,4 +1,4 @@
-"""A program as a summarizer: the prompt on its stdin, the summary on its stdout."""
+"""A program as a summarizer: reads the prompt from stdin, writes the summary to stdout."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from ..ask import Ask
 
 MOST = 4 << 20
-"""Bytes of an answer that are read: far more than any summary has."""
+"""Most bytes of an answer, far more than any summary has."""
 
 TRY_AGAIN = 75
-"""The exit code by which a program says that another try may go better (EX_TEMPFAIL of sysexits.h)."""
+"""Exit code of a program whose retry may succeed (EX_TEMPFAIL of sysexits.h)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A summarizer that a program writes. No shell comes between: the words are its arguments as they stand.
+    """Summarizes with a program, which is started without a shell.
 
     Attributes:
         words: the program and its arguments.
-        limits: how long and how often it is run; past the deadline it is killed with all that it started.
-        window: tokens that it takes at once, those of the transcript's model where None; a zone with more is asked for
-            in parts.
+        limits: deadline, number of runs and pauses; at the deadline the process group is killed.
+        window: most tokens of one request; a larger zone is summarized in parts. None uses the window of the
+            transcript's model.
     """
 
     words: tuple[str, ...]
@@ -42,7 +42,7 @@ class Command:
     window: int | None = None
 
     def __init__(self, words: Sequence[str], limits: Limits | None = None, window: int | None = None) -> None:
-        """Takes any list of words; refuses one without a program."""
+        """Take any list of words; reject one without a program."""
         if isinstance(words, str) or not all(isinstance(word, str) for word in words):
             msg = f"a command is a list of words, got {words!r}"
             raise TypeError(msg)
@@ -55,15 +55,15 @@ class Command:
 
     @property
     def name(self) -> str:
-        """What results and events call it."""
+        """The name in results and events, without arguments."""
         return f"cmd:{os.path.basename(self.words[0])}"  # noqa: PTH119 - arguments may hold a secret
 
     def session(self) -> _Runs:
-        """For plain callers."""
+        """Return a session with blocking calls."""
         return _Runs(self.words)
 
     def asession(self) -> Threaded:
-        """For a running event loop."""
+        """Return a session for a running event loop."""
         return Threaded(_Runs(self.words))
 
 
@@ -76,10 +76,10 @@ class _Runs:
         self._closed = False
 
     def call(self, ask: Ask, _: float | None, /) -> str:
-        from subprocess import PIPE, Popen  # noqa: PLC0415 - not paid by those who run none
+        from subprocess import PIPE, Popen  # noqa: PLC0415 - loaded with the first program
 
         if self._closed:
-            raise TimeoutError  # nobody waits for it any more: nothing is run
+            raise TimeoutError  # nobody waits for the answer
         prompt = render(ask).text.encode()
         try:
             process = Popen(self._words, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True)  # noqa: S603
@@ -101,14 +101,14 @@ class _Runs:
         return out.decode("utf-8", "replace")
 
     def close(self) -> None:
-        """Kills what is still running, with all that it started."""
+        """Kill the process group of a running program."""
         self._closed = True
         if process := self._running:
             _kill(process)
 
 
 def _exchange(process: subprocess.Popen[bytes], prompt: bytes) -> tuple[bytes, str]:
-    """What the program wrote to stdout, and the end of what it wrote to stderr, while it was fed."""
+    """Feed the program; return its stdout and the end of its stderr."""
     from threading import Thread  # noqa: PLC0415
 
     tail: list[bytes] = [b""]
@@ -121,7 +121,7 @@ def _exchange(process: subprocess.Popen[bytes], prompt: bytes) -> tuple[bytes, s
     if len(out) > MOST:
         _kill(process)
     _ended(process)
-    _kill(process)  # what it left running in the background goes too
+    _kill(process)  # and its processes in the background
     reads.join(timeout=1)
     feeds.join(timeout=1)
     return out, tail[0].decode("utf-8", "replace")
@@ -132,7 +132,7 @@ def _feed(stdin: IO[bytes], prompt: bytes) -> None:
         with stdin:
             stdin.write(prompt)
     except OSError:
-        pass  # it did not want to read all of it
+        pass  # it did not read all of the prompt
 
 
 def _last(stderr: IO[bytes], tail: list[bytes]) -> None:
@@ -142,7 +142,7 @@ def _last(stderr: IO[bytes], tail: list[bytes]) -> None:
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:
-    """Waits for the program's end without taking its exit code: until then its number is not given to another."""
+    """Wait for the program's end without reaping it: its process id is not reused before the group is killed."""
     if hasattr(os, "waitid"):
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     else:
@@ -160,4 +160,4 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         else:
             process.kill()
     except (ProcessLookupError, PermissionError):
-        pass  # it is gone
+        pass  # the process has ended

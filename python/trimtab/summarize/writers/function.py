@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A summarizer that a callable writes: plain, on a thread of its own, or asynchronous.
+    """Summarizes with a callable: plain, on a thread of its own, or asynchronous.
 
     Attributes:
-        function: gives a text or an ``Answer`` for an ``Ask``; ``summarize.render(ask)`` is the prompt for a model.
-        label: what results and events call it; the callable's own name otherwise.
-        limits: how long and how often it is asked.
-        window: tokens that it takes at once, those of the transcript's model where None; a zone with more is asked for
-            in parts.
+        function: returns a text or an ``Answer`` for an ``Ask``; ``summarize.render(ask)`` is the prompt for a model.
+        label: the name in results and events; None uses the callable's own.
+        limits: deadline, number of calls and pauses.
+        window: most tokens of one request; a larger zone is summarized in parts. None uses the window of the
+            transcript's model.
     """
 
     function: Callable[[Ask], str | Answer | Awaitable[str | Answer]]
@@ -33,15 +33,15 @@ class Function:
 
     @property
     def name(self) -> str:
-        """What results and events call it."""
+        """The name in results and events."""
         return self.label or str(getattr(self.function, "__name__", type(self.function).__name__))
 
     def session(self) -> _Calls:
-        """For plain callers."""
+        """Return a session with blocking calls."""
         return _Calls(self.function)
 
     def asession(self) -> Threaded:
-        """For a running event loop."""
+        """Return a session for a running event loop."""
         return Threaded(_Calls(self.function))
 
 
@@ -53,4 +53,4 @@ class _Calls:
         return self._function(ask)
 
     def close(self) -> None:
-        """Nothing is held open, and nothing can end a call: one that hangs is left behind."""
+        """Do nothing: a call that hangs is left behind."""
