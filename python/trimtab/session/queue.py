@@ -1,7 +1,7 @@
-"""Compaction as a task in the session itself, as opencode does it: a queued marker is answered by a summary.
+"""Compaction as a message of the session, as opencode does it: a summary answers a queued marker.
 
 The session is a list of messages as opencode stores them, ``{info, parts}``; nothing in it is ever deleted. ``visible``
-is the part that the model still sees, ``prompt`` that part as messages of a provider.
+is the part that the model still sees, ``prompt`` the same part as messages of a provider.
 """
 
 from __future__ import annotations
@@ -38,36 +38,36 @@ class Queue:
         messages: Iterable[Stored] = (),
         clock: Callable[[], int] = lambda: time_ns() // 1_000_000,
     ) -> None:
-        """Copies the list of messages."""
+        """Copy the list of messages."""
         self.compactor = compactor
         self._clock = clock
         self.messages = list(messages)
 
     def enqueue(self, *, auto: bool) -> Stored:
-        """Queues a compaction: a user message with a marker, which the next ``run`` answers."""
+        """Queue a compaction: a user message with a marker, which the next ``run`` answers."""
         marker = {"info": {"id": uuid4().hex, "role": "user"}, "parts": [{"type": "compaction", "auto": auto}]}
         self.messages.append(marker)
         return marker
 
     def pending(self) -> Stored | None:
-        """The newest marker that no finished summary answers, None if there is none."""
+        """Return the newest marker that no finished summary answers, or None."""
         answered = {message["info"].get("parentID") for message in self.messages if opencode.is_summary(message)}
         waiting = (message for message in self.messages if message["info"].get("id") not in answered)
         return next((message for message in [*waiting][::-1] if opencode.markers(message)), None)
 
     def visible(self) -> list[Stored]:
-        """The messages that the model still sees: from the latest marker with a finished summary on."""
+        """Return the messages that the model still sees: from the latest marker with a finished summary on."""
         return opencode.pivot(self.messages)
 
     def prompt(self) -> list[dict[str, Any]]:
-        """The visible messages in OpenAI's chat shape: markers as their question, pruned results as placeholders."""
+        """Return the visible messages in OpenAI's chat shape: markers as questions, pruned results as placeholders."""
         return opencode.prompt(self.visible())
 
     def run(self) -> Compaction | None:
-        """Answers the pending marker, before anything else is done; None where there is none.
+        """Answer the pending marker with a summary; None without one.
 
-        The summary is stored as the marker's answer; after an automatic compaction that succeeded, the user is made to
-        say that the work goes on. A failure is stored as the answer's error, and nothing goes on.
+        The summary is stored as the marker's answer. After a successful automatic compaction, a synthetic user message
+        continues the work. A failure is stored as the answer's error, without a continuation.
         """
         marker = self.pending()
         if marker is None:
@@ -96,7 +96,7 @@ class Queue:
         return done
 
     def prune(self) -> tuple[str, ...]:
-        """Marks old results as compacted, by the policy's rules; their output stays in place.
+        """Mark old results as compacted by the policy's rules; their output stays in place.
 
         Returns:
             The ids of the calls whose results were marked now.
@@ -112,10 +112,10 @@ class Queue:
         return tuple(part["callID"] for part in marked)
 
     def _since(self) -> list[Stored]:
-        """The messages behind the latest summary: the model does not see older ones."""
+        """Return the messages behind the latest summary: the model does not see older ones."""
         last = [at for at, message in enumerate(self.messages) if message["info"].get("summary")]
         return self.messages[last[-1] + 1 :] if last else self.messages
 
     def _history(self, marker: Stored) -> list[dict[str, Any]]:
-        """The messages to summarize: all that the model sees, with the marker last and as its question."""
+        """Return the messages to summarize: all that the model sees, and the marker's question at the end."""
         return opencode.prompt([message for message in self.visible() if message is not marker] + [marker])
