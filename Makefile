@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test lint docs record nightly slow proof reliability memory fuzz fuzz-short fuzz-planted clean
+.PHONY: help demo test lint docs record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -74,11 +74,14 @@ bench-%: rust/core/benches/%.rs
 eval-%: evals/%.py .venv/dev .venv/release ## run evals/NAME.py: accuracy, where bench is speed
 	@$(BIN)/python $< $(ARGS)
 
-nightly: slow proof reliability memory fuzz ## all that takes minutes or hours, on the release build
+nightly: slow full proof reliability memory fuzz ## all that takes minutes or hours, on the release build
 	cargo clippy -p trimtab-core --no-default-features --quiet -- -D warnings
 
 slow: .venv/dev .venv/release ## Python tests that take minutes; ARGS=tests/test_claude.py for one file
 	@$(BIN)/python -m pytest -s --show-capture=no -m slow $(ARGS)
+
+full: .venv/dev .venv/release # the tests of make test with all examples of each property
+	@TESTS_PERCENT=100 $(BIN)/python -m pytest -p no:benchmark -n auto --dist worksteal $(ARGS)
 
 proof: .venv/dev .venv/release # no compacted list is invalid: every short list, and 50,000 histories; ARGS="lists=3"
 	cargo test --release --package trimtab-core --test proof -- --include-ignored --nocapture

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import trimtab
 from faults.reliability import generated
 from support.archives import KINDS, columns, commit, indexes, opened, query, record, said
+from support.scale import scaled
 from support.transcripts import transcript
 from trimtab.archive import SqlArchive
 from trimtab.archive.sql.statements import format_time
@@ -62,7 +63,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 @given(st.lists(st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": JSON}), max_size=6))
 def test_load_returns_any_json_unchanged(messages: list) -> None:
     archive = SqliteArchive(":memory:")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import oracle
 from support import claude_cases
+from support.scale import scaled
 from trimtab import Counter, _core
 
 DATA = Path(__file__).parents[1] / "rust" / "tokens" / "data"
@@ -82,7 +83,7 @@ def test_every_run_of_the_recorded_texts_counts_as_in_ctok_alone_and_between_spa
     assert differences({name: theirs[name] for name in INSIDE}, texts) == []
 
 
-@settings(max_examples=500)
+@settings(max_examples=scaled(500))
 @given(ANY)
 def test_any_text_counts_as_in_ctok(theirs, text):
     assert differences(theirs, [text]) == []

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import trimtab
 from support.checker import check
+from support.scale import scaled
 from support.transcripts import PROVIDERS, specs, transcript
 from trimtab import Compacted, FellBack, Refused, Review, Verdict
 from trimtab.archive import Stored
@@ -268,7 +269,7 @@ def test_nothing_in_a_summary_can_close_its_envelope(text: str, count: int) -> N
         assert wrapped.count("<trimtab-summary ") == 1
 
 
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 @given(specs(), st.sampled_from(PROVIDERS), st.floats(0.1, 0.9))
 def test_chained_compactions_stay_valid_and_never_grow(spec: str, provider: str, share: float) -> None:
     try:

@@ -16,6 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import oracle
+from support.scale import scaled
 from support.transcripts import PROVIDERS, deep_hash, messages
 from trimtab import Counter, Model, _core, count, read
 from trimtab.counting.counter import scan
@@ -75,7 +76,7 @@ def test_special_tokens_surrogates_and_nothing_count_as_in_tiktoken(name, tiktok
     assert [Counter(name).count(text) for text in texts] == [tiktoken_counts[name](text) for text in texts]
 
 
-@settings(max_examples=2_000)
+@settings(max_examples=scaled(2_000))
 @given(TEXTS)
 @example("\u017f's" * 3)
 @example(" " * 700 + "x")

@@ -9,6 +9,7 @@ import tiktoken
 import tokenizers
 from hypothesis import given, settings
 
+from support.scale import scaled
 from test_counter import TEXTS, tiktoken_counts  # noqa: F401
 from trimtab import Counter
 
@@ -96,7 +97,7 @@ def test_ranks_with_a_pattern_count_as_in_tiktoken(pattern, ranks, rank_file):
     ours = Counter.from_file(rank_file, pattern=pattern)
     theirs = tiktoken.Encoding("some", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
 
-    @settings(max_examples=300)
+    @settings(max_examples=scaled(300))
     @given(TEXTS)
     def holds(text):
         assert ours.count(text) == len(theirs.encode_ordinary(text))

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
+from support.scale import scaled
 from test_counter import ENCODINGS, TEXTS
 from trimtab import Counter
 
@@ -51,7 +52,7 @@ def test_a_file_counts_as_its_text(tmp_path):
 def test_a_head_and_a_tail_are_the_first_and_the_last_tokens(name, tiktoken_encoding):
     counter, encoding = Counter(name), tiktoken_encoding(name)
 
-    @settings(max_examples=500)
+    @settings(max_examples=scaled(500))
     @given(TEXTS, st.integers(0, 30), st.integers(0, 30))
     def holds(text, head, tail):
         assert counter.truncate_tokens(text, head, tail) == oracle.ends_of_tokens(text, head, tail, encoding)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trimtab
+from support.scale import scaled
 from support.transcripts import PROVIDERS, messages, transcript
 from trimtab import Counter, Ledger, _core
 from trimtab.formats import scan
@@ -104,7 +105,7 @@ def odd_messages(draw):
     return f'{{{first}"role":{role},"x":{extra},"content":{content}}}'
 
 
-@settings(max_examples=400)
+@settings(max_examples=scaled(400))
 @given(st.lists(odd_messages(), min_size=1, max_size=4))
 def test_any_json_means_to_both_views_what_json_loads_makes_of_it(texts):
     objects = [json.loads(text) for text in texts]
@@ -113,7 +114,7 @@ def test_any_json_means_to_both_views_what_json_loads_makes_of_it(texts):
     assert of_text(f"[{','.join(texts)}]", "anthropic") == expected
 
 
-@settings(max_examples=150)
+@settings(max_examples=scaled(150))
 @given(st.sampled_from(PROVIDERS), st.data())
 def test_generated_transcripts_give_the_same_ledger_from_text_and_from_objects(provider, data):
     found = data.draw(messages(provider))
@@ -126,7 +127,7 @@ def test_generated_transcripts_give_the_same_ledger_from_text_and_from_objects(p
         assert of_text("\n".join(lines), provider) == expected
 
 
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 @given(st.floats(allow_nan=False))
 def test_floats_are_written_as_python_writes_them(number):
     text = f'{{"role":"user","content":[{{"type":"odd","value":{json.dumps(number)}}}]}}'
@@ -134,7 +135,7 @@ def test_floats_are_written_as_python_writes_them(number):
     assert math.isinf(number) or json.loads(json.dumps(number)) == number
 
 
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 @given(st.text(alphabet='{}[]",:\\ntrue0-1.eE +/u\t', max_size=30))
 def test_what_json_loads_refuses_is_refused(text):
     line = f'{{"role": "user", "content": "hi", "x": {text}}}'

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import oracle
 from support import transcripts
+from support.scale import scaled
 from support.transcripts import PROVIDERS, deep_hash, messages, png, specs, transcript
 from trimtab import Counter, Kind, MessageError, Role, _core
 from trimtab.counting.counter import scan
@@ -70,7 +71,7 @@ def result(content):
 
 @generated
 def test_rows_say_what_the_oracle_reads(provider):
-    @settings(max_examples=150)
+    @settings(max_examples=scaled(150))
     @given(messages(provider, unknown=True))
     def holds(transcript):
         table = oracle.rows(transcript, provider)
@@ -90,7 +91,7 @@ def test_rows_say_what_the_oracle_reads(provider):
 
 @generated
 def test_a_cut_is_safe_if_no_group_stands_on_both_sides(provider):
-    @settings(max_examples=150)
+    @settings(max_examples=scaled(150))
     @given(messages(provider, unknown=True))
     def holds(transcript):
         assert scan(transcript, O200K, provider).safe.tolist() == oracle.safe(transcript, provider)
@@ -123,7 +124,7 @@ def test_the_safe_cuts_of_small_transcripts(spec, provider, safe):
 def test_a_result_takes_the_latest_open_call_of_its_id(provider):
     refs = st.lists(st.sampled_from(["c1", "c2", "r1", "r2", "r3", "u", "c1+c2", "a"]), max_size=10).map(" ".join)
 
-    @settings(max_examples=150)
+    @settings(max_examples=scaled(150))
     @given(refs)
     def holds(spec):
         damaged = transcript(spec, provider)
@@ -206,7 +207,7 @@ def test_no_cut_inside_a_turn_leaves_something_in_front_of_its_thinking():
 
 @generated
 def test_split_means_the_earliest_safe_cut_that_fits(provider):
-    @settings(max_examples=150)
+    @settings(max_examples=scaled(150))
     @given(messages(provider), st.integers(0, 200))
     def holds(transcript, keep):
         ledger = scan(transcript, O200K, provider)

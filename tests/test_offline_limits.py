@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.offline_cases import COUNTERS, FORGED, ask, quarter, sections, session
+from support.scale import scaled
 from trimtab.summarize.offline import offline
 
 
@@ -111,7 +112,7 @@ messages = st.one_of(
 )
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@settings(derandomize=True, max_examples=scaled(150), deadline=None)
 @given(st.lists(messages, max_size=8), st.integers(1, 300), st.sampled_from(sorted(COUNTERS)), st.none() | words)
 def test_any_transcript_gives_a_text_within_the_limit_with_our_headings_only(zone, limit, counter, previous):
     count = COUNTERS[counter]

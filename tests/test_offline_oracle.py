@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import trimtab
 from oracles.offline.summary import offline as slow
 from support.offline_cases import COUNTERS, FORGED, ask, quarter, said, tool
+from support.scale import scaled
 from trimtab.summarize.offline import offline
 
 PHRASES = (
@@ -110,13 +111,13 @@ def same(messages: list, limit: int, **more) -> str:
 
 
 @given(TRANSCRIPTS, TRANSCRIPTS, LIMITS, st.none() | TEXTS, st.sampled_from(sorted(COUNTERS)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=scaled(150), deadline=None)
 def test_a_summary_is_what_the_slow_version_writes(messages, after, limit, instructions, counter):
     same(messages, limit, after=tuple(after), instructions=instructions, count=COUNTERS[counter])
 
 
 @given(TRANSCRIPTS, TRANSCRIPTS, LIMITS, st.none() | TEXTS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=scaled(100), deadline=None)
 def test_an_updated_summary_is_what_the_slow_version_writes(first, second, limit, foreign):
     previous = foreign or same(first, 2_000)
     same(second, limit, previous=previous)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import trimtab
 from support.checker import check
+from support.scale import scaled
 from support.transcripts import PROVIDERS, specs, transcript
 from trimtab import Drop, Plan, Prune, StripThinking, Summarize, Truncate
 from trimtab.planning.decide import decide
@@ -142,7 +143,7 @@ def test_a_dropped_zone_is_the_summarized_one_without_a_summary() -> None:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 @given(specs(), st.sampled_from(PROVIDERS), st.floats(0.05, 0.95), st.booleans())
 def test_every_plan_is_json_and_back_and_its_cuts_are_safe(spec: str, provider: str, share: float, bound: bool) -> None:
     try:

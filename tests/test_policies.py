@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import oracle
 import trimtab
 from support import transcripts
+from support.scale import scaled
 from trimtab import Calibration, Messages, Terms, Tokens, Trigger, Turns, _core, config
 from trimtab.policies import POLICIES
 
@@ -36,7 +37,7 @@ KEEPERS = st.lists(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=scaled(400))
 @given(columns(), KEEPERS, st.sampled_from(["own", "back", "forward"]), st.integers(0, 3))
 def test_partition_means_each_keeper_takes_what_the_ones_before_it_left(
     table: tuple[Any, ...], keepers: list[tuple[str, int]], snap: str, least: int
@@ -70,7 +71,7 @@ def test_a_keeper_of_less_than_nothing_and_an_unknown_step_are_named_when_they_a
         replace(POLICIES["default"], fallback=("guess",))
 
 
-@settings(max_examples=100)
+@settings(max_examples=scaled(100))
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=4), st.booleans(), st.integers(0, 5), st.integers(1, 9))
 def test_an_estimate_drops_the_fraction_once_a_text_or_once_a_message(
     texts: list[str], joined: bool, least: int, per: int

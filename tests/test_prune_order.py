@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import oracle
 import trimtab
 from support.checker import check
+from support.scale import scaled
 from support.transcripts import PROVIDERS, png, transcript
 from trimtab import Plan, Prune, validate
 from trimtab._core import PRUNED
@@ -56,7 +57,7 @@ def reading(reads: list[Any], provider: str) -> list[Any]:
     return out
 
 
-@settings(max_examples=150)
+@settings(max_examples=scaled(150))
 @given(st.lists(READ, max_size=8), st.sampled_from(PROVIDERS), st.integers(0, 9))
 def test_superseded_means_a_newer_read_of_the_same_file_or_part_that_went_well(
     reads: list[Any], provider: Any, cut: int

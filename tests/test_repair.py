@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from support.checker import check
 from support.damage import OPTIONS, damaged
 from support.format_cases import assistant, calls, result, text, tool, use, user
+from support.scale import scaled
 from support.transcripts import PROVIDERS, deep_hash, png, specs, transcript
 from trimtab import MessageError, repair, validate
 from trimtab.messages.shapes import ShapeAdapter
@@ -338,7 +339,7 @@ def test_repair_raises_where_no_change_of_messages_helps():
 
 @pytest.mark.parametrize("provider", ["bedrock", "gemini"])
 def test_the_shape_adapter_writes_back_what_it_read(provider):
-    @settings(max_examples=200)
+    @settings(max_examples=scaled(200))
     @given(specs(provider, unknown=True))
     def holds(spec):
         messages = transcript(spec, provider)
@@ -350,7 +351,7 @@ def test_the_shape_adapter_writes_back_what_it_read(provider):
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_repair_fixes_every_damaged_list(provider):
-    @settings(max_examples=400)
+    @settings(max_examples=scaled(400))
     @given(damaged(provider), OPTIONS)
     def holds(broken, options):
         before = deep_hash(broken)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import oracle
 import trimtab
+from support.scale import scaled
 from trimtab import Counter, truncate
 from trimtab.counting.truncate import CATEGORIES, truncate_stream
 
@@ -28,7 +29,7 @@ CATEGORY = st.sampled_from(CATEGORIES)
 LOG = "".join(f"line {n} of the log\n" for n in range(1_000))
 
 
-@settings(max_examples=400)
+@settings(max_examples=scaled(400))
 @given(TEXTS, CATEGORY, st.integers(0, 80))
 def test_a_text_cut_by_tokens_keeps_the_limit_and_tells_the_truth(text, category, most):
     cut = truncate(text, tokens=most, category=category, counter=O200K)
@@ -40,19 +41,19 @@ def test_a_text_cut_by_tokens_keeps_the_limit_and_tells_the_truth(text, category
     assert truncate(cut, tokens=most, category=category, counter=O200K) is cut
 
 
-@settings(max_examples=400)
+@settings(max_examples=scaled(400))
 @given(TEXTS, CATEGORY, st.one_of(st.none(), st.integers(0, 30)), st.integers(0, 200))
 def test_lines_and_characters_are_cut_as_the_slow_meaning_says(text, category, lines, chars):
     assert truncate(text, lines=lines, chars=chars, category=category) == oracle.truncated(text, category, lines, chars)
 
 
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 @given(TEXTS, CATEGORY, st.integers(0, 12))
 def test_lines_alone_are_cut_as_the_slow_meaning_says(text, category, lines):
     assert truncate(text, lines=lines, category=category) == oracle.truncated(text, category, lines)
 
 
-@settings(max_examples=200)
+@settings(max_examples=scaled(200))
 @given(st.binary(max_size=400), st.integers(1, 50), CATEGORY, st.integers(0, 60), st.integers(0, 10))
 def test_a_stream_of_any_bytes_passes_what_fits_and_cuts_the_rest_where_its_text_is_cut(raw, size, category, n, lines):
     chunks = [raw[at : at + size] for at in range(0, len(raw), size)]

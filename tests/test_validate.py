@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 from support.checker import check
 from support.damage import OPTIONS, damaged
+from support.scale import scaled
 from support.transcripts import HEIGHT, PROVIDERS, deep_hash, is_open, png, specs, transcript
 from trimtab import Counter, MessageError, validate
 from trimtab.counting.counter import scan
@@ -34,7 +35,7 @@ def judged(messages, provider, **options):
 
 @generated
 def test_a_valid_transcript_has_no_problem(provider):
-    @settings(max_examples=200)
+    @settings(max_examples=scaled(200))
     @given(specs(provider))
     def holds(spec):
         valid = transcript(spec, provider)
@@ -48,7 +49,7 @@ def test_a_valid_transcript_has_no_problem(provider):
 
 @generated
 def test_an_open_call_is_a_problem_unless_it_is_in_flight(provider):
-    @settings(max_examples=100)
+    @settings(max_examples=scaled(100))
     @given(specs(provider).filter(is_open))
     def holds(spec):
         code = {"openai_chat": "tool_call_without_result", "gemini": "function_response_count"}
@@ -66,7 +67,7 @@ def test_an_open_call_is_a_problem_unless_it_is_in_flight(provider):
 def test_an_unknown_block_is_no_problem(provider):
     """Where the judge goes by a list of the types that there are, the library lets pass what it does not know."""
 
-    @settings(max_examples=100)
+    @settings(max_examples=scaled(100))
     @given(specs(provider, unknown=True))
     def holds(spec):
         valid = transcript(spec, provider)
@@ -99,7 +100,7 @@ def test_library_and_judge_agree_on_damaged_transcripts(provider):
     """But for what differs on purpose."""
     known = DELIBERATE[provider]
 
-    @settings(max_examples=1_000)
+    @settings(max_examples=scaled(1_000))
     @given(damaged(provider), OPTIONS)
     def holds(broken, options):
         ours, theirs = codes(broken, provider, **options), judged(broken, provider, **options)
@@ -112,7 +113,7 @@ def test_library_and_judge_agree_on_damaged_transcripts(provider):
 def test_validating_messages_equals_validating_their_ledger(provider):
     """Messages alone are read without keeping a text; a ledger has all that there is to know."""
 
-    @settings(max_examples=300)
+    @settings(max_examples=scaled(300))
     @given(damaged(provider), OPTIONS)
     def holds(broken, options):
         rules = Rules(**options)
@@ -154,7 +155,7 @@ def test_non_ascii_texts_have_the_same_problems(said):
 
 @generated
 def test_every_problem_has_a_path_a_message_and_a_fix(provider):
-    @settings(max_examples=200)
+    @settings(max_examples=scaled(200))
     @given(damaged(provider), OPTIONS)
     def holds(broken, options):
         before, found = deep_hash(broken), validate(broken, provider=provider, **options)
@@ -565,7 +566,7 @@ def test_generated_messages_match_their_spec():
 def test_a_share_of_generated_transcripts_has_open_calls(provider):
     seen = []
 
-    @settings(max_examples=200)
+    @settings(max_examples=scaled(200))
     @given(specs(provider))
     def look(spec):
         seen.append(is_open(spec))

@@ -12,17 +12,19 @@ from faults.connection import dropped
 from faults.disk import faulted, filled, flipped
 from faults.sigkill import killed_postgres, killed_sqlite, migrated
 from support.archives import first_archive
+from support.scale import scaled
 from trimtab.archive.sqlite import SqliteArchive
 
 pytestmark = pytest.mark.filterwarnings("default")  # processes that are killed close nothing
 
 
 def test_acknowledged_compactions_survive_sigkill_of_the_writer() -> None:
-    outcome = killed_sqlite(100)
+    kills = scaled(100)
+    outcome = killed_sqlite(kills)
     assert outcome.failures == []
-    assert outcome.cases == 100
-    assert outcome.counts["inside"] >= 33
-    assert outcome.counts["acknowledged"] > 100
+    assert outcome.cases == kills
+    assert outcome.counts["inside"] >= kills // 3
+    assert outcome.counts["acknowledged"] > kills
 
 
 def test_acknowledged_compactions_survive_sigkill_of_the_server() -> None:
@@ -30,19 +32,19 @@ def test_acknowledged_compactions_survive_sigkill_of_the_server() -> None:
 
     server = Server(binaries())
     try:
-        outcome = killed_postgres(server, 30)
+        outcome = killed_postgres(server, scaled(30))
     finally:
         server.stop()
     assert outcome.failures == []
-    assert outcome.counts["inside"] >= 10
-    assert outcome.counts["acknowledged"] > 30
+    assert outcome.counts["inside"] >= scaled(30) // 3
+    assert outcome.counts["acknowledged"] > scaled(30)
 
 
 def test_a_failed_file_operation_is_reported_and_leaves_the_archive_whole() -> None:
-    outcome = faulted(every=11)
+    outcome = faulted(every=31)
     assert outcome.failures == []
-    assert outcome.cases > 50
-    assert outcome.counts["reported"] > 40
+    assert outcome.cases > 18
+    assert outcome.counts["reported"] > 14
 
 
 def test_a_full_disk_is_reported_and_loses_nothing() -> None:
@@ -62,18 +64,18 @@ def test_a_flipped_bit_is_found_or_has_no_effect() -> None:
 
 
 def test_concurrent_compactions_of_a_session_lose_nothing_sqlite(tmp_path: Path) -> None:
-    outcome = concurrent(partial(SqliteArchive, tmp_path / "archive.db"), 160)
+    outcome = concurrent(partial(SqliteArchive, tmp_path / "archive.db"), scaled(160))
     assert outcome.failures == []
-    assert outcome.cases == 160
+    assert outcome.cases == scaled(160)
     assert outcome.counts["conflicts"] > 0
 
 
 def test_concurrent_compactions_of_a_session_lose_nothing_postgres(postgres: object) -> None:
     from trimtab.archive.postgres import PostgresArchive
 
-    outcome = concurrent(partial(PostgresArchive, postgres.url, schema="concurrent"), 160)
+    outcome = concurrent(partial(PostgresArchive, postgres.url, schema="concurrent"), scaled(160))
     assert outcome.failures == []
-    assert outcome.cases == 160
+    assert outcome.cases == scaled(160)
     assert outcome.counts["conflicts"] > 0
 
 

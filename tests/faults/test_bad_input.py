@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import trimtab
 from support.checker import check
 from support.command import run
+from support.scale import scaled
 from support.transcripts import PROVIDERS, deep_hash, png, transcript
 
 O200K = trimtab.Counter("o200k_base")
@@ -51,7 +52,7 @@ def refused(messages, path, provider="anthropic", but=()):
 # D1: lone surrogates
 
 
-@settings(max_examples=300)
+@settings(max_examples=scaled(300))
 @given(st.text(st.characters(), max_size=40) | st.text("\ud800\udfffa\U0001f600", max_size=9))
 def test_d1_lone_surrogates_count_as_replacement_characters_and_are_restored(text):
     assert O200K.count(text) == O200K.count(oracle_text(text))

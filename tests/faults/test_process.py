@@ -24,6 +24,7 @@ PATIENCE = 60
 
 PROGRAM = """
 import os, random, signal, sys, threading, time
+import numpy  # an interrupt within its import would be an ImportError
 import trimtab
 from trimtab import _core, Counter, truncate, validate
 
