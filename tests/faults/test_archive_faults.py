@@ -64,18 +64,18 @@ def test_a_flipped_bit_is_found_or_has_no_effect() -> None:
 
 
 def test_concurrent_compactions_of_a_session_lose_nothing_sqlite(tmp_path: Path) -> None:
-    outcome = concurrent(partial(SqliteArchive, tmp_path / "archive.db"), scaled(160))
+    outcome = concurrent(partial(SqliteArchive, tmp_path / "archive.db"), scaled(256))
     assert outcome.failures == []
-    assert outcome.cases == scaled(160)
+    assert outcome.cases == scaled(256)
     assert outcome.counts["conflicts"] > 0
 
 
 def test_concurrent_compactions_of_a_session_lose_nothing_postgres(postgres: object) -> None:
     from trimtab.archive.postgres import PostgresArchive
 
-    outcome = concurrent(partial(PostgresArchive, postgres.url, schema="concurrent"), scaled(160))
+    outcome = concurrent(partial(PostgresArchive, postgres.url, schema="concurrent"), scaled(256))
     assert outcome.failures == []
-    assert outcome.cases == scaled(160)
+    assert outcome.cases == scaled(256)
     assert outcome.counts["conflicts"] > 0
 
 
