@@ -341,7 +341,9 @@ mod tests {
 
     fn read(messages: &[Value]) -> Vec<(usize, &'static str, String, String)> {
         let mut reader = Reader::default();
-        messages.iter().for_each(|message| reader.read(message).unwrap());
+        for message in messages {
+            reader.read(message).unwrap();
+        }
         reader.entries.into_iter().map(|one| (one.at, one.kind.name(), one.name, one.text)).collect()
     }
 

@@ -138,12 +138,11 @@ impl Reader {
             self.push(Part { kind: Kind::Result, text, name, id, failed, ..Part::default() });
             return Ok(());
         }
-        match entry(block, &["text", "refusal"])?.map(|text| string(&text)).transpose()?.flatten() {
-            Some(text) => self.text(&text, role),
-            None => {
-                let text = flat(block)?;
-                self.push(Part { kind: Kind::Note, text, ..Part::default() });
-            }
+        if let Some(text) = entry(block, &["text", "refusal"])?.map(|text| string(&text)).transpose()?.flatten() {
+            self.text(&text, role);
+        } else {
+            let text = flat(block)?;
+            self.push(Part { kind: Kind::Note, text, ..Part::default() });
         }
         Ok(())
     }
