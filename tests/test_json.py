@@ -199,12 +199,6 @@ def test_every_shared_session_gives_the_same_ledger_from_text_and_from_objects(s
         assert of_text(text, found.provider) == of_objects(found.messages, found.provider), path
 
 
-def test_survey_reads_lines_and_counts_nothing():
-    line = b'{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}\n'
-    assert _core.survey(line * 3, provider="anthropic") == (3, 6)
-    assert _core.survey(b"nonsense", provider="anthropic") is None
-
-
 def run(*words, **more):
     return subprocess.run([sys.executable, "-m", "trimtab", *words], capture_output=True, check=False, **more)
 

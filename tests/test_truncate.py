@@ -124,7 +124,7 @@ def test_what_is_no_limit_is_refused():
 
 
 def test_a_finished_stream_takes_no_more():
-    stream = trimtab._core.Truncation(counter=O200K, category="generic", lines=1)
+    stream = trimtab._core.Truncation(counter=O200K, category="generic", limits=[None, 1, None])
     stream.push(b"one\n")
     assert stream.finish() == b"one\n"
     with pytest.raises(ValueError, match="finished"):

@@ -28,7 +28,6 @@ __all__ = [
     "recover",
     "split",
     "split_tail",
-    "survey",
     "truncate",
     "validate",
 ]
@@ -122,9 +121,7 @@ class Truncation:
         *,
         counter: Counter,
         category: str,
-        tokens: int | None = None,
-        lines: int | None = None,
-        chars: int | None = None,
+        limits: Sequence[int | None],
     ) -> Self: ...
     def push(self, chunk: bytes) -> None: ...
     def finish(self) -> bytes: ...
@@ -138,7 +135,6 @@ class IncrementalCounter:
 def recover(
     text: bytes, *, is_end: bool, is_unclosed: bool
 ) -> tuple[bytes, int, list[tuple[int, str]], bool] | None: ...
-def survey(lines: bytes, *, provider: str) -> tuple[int, int] | None: ...
 def digest(text: str | bytes) -> str: ...
 def dumps(values: list[Any]) -> tuple[list[str], list[str]]: ...
 def detect(messages: Sequence[Any]) -> Provider | None: ...
@@ -184,7 +180,5 @@ def truncate(
     *,
     counter: Counter,
     category: str,
-    tokens: int | None = None,
-    lines: int | None = None,
-    chars: int | None = None,
+    limits: Sequence[int | None],
 ) -> str | None: ...

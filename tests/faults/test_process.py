@@ -165,7 +165,6 @@ ENTRIES = {
     "repair": lambda c: trimtab.repair(SMALL[:2], provider="anthropic"),
     "truncate": lambda c: trimtab.truncate("hello\n" * 99, lines=3),
     "Reader": lambda c: _core.Reader(counter=c).push(b"[]"),
-    "survey": lambda c: _core.survey(b"{}", provider="anthropic"),
     "fit": lambda c: trimtab.Compactor("claude-sonnet-4-5").fit(SMALL),
     "compact": lambda c: trimtab.Compactor("claude-sonnet-4-5").compact(SMALL, target_share=0.5),
 }

@@ -57,7 +57,7 @@ def truncate(
         'one\ntwo\n[2 lines, 11 bytes omitted]\n'
     """
     limits = checked(tokens=tokens, lines=lines, chars=chars)
-    cut = _core.truncate(text, counter=counter or Counter(DEFAULT_ENCODING), category=category, **limits)
+    cut = _core.truncate(text, counter=counter or Counter(DEFAULT_ENCODING), category=category, limits=limits)
     return text if cut is None else cut
 
 
@@ -87,22 +87,25 @@ def truncate_stream(
         ValueError: as in ``truncate``, before the first chunk is taken.
     """
     limits = checked(tokens=tokens, lines=lines, chars=chars)
-    stream = _core.Truncation(counter=counter or Counter(DEFAULT_ENCODING), category=category, **limits)
+    stream = _core.Truncation(counter=counter or Counter(DEFAULT_ENCODING), category=category, limits=limits)
     for chunk in chunks:
         stream.push(chunk)
     return stream.finish()
 
 
-def checked(**limits: int | None) -> dict[str, int]:
-    """Return the limits that are not None.
+def checked(**limits: int | None) -> list[int | None]:
+    """Return the limits in their order.
 
     Raises:
+        TypeError: a limit is neither an integer nor None.
         ValueError: no limit is given, or one is negative.
     """
-    given = {name: limit for name, limit in limits.items() if limit is not None}
-    if not given:
-        raise ValueError(f"need a limit: {', '.join(limits)}")
-    for name, limit in given.items():
-        if limit < 0:
+    for name, limit in limits.items():
+        if not isinstance(limit, int | None):
+            raise TypeError(f"{name} must be an integer, got {type(limit).__name__}")
+        if limit is not None and limit < 0:
             raise ValueError(f"{name} must be at least 0, got {limit}")
+    given = [*limits.values()]
+    if given == [None] * len(given):
+        raise ValueError(f"need a limit: {', '.join(limits)}")
     return given

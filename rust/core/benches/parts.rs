@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use trimtab_core::json::{Json, Tape};
-use trimtab_core::jsonl::{Reader, survey};
+use trimtab_core::jsonl::Reader;
 use trimtab_core::ledger::{Builder, Ledger};
 use trimtab_core::shape::Provider;
 use trimtab_core::truncate::{Category, Limits, truncate};
@@ -128,7 +128,6 @@ fn reading(bench: &mut Criterion) {
     let mut tape = Tape::default();
     group
         .bench_function("parse", |bench| bench.iter(|| raw.lines().filter(|line| tape.parse(line, 0).is_ok()).count()));
-    group.bench_function("survey", |bench| bench.iter(|| survey(black_box(raw.as_bytes()), Provider::Anthropic)));
     let read = || {
         let mut reader = Reader::new(counter, Some(Provider::Anthropic));
         reader.push(black_box(raw.as_bytes())).expect("messages");

@@ -324,17 +324,6 @@ impl<C: Collect> Reader<C> {
     }
 }
 
-/// Messages and rows of bytes with a message a line, read and not counted: what reading alone costs. `None` where a line
-/// is something else, or not UTF-8.
-#[must_use]
-pub fn survey(bytes: &[u8], provider: Provider) -> Option<(usize, usize)> {
-    pieces(bytes).into_iter().try_fold((0, 0), |(messages, rows), piece| {
-        let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, Builder::<Whole<_>>::default());
-        read_lines(text, provider, &mut builder)?;
-        Some((messages + builder.messages(), rows + builder.rows()))
-    })
-}
-
 /// Reads each line as one message: how many lines end in the text; `None` at the first that is no message. A value may go
 /// on in the next line.
 fn read_lines<'a, S>(text: &'a str, provider: Provider, builder: &mut Builder<S>) -> Option<u64>

@@ -23,9 +23,9 @@ impl<T> Ongoing<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] once it is finished, and errors of `step`.
-    pub fn advance(&self, step: impl FnOnce(&mut T) -> Result<(), Error>) -> Result<(), Error> {
-        self.lock().as_mut().ok_or_else(|| self.finished()).and_then(step)
+    /// [`Error::Argument`] once it is finished.
+    pub fn advance<R>(&self, step: impl FnOnce(&mut T) -> R) -> Result<R, Error> {
+        self.lock().as_mut().map(step).ok_or_else(|| self.finished())
     }
 
     /// Takes the work, to be finished.
@@ -53,10 +53,10 @@ mod tests {
     #[test]
     fn finished_work_takes_no_more() {
         let work = Ongoing::new("sum", 1);
-        assert_eq!(work.advance(|sum| Ok(*sum += 2)), Ok(()));
+        assert_eq!(work.advance(|sum| *sum += 2), Ok(()));
         assert_eq!(work.take(), Ok(3));
         let finished = Error::Argument("the sum is finished; begin another".to_owned());
-        assert_eq!(work.advance(|_| Ok(())), Err(finished.clone()));
+        assert_eq!(work.advance(|_| ()), Err(finished.clone()));
         assert_eq!(work.take(), Err(finished));
     }
 }

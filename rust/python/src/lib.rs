@@ -8,7 +8,6 @@ mod convert;
 mod counter;
 mod dump;
 mod incremental;
-mod known;
 mod ledger;
 mod offline;
 mod raw;
@@ -35,7 +34,7 @@ mod _core {
         incremental::IncrementalCounter,
         ledger::Ledger,
         offline::offline,
-        reader::{Reader, recover, survey},
+        reader::{Reader, recover},
         scan::{detect, entries},
         split::{partition, split, split_tail},
         truncate::{Truncation, truncate},
@@ -45,12 +44,12 @@ mod _core {
     #[pymodule_init]
     fn init(m: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::types::PyModuleMethods;
-        m.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        m.add("ENVELOPE", trimtab_core::envelope::ENVELOPE)?;
-        m.add("CLOSE", trimtab_core::envelope::CLOSE)?;
-        m.add("PRUNED", trimtab_core::envelope::PRUNED)?;
+        use trimtab_core::envelope::{CLOSE, ENVELOPE, PRUNED};
         // Empty where the environment names an unknown page: the first counter raises that.
-        m.add("SIMD", trimtab_simd::name().unwrap_or_default())?;
+        let simd = trimtab_simd::name().unwrap_or_default();
+        let texts = [("ENVELOPE", ENVELOPE), ("CLOSE", CLOSE), ("PRUNED", PRUNED), ("SIMD", simd)];
+        texts.into_iter().try_for_each(|(name, text)| m.add(name, text))?;
+        m.add("__version__", env!("CARGO_PKG_VERSION"))?;
         #[cfg(debug_assertions)]
         super::checked::add_to(m)?;
         Ok(())

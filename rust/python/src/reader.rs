@@ -37,7 +37,7 @@ impl Reader {
     /// Raises:
     ///     ValueError: a value is no message, args are what, path, index and hint; or the reader is finished.
     fn push(&self, py: Python<'_>, chunk: &[u8]) -> PyResult<()> {
-        released(py, || self.0.advance(|reader| reader.push(chunk)))
+        released(py, || self.0.advance(|reader| reader.push(chunk))?)
     }
 
     /// The provider, what was wanted, the first ten thousand parts that could not be read (line, offset, reason), and the
@@ -78,12 +78,4 @@ type Recovered<'py> = (Bound<'py, PyBytes>, usize, Vec<(usize, String)>, bool);
 pub fn recover<'py>(py: Python<'py>, text: &[u8], is_end: bool, is_unclosed: bool) -> PyResult<Option<Recovered<'py>>> {
     let found = released(py, || Ok(jsonl::recover(text, is_end, is_unclosed)))?;
     Ok(found.map(|found| (PyBytes::new(py, &found.json), found.end, found.defects, found.is_unclosed)))
-}
-
-/// Messages and rows of text with a message a line, read and not counted; None where a line is no message, or not UTF-8.
-#[pyfunction]
-#[pyo3(signature = (lines, *, provider))]
-pub fn survey(py: Python<'_>, lines: &Bound<'_, PyBytes>, provider: &str) -> PyResult<Option<(usize, usize)>> {
-    let (provider, bytes) = (Provider::named(provider).map_err(to_py)?, lines.as_bytes());
-    released(py, || Ok(jsonl::survey(bytes, provider)))
 }

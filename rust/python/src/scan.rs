@@ -85,22 +85,16 @@ fn read<'py, S: Sink<Text = Text>>(
     mut builder: Builder<S>,
     remember: &mut impl FnMut(&Bound<'py, PyAny>),
 ) -> PyResult<Builder<S>> {
-    let mut one = |(index, message): (usize, Bound<'py, PyAny>)| {
-        if index % cancel::ITEMS_PER_POLL == 0 {
-            message.py().check_signals()?;
-        }
-        let view = View::of(message);
-        provider.read(&view, &mut builder).map_err(|error| met(error, |e| builder.located(e, index, HINT)))?;
+    visit(messages, start, |index, view| {
+        provider.read(view, &mut builder).map_err(|error| met(error, |e| builder.located(e, index, HINT)))?;
         remember(&view.object);
-        PyResult::Ok(())
-    };
-    // The binding panics on an object that changes while it is read.
-    cancel::caught(|| ahead(&messages.0, start).enumerate().try_for_each(&mut one)).map_err(panicked)??;
+        Ok(false)
+    })?;
     Ok(builder)
 }
 
 /// The exception behind an error of a view, where it is no `Exception` but a wish to stop; else the located error.
-fn met(error: Error, locate: impl FnOnce(Error) -> Error) -> PyErr {
+pub fn met(error: Error, locate: impl FnOnce(Error) -> Error) -> PyErr {
     match view::raised() {
         Some(stop) if !Python::attach(|py| stop.is_instance_of::<PyException>(py)) => stop,
         _ => to_py(locate(error)),
@@ -130,14 +124,7 @@ pub fn provider_of(messages: &Messages<'_>, name: Option<&str>) -> PyResult<Prov
 
 fn found(messages: &Messages<'_>) -> PyResult<Option<Provider>> {
     let mut detector = Detector::default();
-    for (index, message) in ahead(&messages.0, 0).enumerate() {
-        if index % cancel::ITEMS_PER_POLL == 0 {
-            message.py().check_signals()?;
-        }
-        if detector.see(&View::of(message)).map_err(|error| met(error, |error| error))? {
-            break;
-        }
-    }
+    visit(messages, 0, |_, message| detector.see(message).map_err(|error| met(error, |e| e)))?;
     Ok(detector.found_in_all())
 }
 
@@ -151,12 +138,27 @@ pub fn detect(messages: Messages<'_>) -> PyResult<Option<&'static str>> {
 #[pyfunction]
 pub fn entries(messages: Messages<'_>) -> PyResult<Vec<(usize, &'static str, String, String)>> {
     let mut reader = Reader::default();
-    visit(&messages, &mut |message| reader.read(message))?;
+    visit(&messages, 0, |_, message| reader.read(message).map(|()| false).map_err(|error| met(error, |e| e)))?;
     Ok(reader.entries.into_iter().map(|entry| (entry.at, entry.kind.name(), entry.name, entry.text)).collect())
 }
 
-/// Calls `see` with each message.
-pub fn visit<'py>(messages: &Messages<'py>, see: &mut dyn FnMut(&View<'py>) -> Result<(), Error>) -> PyResult<()> {
-    let mut one = |message| see(&View::of(message)).map_err(|error| met(error, |error| error));
-    cancel::caught(|| ahead(&messages.0, 0).try_for_each(&mut one)).map_err(panicked)?
+/// Calls `see` with each message from `start` on, and its place from there, until it returns that it has seen enough.
+pub fn visit<'py>(
+    messages: &Messages<'py>,
+    start: usize,
+    mut see: impl FnMut(usize, &View<'py>) -> PyResult<bool>,
+) -> PyResult<()> {
+    let mut all = || {
+        for (index, message) in ahead(&messages.0, start).enumerate() {
+            if index % cancel::ITEMS_PER_POLL == 0 {
+                message.py().check_signals()?;
+            }
+            if see(index, &View::of(message))? {
+                break;
+            }
+        }
+        Ok(())
+    };
+    // The binding panics on an object that changes while it is read.
+    cancel::caught(&mut all).map_err(panicked)?
 }

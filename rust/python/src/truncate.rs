@@ -3,25 +3,24 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trimtab_core::ongoing::Ongoing;
-use trimtab_core::truncate::{self as cutting, Category, Limits, Stream};
+use trimtab_core::truncate::{self as cutting, Category, Stream};
 
 use crate::convert::{released, to_py};
 use crate::counter::Counter;
 use crate::text::Text;
 
 /// The text cut down to its limits, with a notice of what was left out; None where it is within them.
+/// `limits` are tokens, lines and characters.
 #[pyfunction]
-#[pyo3(signature = (text, *, counter, category, tokens=None, lines=None, chars=None))]
+#[pyo3(signature = (text, *, counter, category, limits))]
 pub fn truncate(
     py: Python<'_>,
     text: Text,
     counter: &Bound<'_, Counter>,
     category: &str,
-    tokens: Option<usize>,
-    lines: Option<usize>,
-    chars: Option<usize>,
+    limits: [Option<usize>; 3],
 ) -> PyResult<Option<String>> {
-    let (category, limits) = (Category::named(category).map_err(to_py)?, Limits { tokens, lines, chars });
+    let (category, limits) = (Category::named(category).map_err(to_py)?, limits.into());
     let counter = counter.get().0.text;
     released(py, || Ok(cutting::truncate(text.as_ref(), category, limits, &counter)))
 }
@@ -33,27 +32,16 @@ pub struct Truncation(Ongoing<Stream>);
 #[pymethods]
 impl Truncation {
     #[new]
-    #[pyo3(signature = (*, counter, category, tokens=None, lines=None, chars=None))]
-    fn new(
-        counter: &Bound<'_, Counter>,
-        category: &str,
-        tokens: Option<usize>,
-        lines: Option<usize>,
-        chars: Option<usize>,
-    ) -> PyResult<Self> {
+    #[pyo3(signature = (*, counter, category, limits))]
+    fn new(counter: &Bound<'_, Counter>, category: &str, limits: [Option<usize>; 3]) -> PyResult<Self> {
         let category = Category::named(category).map_err(to_py)?;
-        let stream = Stream::new(category, Limits { tokens, lines, chars }, counter.get().0.text);
+        let stream = Stream::new(category, limits.into(), counter.get().0.text);
         Ok(Self(Ongoing::new("text", stream)))
     }
 
     /// Takes the next bytes; raises ValueError once finished.
     fn push(&self, py: Python<'_>, chunk: &[u8]) -> PyResult<()> {
-        released(py, || {
-            self.0.advance(|stream| {
-                stream.push(chunk);
-                Ok(())
-            })
-        })
+        released(py, || self.0.advance(|stream| stream.push(chunk)))
     }
 
     /// The text, cut down where it passes a limit, else byte for byte; raises ValueError the second time.

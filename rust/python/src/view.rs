@@ -4,13 +4,13 @@ use std::cell::Cell;
 
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use trimtab_core::error::Error;
 use trimtab_core::json::canon;
-use trimtab_core::keys::{Fields, Place, Places};
+use trimtab_core::keys::{Fields, Interned, Place, Places};
 use trimtab_core::node::{Key, Node, Shape};
 
-use crate::known::known;
 use crate::raw::{entries, entry};
 use crate::text::Text;
 
@@ -50,6 +50,12 @@ impl Clone for View<'_> {
     fn clone(&self) -> Self {
         Self::of(self.object.clone())
     }
+}
+
+/// The interpreter's own strings, which live as long as the process: no other string gets one of their addresses.
+fn known(py: Python<'_>) -> &'static Interned<Py<PyString>> {
+    static KNOWN: PyOnceLock<Interned<Py<PyString>>> = PyOnceLock::new();
+    KNOWN.get_or_init(py, || Interned::new(|text| PyString::intern(py, text).unbind(), |string| string.as_ptr().addr()))
 }
 
 thread_local! {

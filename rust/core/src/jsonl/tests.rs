@@ -127,7 +127,6 @@ fn many_lines_are_read_in_parallel_as_one_by_one() {
         provider.read(&Json::new(&tape.of(line)), &mut slow).unwrap();
     }
     assert_eq!(found.found, slow.finish(&Counter::from(Encoding::O200k)).unwrap());
-    assert_eq!(survey(all.as_bytes(), provider), Some((12_000, 12_000)));
 }
 
 #[test]

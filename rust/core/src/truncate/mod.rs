@@ -71,6 +71,13 @@ pub struct Limits {
     pub chars: Option<usize>,
 }
 
+impl From<[Option<usize>; 3]> for Limits {
+    /// The limits in the order of the fields.
+    fn from([tokens, lines, chars]: [Option<usize>; 3]) -> Self {
+        Self { tokens, lines, chars }
+    }
+}
+
 impl Limits {
     /// Whether `text` keeps all of them.
     #[must_use]
