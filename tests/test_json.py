@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import trimtab
 from support.scale import scaled
 from support.transcripts import PROVIDERS, messages, transcript
-from trimtab import Counter, Ledger, _core
+from trimtab import Counter, Ledger
 from trimtab.formats import scan
 
 O200K = Counter("o200k_base")

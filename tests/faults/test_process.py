@@ -42,8 +42,8 @@ took, moments = [], random.Random(7)
 for _ in range({rounds}):
     sent = []
     thread = threading.Thread(target=interrupt, args=(moments.uniform(0.02, {within}),))
-    thread.start()
     try:
+        thread.start()
         while True:
             work()
     except KeyboardInterrupt:

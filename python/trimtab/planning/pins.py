@@ -27,7 +27,7 @@ def pinned(
         flag: message key that marks a pin, or None.
     """
     pins = tuple(pins)
-    found = {*ledger.find(value for kind, value in pins if kind == "message"), *flagged(messages, flag)}
+    found = {*ledger.find({value for kind, value in pins if kind == "message"}), *flagged(messages, flag)}
     if texts := [value for kind, value in pins if kind == "text"]:
         for index, message in enumerate(messages):
             if any(_holds(message, text) for text in texts) and summary_in(message) is None:

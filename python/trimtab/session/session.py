@@ -282,7 +282,7 @@ class Session:
             raise PlanError("the plan was made for another transcript; make a new one for these messages")
         fixed = fixed or self.fixed(call)
         pins, summaries = self.policy.keep.flags()
-        known = ledger.find(self.summaries) if self.summaries else ()
+        known = ledger.find(set(self.summaries)) if self.summaries else ()
         return Request(
             settings=settings,
             given=call.messages,

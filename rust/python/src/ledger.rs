@@ -140,15 +140,13 @@ methods! {
     }
 
     /// Positions of the messages with one of these digests, ascending.
-    fn find(&self, digests: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-        let wanted = digests.try_iter()?.map(|d| d?.extract()).collect::<PyResult<HashSet<String>>>()?;
-        Ok(self.columns.find(&wanted))
+    fn find(&self, digests: HashSet<String>) -> Vec<usize> {
+        self.columns.find(&digests)
     }
 
     /// Whether each row is a call of one of these tools, or the result of one: bool, shape (rows,).
-    fn named<'py>(&self, names: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<bool>>> {
-        let wanted = names.try_iter()?.map(|name| name?.extract()).collect::<PyResult<Vec<String>>>()?;
-        array(names.py(), &self.columns.calls_of(&wanted).collect::<Vec<_>>())
+    fn named<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        array(py, &self.columns.calls_of(&names).collect::<Vec<_>>())
     }
 
     /// The call id of a row, empty where it has none; raises ValueError for a row out of range.

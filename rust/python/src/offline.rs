@@ -19,16 +19,14 @@ pub fn offline(
     count: Py<PyAny>,
 ) -> PyResult<String> {
     let [previous, instructions] = texts.map(|text| text.as_ref().to_owned());
-    let size = i64::try_from(messages.0.len()).unwrap_or(i64::MAX);
-    let zone = Zone { parts: parts(&messages)?, size, after: parts(&after)?, previous, instructions };
+    let zone = Zone { parts: parts(&messages)?, size: messages.0.len(), after: parts(&after)?, previous, instructions };
     let mut failed: Option<PyErr> = None;
     let work = || {
         let counted = |text: &str| Python::attach(|py| count.bind(py).call1((text,))?.extract());
         let mut count = |text: &str| counted(text).map_err(|error| Error::Argument(failed.insert(error).to_string()));
         summary(zone, limit, &mut count)
     };
-    let text = released(messages.0.py(), work);
-    text.map_err(|error| failed.unwrap_or(error))
+    released(messages.0.py(), work).map_err(|error| failed.unwrap_or(error))
 }
 
 fn parts(messages: &Messages<'_>) -> PyResult<Vec<Part>> {

@@ -116,10 +116,8 @@ pub fn ahead<'py>(list: &Bound<'py, PyList>, start: usize) -> impl Iterator<Item
 
 /// The provider of that name, or the one whose shape the messages have.
 pub fn provider_of(messages: &Messages<'_>, name: Option<&str>) -> PyResult<Provider> {
-    match name {
-        Some(name) => Provider::named(name).map_err(to_py),
-        None => Ok(found(messages)?.unwrap_or(Provider::OpenAiChat)),
-    }
+    let detected = || Ok(found(messages)?.unwrap_or(Provider::OpenAiChat));
+    name.map_or_else(detected, |name| Provider::named(name).map_err(to_py))
 }
 
 fn found(messages: &Messages<'_>) -> PyResult<Option<Provider>> {

@@ -38,7 +38,7 @@ pub struct Zone {
     /// What the zone's messages hold, oldest first.
     pub parts: Vec<Part>,
     /// Number of the zone's messages, which the positions of its parts are below.
-    pub size: i64,
+    pub size: usize,
     /// What the messages behind the zone hold; their positions begin at 0, too.
     pub after: Vec<Part>,
     /// The text of the summary that the zone starts with; empty where there is none.
@@ -62,7 +62,7 @@ pub fn summary(mut zone: Zone, limit: i64, count: &mut Count<'_>) -> Result<Stri
     if limit < 1 {
         return Ok(String::new());
     }
-    let size = zone.size.max(1);
+    let size = i64::try_from(zone.size.max(1)).unwrap_or(i64::MAX);
     for part in &mut zone.after {
         part.at += size;
     }
