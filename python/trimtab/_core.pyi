@@ -23,6 +23,7 @@ __all__ = [
     "detect",
     "digest",
     "dumps",
+    "entries",
     "offline",
     "partition",
     "recover",
