@@ -45,7 +45,7 @@ demo: .venv/release ## compact a recorded session and show what happened
 test: lint ## format, lints, types, Rust tests, Python tests: what must pass before a change is merged
 	cargo test --profile checked --workspace --quiet
 	$(BIN)/python -m pytest -p no:benchmark -n 2 --dist worksteal
-	TRIMTAB_SIMD=portable cargo test --profile checked -p trimtab-tokens -p trimtab-core --quiet
+	TRIMTAB_SIMD=portable cargo test --profile checked --workspace --lib --tests --quiet
 	TRIMTAB_SIMD=portable $(BIN)/python -m pytest -p no:benchmark -n 2 --dist worksteal $(ON_ANY_PAGE)
 
 # What counts, reads and cuts text by vector instructions, once more without them.
