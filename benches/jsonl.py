@@ -3,8 +3,8 @@
 Three tables of CPU time, of all threads together, in rounds of all columns by turns. The inputs are generated messages,
 and recorded sessions where there are any.
 
-- *Reading*: trimtab checks each line and fills the columns of a ledger that need no counter; texts stay in the file's
-  bytes. orjson makes Python objects, and no ledger.
+- *Reading*: trimtab reads each line to sums of lengths by role and kind (``formats.sums``). orjson makes Python
+  objects, and no sums.
 - *End to end*: from the bytes of a file to the tokens of each message (``counts``), and to a ledger (``scan``), beside
   counting equal texts that are Python strings already. The ratio is of the times; ``most`` is the ratio that a reader
   would reach if nothing but parsing came on top; the last column is the ratio of rates, the file's bytes over the
