@@ -3,8 +3,8 @@
     python evals/protection.py [--small] [--policy NAME] [--window 8000] [--text digits]
 
 An agent's turn is a model call: a prompt, an answer with up to three parallel calls, their results, and a new request
-of the user where a run ends. It calls ``fit`` at every moment, in the order in which they come, and ``record`` with what a
-provider would bill: the exact count, system text and tools, and 37 tokens more. A tool's result has 0.2 % to 8 % of the
+of the user where a run ends. It calls ``fit`` at every moment, in the order in which they come, and ``record`` with
+honest usage: the exact count, system text and tools, and 37 tokens more. A tool's result has 0.2 % to 8 % of the
 window; one result has 130 % of it. Where a prompt is above the window the provider refuses it, and the agent calls
 ``fit(when="on_overflow")``.
 
