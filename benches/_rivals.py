@@ -151,7 +151,7 @@ def machine() -> str:
 
 
 def _tokenizer_json(tokens: list[bytes], pattern: str) -> dict:
-    """The same encoding as ``tokenizers`` reads it."""
+    """Return the encoding as a ``tokenizer.json``."""
     visible = _visible_bytes()
     names = ["".join(visible[byte] for byte in token) for token in tokens]
     ranks = {token: rank for rank, token in enumerate(tokens)}

@@ -60,7 +60,7 @@ def in_half_window(name: str) -> trimtab.Compactor:
 
 @dataclass
 class Played:
-    """What a policy did in a session: numbers of calls, compactions, and compactions that only shorten results."""
+    """Counts of a policy in a session: calls, compactions, and compactions that only shorten results."""
 
     calls: int = 0
     compactions: int = 0

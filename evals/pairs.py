@@ -108,7 +108,7 @@ def residuals(pairs: list[dict[str, Any]], family: str, kind: str) -> None:
 
 
 def limit(pairs: list[dict[str, Any]], family: str, kind: str) -> None:
-    """What a counter could reach that knew each session's best constant, taken from the charges themselves."""
+    """Print the errors of a counter with the best constant per session, fitted to the charges themselves."""
     sessions: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for pair in pairs:
         if (pair["family"], pair["kind"]) == (family, kind):

@@ -135,7 +135,7 @@ print("split", _core.split(ledger.per_message, ledger.safe, keep=0))
         write(
             "tests/test_split_end.py",
             '''
-"""What an open call does to a split."""
+"""Splits of a list with an open call."""
 
 import pytest
 
@@ -385,7 +385,7 @@ for row, kind in enumerate(ledger.kind):
         write(
             "python/trimtab/planning/preview.py",
             '''
-"""What a plan takes from which tool result, for a reader who does not count rows."""
+"""Describes a plan by tool results, for readers who do not count rows."""
 
 from __future__ import annotations
 
@@ -632,7 +632,7 @@ Decision: `preview` has no check of its own, because `plan` has it. tests/test_p
 """),
 ]
 
-# What it costs, and that it comes back
+# Costs and restore
 
 COST = [
     user("""
@@ -717,7 +717,7 @@ def test_no_column_is_read_twice():
         write(
             "python/trimtab/planning/preview.py",
             '''
-"""What a plan takes from which tool result, for a reader who does not count rows."""
+"""Describes a plan by tool results, for readers who do not count rows."""
 
 from __future__ import annotations
 
@@ -976,7 +976,7 @@ def test_parallel_calls_keep_their_own_results():""",
     return " ".join(str(first).split())[:60]
 """,
             '''def _arguments(message: Message, id: str) -> Any:
-    """What the call of that id was made with, in the Messages and the Chat shape; None in any other."""
+    """Return a call's arguments by its id, in the Messages and the Chat shape; None in any other."""
     for made in message.get("tool_calls") or ():
         if made.get("id") == id:
             return made["function"]["arguments"]

@@ -1,4 +1,4 @@
-"""What all tests share: the shared folder, seeded examples, and tiktoken without a network."""
+"""Settings of all tests: the shared folder, seeded examples, and tiktoken without a network."""
 
 import base64
 import hashlib

@@ -35,7 +35,7 @@ class Row:
 
 
 def compact(value):
-    """What a provider is sent for a value that is no text."""
+    """Return the text that a provider receives for a value of another type."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -78,7 +78,7 @@ def _block(block):
 
 
 def _returned(content):
-    """What a tool gave back, as pieces and tokens of images."""
+    """Return a tool result as texts, and the tokens of its images."""
     if isinstance(content, str):
         return {"pieces": [content]}
     pieces, media = [], 0
@@ -417,7 +417,7 @@ HEADS = {"head-tail": 6, "file-content": 5, "match-list": 10, "generic": 10}  # 
 
 
 def notice(gone, category):
-    """What stands for the text that is gone."""
+    """Return the notice that replaces the removed text."""
     lines, size = line_count(gone), len(gone.encode())
     hint = "; read on with offset/limit" if category == "file-content" else ""
     return f"[{lines} line{'s' * (lines != 1)}, {size} byte{'s' * (size != 1)} omitted{hint}]\n"
@@ -546,7 +546,7 @@ def partition(costs, safe, cuts, summary, pinned, *, keepers, snap="own", head=0
 
 
 def ends_of_tokens(text, head, tail, encoding):
-    """What the first and the last tokens of a text stand for, without the characters that they hold in part."""
+    """Return the texts of the first and the last tokens, without partial characters."""
     tokens = [encoding.decode_single_token_bytes(token) for token in encoding.encode_ordinary(text)]
     whole = b"".join(tokens).decode()
     if len(tokens) <= head + tail:

@@ -195,7 +195,7 @@ def test_the_default_archive_is_in_the_data_folder(tmp_path: Path, monkeypatch: 
 
 
 def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
-    """What a command prints."""
+    """Run an archive command; return its stdout."""
     capsys.readouterr()
     assert main(["archive", *words]) == code
     return capsys.readouterr().out

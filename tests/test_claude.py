@@ -27,7 +27,7 @@ ANY = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
 
 
 def counted_inside(ctok, name):
-    """What ctok counts where text goes on before and after: no message's beginning, no line ends of its own."""
+    """Return a function that counts with ctok as in the middle of a text: without the frame of a message."""
     document = ctok.main._document(ctok.main.FAMILIES[INSIDE[name]].pieces)
     model = ctok.main.TokenizerModel({**document, "meta": {**document["meta"], "frame_bow": False}})
 

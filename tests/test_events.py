@@ -1,4 +1,4 @@
-"""What hooks are given and listeners are told: every field that a document names, with its value."""
+"""Arguments of hooks and listeners: every field that a document names, with its value."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ MODEL = "claude-sonnet-5-5"
 
 
 def files(*folders):
-    """What lies in folders, with its bytes."""
+    """Return the bytes of each file in the folders, by path."""
     return {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
 
 

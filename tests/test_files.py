@@ -144,7 +144,7 @@ sys.exit(code)"""
 
 
 def counted(path, *, piped=False):
-    """What `trimtab count` says of a file, or of a pipe with its bytes, and the most memory that it took, in MB."""
+    """Return the output of `trimtab count` for a file or a pipe, and its peak memory in MB."""
     name = "-" if piped else str(path)
     command = [sys.executable, "-c", COUNTED, "count", name, "--json", "--model", "gpt-5.5"]
     with subprocess.Popen(["cat", str(path)], stdout=subprocess.PIPE) as cat:
@@ -246,7 +246,7 @@ def test_a_large_log_takes_half_a_gigabyte_where_little_of_it_is_live(name, size
 
 
 def account(notes):
-    """What was said of lines."""
+    """Return the notes about skipped lines."""
     return re.findall(r"skipped line .*", notes)
 
 

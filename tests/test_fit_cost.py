@@ -1,4 +1,4 @@
-"""What ``fit`` does below its trigger: one pass over the list, one look at system text and tools, few modules."""
+"""Cost of ``fit`` below its trigger: one pass over the list, one over system text and tools, few modules."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def turns(count):
 
 
 def charge(messages, model, more=0):
-    """What a provider would charge, were the grammar all that there is."""
+    """Return a charge that equals our own count, plus ``more`` tokens."""
     return Usage(int(Counter.for_model(model).per_message(messages).sum()) + more)
 
 

@@ -14,7 +14,7 @@ from trimtab import _core
 OWN = "trimtab_simd::avx2::"
 WINDOWS = "trimtab_tokens::bpe::pretokenize::windows::"
 ENTRIES = {f"{WINDOWS}apply", f"{WINDOWS}pad"}
-"""What may be a function of its own: the way to the page, and what is rare."""
+"""AVX2 functions that need not be inlined: they run once a window or less."""
 
 
 @cache

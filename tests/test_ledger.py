@@ -306,7 +306,7 @@ def altered(message, path, text):
     return message
 
 
-# What a message says is its texts, ids, names and pictures, in blocks of some type by someone. These say no more:
+# Keys that change neither count nor digest: texts, ids, names, pictures, types and roles do.
 SILENT = {
     "anthropic": {"media_type"},  # of a picture whose data is the same
     "openai_chat": set(),
@@ -389,7 +389,7 @@ def test_messages_are_not_mutated(provider):
 
 
 def wrapped(value, mapping, sequence):
-    """The same value, its dicts and lists of another kind."""
+    """Return the value with other mapping and sequence types."""
     if isinstance(value, dict):
         return mapping({key: wrapped(inner, mapping, sequence) for key, inner in value.items()})
     if isinstance(value, list):
@@ -533,7 +533,7 @@ def test_a_picture_that_cannot_be_read_costs_a_full_one(data):
     assert scan([picture(data)], O200K, "anthropic").tokens.tolist() == [oracle.UNKNOWN_IMAGE]
 
 
-# What cannot be read
+# Unreadable input
 
 
 class Sdk:
@@ -697,7 +697,7 @@ def test_what_an_object_raises_is_said_and_goes_no_further():
         scan([Broken(ASK)], O200K, "anthropic")
 
 
-# What a message says is counted and digested, whatever field it stands in
+# Each field with content changes the count or the digest
 
 PHOTO = png(300, 200) + "A" * 40_000
 PDF = {"type": "base64", "media_type": "application/pdf", "data": "A" * 40_000}

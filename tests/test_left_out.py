@@ -1,4 +1,4 @@
-"""What a file holds and the messages do not is in the account: nothing is dropped in silence."""
+"""``Transcript.left_out`` counts all content of a file that no message contains."""
 
 import csv
 import json

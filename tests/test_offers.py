@@ -152,7 +152,7 @@ def agent(kind: str, api: Api, model: str, **options: Any) -> tuple[trimtab.Comp
 
 
 def part(raw: bytes, key: str) -> bytes:
-    """What stands under a key of a request, byte by byte as it was sent."""
+    """Return the bytes of a key's value in a request body."""
     start = raw.index(f'"{key}":'.encode()) + len(key) + 3
     value, end = json.JSONDecoder().raw_decode(raw[start:].decode())
     assert value

@@ -1,4 +1,4 @@
-"""What is pruned before what is older: pictures, and results of files that were read again."""
+"""Prune order: pictures and superseded reads leave before older results."""
 
 from __future__ import annotations
 

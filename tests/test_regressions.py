@@ -1,4 +1,4 @@
-"""What went wrong in other agents, once each: a compaction after which every call was refused."""
+"""One test for each known failure of other agents: a compaction after which the provider refused every call."""
 
 import pytest
 

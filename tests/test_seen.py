@@ -16,7 +16,7 @@ from trimtab.counting.counter import scan
 
 
 def fresh(messages, provider):
-    """What a counter says that has never read anything."""
+    """Return the counts of a counter with an empty cache."""
     return whole(scan(messages, Counter("o200k_base"), provider))
 
 

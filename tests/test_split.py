@@ -27,7 +27,7 @@ def a_chunk_is_small(monkeypatch):
 
 
 def whole(given_, counter, provider):
-    """What the ledger of all messages says: their costs, and where they can be cut."""
+    """Return the tokens of each message and the safe cuts, by a ledger of the whole list."""
     try:
         ledger = scan(given_, counter, provider)
     except trimtab.MessageError:

@@ -124,7 +124,7 @@ def test_validating_messages_equals_validating_their_ledger(provider):
 
 
 def told(judge):
-    """What it finds, or what it raises."""
+    """Return the findings, or path and text of the error."""
     try:
         return judge()
     except MessageError as error:
@@ -533,7 +533,7 @@ def annotated(messages):
 
 
 def asked(given):
-    """What the case says beside its messages, as arguments."""
+    """Return a case's options as keyword arguments of ``validate``."""
     options = given.get("options", {})
     marked = {"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}
     tools = [marked] * options.get("cache_control_in_tools", 0)

@@ -23,7 +23,7 @@ class Key(str):
 
 
 def rekeyed(value, name, more):
-    """The same value, its keys other objects, entries added and deleted in front, and entries that nobody asks for."""
+    """Return an equal value with new key objects, dicts that had deletions, and additional unread keys."""
     if isinstance(value, list):
         return [rekeyed(inner, name, more) for inner in value]
     if not isinstance(value, dict):

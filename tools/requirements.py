@@ -50,7 +50,7 @@ TESTS = {
 
 
 def shown() -> dict[str, list[str]]:
-    """What shows each requirement, but for published cases."""
+    """Return the tests of each requirement, without published cases."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for case in CASES:
         for requirement in case.shows.split():

@@ -90,7 +90,7 @@ class SessionError(ArchiveError):
 
 
 class BusyError(ArchiveError):
-    """The same Compactor is already compacting the session."""
+    """A Compactor is already compacting the session."""
 
     kind = "CompactionInProgress"
     words = "compaction already in progress"

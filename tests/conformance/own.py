@@ -32,7 +32,7 @@ def text(n: int, role: str = "user", letter: str = "x") -> dict[str, Any]:
 
 
 def row(id: str, n: int = 400, role: str = "user", **more: Any) -> dict[str, Any]:
-    """The same as agentpg has it."""
+    """Return a message in agentpg's shape."""
     return {"id": id, "role": role, "content": [{"type": "text", "text": "x" * n}], **more}
 
 

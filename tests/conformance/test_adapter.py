@@ -23,7 +23,7 @@ TREES = {path.name: ast.parse(path.read_text()) for path in FILES}
 COMPUTING = frozenset(
     "sum min max round abs pow divmod sorted any all map filter hash ord chr eval exec compile operator".split()
 )
-"""What gives a new value of old ones without an operator."""
+"""Builtins that compute without an operator."""
 
 METHODS = frozenset(
     "count index find rfind rindex encode decode split rsplit splitlines bit_length sort accumulate reduce from_bytes "
@@ -35,7 +35,7 @@ MODULES = frozenset(
     "__future__ collections.abc contextlib copy dataclasses importlib itertools json pathlib sqlite3 sys tempfile "
     "types typing support trimtab".split()
 )
-"""What the adapter may import: the library, what makes inputs, and what carries values about."""
+"""Modules that the adapter may import: the library, generators of inputs, and containers."""
 
 DUNDERS = frozenset("__init__ __len__ __eq__ __iter__ __call__ __hash__ __setitem__ __subclasses__ __name__".split())
 
@@ -91,7 +91,7 @@ def test_a_smuggled_computation_is_found(line: str) -> None:
 
 
 def computed(tree: ast.AST) -> list[str]:
-    """What of a file's source might be a computation."""
+    """Return the expressions of a file that may compute."""
     return [f"{node.lineno}: {ast.unparse(node)}" for node in ast.walk(tree) if _computes(node)]
 
 

@@ -24,7 +24,7 @@ IMPOSSIBLE: dict[str, str] = {}
 
 
 def evaluator() -> Any:
-    """What the expectations mean, as the cases' own folder says."""
+    """Load ``check.py``, the evaluator beside the cases."""
     spec = importlib.util.spec_from_file_location("check", FOLDER.parent / "check.py")
     assert spec
     assert spec.loader
@@ -39,7 +39,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 def judged(case: dict[str, Any]) -> list[str]:
-    """What is wrong with the library's answer; empty where nothing is."""
+    """Return the differences from the expected answer; empty if there are none."""
     check = evaluator()
     expect = case["safe_expect"] if case.get("upstream_bug") and "safe_expect" in case else case["expect"]
     failures: list[str] = check.check(adapter.run(case["op"], check.expand(case["input"])), expect)

@@ -73,7 +73,7 @@ def _odd(at: Any, key: Any, chance: random.Random) -> None:
 
 
 def ways(op: str, given: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], Callable[..., None]]]:
-    """What may be changed about an input, and how."""
+    """Yield the possible changes of an input: a path, and a function that changes it."""
     for path, value in places(given):
         if not path or any(str(key).startswith("$") for key in path):
             continue

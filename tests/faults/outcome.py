@@ -16,7 +16,7 @@ MODEL = "claude-sonnet-4-5"
 
 @dataclass
 class Outcome:
-    """What a scenario did and found.
+    """Counts and failures of a scenario.
 
     Attributes:
         cases: injected faults; in a scenario without faults, the checks made.

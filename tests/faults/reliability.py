@@ -157,7 +157,7 @@ Scenarios = dict[str, tuple[str, "Callable[[], Outcome | None]"]]
 
 
 def scenarios(server: Server, folder: Path, *, short: bool) -> Scenarios:
-    """What each scenario shows and how to run it, by name."""
+    """Return each scenario by name: its description, and a function that runs it."""
     size = (lambda _, few: few) if short else (lambda many, _: many)
     shared_file = partial(SqliteArchive, folder / "concurrent.db")
     return {

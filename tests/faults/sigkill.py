@@ -83,7 +83,7 @@ def killed_sqlite(kills: int, seed: int = 7) -> Outcome:
 
 
 def _read_until(pipe: int, inside: bool, wait: float) -> bytes:
-    """What the writer reports until the moment to kill it: inside a transaction, or ``wait`` seconds after a commit."""
+    """Read the writer's reports until it is inside a transaction, or for ``wait`` seconds after a commit."""
     reported = b""
     while (b"!" if inside else b"\n") not in reported:
         reported += _read(pipe)
@@ -93,7 +93,7 @@ def _read_until(pipe: int, inside: bool, wait: float) -> bytes:
 
 
 def _read(pipe: int) -> bytes:
-    """What the writer reports next.
+    """Read the writer's next report.
 
     Raises:
         RuntimeError: the writer ended before it was killed.

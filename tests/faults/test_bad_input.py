@@ -228,7 +228,7 @@ def test_d7_a_field_of_a_call_of_any_type_is_read_or_raises_message_error(odd):
 
 
 def outcome(door, messages):
-    """What a door gives; None where it raises what it may: the place and a hint, or what cannot be archived."""
+    """Return an entry point's result; None after an ``ArchiveError``, or a ``MessageError`` with path and hint."""
     try:
         return door(messages)
     except trimtab.ArchiveError:

@@ -38,7 +38,7 @@ def lines(name, turns=0):
 
 
 def messages(raw, name):
-    """What is read of a file; nothing where there is nothing to send."""
+    """Return the messages of a file; an empty list if it cannot be read."""
     try:
         return read(raw, format=name if name in LINES or name in WHOLES else None, repair=False).messages
     except MessageError:

@@ -130,7 +130,7 @@ def asked(messages: list[dict], provider: str, nonce: str = NONCE) -> Ask:
 
 
 def marks(user: str, nonce: str) -> list[str]:
-    """Who speaks, by the marks that are ours."""
+    """Return the speakers that the prompt's own marks name."""
     return re.findall(rf"^\[{nonce} \d+ (.*)\]$", user, flags=re.M)
 
 

@@ -82,7 +82,7 @@ def random_kinds(rng: random.Random) -> str:
 
 
 def next_messages(messages: list[dict], rng: random.Random, name: str) -> list[dict]:
-    """What an agent adds to a session: thinking, parallel calls, answers; one time in four its last calls are open."""
+    """Return an agent's next messages: thinking, parallel calls, results; one list in four ends in open calls."""
     new = [{"role": "user", "content": words(rng, 60)}]
     for n in range(rng.randrange(1, 7)):
         thinks = rng.random() < 0.5

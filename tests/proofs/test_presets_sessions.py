@@ -54,7 +54,7 @@ WAYS: dict[str, Any] = {
     "refuses": lambda dialect, _: Reply(dialect.body(REFUSAL, stop="refusal")),
     "is too long": lambda dialect, _: Reply(dialect.body("and so on " * 20_000)),
 }
-"""What a model on a server of this machine does."""
+"""Answers of the local server's model, by the test's name for them."""
 
 
 class Model:
@@ -99,7 +99,7 @@ def session(path: Path) -> trimtab.Transcript:
 
 @lru_cache(maxsize=len(POLICIES))
 def tokens(path: Path, name: str) -> int:
-    """What the session comes to as the preset counts."""
+    """Return a session's tokens by the preset's counter."""
     counter = POLICIES[name].counter
     found = session(path)
     made = counter.counter() if counter else Counter.for_model("claude-sonnet-4-5")

@@ -52,7 +52,7 @@ class InvalidListError(Exception):
 
 @dataclass
 class Totals:
-    """What a run did.
+    """Totals of a run.
 
     Attributes:
         lists: lists that were compacted or repaired, or that the library had to refuse.

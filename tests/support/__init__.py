@@ -1,1 +1,1 @@
-"""What several test files use: generated transcripts, servers on this machine, and the judge of a list of messages."""
+"""Shared test support: generated transcripts, local servers, and a checker of message lists."""

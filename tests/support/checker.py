@@ -14,7 +14,7 @@ def _table(text):
     return {kind: fields.split(",") if fields else [] for kind, _, fields in (e.partition(":") for e in text.split())}
 
 
-# What a field holds if that is no string; the last line is for names that mean more than one thing.
+# Types of fields that are not strings; the last line lists names whose type depends on the block.
 TYPES = dict.fromkeys(("source", "input", "image_url", "input_audio", "file", "action", "operation"), dict)
 TYPES |= dict.fromkeys(("content", "tools", "summary"), list) | {"output": (str, list)}
 TYPES |= {"custom.input": str, "custom_tool_call.input": str, "computer_call_output.output": dict}

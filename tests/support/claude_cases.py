@@ -42,7 +42,7 @@ def _page(rng: random.Random) -> str:
 
 
 def texts(count: int, seed: int) -> list[str]:
-    """That many generated texts, of up to a dozen parts each."""
+    """Return ``count`` generated texts of up to 12 parts."""
     rng = random.Random(seed)
     makers = (
         lambda: "".join(rng.choice(ATOMS) for _ in range(rng.randint(0, 12))),

@@ -174,4 +174,4 @@ WHOLES = {
     "swe_agent": lambda n: {"trajectory": [], "history": [*_chat(n)]},
     "mini_swe_agent": lambda n: {"trajectory_format": "mini-swe-agent-1", "info": {}, "messages": [*_chat(n)]},
 }
-"""The same in formats whose file is one object."""
+"""Generators of files with ``n`` turns, for formats whose file is one JSON object."""

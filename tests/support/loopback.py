@@ -1,4 +1,4 @@
-"""Servers on this machine that answer a summarizer as providers do, and as networks do on a bad day."""
+"""Local servers that answer like providers, and that fail like networks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import socket
 import struct
 import threading
 import time
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -14,32 +15,34 @@ from typing import ClassVar
 from werkzeug import Request, Response
 
 NONE = object()
-"""A field that an answer does not have."""
+"""Marks a field that an answer lacks."""
 
 
 @dataclass
-class Dialect:
-    """How one provider's API is spoken. ``check`` gives the provider's words for a request that it would refuse."""
+class Dialect(ABC):
+    """One provider's API: its answers, its errors, and its checks of a request."""
 
     name: str
     path: str
 
+    @abstractmethod
     def body(self, text="", *, stop="stop", blocks=None, usage=True):
-        raise NotImplementedError
+        """Return the JSON of an answer."""
 
+    @abstractmethod
     def check(self, request: Request) -> str | None:
-        raise NotImplementedError
+        """Return the error message for a request that the provider would refuse, or None."""
 
+    @abstractmethod
     def prompt(self, body: dict) -> tuple[str, str]:
-        """System text and the one user message."""
-        raise NotImplementedError
+        """Return the system text and the one user message of a request."""
 
     def error(self, words: str) -> dict:
         return {"type": "error", "error": {"type": "some_error", "message": words}}
 
 
 def texts(body: dict, known: set[str]) -> str | None:
-    """What is wrong with a request's fields, whichever API it is for."""
+    """Return the error message for fields that are invalid in both APIs, or None."""
     if unknown := body.keys() - known:
         return f"unexpected fields {sorted(unknown)}"
     if not isinstance(body.get("model"), str) or not body["model"]:

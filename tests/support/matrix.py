@@ -185,7 +185,7 @@ def warm(kind: str) -> None:
 
 @functools.cache
 def outcome(row: Row, mode: str, kind: str, path: str) -> str:
-    """What came of it, as the table says it. Asserts what holds in every case."""
+    """Return the outcome in the table's words; assert the guarantees that hold in every case."""
     warm(kind)
     dialect = DIALECTS[kind]
     good = Reply(dialect.body(GOOD))
@@ -214,7 +214,7 @@ def _refused(kind: str, path: str) -> tuple[str, int, str]:
 
 
 def compacted(kind: str, url: str, path: str, seconds: float) -> tuple[str, str]:
-    """Who wrote the summary, and why it was not the model; whatever happens, nothing is lost or invalid."""
+    """Return the summary's author and the reason for a fallback; assert that nothing is lost or invalid."""
     base = url if kind == "anthropic" else f"{url}/v1"
     writer = WRITERS[kind](base_url=base, api_key="not-a-key", limits=Limits(seconds, pause=0.001))
     told = []

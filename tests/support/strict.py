@@ -31,7 +31,7 @@ WORDS = {
     "thinking_expected": "Expected `thinking` or `redacted_thinking`",
     "too_many_cache_control": "A maximum of 4 blocks with cache_control may be provided.",
 }
-"""What the provider says for a finding of the checker's; others have the checker's own words."""
+"""The provider's error messages by the checker's codes; other codes use the checker's own message."""
 
 TOOLS = [
     {"name": name, "description": f"{name} something", "input_schema": {"type": "object", "properties": {}}}
@@ -125,7 +125,7 @@ class Strict:
         return None
 
     def answer(self, body):
-        """What the model says next: thinking, words, and up to three calls."""
+        """Return the model's next answer: thinking, text, and up to three calls."""
         n, draw = self.served, self.random.random
         signature = f"sig{n}.{self.stands[0][:12]}"
         self.signed[signature] = self.stands

@@ -210,7 +210,7 @@ def _blocks(e):
 
 
 def _runs(elements):
-    """What a user says together stays together; anything else stands alone."""
+    """Group consecutive user blocks into one message; any other element is a message of its own."""
     for said, group in itertools.groupby(elements, lambda e: e.kind in "uix"):
         run = [*group]
         yield from [run] if said else ([e] for e in run)
@@ -319,7 +319,7 @@ def specs(draw, provider="anthropic", *, unknown=False):
 
 @st.composite
 def _step(draw, step, refs, size, *, thinks):
-    """What stands in a transcript next; `thinks`: thinking may begin it, since the turn begins with it."""
+    """Draw the next messages of a transcript; with `thinks`, an assistant message may begin with thinking."""
     if step == "user":
         return [f"u:{draw(size)}"]
     thought = ["t"] if thinks and draw(st.booleans()) else []

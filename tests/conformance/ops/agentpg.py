@@ -46,7 +46,7 @@ def compact(messages: Any = None, **given: Any) -> dict[str, Any]:
 
 
 def compacted_by(done: Any, originals: list[dict[str, Any]]) -> dict[str, Any]:
-    """What a compaction of agentpg came to, in the words of a case."""
+    """Return the result of agentpg's compaction, by the field names of a case."""
     after = {id(message) for message in done.messages}
     listed = {message.get("id") for message in done.messages}
     kept = [message.get("id") for message in originals if id(message) in after]

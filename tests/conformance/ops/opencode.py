@@ -42,7 +42,7 @@ def prune(messages: list[dict[str, Any]] | None = None, config: Mapping[str, Any
 
 
 def silent(message: Mapping[str, Any], said: list[Any]) -> list[Any]:
-    """What the user is made to say who says nothing: it is a turn all the same."""
+    """Return a user message's parts; an empty message is still a turn."""
     words = text_of(message.get("parts")).strip()
     return said if message.get("role") in ROLES[:True] and not words else []
 

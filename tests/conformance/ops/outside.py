@@ -1,4 +1,4 @@
-"""Who stands around the library in a case: the model, whoever listens, and whoever is asked."""
+"""Stand-ins of a case for the model, the listeners and the hooks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trimtab.events import Step
 from trimtab.summarize import Function, request
 
 WORDS = {"text": "what was said, in words"}
-"""What a model says where a case does not say it."""
+"""The model's answer if a case names none."""
 
 
 class Stub:

@@ -48,7 +48,7 @@ MARKED = {"type": "text", "text": MODEL, "cache_control": {"type": "ephemeral"}}
 
 ALIASES = {"strict_alternation": "alternation", "supports_prefill": "prefill", "prefill_supported": "prefill"}
 ASKED = ("thinking", "alternation", "prefill", "in_flight", "model")
-"""What a case may say of the model and the moment, in the library's words."""
+"""Options of a case about the model and the request, by the library's names."""
 
 
 def moment(options: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def repair(messages: Any, provider: Any, options: Any = None) -> dict[str, Any]:
 TEXTS = ("text", "content")
 IDS = ("tool_use_id", "tool_call_id", "toolUseId", "call_id")
 TYPED = frozenset({"arguments", "input"})
-"""What a call has and a result has not."""
+"""Fields that a call has and a result lacks."""
 
 
 def inside(value: Any) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What is cut and pruned."""
+"""Operations that cut and prune tool results."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class Sven:
     }
 
     def back(self, messages: Any) -> list[dict[str, Any]]:
-        """The same in the case's own form."""
+        """Return the messages in the case's own form."""
         found = [self.originals.get(id(message), [self.plain(message)]) for message in messages]
         return list(itertools.chain.from_iterable(found))
 

@@ -129,7 +129,7 @@ def fallback_summary_seed001(dropped_messages: int) -> str:
 def boundary_event(
     trigger: str | None = None, pre_tokens: int | None = None, session_id: str | None = None
 ) -> dict[str, Any]:
-    """What a compaction tells; where a case says how many tokens there were, of those."""
+    """Return the events of a compaction; with ``pre_tokens``, of a list with that many tokens."""
     told: list[Any] = []
     made = trimtab.Compactor(
         MODEL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -39,8 +40,8 @@ def need(package: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
-    """What the summarizers behind an SDK share; ``Anthropic`` and ``OpenAI`` document the attributes."""
+class Client(ABC):
+    """Base class of the summarizers behind an SDK; ``Anthropic`` and ``OpenAI`` document the attributes."""
 
     model: str | None = None
     base_url: str | None = None
@@ -87,25 +88,25 @@ class Client:
             return {**ask.reuse_cache.request(turn(ask)), **self.options}
         return self.prompted(render(ask))
 
+    @abstractmethod
     def prompted(self, prompt: Prompt) -> dict[str, Any]:
         """Return the messages of a prompt."""
-        raise NotImplementedError
 
+    @abstractmethod
     def create(self, client: Any, ask: Ask, seconds: float | None) -> Any:
         """Call the client; the answer of an asynchronous client is awaitable."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answer(self, message: Any, ask: Ask) -> Answer:
         """Return the answer in the SDK's object.
 
         Raises:
             NoMessageError: the server sent something else.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def serves(self, model: Model) -> bool:
         """Return whether this server has the session's model too."""
-        raise NotImplementedError
 
 
 class Calls:
