@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::content::{self, Call, CallResult, MEDIA, OPAQUE, THINKING, Visitor, entry, kind_of, string, word};
 use crate::error::Error;
-use crate::node::{Key, MAX_DEPTH, Node, Shape, Text, quote, write_spaced};
+use crate::node::{Key, MAX_DEPTH, Node, Shape, quote, write_spaced};
 
 /// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,27 +57,6 @@ pub struct Reader {
 
 /// The text of a value that cannot be written as JSON.
 const UNREADABLE: &str = "[unreadable]";
-const ITEM: &str = "item";
-pub(crate) const THINKING: [&str; 6] =
-    ["thinking", "reasoningContent", "redacted_thinking", "reasoning", "encrypted_content", "compaction"];
-/// Types of blocks that are left out, and their placeholders.
-pub(crate) const LEFT_OUT: [(&str, &str); 12] = [
-    ("image", "[image]"),
-    ("image_url", "[image]"),
-    ("input_image", "[image]"),
-    ("input_audio", "[audio]"),
-    ("audio", "[audio]"),
-    ("video", "[video]"),
-    ("input_file", "[file]"),
-    ("file", "[file]"),
-    ("container_upload", "[file]"),
-    ("document", "[document]"),
-    ("inlineData", "[file]"),
-    ("fileData", "[file]"),
-];
-/// Keys that only a provider can read.
-const OPAQUE: [&str; 6] = ["signature", "encrypted_content", "encrypted_index", "data", "cache_control", "citations"];
-
 impl Reader {
     /// Appends the entries of the next message; a value that is no map has none.
     ///
@@ -84,106 +64,43 @@ impl Reader {
     ///
     /// Errors of the view.
     pub fn read<N: Node>(&mut self, message: &N) -> Result<(), Error> {
-        let done = if message.shape() == Shape::Map { self.message(message) } else { Ok(()) };
+        let done = content::visit(message, self);
         self.messages += 1;
         done
     }
 
-    fn message<N: Node>(&mut self, message: &N) -> Result<(), Error> {
-        let role = word(message, Key::Role)?;
-        if role.is_empty() && !matches!(word(message, Key::Type)?.as_str(), "" | "message") {
-            return self.block(message, ITEM);
-        }
-        let content = match message.get(Key::Content)? {
-            None => message.get(Key::Parts)?,
-            content => content,
-        };
-        if matches!(role.as_str(), "tool" | "function") {
-            let name = self.tool(message, word(message, Key::Name)?)?;
-            let text = content.map_or_else(|| Ok(String::new()), |content| flat(&content, 0))?;
-            self.push(Kind::Result, name, text);
-            return Ok(());
-        }
-        let role = if role.is_empty() { ITEM } else { &role };
-        match content {
-            Some(content) if content.shape() == Shape::List => content.items(&mut |block| self.block(&block, role))?,
-            Some(content) => self.block(&content, role)?,
-            None => {}
-        }
-        let mut call = |call: N| {
-            let id = id_of(&call)?;
-            let inner = match call.get(Key::Function)? {
-                None => call.get(Key::Custom)?,
-                inner => inner,
-            };
-            match inner.filter(|inner| inner.shape() == Shape::Map) {
-                Some(inner) => self.call(&inner, id),
-                None if call.shape() == Shape::Map => self.call(&call, id),
-                None => Ok(()),
-            }
-        };
-        match message.get(Key::ToolCalls)?.filter(|calls| calls.shape() == Shape::List) {
-            Some(calls) => calls.items(&mut call),
-            None => message.get(Key::FunctionCall)?.map_or(Ok(()), call),
-        }
+    fn push(&mut self, kind: Kind, name: String, text: String) {
+        self.entries.push(Entry { at: self.messages, kind, name, text });
     }
+}
 
-    fn block<N: Node>(&mut self, block: &N, role: &str) -> Result<(), Error> {
-        if block.shape() == Shape::Text {
-            let text = flat(block, 0)?;
-            self.push(Kind::Text, role.to_owned(), text);
-        }
-        if block.shape() != Shape::Map {
-            return Ok(());
-        }
-        let kind = kind_of(block)?;
-        let held = entry(block, &[&kind])?.filter(|inner| inner.shape() == Shape::Map);
-        let held = held.as_ref().unwrap_or(block);
-        if ends(&kind, &["tool_use", "_call", "toolUse", "functionCall"]) {
-            self.call(held, id_of(held)?)
-        } else if ends(&kind, &["_result", "_output", "toolResult", "functionResponse"]) {
-            let failed = held.get(Key::IsError)?.is_some_and(|flag| flag.is_true());
-            let failed = failed || word(held, Key::Status)? == "error";
-            let name = self.tool(held, String::new())?;
-            let content = entry(held, &["content", "output", "response", "tools"])?;
-            let text = content.map_or_else(|| Ok(String::new()), |content| flat(&content, 0))?;
-            self.push(if failed { Kind::Failure } else { Kind::Result }, name, text);
-            Ok(())
-        } else {
-            let text = flat(block, 0)?;
-            self.push(Kind::Text, role.to_owned(), text);
-            Ok(())
-        }
-    }
-
-    fn call<N: Node>(&mut self, call: &N, id: String) -> Result<(), Error> {
-        let mut name = word(call, Key::Name)?;
-        if name.is_empty() {
-            name = word(call, Key::Type)?;
-        }
-        let text = match entry(call, &["arguments", "input", "args", "action", "queries"])? {
+impl<N: Node> Visitor<N> for Reader {
+    fn call(&mut self, call: Call<N>) -> Result<(), Error> {
+        let text = match call.arguments {
             None => "{}".to_owned(),
             Some(arguments) if arguments.shape() == Shape::Text => flat(&arguments, 0)?,
             Some(arguments) => json(&arguments),
         };
-        self.tools.insert(id, name.clone());
-        self.push(Kind::Call, name, text);
+        self.tools.insert(call.id, call.name.clone());
+        self.push(Kind::Call, call.name, text);
         Ok(())
     }
 
-    /// The tool of a result: `known`, that of the call with its id, or the name that it states.
-    fn tool<N: Node>(&self, result: &N, known: String) -> Result<String, Error> {
-        if !known.is_empty() {
-            return Ok(known);
-        }
-        match self.tools.get(&id_of(result)?).filter(|name| !name.is_empty()) {
-            Some(name) => Ok(name.clone()),
-            None => word(result, Key::Name),
-        }
+    fn result(&mut self, result: CallResult<N>) -> Result<(), Error> {
+        let called = self.tools.get(&result.id).filter(|name| !name.is_empty());
+        let name = match called {
+            Some(name) if result.name.is_empty() || !result.is_message => name.clone(),
+            _ => result.name,
+        };
+        let text = result.content.map_or_else(|| Ok(String::new()), |content| flat(&content, 0))?;
+        self.push(if result.is_error { Kind::Failure } else { Kind::Result }, name, text);
+        Ok(())
     }
 
-    fn push(&mut self, kind: Kind, name: String, text: String) {
-        self.entries.push(Entry { at: self.messages, kind, name, text });
+    fn other(&mut self, block: &N, role: &str) -> Result<(), Error> {
+        let text = flat(block, 0)?;
+        self.push(Kind::Text, role.to_owned(), text);
+        Ok(())
     }
 }
 
@@ -194,7 +111,7 @@ fn flat<N: Node>(content: &N, depth: usize) -> Result<String, Error> {
     }
     match content.shape() {
         Shape::Null => Ok(String::new()),
-        Shape::Text => Ok(content.text()?.map_or_else(String::new, |text| text.text().into_owned())),
+        Shape::Text => Ok(string(content)?.unwrap_or_default()),
         Shape::List => {
             let mut texts = Vec::new();
             content.items(&mut |part| {
@@ -283,54 +200,12 @@ fn write_part<N: Node>(part: &N, out: &mut String, depth: usize) -> Result<(), E
 }
 
 fn placeholder(kind: &str) -> Option<&'static str> {
-    if THINKING.contains(&kind) {
-        return Some("[thinking]");
+    match kind {
+        "document" => Some("[document]"),
+        "inlineData" | "fileData" => Some("[file]"),
+        kind if THINKING.contains(&kind) => Some("[thinking]"),
+        kind => MEDIA.iter().find(|(name, _)| *name == kind).map(|(_, placeholder)| *placeholder),
     }
-    LEFT_OUT.iter().find(|(name, _)| *name == kind).map(|(_, placeholder)| *placeholder)
-}
-
-/// The type of a block: its `type`, or its first key.
-pub(crate) fn kind_of<N: Node>(block: &N) -> Result<String, Error> {
-    if let Some(kind) = block.get(Key::Type)?.filter(|kind| kind.shape() == Shape::Text) {
-        return flat(&kind, 0);
-    }
-    let mut first = None;
-    block.entries(&mut |key, _| {
-        first.get_or_insert_with(|| key.to_owned());
-        Ok(())
-    })?;
-    Ok(first.unwrap_or_default())
-}
-
-/// The value of the first of `keys` that a map has; null counts as missing.
-pub(crate) fn entry<N: Node>(map: &N, keys: &[&str]) -> Result<Option<N>, Error> {
-    let mut best: Option<(usize, N)> = None;
-    map.entries(&mut |key, value| {
-        if let Some(rank) = keys.iter().position(|name| *name == key)
-            && value.shape() != Shape::Null
-            && best.as_ref().is_none_or(|(known, _)| rank < *known)
-        {
-            best = Some((rank, value));
-        }
-        Ok(())
-    })?;
-    Ok(best.map(|(_, value)| value))
-}
-
-/// The text of an entry; empty for anything else.
-pub(crate) fn word<N: Node>(map: &N, key: Key) -> Result<String, Error> {
-    let value = map.get(key)?.filter(|value| value.shape() == Shape::Text);
-    value.map_or_else(|| Ok(String::new()), |value| flat(&value, 0))
-}
-
-/// The id of a call or of its result.
-pub(crate) fn id_of<N: Node>(value: &N) -> Result<String, Error> {
-    let id = entry(value, &["tool_use_id", "call_id", "tool_call_id", "toolUseId", "id"])?;
-    id.filter(|id| id.shape() == Shape::Text).map_or_else(|| Ok(String::new()), |id| flat(&id, 0))
-}
-
-pub(crate) fn ends(text: &str, endings: &[&str]) -> bool {
-    endings.iter().any(|ending| text.ends_with(ending))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! ([`truncate`]). Nothing here knows Python, opens a file or reads a clock.
 #![forbid(unsafe_code)]
 
+mod content;
 pub mod counter;
 pub mod entries;
 pub mod envelope;

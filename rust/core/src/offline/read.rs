@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use super::arguments::Arguments;
 use super::part::{HOSTED, Kind, Part};
 use super::pattern::{head, pattern, strip};
-use crate::entries::{LEFT_OUT, THINKING, ends, entry, id_of, kind_of, word};
+use crate::content::{self, Call, CallResult, MEDIA, OPAQUE, THINKING, Visitor, entry, string, word};
 use crate::error::Error;
 use crate::json::{Json, Tape};
-use crate::node::{Key, MAX_DEPTH, Node, Shape, Text};
+use crate::node::{Key, MAX_DEPTH, Node, Shape};
 
 pattern!(PROGRAM = r"^\s*(?:$|Caveat: |\[Request interrupted|# (?:AGENTS|CLAUDE)\.md\b)");
 pattern!(TAGGED = r"^\s*<(\w[\w -]{1,60})>");
@@ -44,9 +44,6 @@ const PROGRAM_TAGS: [&str; 20] = [
 const USER_TAGS: [&str; 2] = ["command-args", "bash-input"];
 /// Most characters between two of them.
 const LONGEST_ARGUMENTS: usize = 4_000;
-/// Keys whose values only a provider or a program can read.
-const OPAQUE: [&str; 8] =
-    ["type", "id", "signature", "encrypted_content", "encrypted_index", "data", "cache_control", "citations"];
 /// Integers from here on are ids of machines, not numbers that somebody looks up.
 const LARGE: i64 = 1_000_000_000_000;
 
@@ -67,109 +64,9 @@ impl Reader {
     ///
     /// Errors of the view.
     pub fn read<N: Node>(&mut self, message: &N) -> Result<(), Error> {
-        let done = if message.shape() == Shape::Map { self.message(message) } else { Ok(()) };
+        let done = content::visit(message, self);
         self.at += 1;
         done
-    }
-
-    fn message<N: Node>(&mut self, message: &N) -> Result<(), Error> {
-        let role = word(message, Key::Role)?;
-        if role.is_empty() && !matches!(word(message, Key::Type)?.as_str(), "" | "message") {
-            return self.block(message, "note");
-        }
-        let content = match message.get(Key::Content)? {
-            None => message.get(Key::Parts)?,
-            content => content,
-        };
-        if matches!(role.as_str(), "tool" | "function") {
-            let (name, id) = (word(message, Key::Name)?, id_of(message)?);
-            let text = content.map_or_else(|| Ok(String::new()), |content| flat(&content))?;
-            self.push(Part { kind: Kind::Result, text, name, id, ..Part::default() });
-            return Ok(());
-        }
-        match content {
-            Some(content) if content.shape() == Shape::List => content.items(&mut |block| self.block(&block, &role))?,
-            Some(content) => self.block(&content, &role)?,
-            None => {}
-        }
-        let mut call = |call: N| {
-            let id = id_of(&call)?;
-            let inner = match call.get(Key::Function)? {
-                None => call.get(Key::Custom)?,
-                inner => inner,
-            };
-            match inner.filter(|inner| inner.shape() == Shape::Map) {
-                Some(inner) => self.call(&inner, id),
-                None if call.shape() == Shape::Map => self.call(&call, id),
-                None => Ok(()),
-            }
-        };
-        match message.get(Key::ToolCalls)?.filter(|calls| calls.shape() == Shape::List) {
-            Some(calls) => calls.items(&mut call),
-            None => message.get(Key::FunctionCall)?.map_or(Ok(()), call),
-        }
-    }
-
-    fn block<N: Node>(&mut self, block: &N, role: &str) -> Result<(), Error> {
-        if let Some(text) = string(block)? {
-            self.text(&text, role);
-        }
-        if block.shape() != Shape::Map {
-            return Ok(());
-        }
-        let kind = kind_of(block)?;
-        let is_thought = block.get(Key::Thought)?.is_some_and(|thought| thought.is_true());
-        if is_thought || THINKING.contains(&kind.as_str()) || is_media(&kind) {
-            return Ok(());
-        }
-        let held = entry(block, &[&kind])?.filter(|inner| inner.shape() == Shape::Map);
-        let held = held.as_ref().unwrap_or(block);
-        if ends(&kind, &["tool_use", "_call", "toolUse", "functionCall"]) {
-            let is_hosted = kind.ends_with("_call") && held.get(Key::CallId)?.is_none();
-            let id = if is_hosted { HOSTED.to_owned() } else { id_of(held)? };
-            return self.call(held, id);
-        }
-        if ends(&kind, &["_result", "_output", "toolResult", "functionResponse"]) {
-            let failed = held.get(Key::IsError)?.is_some_and(|flag| flag.is_true());
-            let failed = failed || word(held, Key::Status)? == "error";
-            let content = entry(held, &["content", "output", "response", "tools"])?;
-            let text = content.map_or_else(|| Ok(String::new()), |content| flat(&content))?;
-            let (name, id) = (word(held, Key::Name)?, id_of(held)?);
-            self.push(Part { kind: Kind::Result, text, name, id, failed, ..Part::default() });
-            return Ok(());
-        }
-        if let Some(text) = entry(block, &["text", "refusal"])?.map(|text| string(&text)).transpose()?.flatten() {
-            self.text(&text, role);
-        } else {
-            let text = flat(block)?;
-            self.push(Part { kind: Kind::Note, text, ..Part::default() });
-        }
-        Ok(())
-    }
-
-    fn call<N: Node>(&mut self, call: &N, id: String) -> Result<(), Error> {
-        let name = match word(call, Key::Name)? {
-            name if name.is_empty() => word(call, Key::Type)?,
-            name => name,
-        };
-        let mut part = Part { kind: Kind::Call, name, id, ..Part::default() };
-        if let Some(arguments) = entry(call, &["arguments", "input", "args", "action", "queries"])? {
-            match string(&arguments)? {
-                None => (part.text, part.arguments) = (flat(&arguments)?, Arguments::read(&arguments)?),
-                Some(text) => {
-                    let mut tape = Tape::default();
-                    if is_json(&text, &mut tape) {
-                        let parsed = tape.of(&text);
-                        let opened = Json::new(&parsed);
-                        (part.text, part.arguments) = (flat(&opened)?, Arguments::read(&opened)?);
-                    } else {
-                        part.text = text.replace("\\n", "\n");
-                    }
-                }
-            }
-        }
-        self.push(part);
-        Ok(())
     }
 
     fn text(&mut self, text: &str, role: &str) {
@@ -201,13 +98,56 @@ impl Reader {
     }
 }
 
-fn is_media(kind: &str) -> bool {
-    LEFT_OUT[..9].iter().any(|(name, _)| *name == kind)
+impl<N: Node> Visitor<N> for Reader {
+    fn skips(&self, block: &N, kind: &str) -> Result<bool, Error> {
+        let is_thought = block.get(Key::Thought)?.is_some_and(|thought| thought.is_true());
+        Ok(is_thought || THINKING.contains(&kind) || is_media(kind))
+    }
+
+    fn call(&mut self, call: Call<N>) -> Result<(), Error> {
+        let id = if call.is_hosted { HOSTED.to_owned() } else { call.id };
+        let mut part = Part { kind: Kind::Call, name: call.name, id, ..Part::default() };
+        if let Some(arguments) = call.arguments {
+            match string(&arguments)? {
+                None => (part.text, part.arguments) = (flat(&arguments)?, Arguments::read(&arguments)?),
+                Some(text) => {
+                    let mut tape = Tape::default();
+                    if is_json(&text, &mut tape) {
+                        let parsed = tape.of(&text);
+                        let opened = Json::new(&parsed);
+                        (part.text, part.arguments) = (flat(&opened)?, Arguments::read(&opened)?);
+                    } else {
+                        part.text = text.replace("\\n", "\n");
+                    }
+                }
+            }
+        }
+        self.push(part);
+        Ok(())
+    }
+
+    fn result(&mut self, result: CallResult<N>) -> Result<(), Error> {
+        let text = result.content.map_or_else(|| Ok(String::new()), |content| flat(&content))?;
+        let CallResult { id, name, is_error: failed, .. } = result;
+        self.push(Part { kind: Kind::Result, text, name, id, failed, ..Part::default() });
+        Ok(())
+    }
+
+    fn other(&mut self, block: &N, role: &str) -> Result<(), Error> {
+        let text = match string(block)? {
+            None => entry(block, &["text", "refusal"])?.map(|text| string(&text)).transpose()?.flatten(),
+            text => text,
+        };
+        match text {
+            Some(text) => self.text(&text, role),
+            None => self.push(Part { kind: Kind::Note, text: flat(block)?, ..Part::default() }),
+        }
+        Ok(())
+    }
 }
 
-/// The text of a string; None of any other value.
-fn string<N: Node>(value: &N) -> Result<Option<String>, Error> {
-    Ok(value.text()?.map(|text| text.text().into_owned()))
+fn is_media(kind: &str) -> bool {
+    MEDIA.iter().any(|(name, _)| *name == kind)
 }
 
 /// Every string inside a value, a line each; a string that spells JSON is looked into.
@@ -234,7 +174,11 @@ fn strings<N: Node>(value: &N, found: &mut Vec<String>, depth: usize) -> Result<
         Shape::List => value.items(&mut |item| strings(&item, found, depth + 1)),
         Shape::Map if is_media(&word(value, Key::Type)?) => Ok(()),
         Shape::Map => value.entries(&mut |key, part| {
-            if OPAQUE.contains(&key) { Ok(()) } else { strings(&part, found, depth + 1) }
+            if matches!(key, "type" | "id") || OPAQUE.contains(&key) {
+                Ok(())
+            } else {
+                strings(&part, found, depth + 1)
+            }
         }),
         Shape::Number => {
             let number = value.literal();
