@@ -21,6 +21,7 @@ from support.archives import KINDS, columns, commit, indexes, opened, query, rec
 from support.scale import scaled
 from support.transcripts import transcript
 from trimtab.archive import SqlArchive
+from trimtab.archive.recall import Recall
 from trimtab.archive.sql.statements import format_time
 from trimtab.archive.sqlite import SqliteArchive
 
@@ -410,10 +411,67 @@ def test_verify_names_the_place_of_each_change(archive: SqlArchive, change: str)
         archive.verify("x")
 
 
-@pytest.mark.parametrize("name", ["", " ", "a\nb", None])
-def test_store_rejects_a_session_without_a_printable_name(archive: SqlArchive, name: object) -> None:
-    with pytest.raises(trimtab.ArchiveError, match="a session's name"):
-        archive.store([], name)
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "\ud800", 7])
+def test_every_method_rejects_a_session_without_a_printable_name(archive: SqlArchive, name: object) -> None:
+    commit(archive, "r1", [said("secret")])
+    for call in (
+        lambda: archive.store([], name),
+        lambda: archive.pin(name, "text", "x"),
+        lambda: archive.load("r1", session=name),
+        lambda: archive.search("secret", session=name),
+        lambda: archive.fetch(1, session=name),
+        lambda: archive.history(name),
+        lambda: archive.totals(name),
+        lambda: archive.verify(name),
+        lambda: archive.prune(keep=0, session=name),
+        lambda: archive.forget(name),
+        lambda: Recall(archive, name),
+    ):
+        with pytest.raises(ValueError, match="a session's name"):
+            call()
+    with pytest.raises(ValueError, match="a session's name"):
+        archive.store([], None)
+    assert archive.load("r1") == [said("secret")]
+
+
+def test_load_for_a_session_finds_its_own_compactions(archive: SqlArchive) -> None:
+    for ref, session in (("r1", "s"), ("r2", "t"), ("r3", "unnamed-1"), ("r4", "unnamed-2"), ("first", "first")):
+        commit(archive, ref, [said(ref)], session=session)
+    readable = {"s": {"r1"}, "t": {"r2"}, "u": set(), "unnamed-1": {"r3", "r4", "first"}, None: set(REFS)}
+    for session, refs in readable.items():
+        for ref in REFS:
+            if ref in refs:
+                assert archive.load(ref, session=session) == [said(ref)]
+            else:
+                with pytest.raises(
+                    trimtab.ArchiveError, match=f"no compaction '{ref}' in this archive, or.*any_session"
+                ):
+                    archive.load(ref, session=session)
+    archive.prune(keep=0, session="s")
+    with pytest.raises(trimtab.ArchiveError, match="no compaction 'r1' in this archive; retention removed it"):
+        archive.load("r1", session="s")
+    with pytest.raises(trimtab.ArchiveError, match="no compaction 'r1' in this archive, or"):
+        archive.load("r1", session="t")
+
+
+REFS = ("r1", "r2", "r3", "r4", "first")
+
+
+def test_a_negative_number_is_rejected_and_a_huge_one_is_no_limit(archive: SqlArchive) -> None:
+    commit(archive, "r1", [said("word")])
+    for call in (
+        lambda n: archive.search("word", limit=n),
+        lambda n: archive.history(limit=n),
+        lambda n: archive.prune(keep=n),
+        lambda n: archive.prune(max_bytes=n),
+    ):
+        with pytest.raises(ValueError, match="must be 0 or more, got -1"):
+            call(-1)
+        with pytest.raises(TypeError, match="must be an int, got str"):
+            call("1")
+        call(10**30)
+    assert archive.prune(older_than=timedelta.max).events == ()
+    assert [hit.ref for hit in archive.search("word", limit=10**30)] == [past.ref for past in archive.history()]
 
 
 def test_load_returns_an_empty_list(archive: SqlArchive) -> None:

@@ -33,8 +33,14 @@ class Archive(Protocol):
             ConflictError: the session was compacted since its originals were stored.
         """
 
-    def load(self, ref: str) -> list[dict[str, Any]]:
-        """Return the original messages of a compaction."""
+    def load(self, ref: str, *, session: str | None = None) -> list[dict[str, Any]]:
+        """Return the original messages of a compaction.
+
+        Args:
+            ref: the compaction.
+            session: the session that asks: one with a given name reads its own compactions, one without a name those
+                of all sessions without a name. None reads all.
+        """
 
     def pin(self, session: str, kind: str, value: str) -> None:
         """Add a pin to a session: a ``message`` by its digest, or all messages that contain a ``text``."""

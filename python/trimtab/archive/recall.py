@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..counting.truncate import truncate
-from ..errors import ArchiveError
+from .names import check_name
 
 if TYPE_CHECKING:
     from ..models.provider import Provider
@@ -39,13 +39,20 @@ class Recall:
 
     Attributes:
         archive: the archive that holds the session's originals.
-        session: the session.
+        session: the session's name; other sessions' messages are neither found nor read.
         limit: maximum number of messages in one answer.
+
+    Raises:
+        ValueError: the session's name is empty, blank or not printable.
     """
 
     archive: SqlArchive
     session: str
     limit: int = 5
+
+    def __post_init__(self) -> None:
+        """Check the name: without one, every session would be searched."""
+        check_name(self.session)
 
     def definition(self, provider: Provider = "anthropic") -> dict[str, Any]:
         """Return the tool's definition in a provider's shape.
@@ -79,8 +86,8 @@ class Recall:
                 return _shorten(json.dumps(self.archive.fetch(number, session=self.session), ensure_ascii=False))
             if isinstance(query := given.get("query"), str) and query.strip():
                 return self._search(query)
-        except (ArchiveError, ValueError) as error:
-            return f"Nothing could be looked up: {error}"
+        except Exception as error:  # noqa: BLE001 - text of a model, and an archive of the caller: the turn must go on
+            return _shorten(f"Nothing could be looked up: {str(error) or type(error).__name__}")
         return "Give query (words) or message (a number that a query gave)."
 
     def _search(self, query: str) -> str:

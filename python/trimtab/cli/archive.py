@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from ..errors import ArchiveError
 from .files import existing, write
-from .options import add_archive, add_json, add_output
+from .options import add_archive, add_json, add_output, session_option
 from .output import plain, print_answer, print_note
 from .progress import Progress
 
@@ -76,13 +76,17 @@ def _list(archive: SqlArchive, options: argparse.Namespace) -> int:
 
 
 def _show(archive: SqlArchive, options: argparse.Namespace) -> int:
+    from ..archive.names import is_unnamed
+
     with Progress("looking it up"):
         past = archive.history(options.name, limit=None)
         originals = [] if past else archive.archived(options.name)
     if past:
         print_answer(options, past, map(_describe, past))
     else:
-        total = f"{len(originals):,} messages removed or changed; for the whole list: trimtab restore {options.name}"
+        owner = originals[0].session if originals else ""
+        restore = f"trimtab restore {options.name}{'' if is_unnamed(owner, options.name) else session_option(owner)}"
+        total = f"{len(originals):,} messages removed or changed; for the whole list: {restore}"
         print_answer(options, originals, [*map(_preview, originals), total])
     return 0
 
@@ -133,10 +137,10 @@ def _export(archive: SqlArchive, options: argparse.Namespace) -> int:
 
 def _prune(archive: SqlArchive, options: argparse.Namespace) -> int:
     limits = {"older_than": options.older_than, "keep": options.keep, "max_bytes": options.max_size}
-    if not options.forget and all(limit is None for limit in limits.values()):
+    if options.forget is None and all(limit is None for limit in limits.values()):
         raise ValueError("say what to remove: --older-than, --keep, --max-size or --forget")
     with Progress("pruning"):
-        if options.forget:
+        if options.forget is not None:
             removed = archive.forget(options.forget, dry_run=options.dry_run)
         else:
             removed = archive.prune(**limits, session=options.session, dry_run=options.dry_run)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .files import archive_url, to_text, write
 from .input import compactor, sendable, target
-from .options import add_archive, add_file, add_output, add_policy
+from .options import add_archive, add_file, add_output, add_policy, session_option
 from .output import print_json, print_line, print_note
 from .progress import Progress
 from .summarizer import add_summarizer, policy, summarizer
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
             **target(options),
         )
     write(options.output, to_text(result.messages, options.output))
-    report = _report(result, url)
+    report = _report(result, url, options.session)
     if options.json and options.output != "-":
         print_json(report)
         return 0
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _report(result: Compaction, url: str) -> dict[str, Any]:
+def _report(result: Compaction, url: str, session: str | None) -> dict[str, Any]:
     from ..planning.edits import Drop, Prune, StripThinking, Summarize, Truncate
 
     plan, zone = result.plan, result.plan.zone()
@@ -84,6 +84,7 @@ def _report(result: Compaction, url: str) -> dict[str, Any]:
         "reason": result.reason,
         "ref": result.ref,
         "archive": None if url == "memory" else url,
+        "session": session,
     }
 
 
@@ -114,7 +115,8 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         return
     yield f"  archive     {report['archive'].removeprefix('sqlite:///')}"
     place = "" if report["archive"] == archive_url() else f" --archive {shlex.quote(report['archive'])}"
-    yield f"  undo        trimtab restore {report['ref']}{place}"
+    session = session_option(report["session"]) if report["session"] else ""
+    yield f"  undo        trimtab restore {report['ref']}{session}{place}"
 
 
 def _billed(usage: dict[str, float]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 
 from ..formats import FORMATS
 
@@ -43,6 +44,11 @@ def add_archive(parser: argparse.ArgumentParser) -> None:
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the option for JSON output."""
     parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def session_option(name: str) -> str:
+    """Return the option that names a session, for a command that a user copies into a shell."""
+    return f" {shlex.quote(f'--session={name}')}"
 
 
 def tokens(text: str) -> int:

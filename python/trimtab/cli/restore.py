@@ -17,15 +17,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="the compaction's ref, as printed by trimtab compact")
     add_output(parser)
     add_archive(parser)
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--session", metavar="NAME", help="the session that was compacted; default: one without a name")
+    either.add_argument("--any-session", action="store_true", help="restore compactions of any session")
     add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the original messages; with an output file, report them."""
     from ..archive import open_archive
+    from ..archive.names import given_name
 
+    session = None if options.any_session else given_name(options.session)
     with Progress(f"restoring {options.ref}"):
-        messages = open_archive(existing(options.archive)).load(options.ref)
+        messages = open_archive(existing(options.archive)).load(options.ref, session=session)
         text = to_text(messages, options.output)
     write(options.output, text)
     if options.json and options.output != "-":

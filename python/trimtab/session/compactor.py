@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, cast
-from uuid import uuid4
 
 from ..archive import open_archive
+from ..archive.names import given_name
 from ..compaction.flow import compaction
 from ..compaction.handler import EffectHandler
 from ..compaction.rebuild import check
@@ -94,8 +94,9 @@ class Compactor:
         summarizer: ``offline`` (no text leaves the process), ``anthropic``, ``openai``, ``cmd:PROGRAM ...``, a value of
             ``trimtab.summarize``, or a callable from ``Ask`` to text, plain or async.
         archive: ``memory`` (lives with the Compactor), ``sqlite:///PATH``, or an ``Archive``.
-        session: the conversation's name in the archive. A named session finds its pins again, and two compactions of
-            it at a time are a conflict; without a name, each Compactor has a session of its own.
+        session: the conversation's name in the archive, of printable text. A named session finds its pins again,
+            restores and recalls only its own messages, and two compactions of it at a time are a conflict; None gives
+            each Compactor a session of its own.
         redact: a function that removes from a text what must not be stored or summarized. Messages that stay are not
             changed; messages that come back from the archive are redacted.
         thinking: how to treat thinking behind an edit, where the model binds it: ``strip`` removes it, ``mark`` keeps
@@ -109,7 +110,7 @@ class Compactor:
             asks no endpoint.
 
     Raises:
-        ValueError: an unknown name, or a window without room for messages.
+        ValueError: an unknown name, a window without room for messages, or an empty, blank or unprintable session.
         ImportError: the summarizer's client is not installed.
         ArchiveError: the archive cannot be opened.
 
@@ -150,7 +151,7 @@ class Compactor:
             thinking=thinking,
             writer=writer,
             summarizer=name,
-            session=uuid4().hex if session is None else session,
+            session=given_name(session),
             exclusive=session is not None,
             redact=redact,
             count_with=count_with,
@@ -400,8 +401,11 @@ class Compactor:
         """
         return self._session.prune(messages)
 
-    def restore(self, ref: str) -> list[dict[str, Any]]:
+    def restore(self, ref: str, *, any_session: bool = False) -> list[dict[str, Any]]:
         """Return the whole original list of a compaction, equal to the original and identical as JSON.
+
+        Refs stand in every compacted list, where a model or another user can read them. A session with a name
+        therefore restores its own compactions, and one without a name those of all sessions without a name.
 
         Objects come back as dicts: an archive holds JSON without class names, so that stored text never decides which
         code runs. ``kind.model_validate(message)`` makes a pydantic model of such a dict, ``kind(**message)`` a
@@ -409,11 +413,12 @@ class Compactor:
 
         Args:
             ref: ``Compaction.ref``.
+            any_session: also restore compactions of any other session.
 
         Raises:
-            ArchiveError: the archive knows no such ref.
+            ArchiveError: the archive has no such compaction of this session, or it cannot give all of its messages.
         """
-        return self.archive.load(ref)
+        return self.archive.load(ref, session=None if any_session else self.session)
 
     def recall_tool(self, *, limit: int = 5) -> Recall:
         """Return a tool with which the model looks up messages of this session that were summarized.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from typing import Any
 
 from ...errors import ArchiveError, SessionError
+from ..names import check_session, is_ref, is_unnamed
 from ..values import Fault
 from .codec import load
-from .statements import Database, Row, Steps, format_time, parse_ids, parse_time, transaction
+from .statements import Database, Dialect, Row, Steps, damaged, format_time, parse_ids, parse_time
 
 EVENT = (
     "SELECT e.id, e.session_id, c.version, e.strategy, e.original_tokens, e.compacted_tokens, e.messages_removed,"
@@ -43,38 +45,65 @@ def link(before: str, content: str) -> str:
 class Integrity(Database):
     """Reading with verification."""
 
-    @transaction(write=False)
-    def load(self, ref: str) -> Steps[list[dict[str, Any]]]:
+    def load(self, ref: str, *, session: str | None = None) -> list[dict[str, Any]]:
         """Return the original messages of a compaction, equal to the input, also as JSON text.
 
-        Raises:
-            ArchiveError: there is no such compaction, or its data is damaged.
-        """
-        events = yield f"{EVENT} WHERE e.id = ?", (ref,)
-        if not events:
-            gone = yield "SELECT pruned_at FROM commits WHERE event_id = ?", (ref,)
-            reason = f"; retention removed it at {format_time(parse_time(gone[0][0]))}" if gone and gone[0][0] else ""
-            raise ArchiveError(f"no compaction {ref!r} in this archive{reason}")
-        rows = yield from _originals(ref)
-        if faults := _faults(events[0], rows):
-            raise ArchiveError(f"compaction {ref} is damaged: {faults[0]}; see trimtab archive verify")
-        return [load(body, digest) for body, digest in rows]
+        Args:
+            ref: the compaction.
+            session: the session that asks: one with a given name reads its own compactions, one without a name those
+                of all sessions without a name. None reads all.
 
-    @transaction(write=False)
-    def verify(self, session: str | None = None) -> Steps[list[Fault]]:
+        Raises:
+            ArchiveError: there is no such compaction, the session may not read it, or its data is damaged.
+            ValueError: the session's name is empty, blank or not printable.
+        """
+        return self.transact(partial(_load, ref, check_session(session)), write=False)
+
+    def verify(self, session: str | None = None) -> list[Fault]:
         """Recompute all digests and the hash chain; return each place that does not match.
 
         Raises:
             SessionError: there is no such session.
             ArchiveError: the database cannot be read.
+            ValueError: the session's name is empty, blank or not printable.
         """
-        faults = [Fault("database", what) for (what,) in (yield self.dialect.integrity_check, ())]
-        sessions = yield "SELECT id, version FROM sessions WHERE ? = '' OR id = ? ORDER BY id", (session or "",) * 2
-        if session is not None and not sessions:
-            raise SessionError(f"no session {session!r} in this archive")
-        for name, version in sessions:
-            faults += yield from _verify_session(name, version)
-        return faults
+        return self.transact(partial(_verify, self.dialect, check_session(session)), write=False)
+
+
+def _load(ref: str, session: str | None) -> Steps[list[dict[str, Any]]]:
+    events = (yield f"{EVENT} WHERE e.id = ?", (ref,)) if is_ref(ref) else []
+    if not events or not _may_read(session, events[0][1], ref):
+        reason = yield from _why_missing(ref, session)
+        raise ArchiveError(f"no compaction {ref!r} in this archive{reason}")
+    rows = yield from _originals(ref)
+    if faults := _faults(events[0], rows):
+        raise damaged(ref, faults[0])
+    return [load(body, digest) for body, digest in rows]
+
+
+def _why_missing(ref: str, session: str | None) -> Steps[str]:
+    """Return what a session may know about a compaction that it cannot read."""
+    query = "SELECT pruned_at FROM commits WHERE event_id = ? AND (CAST(? AS TEXT) IS NULL OR session_id = ?)"
+    for (pruned,) in (yield query, (ref, session, session)) if is_ref(ref) else []:
+        if pruned:
+            return f"; retention removed it at {format_time(parse_time(pruned))}"
+    return "" if session is None else ", or it is of another session: any_session=True (--any-session) reads those too"
+
+
+def _may_read(session: str | None, owner: str, ref: str) -> bool:
+    """Return whether a session may read a compaction of ``owner``; None may read all."""
+    return session is None or session == owner or (is_unnamed(session, "") and is_unnamed(owner, ref))
+
+
+def _verify(dialect: Dialect, session: str | None) -> Steps[list[Fault]]:
+    faults = [Fault("database", what) for (what,) in (yield dialect.integrity_check, ())]
+    query = "SELECT id, version FROM sessions WHERE CAST(? AS TEXT) IS NULL OR id = ? ORDER BY id"
+    sessions = yield query, (session, session)
+    if session is not None and not sessions:
+        raise SessionError(f"no session {session!r} in this archive")
+    for name, version in sessions:
+        faults += yield from _verify_session(name, version)
+    return faults
 
 
 def _originals(ref: str) -> Steps[list[Row]]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...errors import ArchiveError
+from ..names import check_session, is_ref
 from ..values import ArchivedCompaction, Original, Session, Totals
 from .codec import decode, load
-from .statements import Database, Steps, parse_ids, parse_time, transaction
+from .statements import MANY, Database, Steps, check_count, damaged, parse_ids, parse_time, transaction
 
 
 class Queries(Database):
@@ -23,27 +26,22 @@ class Queries(Database):
         rows = yield query, ()
         return [Session(name, version, parse_time(created), *counts) for name, version, created, *counts in rows]
 
-    @transaction(write=False)
-    def history(self, session: str | None = None, *, limit: int | None = 10) -> Steps[list[ArchivedCompaction]]:
-        """Return the compactions of one session or of all, latest first; ``limit=None`` returns all of them."""
-        query = (
-            "SELECT e.id, e.session_id, e.strategy, e.original_tokens, e.compacted_tokens, e.messages_removed,"
-            " e.summary_content, e.preserved_message_ids, e.model_used, e.duration_ms, e.created_at"
-            " FROM compaction_events e LEFT JOIN commits c ON c.event_id = e.id WHERE (? = '' OR e.session_id = ?)"
-            " ORDER BY e.created_at DESC, c.version DESC, e.id LIMIT ?"
-        )
-        rows = yield query, (session or "", session or "", 2**62 if limit is None else limit)
-        return [ArchivedCompaction(*(*row[:7], parse_ids(row[7]), *row[8:10], parse_time(row[10]))) for row in rows]
+    def history(self, session: str | None = None, *, limit: int | None = 10) -> list[ArchivedCompaction]:
+        """Return the compactions of one session or of all, latest first; ``limit=None`` returns all of them.
 
-    @transaction(write=False)
-    def totals(self, session: str | None = None) -> Steps[Totals]:
-        """Return sums over the compactions of one session or of all."""
-        query = (
-            "SELECT coalesce(sum(original_tokens - compacted_tokens), 0), coalesce(sum(messages_removed), 0), count(*)"
-            " FROM compaction_events WHERE (? = '' OR session_id = ?)"
-        )
-        [sums] = yield query, (session or "", session or "")
-        return Totals(*map(int, sums))
+        Raises:
+            ValueError: the session's name is empty, blank or not printable, or the limit is negative.
+        """
+        most = check_count("limit", limit)
+        return self.transact(partial(_history, check_session(session), most), write=False)
+
+    def totals(self, session: str | None = None) -> Totals:
+        """Return sums over the compactions of one session or of all.
+
+        Raises:
+            ValueError: the session's name is empty, blank or not printable.
+        """
+        return self.transact(partial(_totals, check_session(session)), write=False)
 
     @transaction(write=False)
     def archived(self, ref: str) -> Steps[list[Original]]:
@@ -52,23 +50,47 @@ class Queries(Database):
         Raises:
             ArchiveError: there is no such compaction, or a message is damaged.
         """
-        events = yield "SELECT session_id, preserved_message_ids FROM compaction_events WHERE id = ?", (ref,)
+        query = "SELECT session_id, preserved_message_ids, messages_removed FROM compaction_events WHERE id = ?"
+        events = (yield query, (ref,)) if is_ref(ref) else []
         if not events:
             raise ArchiveError(f"no compaction {ref!r} in this archive")
-        [(session, preserved)] = events
+        [(session, preserved, removed)] = events
         ids = set(parse_ids(preserved))
         query = (
             "SELECT a.id, m.body, m.digest, a.archived_at FROM message_archive a"
             " JOIN messages m ON m.id = a.original_message WHERE a.compaction_event_id = ? ORDER BY a.id"
         )
-        return [
+        originals = [
             Original(number, ref, session, load(body, digest), parse_time(when))
             for number, body, digest, when in (yield query, (ref,))
             if number not in ids
         ]
+        if len(originals) != removed:
+            raise damaged(ref, f"{len(originals):,} of the {removed:,} removed messages are stored")
+        return originals
 
     @transaction(write=False)
     def pins(self, session: str) -> Steps[list[tuple[str, str]]]:
         """Return kind and value of each pin of a session, in the order of pinning."""
         rows = yield "SELECT kind, value FROM pins WHERE session_id = ? ORDER BY pinned_at, kind, value", (session,)
         return [(kind, decode(value)) for kind, value in rows]
+
+
+def _history(session: str | None, limit: int | None) -> Steps[list[ArchivedCompaction]]:
+    query = (
+        "SELECT e.id, e.session_id, e.strategy, e.original_tokens, e.compacted_tokens, e.messages_removed,"
+        " e.summary_content, e.preserved_message_ids, e.model_used, e.duration_ms, e.created_at"
+        " FROM compaction_events e LEFT JOIN commits c ON c.event_id = e.id "
+        " WHERE (CAST(? AS TEXT) IS NULL OR e.session_id = ?) ORDER BY e.created_at DESC, c.version DESC, e.id LIMIT ?"
+    )
+    rows = yield query, (session, session, MANY if limit is None else limit)
+    return [ArchivedCompaction(*(*row[:7], parse_ids(row[7]), *row[8:10], parse_time(row[10]))) for row in rows]
+
+
+def _totals(session: str | None) -> Steps[Totals]:
+    query = (
+        "SELECT coalesce(sum(original_tokens - compacted_tokens), 0), coalesce(sum(messages_removed), 0), count(*)"
+        " FROM compaction_events WHERE (CAST(? AS TEXT) IS NULL OR session_id = ?)"
+    )
+    [sums] = yield query, (session, session)
+    return Totals(*map(int, sums))

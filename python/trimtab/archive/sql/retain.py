@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from ...errors import SessionError
+from ..names import check_name, check_session
 from ..values import Pruned
 from .codec import decompress
-from .statements import Database, Dialect, Row, Steps, transaction
+from .statements import Database, Dialect, Row, Steps, check_count, transaction
 from .words import index_words
 
 ORPHAN_AGE = timedelta(hours=1)
@@ -15,7 +16,7 @@ ORPHAN_AGE = timedelta(hours=1)
 
 REMOVABLE = (
     "SELECT e.id FROM compaction_events e WHERE NOT EXISTS (SELECT 1 FROM summaries s WHERE s.event_id = e.id)"
-    " AND (? = '' OR e.session_id = ?)"
+    " AND (CAST(? AS TEXT) IS NULL OR e.session_id = ?)"
 )
 """Query for the compactions that no current summary refers to."""
 
@@ -45,11 +46,15 @@ class Retention(Database):
                 vacuums, the limit applies to the remaining messages as JSON.
             session: only remove compactions of this session; ``max_bytes`` still measures the whole archive.
             dry_run: report what would be removed, and remove nothing.
+
+        Raises:
+            TypeError: a number is no int.
+            ValueError: a number is negative, or the session's name is empty, blank or not printable.
         """
         now, before = self.now(), None if older_than is None else self.now(older_than)
-        return self.transact(
-            lambda: _Removal(self.dialect, now).prune(session, before, keep, max_bytes), dry_run=dry_run
-        )
+        limits = before, check_count("keep", keep), check_count("max_bytes", max_bytes)
+        limited_to = check_session(session)
+        return self.transact(lambda: _Removal(self.dialect, now).prune(limited_to, *limits), dry_run=dry_run)
 
     @transaction(write=True)
     def sweep(self, older_than: timedelta = ORPHAN_AGE) -> Steps[int]:
@@ -63,9 +68,10 @@ class Retention(Database):
 
         Raises:
             SessionError: there is no such session.
+            ValueError: the session's name is empty, blank or not printable.
         """
-        now = self.now()
-        return self.transact(lambda: _Removal(self.dialect, now).forget(session), dry_run=dry_run)
+        now, name = self.now(), check_name(session)
+        return self.transact(lambda: _Removal(self.dialect, now).forget(name), dry_run=dry_run)
 
 
 class _Removal:
@@ -78,7 +84,7 @@ class _Removal:
 
     def prune(self, session: str | None, before: str | None, keep: int | None, max_bytes: int | None) -> Steps[Pruned]:
         """Remove compactions by age, by number in their session and by size, oldest first."""
-        of_session = (session or "",) * 2
+        of_session = (session, session)
         chosen: list[Row] = []
         if before is not None:
             yield from self.sweep(before)
@@ -121,7 +127,7 @@ class _Removal:
         yield from self.delete_unreferenced(messages)
         self.refs.append(ref)
 
-    def shrink(self, max_bytes: int, of_session: tuple[str, str]) -> Steps[None]:
+    def shrink(self, max_bytes: int, of_session: Row) -> Steps[None]:
         """Remove the oldest compactions until the archive is small enough."""
         [(held,)] = yield "SELECT coalesce(sum(size), 0) FROM messages", ()
         removed_before, purged_at = self.bytes, 0

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from math import log
 from typing import Any
 
 from ...errors import ArchiveError
+from ..names import check_session
 from ..values import Hit
-from .codec import MIN_CHARS, compress, decode, decompress
-from .statements import Database, Dialect, Row, Steps, parse_time, transaction
+from .codec import MIN_CHARS, compress, decompress, load
+from .statements import Database, Dialect, Row, Steps, check_count, parse_time
 from .words import index_words, texts_in, words
 
 BATCH = 500
@@ -25,9 +27,10 @@ EXCERPT = 240
 """Characters of a message in a search result."""
 
 LATEST = (
-    "SELECT a.id, a.compaction_event_id, a.session_id, a.archived_at, m.body FROM message_archive a"
+    "SELECT a.id, a.compaction_event_id, a.session_id, a.archived_at, m.body, m.digest FROM message_archive a"
     " JOIN messages m ON m.id = a.original_message WHERE a.original_message = ?"
-    " AND a.compaction_event_id IS NOT NULL AND (? = '' OR a.session_id = ?) ORDER BY a.id DESC LIMIT 1"
+    " AND a.compaction_event_id IS NOT NULL AND (CAST(? AS TEXT) IS NULL OR a.session_id = ?)"
+    " ORDER BY a.id DESC LIMIT 1"
 )
 """Query for the latest place of a message in a compaction."""
 
@@ -39,12 +42,15 @@ class Search(Database):
         """Return archived messages that contain words of ``query``: messages with all words first, newest first.
 
         The first search after a compaction indexes the messages archived since.
-        """
-        self.transact(lambda: index(self.dialect))
-        return self.transact(lambda: search(self.dialect, query, session, limit), write=False)
 
-    @transaction(write=False)
-    def fetch(self, number: int, *, session: str | None = None) -> Steps[dict[str, Any]]:
+        Raises:
+            ValueError: the session's name is empty, blank or not printable, or the limit is negative.
+        """
+        most, limited_to = check_count("limit", limit) or 0, check_session(session)
+        self.transact(lambda: index(self.dialect))
+        return self.transact(lambda: search(self.dialect, query, limited_to, most), write=False)
+
+    def fetch(self, number: int, *, session: str | None = None) -> dict[str, Any]:
         """Return one archived message in full.
 
         Args:
@@ -52,18 +58,22 @@ class Search(Database):
             session: only find a message of this session.
 
         Raises:
-            ArchiveError: there is no such message.
+            ArchiveError: there is no such message, or it is damaged.
+            ValueError: the session's name is empty, blank or not printable.
         """
-        query = (
-            "SELECT m.body FROM message_archive a JOIN messages m ON m.id = a.original_message"
-            " WHERE a.id = ? AND (? = '' OR a.session_id = ?)"
-        )
-        # A model may invent a number outside the databases' range.
-        rows = (yield query, (number, session or "", session or "")) if 0 <= number < 2**63 else []
-        if not rows:
-            raise ArchiveError(f"no archived message {number}")
-        message: dict[str, Any] = decode(decompress(rows[0][0]))
-        return message
+        return self.transact(partial(_fetch, number, check_session(session)), write=False)
+
+
+def _fetch(number: int, session: str | None) -> Steps[dict[str, Any]]:
+    query = (
+        "SELECT m.body, m.digest FROM message_archive a JOIN messages m ON m.id = a.original_message"
+        " WHERE a.id = ? AND (CAST(? AS TEXT) IS NULL OR a.session_id = ?)"
+    )
+    # A model may invent a number outside the databases' range.
+    rows = (yield query, (number, session, session)) if 0 <= number < 2**63 else []
+    if not rows:
+        raise ArchiveError(f"no archived message {number}")
+    return load(*rows[0])
 
 
 def index(dialect: Dialect) -> Steps[None]:
@@ -93,7 +103,7 @@ def search(dialect: Dialect, query: str, session: str | None, limit: int) -> Ste
         found = list(dict.fromkeys([*found, *ranked]))[:limit]
     hits = []
     for key in found:
-        rows = yield LATEST, (key, session or "", session or "")
+        rows = yield LATEST, (key, session, session)
         hits += [_hit(row, terms) for row in rows]
     return hits
 
@@ -103,16 +113,16 @@ def _matching(dialect: Dialect, terms: list[str], session: str | None, limit: in
     query = (
         f"SELECT {dialect.search_id} FROM search WHERE {dialect.matches} AND EXISTS (SELECT 1 FROM message_archive a"  # noqa: S608 - constants
         f" WHERE a.original_message = search.{dialect.search_id} AND a.compaction_event_id IS NOT NULL"
-        f" AND (? = '' OR a.session_id = ?)) ORDER BY {dialect.search_id} DESC LIMIT ?"
+        f" AND (CAST(? AS TEXT) IS NULL OR a.session_id = ?)) ORDER BY {dialect.search_id} DESC LIMIT ?"
     )
-    rows = yield query, (dialect.match_value(terms), session or "", session or "", limit)
+    rows = yield query, (dialect.match_value(terms), session, session, limit)
     return [key for (key,) in rows]
 
 
 def _hit(row: Row, terms: list[str]) -> Hit:
     """Return a row of ``LATEST`` as a search result."""
-    number, ref, session, archived, body = row
-    message = decode(decompress(body))
+    number, ref, session, archived, body, digest = row
+    message = load(body, digest)
     role = message.get("role", "")
     text = " ".join(texts_in({name: part for name, part in message.items() if name != "role"}))
     return Hit(number, ref, session, role if isinstance(role, str) else "", _excerpt(text, terms), parse_time(archived))

@@ -22,6 +22,9 @@ Row: TypeAlias = tuple[Any, ...]
 Statement: TypeAlias = "tuple[str, Row | list[Row]]"
 """SQL and its values; with a list of rows, the statement runs for each row and returns none."""
 
+MANY = 2**62
+"""More rows than any table has, and the largest limit that both databases take as it is."""
+
 Steps: TypeAlias = Generator[Statement, list[Row], T]
 """An operation: yields statements, receives their rows, returns its answer."""
 
@@ -80,8 +83,9 @@ class Database(ABC):
         """
 
     def now(self, ago: timedelta = timedelta()) -> str:
-        """Return the time of a new record, or a time before it."""
-        return format_time(datetime.now(UTC) - ago)
+        """Return the time of a new record, or a time before it, at the earliest that of year 1."""
+        now = datetime.now(UTC)
+        return format_time(now - min(ago, now - datetime.min.replace(tzinfo=UTC)))
 
 
 def transaction(
@@ -99,8 +103,16 @@ def transaction(
     return decorate
 
 
+UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError, MemoryError)
+"""Errors of code that reads rows which are not as they were written: in a damaged file, any type and any text."""
+
+
 def run_steps(steps: Steps[T], execute: Callable[[Statement], list[Row]]) -> T:
-    """Run an operation: execute each of its statements and send it the rows."""
+    """Run an operation: execute each of its statements and send it the rows.
+
+    Raises:
+        ArchiveError: a row is damaged. Arguments are checked before, where their errors are told apart.
+    """
     try:
         statement = next(steps)
         while True:
@@ -108,6 +120,18 @@ def run_steps(steps: Steps[T], execute: Callable[[Statement], list[Row]]) -> T:
     except StopIteration as done:
         answer: T = done.value
         return answer
+    except UNREADABLE as error:
+        raise unreadable(error) from error
+
+
+def damaged(ref: str, fault: str) -> ArchiveError:
+    """Return the error of a compaction whose rows are missing or changed."""
+    return ArchiveError(f"compaction {ref} is damaged: {fault}; see trimtab archive verify")
+
+
+def unreadable(error: Exception) -> ArchiveError:
+    """Return the error of an archive whose rows are damaged."""
+    return ArchiveError(f"the archive cannot be read ({type(error).__name__}: {error}); see trimtab archive verify")
 
 
 def format_time(time: datetime) -> str:
@@ -139,15 +163,22 @@ def parse_ids(ids: Any) -> tuple[int, ...]:
         raise ArchiveError(f"a stored list of ids is damaged: {error}; see trimtab archive verify") from error
 
 
-def check_name(session: str) -> str:
-    """Return a session's name.
+def check_count(what: str, count: int | None) -> int | None:
+    """Return a number of rows or bytes, at most ``MANY``; None is no limit.
 
     Raises:
-        ArchiveError: the name is blank or not printable.
+        TypeError: it is no int.
+        ValueError: it is negative.
     """
-    if isinstance(session, str) and session.strip() and session.isprintable():
-        return session
-    raise ArchiveError(f"a session's name must be printable text, got {session!r}")
+    if count is None:
+        return None
+    if isinstance(count, bool) or not isinstance(count, int):
+        msg = f"{what} must be an int, got {type(count).__name__}"
+        raise TypeError(msg)
+    if count < 0:
+        msg = f"{what} must be 0 or more, got {count}"
+        raise ValueError(msg)
+    return min(count, MANY)
 
 
 def clean(text: str | None) -> str | None:

@@ -6,10 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 from ...errors import ArchiveError, ConflictError, SessionError
+from ..names import check_name
 from ..values import Record, Stored
 from .chain import EVENT, digest_event, link
 from .codec import compress, encode
-from .statements import Database, Dialect, Row, Steps, check_name, clean, transaction
+from .statements import Database, Dialect, Row, Steps, clean, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,6 +30,7 @@ class Writes(Database):
 
         Raises:
             ArchiveError: a message is not JSON, or the database fails.
+            ValueError: the session's name is empty, blank or not printable.
         """
         texts, digests = encode(messages)  # before the transaction, which locks a SQLite file
         name, now = check_name(session), self.now()
@@ -75,18 +77,25 @@ class Writes(Database):
         yield from _append(stored, record, version + 1)
         yield "UPDATE sessions SET version = ? WHERE id = ?", (version + 1, session)
 
-    @transaction(write=True)
-    def pin(self, session: str, kind: str, value: str) -> Steps[None]:
-        """Add a pin to a session: a ``message`` by its digest, or all messages that contain a ``text``."""
-        now, [text] = self.now(), encode([value])[0]
-        yield from _touch_session(check_name(session), now)
-        yield "INSERT INTO pins VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", (session, kind, text, now)
+    def pin(self, session: str, kind: str, value: str) -> None:
+        """Add a pin to a session: a ``message`` by its digest, or all messages that contain a ``text``.
+
+        Raises:
+            ValueError: the session's name is empty, blank or not printable.
+        """
+        now, name, [text] = self.now(), check_name(session), encode([value])[0]
+        self.transact(lambda: _pin(name, kind, text, now))
 
     @transaction(write=True)
     def unpin(self, session: str, kind: str, value: str) -> Steps[None]:
         """Remove a pin if it exists."""
         values = (session, kind, *encode([value])[0])
         yield "DELETE FROM pins WHERE session_id = ? AND kind = ? AND value = ?", values
+
+
+def _pin(session: str, kind: str, text: str, now: str) -> Steps[None]:
+    yield from _touch_session(session, now)
+    yield "INSERT INTO pins VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", (session, kind, text, now)
 
 
 def store(texts: Sequence[str], digests: Sequence[str], session: str, now: str, dialect: Dialect) -> Steps[Stored]:

@@ -1,0 +1,54 @@
+"""Names of sessions: those that a caller gives, and those of sessions without a name."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+UNNAMED = "unnamed-"
+"""Beginning of the name of every session without a given one. No caller may give such a name: whoever has no name could
+restore what its owner archived."""
+
+
+def check_name(name: str) -> str:
+    """Return a session's name.
+
+    Raises:
+        ValueError: the name is empty, blank or not printable, as one with a lone surrogate, or no text at all.
+    """
+    if isinstance(name, str) and name.strip() and name.isprintable():
+        return name
+    msg = f"a session's name must be printable text with more than spaces, got {name!r}"
+    raise ValueError(msg)
+
+
+def check_session(session: str | None) -> str | None:
+    """Return the session that a query is limited to; None means all.
+
+    Raises:
+        ValueError: it is no name.
+    """
+    return None if session is None else check_name(session)
+
+
+def given_name(name: str | None) -> str:
+    """Return the name that a caller gave its session, or a new one for a session without a name.
+
+    Raises:
+        ValueError: it is no name, or the kind of name that sessions without one get.
+    """
+    if name is None:
+        return UNNAMED + uuid4().hex
+    if check_name(name).startswith(UNNAMED):
+        msg = f"a session's name cannot begin with {UNNAMED!r}: sessions without a name have such names"
+        raise ValueError(msg)
+    return name
+
+
+def is_unnamed(session: str, ref: str) -> bool:
+    """Return whether a compaction's session has no given name; the first archives named it as the compaction."""
+    return session.startswith(UNNAMED) or session == ref
+
+
+def is_ref(ref: object) -> bool:
+    """Return whether a compaction can have this ref: what no database stores as text is looked up in none."""
+    return isinstance(ref, str) and ref.isprintable()
