@@ -27,7 +27,7 @@ FLAGS = " ".join(
 
 PLANTED = {
     "claude": (
-        "tokens/src/claude/exact/windows.rs",
+        "tokens/src/claude/windows.rs",
         "sure - usize::from(sure > 0 && quotes >> (sure - 1) & 1 != 0)",
         "sure",
     ),

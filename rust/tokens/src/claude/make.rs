@@ -24,7 +24,7 @@ pub fn make(data: &Path, to: &Path) {
     fs::write(to, out).expect("cargo's folder can be written to");
 }
 
-/// The bits of each character, as `data/claude.py` packs them and claude/exact/classes.rs names them.
+/// The bits of each character, as `data/claude.py` packs them and claude/classes.rs names them.
 fn classes(text: &str) -> Vec<u16> {
     let mut bits = vec![0u16; 0x11_0000];
     for line in text.lines() {
@@ -57,7 +57,7 @@ fn is_symbol(bits: u16) -> bool {
 }
 
 /// Whether a character is a mark and a symbol that stays as it is behind a plain letter of these scripts, from Devanagari
-/// to Lao: claude/exact/normalize.rs has the test.
+/// to Lao: claude/normalize.rs has the test.
 fn is_settled(code: usize, bits: u16) -> bool {
     (0x900..0xF00).contains(&code) && bits & 0xF05F == 0x1008
 }
@@ -91,7 +91,7 @@ fn array<T: std::fmt::Debug>(name: &str, unit: &str, values: &[T], out: &mut Str
     writeln!(out, "pub static {name}: [{unit}; {}] = {values:?};", values.len()).expect("a string can grow");
 }
 
-/// Writes a family's double array, and what each character costs by itself, as claude/exact/cover.rs reads it.
+/// Writes a family's double array, and what each character costs by itself, as claude/cover.rs reads it.
 fn vocabulary(mut bytes: &[u8], name: &str, bits: &[u16], out: &mut String) {
     let (pieces, prefixes) = (texts(&mut bytes), texts(&mut bytes));
     let (units, root) = double_array(&pieces);
@@ -124,14 +124,14 @@ fn vocabulary(mut bytes: &[u8], name: &str, bits: &[u16], out: &mut String) {
             _ => tokens,
         })
         .collect();
-    alone[0xE4D] &= 7; // the first half of Thai SARA AM: claude/exact/normalize.rs
+    alone[0xE4D] &= 7; // the first half of Thai SARA AM: claude/normalize.rs
     for ends_in_mark in [0xC48, 0xDDA, 0xDDD] {
         alone[ends_in_mark] &= 7; // a mark may belong in front of theirs
     }
     array(&format!("{name}_NEAR"), "u8", &alone[..0x1_0000], out);
     stages(&format!("{name}_FAR"), "u8", &alone[0x1_0000..], out);
     let longest = pieces.iter().map(Vec::len).max().unwrap_or(0);
-    assert!(longest < 256, "the tiling keeps 256 places"); // claude/exact/cover.rs: RING
+    assert!(longest < 256, "the tiling keeps 256 places"); // claude/cover.rs: RING
 }
 
 /// Reads one list, each text with what it shares with the one before.

@@ -6,12 +6,32 @@
 //! rates of kinds of pieces instead, and its names say so.
 
 #[cfg(feature = "claude-vocab")]
-mod exact;
+mod case;
+#[cfg(feature = "claude-vocab")]
+mod classes;
+#[cfg(feature = "claude-vocab")]
+mod count;
+#[cfg(feature = "claude-vocab")]
+mod cover;
 mod features;
-mod rates;
-
 #[cfg(all(fuzzing, feature = "claude-vocab"))]
-pub use exact::fuzzing;
+pub mod fuzzing;
+#[cfg(feature = "claude-vocab")]
+mod normalize;
+mod rates;
+#[cfg(feature = "claude-vocab")]
+mod segment_cache;
+#[cfg(feature = "claude-vocab")]
+mod segments;
+#[cfg(feature = "claude-vocab")]
+mod table;
+#[cfg(feature = "claude-vocab")]
+mod vocabulary;
+#[cfg(feature = "claude-vocab")]
+mod window;
+#[cfg(feature = "claude-vocab")]
+mod windows;
+
 pub use features::{KINDS, features};
 
 /// Whether the vocabularies are there.
@@ -93,7 +113,7 @@ impl Claude {
     pub fn count(self, text: &str) -> usize {
         #[cfg(feature = "claude-vocab")]
         if !self.by_rates {
-            return exact::count(self, text);
+            return count::count(self, text);
         }
         let rates = match self.family {
             Family::Old => &rates::OLD,
@@ -108,7 +128,7 @@ impl Claude {
     pub fn exceeds(self, text: &str, limit: usize) -> bool {
         #[cfg(feature = "claude-vocab")]
         if !self.by_rates {
-            return exact::count_up_to(self, text, limit) > limit;
+            return count::count_up_to(self, text, limit) > limit;
         }
         self.count(text) > limit
     }
@@ -119,7 +139,7 @@ impl Claude {
     pub fn settled(self, text: &str) -> Option<usize> {
         #[cfg(feature = "claude-vocab")]
         if !self.by_rates && self.frame == Frame::Inside {
-            return Some(exact::settled(text));
+            return Some(count::settled(text));
         }
         let _ = text;
         None
@@ -132,7 +152,7 @@ impl Family {
     #[must_use]
     pub fn pieces(self) -> Vec<Vec<u8>> {
         #[cfg(feature = "claude-vocab")]
-        return exact::pieces(self);
+        return vocabulary::vocabulary(self).pieces.all();
         #[cfg(not(feature = "claude-vocab"))]
         Vec::new()
     }

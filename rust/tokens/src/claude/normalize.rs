@@ -212,12 +212,12 @@ pub fn is_control(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::OLD;
+    use super::super::cover::OLD;
     use super::*;
 
     #[test]
     fn a_settled_mark_stays_as_it_is_behind_a_plain_letter_of_its_scripts() {
-        let known = |c: &char| OLD.pieces.character(*c as usize);
+        let known = |c: &char| OLD.character(*c as usize);
         let all = '\0'..=char::MAX;
         let marks: Vec<char> = all.clone().filter(|c| known(c).is_settled()).collect();
         let letters: Vec<char> = ('\u{900}'..'\u{F00}').filter(|c| known(c).is_plain()).collect();

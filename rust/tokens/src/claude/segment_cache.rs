@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::Vocabulary;
 use super::case;
 use super::classes::{Bits, Class, decode};
 use super::cover::{BOW, EOW};
+use super::vocabulary::Vocabulary;
 use crate::bpe::cache::{BATCH, Cache, MEDIUM, Probe, SHORTS, find_all, hash_of, line_of};
 use crate::bpe::tables::{Key, SHORT};
 use crate::error::require_page;

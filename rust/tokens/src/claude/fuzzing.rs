@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 
+use super::Family;
 use super::classes::Bits;
 use super::cover::BOW;
 use super::normalize::{compose, is_control};
 use super::segment_cache::SegmentCache;
 use super::segments::{Before, Reader};
-use super::{Vocabulary, vocabulary};
-use crate::claude::Family;
+use super::vocabulary::{Vocabulary, vocabulary};
 
 /// Tokens by one segment after another of the whole normalized text, with nothing remembered; behind the beginning of a word
 /// if `opened`.
@@ -61,7 +61,7 @@ impl Slow {
     #[must_use]
     pub fn new(family: Family) -> Self {
         let mut pieces: HashMap<Vec<u8>, Vec<Vec<u8>>> = HashMap::new();
-        for piece in super::pieces(family) {
+        for piece in family.pieces() {
             pieces.entry(piece[..piece.len().min(3)].to_vec()).or_default().push(piece);
         }
         Self { vocabulary: vocabulary(family), pieces }

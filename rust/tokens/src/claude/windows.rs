@@ -11,7 +11,8 @@
 use super::classes::{Bits, Class};
 use super::cover::{CharInfo, Pieces};
 use super::normalize::{joins, may_change, stays};
-use super::segments::{Before, CONTRACTIONS, Reader};
+use super::segments::{Before, Reader};
+use super::vocabulary::CONTRACTIONS;
 use super::window::{Ascii, READ, Window, low};
 use crate::cancel;
 use trimtab_simd::{Kernel, WIDE, Work};
@@ -330,8 +331,9 @@ fn threes(digit: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::count::count;
     use super::super::normalize::normalize;
-    use super::super::{NEW, OLD, Vocabulary, count};
+    use super::super::vocabulary::{NEW, OLD, Vocabulary};
     use super::*;
     use crate::claude::{Claude, Family, Frame};
 

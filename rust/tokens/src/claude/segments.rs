@@ -5,14 +5,11 @@
 //! two markers alone. No piece of a vocabulary reaches over the end of a word, of a run of digits or of blanks, so the
 //! stream falls into segments that are counted one by one; `data/claude.py` asserts it of every piece.
 
-use super::Vocabulary;
 use super::classes::{Bits, Class, decode};
 use super::normalize::is_normal;
 use super::segment_cache::SegmentCache;
+use super::vocabulary::{CONTRACTIONS, Vocabulary};
 use crate::cancel;
-
-/// Suffixes that an apostrophe joins to the word before: the word behind it has no beginning of its own.
-pub const CONTRACTIONS: [&str; 7] = ["s", "t", "d", "m", "ll", "re", "ve"];
 
 /// What a byte begins: a letter, a digit, punctuation, white space, or a character beyond ASCII.
 const ASCII: [u8; 256] = {
