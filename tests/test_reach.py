@@ -57,9 +57,10 @@ def reached(policy: Any) -> set[str]:
             cm.ingest("Bash", "line\n" * 9_000)
             cm.prune(messages)
             cm.stats(messages)
-            for when in ("before_call", "after_step", "after_tool_batch", "after_run", "on_overflow"):
+            for when in ("before_call", "after_step", "after_tool_batch", "after_run"):
                 cm.record({"input_tokens": 10_000, "output_tokens": 50})
                 messages = [*cm.fit(messages, when=when).messages]
+            cm.fit(talk(), when="on_overflow")
             try:
                 cm.compact(talk(), target_share=0.3)
             except trimtab.Error:

@@ -75,6 +75,10 @@ class NothingToCompactError(PlanError):
     words = "no messages to compact"
 
 
+class OverflowedError(Error):
+    """The provider refused a prompt as too long, and too little of it can leave; the message says what stays."""
+
+
 class ArchiveError(Error):
     """The archive cannot store or load messages."""
 

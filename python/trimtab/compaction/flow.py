@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .effects import Flow
     from .request import Request
 
+REFUSED = "refused: "
+"""Start of the reason of a compaction that a hook refused."""
+
 
 def compaction(request: Request) -> Flow[Compaction]:
     """Review; plan; review the plan; store the originals; summarize; build and check; commit; report the events.
@@ -120,7 +123,7 @@ def _review(request: Request, plan: Plan | None) -> Flow[Verdict]:
 
 def _refused(request: Request, reason: str, plan: Plan | None = None) -> Flow[Compaction]:
     yield Refused(request.trigger, reason)
-    return _unchanged(request, plan or request.decide(), f"refused: {reason}")
+    return _unchanged(request, plan or request.decide(), f"{REFUSED}{reason}")
 
 
 def _unchanged(request: Request, plan: Plan, reason: str) -> Compaction:

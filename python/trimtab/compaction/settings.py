@@ -118,6 +118,21 @@ class Settings:
         return Budget.of(replace(self.limits, system=system, tools=tools), self.policy.trigger, self.policy.target)
 
     @cached_property
+    def model_counter(self) -> Counter:
+        """The model's own counter, where the policy estimates too."""
+        return self.counter if self.policy.counter is None else Counter.for_model(self.model)
+
+    def under(self, policy: Policy) -> Settings:
+        """Return the settings with another policy; one without an estimate counts with the model's tokenizer."""
+        return replace(self, policy=policy, counter=self.counter if policy.counter else self.model_counter)
+
+    def lowered(self, window: int, fixed: int) -> Settings:
+        """Return the settings with a smaller window; at most half of what system and tools leave is for the answer."""
+        output = min(self.limits.output, max(window - fixed, 0) // 2)
+        limits = replace(self.limits, window=window, output=output)
+        return replace(self, model=self.model.limited(window), limits=limits)
+
+    @cached_property
     def frame(self) -> int:
         """Most tokens that surround a summary: envelope, note, acknowledgement and the overhead of two messages."""
         place = self.policy.place

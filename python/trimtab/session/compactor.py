@@ -17,7 +17,9 @@ from ..hooks import noop
 from ..planning.forecast import Forecast
 from ..summarize import open_summarizer
 from ..summarize.drive import adrive, drive
+from .overflow import Refusal, refusal
 from .session import Call, Session
+from .shrink import shrink
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
@@ -349,18 +351,21 @@ class Compactor:
             system: system text beside the messages.
             tools: tool definitions.
             when: the moment: ``before_call``, ``after_step``, ``after_tool_batch``, ``after_run``, ``on_length`` (the
-                answer was cut at its limit) or ``on_overflow`` (the provider refused the call as too long). A policy
-                acts only at the moments that its trigger names: ``agentpg`` after a run, ``opencode`` after a step and
-                on an overflow.
+                answer was cut at its limit) or ``on_overflow`` (the provider refused the call as too long: as
+                ``overflow`` does where the error states no limit). A policy acts only at the moments that its trigger
+                names, and on an overflow: ``agentpg`` after a run, ``opencode`` after a step.
             turn: number of tool batches since the user spoke; counted from ``when`` where it is not given.
 
         Raises:
             MessageError: the provider would refuse the list.
             ArchiveError: the originals cannot be stored; nothing was changed.
             BusyError: another compaction of the named session is under way in this Compactor.
+            OverflowedError: ``on_overflow``, and too little can leave.
         """
         at = self._session
         call = at.begin(Call(messages, system, tools), when, turn)
+        if when == "on_overflow" and at.policy.trigger.auto and not at.policy.parity:
+            return (yield from shrink(at, call, Refusal()))
         request = yield from at.due(call, when)
         if request is None:
             return at.fitted(call)
@@ -371,6 +376,47 @@ class Compactor:
             return at.unfitted(call, error)
 
     afit = _awaitable(fit, "``fit`` with hooks, a summarizer and a counting client that may be asynchronous.")
+
+    @_blocking
+    def overflow(
+        self, error: object, messages: Sequence[Message], *, system: object = None, tools: object = None
+    ) -> Flow[Fitted]:
+        """Return a smaller list for a call that the provider refused as too long; never the list that it refused.
+
+        The window of this session is lowered to the limit that the error states; where it states none, to nine tenths
+        of the refused prompt by our own count, which ``reason`` says. Acts under every policy, whatever its moments:
+        first with the policy's own stages; where these do not reach the limit, by pruning, truncating and summarizing
+        everything but pins, the last request, open calls and system messages.
+
+        Args:
+            error: the SDK's exception, or the error's body or text.
+            messages: the refused transcript.
+            system: system text beside the messages.
+            tools: tool definitions.
+
+        Raises:
+            ValueError: the error is a rate limit or another failure; nothing was changed.
+            OverflowedError: too little can leave, says what stays; or a hook refused, or automatic compaction is off.
+            MessageError: the provider would refuse the list whatever its length.
+            ArchiveError: the originals cannot be stored.
+            BusyError: another compaction of the named session is under way in this Compactor.
+
+        Example:
+            >>> cm = Compactor("claude-sonnet-4-5")
+            >>> messages = [{"role": "user", "content": f"step {n}: " + "words " * 900} for n in range(60)]
+            >>> fitted = cm.overflow("prompt is too long: 54321 tokens > 30000 maximum", messages)
+            >>> cm.window, cm.count(fitted.messages) < 30_000
+            (30000, True)
+        """
+        cause = error if isinstance(error, BaseException) else None
+        try:
+            refused = refusal(error)
+        except ValueError as other:
+            raise other from cause
+        at = self._session
+        return (yield from shrink(at, at.begin(Call(messages, system, tools), "on_overflow", None), refused, cause))
+
+    aoverflow = _awaitable(overflow, "``overflow`` with hooks and a summarizer that may be asynchronous.")
 
     def record(self, usage: object) -> None:
         """Record the usage of the last call; the next ``fit`` starts from it.

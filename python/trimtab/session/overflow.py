@@ -1,4 +1,4 @@
-"""Detects that a provider refused a call because it was too long; each provider words this differently."""
+"""Reads a provider's error: whether the call was refused because it was too long, and the limit that it states."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
+
+MOST_TEXT = 20_000
+"""Characters of an error's text that are read: the refusal stands first, and a body may repeat the whole prompt."""
+
+MAX_DEPTH = 20
+"""Nesting of a body that is read."""
 
 _SIZE = r"(?:context|prompt|input|request)"
 _TOO_LONG = re.compile(
@@ -14,29 +21,88 @@ _TOO_LONG = re.compile(
         (
             rf"{_SIZE}(?: \w+)? (?:is )?too (?:long|large)",  # Anthropic, Bedrock, Ollama, HTTP 413
             r"request_too_large|(?:request entity|payload|content) too large",
-            r"context_(?:length|window)_exceeded|context[ _]length[ _]exceeded",  # OpenAI, Z.ai
+            r"context_(?:length|window)_exceeded",  # OpenAI
+            r"context[ _](?:length|size)[ _](?:has been )?exceeded",  # Z.ai, LM Studio
             r"exceed_context_size",  # llama.cpp
             r"exceed\w*(?: \S+){0,4} (?:context|input|prompt|token)(?: \w+)? (?:window|length|size|limit|count)",
+            r"exceed\w* (?:the )?max(?:imum)? (?:context |input |prompt )?length",  # Ollama, Bedrock
+            r"exceed context limit",  # Anthropic, with max_tokens
             r"input token count\b.*\bexceeds",  # Google
-            r"maximum (?:allowed )?(?:prompt|context|input) length",  # xAI, OpenRouter, DeepSeek
-            r"(?:longer|greater|larger|more) than (?:the )?(?:model'?s )?(?:maximum )?(?:context|max tokens)",
-            r"reduce the length of the (?:messages|prompt)",  # Groq
+            r"maximum (?:allowed )?(?:prompt|context|input) length",  # xAI, OpenRouter, DeepSeek, vLLM
+            r"too long to fit into the model",  # vLLM
+            r"(?:longer|greater|larger|more) than (?:the )?(?:model'?s )?(?:maximum )?(?:context|model len|max tokens)",
+            r"reduce the length of the (?:messages|prompt|input)",  # Groq, vLLM
             r"exceeds the limit of \d",  # Copilot
             r"context window exceeds limit|exceeded model token limit",  # MiniMax, Kimi
             r"too large for model with \d+ maximum context",  # Mistral
+            r"context length of only \d|n_keep\W+\d+\W+n_ctx",  # LM Studio
             r"prompt has [\d,.]+ tokens, but",
-            r"too many tokens|token limit exceeded",
+            r"too many (?:input )?tokens|token limit exceeded",
             r"^\s*4(?:00|13) (?:status code )?\(no body\)",  # Cerebras
         )
     ),
     re.IGNORECASE,
 )
 _BUSY = re.compile(
-    r"rate.?limit|too many requests|throttl|service unavailable|quota|tokens per (?:minute|day)", re.IGNORECASE
+    r"rate.?limit|too many requests|throttl|service unavailable|quota|please wait|overloaded", re.IGNORECASE
 )
+_RATE = re.compile(r"tokens? per (?:min|minute|hour|day)\b|\bTP[MD]\b", re.IGNORECASE)
+"""A rate limit, even one that says "Request too large" (OpenAI with status 429, Groq with 413)."""
+
 _CODES = frozenset({"context_length_exceeded", "request_too_large", "model_context_window_exceeded"})
+_RATE_CODES = frozenset(
+    {"rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED", "ThrottlingException", "overloaded_error"}
+)
 _TOO_LARGE = 413
 """HTTP status of a body that is too large."""
+
+_NO_LENGTH = frozenset({401, 402, 403, 404, 429, 503, 529})
+"""HTTP statuses that say nothing about a prompt's length, whatever the text."""
+
+_N = r"\(?(\d[\d,]*)"
+_LIMITS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"tokens > {_N} maximum",  # Anthropic
+        rf"context limit: \d+ \+ \d+ > {_N}",  # Anthropic, with max_tokens
+        rf"(?:context|prompt|input|model|sequence) length(?: is| of|:)?(?: only)? {_N}",  # OpenAI, xAI, vLLM, LM Studio
+        rf"(?:context|token|model)[ _](?:size|window|limit)(?: is| of|:)? {_N}",  # llama.cpp, Kimi
+        rf"tokens allowed {_N}",  # Google
+        rf"model with {_N} maximum",  # Mistral
+        rf"(?:max input tokens:|exceeds the limit of|limit is|must be <=) {_N}",  # Bedrock, Copilot, Cerebras, TGI
+        rf"n_ctx\W+{_N}",  # LM Studio
+    )
+)
+_SENT = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"{_N} tokens > ",  # Anthropic
+        rf"total of (?:at least )?{_N}",  # vLLM
+        rf"(?:resulted in|requested|requested about|request contains|prompt contains|prompt has) {_N} tokens",
+        rf"(?:request|input|has) {_N} (?:input )?tokens",  # llama.cpp, SGLang, vLLM
+        rf"(?:token count:?|count of|requested tokens|the first|requested:|current length is|length|too long:) {_N}",
+        rf"n_keep\W+{_N}",  # LM Studio
+    )
+)
+_BOTH = re.compile(r"context limit: (\d+) \+ (\d+) >")
+"""Anthropic's prompt and ``max_tokens``."""
+
+_OVER = re.compile(rf"exceeded max context length by {_N}", re.IGNORECASE)  # Ollama
+_FIELDS = {"n_ctx": "limit", "n_prompt_tokens": "sent"}
+"""Fields of llama.cpp's error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A provider's refusal of a prompt as too long.
+
+    Attributes:
+        limit: the stated limit in tokens, or None.
+        over: the tokens above the limit by the provider's count, or None.
+    """
+
+    limit: int | None = None
+    over: int | None = None
 
 
 def is_overflow(error: object, status: int | None = None) -> bool:
@@ -52,34 +118,117 @@ def is_overflow(error: object, status: int | None = None) -> bool:
         >>> is_overflow("Too many requests. Please slow down.")
         False
     """
-    if status is None:
-        status = getattr(error, "status_code", None)
-    codes, texts = _inside(error)
-    says_so = any(_TOO_LONG.search(text) and not _BUSY.search(text) for text in texts)
-    return bool(codes & _CODES) or status == _TOO_LARGE or says_so
+    status = _status(error) if status is None else status
+    found = _Found()
+    found.read(error)
+    if status in _NO_LENGTH or found.codes & _RATE_CODES or any(_RATE.search(text) for text in found.texts):
+        return False
+    if found.codes & _CODES or status == _TOO_LARGE:
+        return True
+    return any(map(_TOO_LONG.search, found.texts)) and not any(map(_BUSY.search, found.texts))
 
 
-def _inside(error: object) -> tuple[set[str], list[str]]:
-    """Return the codes and texts of an error, at any depth of its body."""
-    if isinstance(error, BaseException):
-        codes, texts = _inside(getattr(error, "body", None))
-        return codes, [*texts, str(error)]
-    if isinstance(error, str):
-        body = _parsed(error)
-        return (set(), [error]) if body is None else _inside(body)
-    codes, texts = set(), []
-    for key, value in error.items() if isinstance(error, Mapping) else ():
-        if key in {"code", "type"} and isinstance(value, str):
-            codes.add(value)
-        deeper, found = _inside(value)
-        codes |= deeper
-        texts += found if key in {"message", "error", "body", "detail", "responseBody"} else []
-    return codes, texts
+def refusal(error: object) -> Refusal:
+    """Return what a provider's refusal of a prompt states.
+
+    Args:
+        error: as in ``is_overflow``.
+
+    Raises:
+        ValueError: the error says nothing about a prompt's length.
+    """
+    if not is_overflow(error):
+        status = _status(error)
+        name = type(error).__name__ + (f", status {status}" if status else "")
+        raise ValueError(f"the error says nothing about a prompt's length ({name}): a rate limit or another failure")
+    found = _Found()
+    found.read(error)
+    limit = found.numbers.get("limit") or _first(_LIMITS, found.texts)
+    sent = found.numbers.get("sent") or _total(found.texts) or _first(_SENT, found.texts)
+    over = sent - limit if limit and sent and sent > limit else None
+    return Refusal(limit, over or _first((_OVER,), found.texts))
+
+
+def _first(patterns: tuple[re.Pattern[str], ...], texts: list[str]) -> int | None:
+    """Return the number that the first matching pattern finds."""
+    hits = (hit for pattern in patterns for text in texts if (hit := pattern.search(text)))
+    return next((int(hit[1].replace(",", "")) for hit in hits), None)
+
+
+def _total(texts: list[str]) -> int | None:
+    hits = (hit for text in texts if (hit := _BOTH.search(text)))
+    return next((int(hit[1]) + int(hit[2]) for hit in hits), None)
+
+
+def _status(error: object) -> int | None:
+    """Return the HTTP status of an error: its own, or that of the response that it holds."""
+    for holder in (error, getattr(error, "response", None)):
+        for name in ("status_code", "code"):
+            if type(status := getattr(holder, name, None)) is int:
+                return status
+        if isinstance(holder, Mapping) and isinstance(about := holder.get("ResponseMetadata"), Mapping):
+            status = about.get("HTTPStatusCode")  # boto3
+            return status if type(status) is int else None
+    return None
+
+
+class _Found:
+    """The codes, texts and numbers of an error, at any depth of its body."""
+
+    def __init__(self) -> None:
+        self.codes: set[str] = set()
+        self.texts: list[str] = []
+        self.numbers: dict[str, int] = {}
+
+    def read(self, error: object, depth: int = 0) -> None:
+        """Add an exception, a body, or a text."""
+        if depth > MAX_DEPTH:
+            return
+        if isinstance(error, str):
+            body = _parsed(error)
+            if body is None:
+                self.texts.append(error[:MOST_TEXT])
+            self.read(body, depth + 1)
+        elif isinstance(error, BaseException):
+            self._read_exception(error, depth)
+        elif isinstance(error, list | tuple):  # Gemini's body may be a list of one
+            for part in error:
+                self.read(part, depth + 1)
+        elif isinstance(error, Mapping):
+            self._read_body(error, depth)
+
+    def _read_exception(self, error: BaseException, depth: int) -> None:
+        response = getattr(error, "response", None)
+        held = [getattr(error, name, None) for name in ("body", "details", "error")]
+        if isinstance(response, Mapping):  # boto3
+            held.append(response)
+        elif not any(held):  # an HTTP client's own error holds the body in its response alone
+            with suppress(Exception):  # a streamed response was not read
+                held.append(getattr(response, "text", None))
+        for part in held:
+            self.read(part, depth + 1)
+        self.codes |= {
+            code for name in ("code", "type", "status") if isinstance(code := getattr(error, name, None), str)
+        }
+        self.texts.append(str(error)[:MOST_TEXT])
+
+    def _read_body(self, body: Mapping[Any, Any], depth: int) -> None:
+        for key, value in body.items():
+            if key in {"code", "type", "status", "Code"} and isinstance(value, str):
+                self.codes.add(value)
+            elif key in _FIELDS and type(value) is int:
+                self.numbers[_FIELDS[key]] = value
+            elif isinstance(value, Mapping | list) or key in _TEXTS:
+                self.read(value, depth + 1)
+
+
+_TEXTS = frozenset({"message", "Message", "error", "body", "detail", "responseBody", "raw"})
+"""Keys of a body whose texts are read."""
 
 
 def _parsed(text: str) -> dict[str, Any] | None:
     """Return the object that a text spells as JSON, or None."""
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         body = json.loads(text) if text.lstrip().startswith("{") else None
         return body if isinstance(body, dict) else None
     return None

@@ -56,7 +56,8 @@ class Fitted:
         request: keywords of the provider's call: the messages, and the system text if it was given; if thinking was
             marked, also ``betas`` and the field of ``thinking`` that lets the provider drop it.
         compaction: the compaction; None if nothing was done.
-        reason: why nothing was done past the trigger; empty otherwise.
+        reason: why nothing was done past the trigger; after an overflow, the window from now on and what was done;
+            empty otherwise.
     """
 
     __repr__ = short
@@ -138,6 +139,11 @@ class Session:
         """The policy."""
         return self.settings.policy
 
+    @property
+    def window(self) -> int:
+        """The model's window in tokens; smaller than the model's own after a refusal that says so."""
+        return self.settings.model.window
+
     def scan(self, messages: Sequence[Message]) -> Ledger:
         """Return the ledger of the messages.
 
@@ -168,6 +174,10 @@ class Session:
                 client, request_of(self.settings, call.messages, call.system, call.tools), counted
             )
         )
+
+    def billed(self, call: Call) -> int:
+        """Return the last billed prompt and the growth of the count since; 0 before the first billed call."""
+        return self.forecast.at_least(self._terms(self.scan(call.messages).total, self.fixed(call)))
 
     def begin(self, call: Call, when: When, turn: int | None) -> Call:
         """Record the moment; remove unfinished calls from an answer that was cut at its limit.
@@ -275,7 +285,7 @@ class Session:
         Raises:
             PlanError: the plan is of another transcript.
         """
-        settings = self.settings if policy is None else replace(self.settings, policy=policy)
+        settings = self.settings if policy is None else self.settings.under(policy)
         taken = tuple(call.messages) if isinstance(call.messages, list | tuple) else call.messages
         inputs, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
         if plan is not None and plan.digest != ledger.digest:

@@ -1,0 +1,145 @@
+"""Compacts a list that the provider refused as too long, whatever moments and trigger the policy has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..compaction.flow import REFUSED, compaction
+from ..counting.counter import fixed_tokens, scan
+from ..errors import NothingToCompactError, OverflowedError, SummaryError
+from ..planning.edits import Summarize
+from ..planning.stages.keep import Flagged
+from ..policies.default import POLICY as DEFAULT
+
+if TYPE_CHECKING:
+    from ..compaction.effects import Flow
+    from ..compaction.request import Request
+    from ..planning.policy import Policy
+    from .overflow import Refusal
+    from .session import Call, Fitted, Session
+
+
+def rescue(policy: Policy, target: int) -> Policy:
+    """Return a policy that reaches a target where its own zones do not: with the stages of ``default``.
+
+    It keeps pins, the last request and open calls, prunes, truncates, and then summarizes in the policy's words; the
+    offline summary and a notice replace a summarizer that fails. It counts with the model's tokenizer.
+
+    Args:
+        policy: the session's policy; its trigger, place, name and words stay.
+        target: tokens of messages to reach.
+    """
+    flagged = tuple(keeper for keeper in policy.keep.keepers if isinstance(keeper, Flagged))
+    stage = policy.summarize
+    return replace(
+        policy,
+        keep=replace(DEFAULT.keep, keepers=(*DEFAULT.keep.keepers[:2], *flagged)),
+        prune=DEFAULT.prune,
+        summarize=stage
+        and DEFAULT.summarize
+        and replace(DEFAULT.summarize, template=stage.template, model=stage.model),
+        fallback=DEFAULT.fallback,
+        target=float(max(target, 2)),  # up to 1 it would be a share
+        counter=None,
+        emergency=None,
+        on_nothing="noop",
+    )
+
+
+def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | None = None) -> Flow[Fitted]:
+    """Lower the session's window to the provider's limit, and return the input of a call below it.
+
+    Raises:
+        OverflowedError: too little can leave, a hook refused, or automatic compaction is off.
+        MessageError: the provider would refuse the list whatever its length.
+        ArchiveError: the originals cannot be stored.
+        BusyError: another compaction of the named session is under way in this Compactor.
+    """
+    if not at.policy.trigger.auto:
+        raise OverflowedError(f"automatic compaction is off in policy {at.policy.name}: nothing was removed") from cause
+    counter = at.settings.model_counter
+    fixed = fixed_tokens(counter, call.system, call.tools)
+    own = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
+    window, most, why = _bounds(refused, own + sum(fixed), at.billed(call), at.window)
+    room = most - sum(fixed)
+    try:
+        settings = at.settings.lowered(window, sum(fixed))
+        target = min(settings.budget(*fixed).target, int(room * DEFAULT.target))
+    except ValueError as error:
+        raise OverflowedError(f"{why}; {error}") from cause
+    if room < 1:
+        raise OverflowedError(f"{why}; system text and tools alone have {sum(fixed):,} tokens") from cause
+    at.settings = settings
+    floor = ""
+    with at.alone():
+        for policy in (at.policy, rescue(at.policy, target)):
+            own = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
+            request = _request(at, call, policy, target, own)
+            least, floor = _expected(request, own)
+            if least > room:
+                continue
+            try:
+                done = yield from compaction(request)
+            except (SummaryError, NothingToCompactError) as error:
+                floor = str(error)
+                continue
+            fitted = at.fitted(call, done)
+            floor, call = done.reason, replace(call, messages=fitted.messages)
+            if done.reason.startswith(REFUSED):
+                break
+            after = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
+            if done.ref is not None and after <= room:
+                return replace(fitted, reason=f"{why}; {done.reason}")
+    held = f"; system text and tools have {sum(fixed):,} tokens" if sum(fixed) else ""
+    raise OverflowedError(
+        f"{why}; at most {room:,} tokens of messages fit, and too little can leave: {floor}{held}"
+    ) from cause
+
+
+def _bounds(refused: Refusal, own: int, billed: int, window: int) -> tuple[int, int, str]:
+    """Return the session's new window, the most tokens of the next prompt, and the reason for the window.
+
+    Args:
+        refused: what the provider's error states.
+        own: tokens of the refused prompt, counted here.
+        billed: the same by the last charge and the growth since; 0 before the first.
+        window: the window until now.
+    """
+    limit, over = refused.limit, refused.over or 0
+    if limit is not None:
+        new, because = limit, "the provider's limit"
+    else:
+        new = max(own, billed) - over if over else max(own, billed) * 9 // 10
+        because = "the error states no limit; " + (
+            f"the refused prompt, less the {over:,} tokens that were too many"
+            if over
+            else "nine tenths of the refused prompt"
+        )
+    new = max(min(new, window), 2)
+    most = min(own - 1, max(limit or own, 2))
+    if over:
+        # Where the count here is far below the provider's, its share of the tokens leaves, else their number.
+        most = min(most, own - over if 2 * over < own else own * new // (new + over))
+    lowered = f"window lowered from {window:,} to {new:,} tokens" if new < window else f"window {window:,} tokens"
+    return new, most, f"{lowered} ({because})"
+
+
+def _request(at: Session, call: Call, policy: Policy, target: int, own: int) -> Request:
+    """Return the request to bring a list of ``own`` tokens, by the model's counter, to ``target`` of them."""
+    return at.request(
+        call,
+        fixed=fixed_tokens(at.settings.model_counter, call.system, call.tools),
+        policy=policy,
+        target=lambda ledger: max(target * ledger.total // max(own, 1), 1),  # in the policy's own count
+        trigger="auto",
+        urgent=True,
+    )
+
+
+def _expected(request: Request, own: int) -> tuple[int, str]:
+    """Return the fewest tokens that a request leads to, by the model's counter, and its reason."""
+    plan = request.decide()
+    zone = plan.zone()
+    summary = zone.max_tokens if isinstance(zone, Summarize) else 0
+    return (plan.tokens_after - summary) * own // max(plan.tokens_before, 1), plan.reason
