@@ -457,6 +457,14 @@ def test_load_for_a_session_finds_its_own_compactions(archive: SqlArchive) -> No
 REFS = ("r1", "r2", "r3", "r4", "first")
 
 
+def test_prune_of_a_session_leaves_uncommitted_originals_of_others(archive: SqlArchive) -> None:
+    mine, theirs = archive.store([said("mine")], "s"), archive.store([said("theirs")], "t")
+    assert archive.prune(session="s", older_than=timedelta(seconds=-1)).messages == 1
+    archive.commit(theirs, record("r2"))
+    with pytest.raises(trimtab.ArchiveError, match="not stored any more"):
+        archive.commit(mine, record("r1"))
+
+
 def test_a_negative_number_is_rejected_and_a_huge_one_is_no_limit(archive: SqlArchive) -> None:
     commit(archive, "r1", [said("word")])
     for call in (

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._log import log
 from ..errors import ArchiveError
 from .archive import SqlArchive
 from .sql.migrate import migrate, migrations
@@ -89,6 +90,7 @@ class SqliteArchive(SqlArchive):
         self._driver = driver or Driver()
         self._closed = False
         self._abandoned: list[object] = []
+        self._remains = False
         self._open()
 
     def _open(self) -> None:
@@ -130,6 +132,34 @@ class SqliteArchive(SqlArchive):
             self._run(self._migrate, write=True)
         mode = "WAL" if self._driver.version >= WAL_FIXED_IN else "DELETE"
         self._execute(f"PRAGMA journal_mode = {mode}")  # last, so that a file of another program stays unchanged
+        self._wal = f"{self.path}-wal"
+        with suppress(OSError, self._driver.error):
+            if Path(self._wal).stat().st_size:  # of a running process, or of a killed one that had removed text
+                self._empty_log(wait=False)
+
+    def _empty_log(self, *, wait: bool) -> bool:
+        """Write the log to the file and truncate it; return whether another connection prevented it."""
+        self._execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS if wait else 0}")
+        try:
+            [(busy, *_)] = self._execute("PRAGMA wal_checkpoint(TRUNCATE)")  # without a log, it does nothing
+        finally:
+            self._execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        return bool(busy)
+
+    def erase(self) -> str:
+        """Remove deleted text from the write-ahead log; return the log's path if another connection reads it.
+
+        Later transactions, and closing the last connection, remove what remains.
+        """
+        with self._lock:
+            try:
+                self._remains = self._empty_log(wait=True)
+                cause = "another connection reads it"
+            except self._driver.error as error:
+                self._remains, cause = True, str(error)
+        if self._remains:
+            log.warning("removed text remains in %s until a later transaction: %s", self._wal, cause)
+        return self._wal if self._remains else ""
 
     def _migrate(self) -> Steps[None]:
         """Create or upgrade the schema; refuse a database of another program."""
@@ -158,9 +188,13 @@ class SqliteArchive(SqlArchive):
                 self._open()
         with self._lock:
             try:
-                return self._run(operation, write=write, dry_run=dry_run)
+                answer = self._run(operation, write=write, dry_run=dry_run)
             except self._driver.error as error:
                 raise ArchiveError(f"archive {self.path}: {_with_advice(error)}") from error
+            if self._remains:
+                with suppress(self._driver.error):
+                    self._remains = self._empty_log(wait=False)
+            return answer
 
     def _run(self, operation: Callable[[], Steps[T]], *, write: bool, dry_run: bool = False) -> T:
         self._execute("BEGIN IMMEDIATE" if write else "BEGIN")

@@ -185,8 +185,11 @@ class Pruned:
         events: refs of the compactions, oldest first.
         messages: number of messages without another reference.
         bytes: size of these messages as JSON.
+        remains: path of the SQLite log that still holds removed text, because another connection reads it; empty if no
+            file holds any.
     """
 
     events: tuple[str, ...]
     messages: int
     bytes: int
+    remains: str = ""

@@ -147,6 +147,10 @@ def _prune(archive: SqlArchive, options: argparse.Namespace) -> int:
     verb = "would remove" if options.dry_run else "removed"
     line = f"{verb} {len(removed.events):,} compactions, {removed.messages:,} messages ({removed.bytes:,} bytes)"
     print_answer(options, {**asdict(removed), "dry_run": options.dry_run}, [line])
+    if removed.remains:
+        print_note(
+            f"removed text is still in {removed.remains}, which another process reads: close it, and prune again"
+        )
     return 0
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from ...errors import SessionError
 from ..names import check_name, check_session
 from ..values import Pruned
 from .codec import decompress
-from .statements import Database, Dialect, Row, Steps, check_count, transaction
+from .statements import Database, Dialect, Row, Steps, check_count
 from .words import index_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ORPHAN_AGE = timedelta(hours=1)
 """Age at which ``sweep`` removes originals without a compaction: longer than any model takes to answer."""
@@ -40,7 +45,7 @@ class Retention(Database):
 
         Args:
             older_than: remove compactions of at least this age, and originals of at least this age whose compaction
-                was never committed.
+                was never committed; with ``session``, those of this session.
             keep: remove all but the latest ``keep`` compactions of each session.
             max_bytes: remove until the file is at most this large. In PostgreSQL, whose files shrink only when it
                 vacuums, the limit applies to the remaining messages as JSON.
@@ -54,24 +59,30 @@ class Retention(Database):
         now, before = self.now(), None if older_than is None else self.now(older_than)
         limits = before, check_count("keep", keep), check_count("max_bytes", max_bytes)
         limited_to = check_session(session)
-        return self.transact(lambda: _Removal(self.dialect, now).prune(limited_to, *limits), dry_run=dry_run)
+        return self._remove(lambda: _Removal(self.dialect, now).prune(limited_to, *limits), dry_run=dry_run)
 
-    @transaction(write=True)
-    def sweep(self, older_than: timedelta = ORPHAN_AGE) -> Steps[int]:
+    def sweep(self, older_than: timedelta = ORPHAN_AGE) -> int:
         """Remove stored originals whose compaction was never committed; return the number of messages deleted."""
-        removal = _Removal(self.dialect, self.now())
-        yield from removal.sweep(self.now(older_than))
-        return removal.messages
+        now, before = self.now(), self.now(older_than)
+        return self._remove(lambda: _Removal(self.dialect, now).sweep_alone(before)).messages
 
     def forget(self, session: str, *, dry_run: bool = False) -> Pruned:
         """Remove all data of a session, also from the search index; its current summaries lose their originals.
+
+        In SQLite the removed text is then in no file, unless ``Pruned.remains`` names one. What PostgreSQL keeps in
+        its log, its replicas and its backups is for its administrator to remove.
 
         Raises:
             SessionError: there is no such session.
             ValueError: the session's name is empty, blank or not printable.
         """
         now, name = self.now(), check_name(session)
-        return self.transact(lambda: _Removal(self.dialect, now).forget(name), dry_run=dry_run)
+        return self._remove(lambda: _Removal(self.dialect, now).forget(name), dry_run=dry_run)
+
+    def _remove(self, removal: Callable[[], Steps[Pruned]], *, dry_run: bool = False) -> Pruned:
+        """Run a removal, and erase from log files what it removed."""
+        removed = self.transact(removal, dry_run=dry_run)
+        return removed if dry_run else replace(removed, remains=self.erase())
 
 
 class _Removal:
@@ -87,7 +98,7 @@ class _Removal:
         of_session = (session, session)
         chosen: list[Row] = []
         if before is not None:
-            yield from self.sweep(before)
+            yield from self.sweep(before, session)
             chosen += yield f"{REMOVABLE} AND e.created_at < ? ORDER BY e.created_at, e.id", (*of_session, before)
         if keep is not None:
             chosen += yield f"{REMOVABLE} AND ({NEWER}) >= ? ORDER BY e.created_at, e.id", (*of_session, keep)
@@ -112,11 +123,20 @@ class _Removal:
         self.refs = [ref for (ref,) in events]
         return (yield from self.end())
 
-    def sweep(self, before: str) -> Steps[None]:
-        """Remove originals stored before a time whose compaction was never committed."""
-        orphans = "FROM message_archive WHERE compaction_event_id IS NULL AND archived_at < ?"
-        messages = yield f"SELECT DISTINCT original_message {orphans}", (before,)
-        yield f"DELETE {orphans}", (before,)
+    def sweep_alone(self, before: str) -> Steps[Pruned]:
+        """Remove originals stored before a time whose compaction was never committed, and nothing else."""
+        yield from self.sweep(before, None)
+        return (yield from self.end())
+
+    def sweep(self, before: str, session: str | None) -> Steps[None]:
+        """Remove originals stored before a time whose compaction was never committed, of one session or of all."""
+        orphans = (
+            "FROM message_archive WHERE compaction_event_id IS NULL AND archived_at < ?"
+            " AND (CAST(? AS TEXT) IS NULL OR session_id = ?)"
+        )
+        values = (before, session, session)
+        messages = yield f"SELECT DISTINCT original_message {orphans}", values
+        yield f"DELETE {orphans}", values
         yield from self.delete_unreferenced(messages)
 
     def remove(self, ref: str) -> Steps[None]:

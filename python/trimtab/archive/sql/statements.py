@@ -82,6 +82,10 @@ class Database(ABC):
             ArchiveError: the database fails or cannot be reached.
         """
 
+    def erase(self) -> str:
+        """Remove what deleted rows left in log files; return the path of a file that still holds some, or ``""``."""
+        return ""
+
     def now(self, ago: timedelta = timedelta()) -> str:
         """Return the time of a new record, or a time before it, at the earliest that of year 1."""
         now = datetime.now(UTC)
