@@ -28,8 +28,11 @@ def test_a_client_release_passes_all_failure_cases(release: str) -> None:
     code = f"import {package}; print({package}.__version__, {package}.__file__)"
     found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert found.stdout.split() == [version, str(folder / package / "__init__.py")]
-    words = f"{package} and (goes_wrong or real_clients or cancelling or no_key)"
-    files = [str(ROOT / "tests" / name) for name in ("faults/test_summarize_matrix.py", "test_summarize.py")]
+    words = f"{package} and (goes_wrong or real_clients or cancelling or no_key or redirect or server)"
+    files = [
+        str(ROOT / "tests" / name)
+        for name in ("faults/test_summarize_matrix.py", "test_summarize.py", "test_secrets.py")
+    ]
     command = [sys.executable, "-m", "pytest", "-x", "-k", words, *files]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4_000:]

@@ -19,6 +19,7 @@ def add_summarizer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--summarizer", metavar="NAME", default="offline", help=names)
     parser.add_argument("--summarizer-model", metavar="ID", help="model of the summarizer")
     parser.add_argument("--summarizer-url", metavar="URL", help="base URL of its API: http://localhost:11434/v1")
+    parser.add_argument("--key-env", metavar="NAME", help="environment variable with its key")
     parser.add_argument("--summarizer-timeout", metavar="SECONDS", type=seconds, help="for all attempts; default: 60")
     parser.add_argument("--no-fallback", action="store_true", help="exit with 69 if the summarizer fails")
 
@@ -34,10 +35,10 @@ def summarizer(options: argparse.Namespace) -> Writer:
 
     _, writer = open_summarizer(options.summarizer)
     changes: dict[str, Any] = {}
-    for option, field in (("model", "model"), ("url", "base_url")):
-        if value := getattr(options, f"summarizer_{option}"):
+    for option, field in (("summarizer-model", "model"), ("summarizer-url", "base_url"), ("key-env", "key_env")):
+        if value := getattr(options, option.replace("-", "_")):
             if not hasattr(writer, field):
-                raise ValueError(f"--summarizer-{option} goes with --summarizer anthropic or openai")
+                raise ValueError(f"--{option} goes with --summarizer anthropic or openai")
             changes[field] = value
     if options.summarizer_timeout is not None:
         if options.summarizer == "offline":

@@ -6,6 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, cast
 
+from .._mask import mask
 from .ask import Answer, Ask, Prompt, Summarizer, Usage
 from .attempts import Limits
 from .offers import Offer, Sizes, offers
@@ -85,7 +86,7 @@ def _named(spec: str) -> Writer:
         try:
             return Command(shlex.split(spec.removeprefix("cmd:")))
         except ValueError as error:
-            msg = f"cannot read the summarizer {spec!r}: {error}"
+            msg = f"cannot read the summarizer {mask(repr(spec))}: {error}"
             raise ValueError(msg) from None
     if found := _SPEC.fullmatch(spec):
         kind = Anthropic if found[1] == "anthropic" else OpenAI
@@ -94,7 +95,7 @@ def _named(spec: str) -> Writer:
 
 
 def _unknown(spec: object) -> ValueError:
-    return ValueError(f"unknown summarizer {spec!r}: use {NAMES}, or a callable from an Ask to a text")
+    return ValueError(f"unknown summarizer {mask(repr(spec))}: use {NAMES}, or a callable from an Ask to a text")
 
 
 def _offline(ask: Ask) -> str:

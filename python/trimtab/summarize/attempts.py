@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .._mask import mask_known
 from ..errors import SummaryError
 from .ask import Answer
 from .faults import Fault, fault
@@ -60,7 +61,12 @@ Step: TypeAlias = Try | Pause
 
 
 def attempts(
-    ask: Ask, limits: Limits, *, clock: Callable[[], float], chance: Callable[[], float]
+    ask: Ask,
+    limits: Limits,
+    *,
+    clock: Callable[[], float],
+    chance: Callable[[], float],
+    credentials: Callable[[], tuple[object, ...]] = tuple,
 ) -> Generator[Step, Any, Answer]:
     """Return an answer that passes every check, with the usage of all calls.
 
@@ -73,6 +79,7 @@ def attempts(
         limits: deadline, number of calls and pauses.
         clock: a monotonic clock, in seconds.
         chance: random numbers from 0 to 1.
+        credentials: returns the credentials in use, which are masked in answers and reasons.
 
     Raises:
         SummaryError: no answer passes; states why.
@@ -85,7 +92,7 @@ def attempts(
         try:
             answer = answer_of((yield Try(ask, None if limits.seconds is None else left)))
         except Exception as error:
-            found = fault(error)
+            found = fault(error, credentials())
             wait = _wait(found, number, limits, chance())
             if not found.again or number == limits.tries or clock() + wait >= end:
                 if usable is not None:
@@ -93,6 +100,7 @@ def attempts(
                 raise SummaryError(_reason(found, number, limits, end - clock()), usage=usage) from error
             yield Pause(wait)
             continue
+        answer = replace(answer, text=mask_known(answer.text, credentials()))
         usage = total(usage, answer.usage)
         wrong = flaw(answer, ask)
         usable = answer if wrong is None else usable

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import SummaryError
-from .text import clean
+from .text import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 AGAIN = {408, 409, 429}
 """HTTP statuses below 500 that may pass later."""
@@ -51,18 +51,25 @@ class Fault:
     loud: bool = False
 
 
-def fault(error: BaseException) -> Fault:
-    """Classify an exception of a call; the errors of the SDKs are known by name, so that none is imported."""
+def fault(error: BaseException, known: Iterable[object] = ()) -> Fault:
+    """Classify an exception of a call; the errors of the SDKs are known by name, so that none is imported.
+
+    Args:
+        error: the exception.
+        known: the credentials in use, which are masked.
+    """
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
-        return _by_status(status, error)
+        return _by_status(status, error, known)
     names = {cls.__name__ for cls in type(error).__mro__}
-    detail = clean(_shown(error), 200)
+    if "APIConnectionError" in names and isinstance(error.__cause__, SummaryError):
+        return fault(error.__cause__, known)  # an error of ours, wrapped by the SDK
+    detail = quote(_text(error), known)
     if names & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
         return Fault("no answer in time", again=True)
     if names & {"APIConnectionError", "TransportError", "ConnectionError"}:
         cause = error.__cause__ if "APIConnectionError" in names and error.__cause__ else error
-        return Fault(f"no connection ({clean(f'{type(cause).__name__}: {_shown(cause)}', 200)})", again=True)
+        return Fault(f"no connection ({quote(f'{type(cause).__name__}: {_text(cause)}', known)})", again=True)
     if names & {"JSONDecodeError", "APIResponseValidationError"}:
         return Fault("the answer is not JSON", again=True)
     if isinstance(error, NoMessageError):
@@ -72,24 +79,25 @@ def fault(error: BaseException) -> Fault:
     return Fault(f"{type(error).__name__}: {detail}" if detail else type(error).__name__, again=False)
 
 
-def _shown(error: BaseException) -> str:
+def _text(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - an exception's own text may raise
         return ""
 
 
-def _by_status(status: int, error: BaseException) -> Fault:
+def _by_status(status: int, error: BaseException, known: Iterable[object]) -> Fault:
     again = status in AGAIN or status >= 500
     meaning = _MEANING.get(status, "the service failed" if status >= 500 else "the request was refused")
-    said = "" if status in _SECRET or again else clean(_said(error), 200)
-    reason = f"{status}: {meaning}{f' ({said})' if said else ''}"
+    message = "; ".join(getattr(error, "__notes__", ())) if status in _SECRET else _message(error)
+    detail = "" if again else quote(message, known)
+    reason = f"{status}: {meaning}{f' ({detail})' if detail else ''}"
     response = getattr(error, "response", None)
     after = retry_after(getattr(response, "headers", None) or {}, time.time()) if again else None
     return Fault(reason, again, after, loud=status in _SECRET)
 
 
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     """Return the provider's message in the body that its SDK kept."""
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, dict) else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import _core
 from .prompt import render
+from .text import quote
 
 if TYPE_CHECKING:
     from .ask import Answer, Ask
@@ -34,11 +35,11 @@ def flaw(answer: Answer, ask: Ask) -> str | None:
     if answer.stop in REFUSED:
         return "the model refused"
     if answer.other:
-        return f"the answer holds {', '.join(sorted(set(answer.other)))}, not text alone"
+        return f"the answer holds {quote(', '.join(sorted(set(answer.other))))}, not text alone"
     if answer.stop in CUT:
         return "the answer was cut off at its limit"
     if answer.stop not in WHOLE:
-        return f"the answer is not whole ({f'stop reason {answer.stop}' if answer.stop else 'no stop reason'})"
+        return f"the answer is not whole ({f'stop reason {quote(answer.stop)}' if answer.stop else 'no stop reason'})"
     if not text.strip():
         return "the answer is blank"
     if len(text) < 2 * _ECHO and _REFUSAL.match(text):

@@ -1,8 +1,14 @@
-"""A text as one line without invisible characters."""
+"""Texts of others as one line: without invisible characters, and without credentials."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+from .._mask import mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNSEEN = re.compile(
@@ -21,3 +27,15 @@ def clean(text: str, longest: int = 300) -> str:
         return text
     cut = text.rfind(" ", longest // 2, longest)
     return text[: cut if cut > 0 else longest] + "…"
+
+
+def quote(text: str, known: Iterable[object] = (), longest: int = 200) -> str:
+    """Return a text of another program as ``clean`` does, with its credentials masked.
+
+    Args:
+        text: an error message, an answer, or output.
+        known: the credentials in use.
+        longest: most characters.
+    """
+    # Masked before it is cut, because half a key cannot be recognized: a cut leaves room for a long one.
+    return clean(mask(_ESCAPES.sub("", text[: 40 * longest + 4_096]), known), longest)

@@ -86,7 +86,7 @@ def write(ask: Ask, writer: Writer, sessions: list[Session] | None = None, *, li
     if sessions is not None:
         sessions.append(session)
     with _logged(writer), closing(session):
-        flow = _attempts(ask, writer, limits)
+        flow = _attempts(ask, writer, session, limits)
         return drive(flow, next(flow), partial(_do, session))
 
 
@@ -98,15 +98,19 @@ async def awrite(ask: Ask, writer: Writer, *, limits: Limits | None = None) -> A
     """
     session = writer.asession()
     with _logged(writer):
-        flow = _attempts(ask, writer, limits)
+        flow = _attempts(ask, writer, session, limits)
         try:
             return await adrive(flow, next(flow), partial(_ado, session))
         finally:
             await session.close()
 
 
-def _attempts(ask: Ask, writer: Writer, limits: Limits | None) -> Generator[Step, Any, Answer]:
-    return attempts(ask, limits or writer.limits, clock=time.monotonic, chance=random.random)
+def _attempts(
+    ask: Ask, writer: Writer, session: Session | AsyncSession, limits: Limits | None
+) -> Generator[Step, Any, Answer]:
+    """Return the steps; a session may have a method ``credentials``, whose values are masked."""
+    credentials = getattr(session, "credentials", tuple)
+    return attempts(ask, limits or writer.limits, clock=time.monotonic, chance=random.random, credentials=credentials)
 
 
 def _do(session: Session, step: Step) -> object:

@@ -19,7 +19,10 @@ THINKING = {"thinking", "redacted_thinking"}
 
 @dataclass(frozen=True, slots=True)
 class Anthropic(Client):
-    """Summarizes with Claude. The SDK finds a key or an address that is not given.
+    """Summarizes with Claude.
+
+    The SDK finds an address that is not given, and Anthropic's own key. Another server gets the key that is named for
+    it, or none; the server of ``ANTHROPIC_BASE_URL`` gets the environment's. A redirect to another server is a failure.
 
     Attributes:
         model: an id of Anthropic's; None asks the policy's model or the cheapest, else claude-haiku-5-5.
@@ -29,12 +32,14 @@ class Anthropic(Client):
         window: the model's window in tokens; a larger zone is summarized in parts. None uses the model table.
         options: further keywords of the session's calls (``thinking``, ``betas``), repeated where a request reuses the
             session's cache, because they are part of the cached prompt.
+        key_env: name of the environment variable that holds the key, read with each summary.
     """
 
     package = "anthropic"
     sdk_class = "Anthropic"
     shape = "anthropic"
     cheap = "claude-haiku-5-5"
+    domain = "anthropic.com"
 
     def prompted(self, prompt: Prompt) -> dict[str, Any]:
         """Return the system text and the user message of a prompt."""

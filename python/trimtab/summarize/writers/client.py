@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...errors import SummaryError
 from ..attempts import Limits
 from ..prompt import render, turn
+from .server import basic, hooks, is_at, origin, password_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from types import ModuleType
 
     from ...models.model import Model
     from ..ask import Answer, Ask, Prompt
+
+NO_KEY = "no-key"
+"""The key that a server gets that gets none: the SDKs refuse to start without one."""
 
 MOST = 8_192
 """Most output tokens of a call; every model that is still served allows them."""
@@ -49,6 +55,7 @@ class Client(ABC):
     limits: Limits = field(default_factory=Limits)
     window: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    key_env: str | None = None
 
     package: ClassVar[str]
     """The SDK's package."""
@@ -58,6 +65,14 @@ class Client(ABC):
     """The shape of the messages that it sends."""
     cheap: ClassVar[str]
     """The model that is asked if nobody names one."""
+    domain: ClassVar[str]
+    """The provider's own domain."""
+
+    def __post_init__(self) -> None:
+        """Reject two keys, and a variable without a name."""
+        if self.key_env is not None and (self.api_key is not None or not self.key_env):
+            msg = f"give api_key, or key_env with the name of a variable, got {self.key_env!r} for key_env"
+            raise ValueError(msg)
 
     @property
     def name(self) -> str:
@@ -76,11 +91,46 @@ class Client(ABC):
         """Return the model to ask: that of the request, the summarizer's own, or the cheap one."""
         return ask.model or self.model or self.cheap
 
+    def key(self) -> str | None:
+        """Return the key that the caller gave or named; None leaves it to the SDK.
+
+        Raises:
+            SummaryError: the variable that ``key_env`` names is not set.
+        """
+        if self.key_env is None:
+            return self.api_key
+        if key := os.environ.get(self.key_env):
+            return key
+        raise SummaryError(f"the environment variable {self.key_env}, which key_env names, is not set")
+
+    @property
+    def takes_environment(self) -> bool:
+        """Whether the server gets the environment's key: it is the provider's own, or the SDK's variable names it."""
+        if self.base_url is None or is_at(self.base_url, self.domain):
+            return True
+        named = origin(os.environ.get(f"{self.package.upper()}_BASE_URL", ""))
+        return named[1] != "" and named == origin(self.base_url)
+
     def open(self, sdk: ModuleType, prefix: str = "") -> Any:
         """Return a client of the SDK; its own retries are off."""
-        given = {"api_key": self.api_key, "base_url": self.base_url}
-        kind = getattr(sdk, prefix + self.sdk_class)
-        return kind(max_retries=0, **{key: value for key, value in given.items() if value is not None})
+        key, values = self.key(), None
+        if not self.takes_environment:
+            key = key or NO_KEY
+            values = {key, basic(self.base_url or ""), *self._extra_headers()}
+        http = getattr(sdk, f"Default{prefix}HttpxClient")
+        http_client = http(event_hooks=hooks(values, asynchronous=bool(prefix)))
+        given = {"api_key": key, "base_url": self.base_url}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        return getattr(sdk, prefix + self.sdk_class)(max_retries=0, http_client=http_client, **chosen)
+
+    def credentials(self, client: Any) -> tuple[object, ...]:
+        """Return the credentials of a client, and the password in the address."""
+        found = (getattr(client, name, None) for name in ("api_key", "auth_token"))
+        return (*(key for key in found if key != NO_KEY), *self._extra_headers(), password_of(self.base_url or ""))
+
+    def _extra_headers(self) -> tuple[str, ...]:
+        """Return the values of the headers in ``options``."""
+        return tuple((self.options.get("extra_headers") or {}).values())
 
     def request(self, ask: Ask) -> dict[str, Any]:
         """Return the messages of a call: the session's own request with one more turn, or the zone as data."""
@@ -109,13 +159,32 @@ class Client(ABC):
         """Return whether this server has the session's model too."""
 
 
-class Calls:
-    """Calls of an SDK's blocking client."""
+class _Session:
+    """The client of one summary, opened with the first call."""
 
     def __init__(self, writer: Client) -> None:
         self._writer = writer
         self._client: Any = None
-        self._closed = False
+
+    def credentials(self) -> tuple[object, ...]:
+        """Return the credentials in use."""
+        return self._writer.credentials(self._client)
+
+    @contextmanager
+    def noting_a_missing_key(self) -> Iterator[None]:
+        """Note on an error that the server got no key."""
+        try:
+            yield
+        except Exception as error:
+            if getattr(self._client, "api_key", None) == NO_KEY:
+                error.add_note("no key was sent to this server: name its variable with key_env")
+            raise
+
+
+class Calls(_Session):
+    """Calls of an SDK's blocking client."""
+
+    _closed = False
 
     def call(self, ask: Ask, seconds: float | None, /) -> Answer:
         """Ask once."""
@@ -123,7 +192,8 @@ class Calls:
             self._client = self._writer.open(import_module(self._writer.package))
         if self._closed:
             raise TimeoutError  # nobody waits for the answer
-        return self._writer.answer(self._writer.create(self._client, ask, seconds), ask)
+        with self.noting_a_missing_key():
+            return self._writer.answer(self._writer.create(self._client, ask, seconds), ask)
 
     def close(self) -> None:
         """Close the connection, which ends a running call."""
@@ -133,12 +203,8 @@ class Calls:
                 self._client.close()
 
 
-class AsyncCalls:
+class AsyncCalls(_Session):
     """Calls of an SDK's asynchronous client."""
-
-    def __init__(self, writer: Client) -> None:
-        self._writer = writer
-        self._client: Any = None
 
     async def call(self, ask: Ask, seconds: float | None, /) -> Answer:
         """Ask once."""
@@ -147,7 +213,8 @@ class AsyncCalls:
 
             sdk = await asyncio.to_thread(import_module, self._writer.package)  # a second that would block the loop
             self._client = self._writer.open(sdk, "Async")
-        return self._writer.answer(await self._writer.create(self._client, ask, seconds), ask)
+        with self.noting_a_missing_key():
+            return self._writer.answer(await self._writer.create(self._client, ask, seconds), ask)
 
     async def close(self) -> None:
         """Close the connection."""

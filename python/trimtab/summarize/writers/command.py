@@ -6,11 +6,12 @@ import os
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, cast
 
+from ..._mask import mask
 from ...errors import SummaryError
 from ..attempts import Limits
 from ..faults import NoMessageError
 from ..prompt import render
-from ..text import clean
+from ..text import quote
 from ..write import Threaded
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class _Runs:
             raise SummaryError(f"it wrote more than {MOST >> 20} MB")
         if code:
             reason = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
-            detail = clean(complaint, 200)
+            detail = quote(mask(complaint)[-2_000:])
             kind = NoMessageError if code == TRY_AGAIN else SummaryError
             raise kind(f"{reason}{f' ({detail})' if detail else ''}")
         return out.decode("utf-8", "replace")
@@ -138,7 +139,7 @@ def _feed(stdin: IO[bytes], prompt: bytes) -> None:
 def _last(stderr: IO[bytes], tail: list[bytes]) -> None:
     with stderr:
         while some := stderr.read1(1 << 16):  # type: ignore[attr-defined]
-            tail[0] = (tail[0] + some)[-2_000:]
+            tail[0] = (tail[0] + some)[-8_000:]  # more than is shown: half a key cannot be masked
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:

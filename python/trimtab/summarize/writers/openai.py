@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...models.prices import priced
 from ..ask import Answer
 from ..faults import NoMessageError
-from .client import Client, output_limit
+from .client import NO_KEY, Client, output_limit
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -27,22 +27,27 @@ _REASONING_TEXT = re.compile(r"\s*<think>(?:.*?</think>\s*|.*\Z)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class OpenAI(Client):
-    """Summarizes with a model behind OpenAI's chat API. The SDK finds a key or an address that is not given.
+    """Summarizes with a model behind OpenAI's chat API.
+
+    The SDK finds an address that is not given, and OpenAI's own key. Another server gets the key that is named for it,
+    or none; the server of ``OPENAI_BASE_URL`` gets ``OPENAI_API_KEY``. A redirect to another server is a failure.
 
     Attributes:
         model: an id that the server knows; None asks the policy's model or the cheapest, else gpt-5-mini.
         base_url: address of the API, such as ``http://localhost:11434/v1``; None is OpenAI's own.
-        api_key: the key; never shown. Another server may need none.
+        api_key: the key; never shown.
         limits: deadline, number of calls and pauses; the SDK's own retries are off.
         window: the model's window in tokens; a larger zone is summarized in parts. None uses the model table.
         options: further keywords of the session's calls (``reasoning_effort``), repeated where a request reuses the
             session's cache, because they are part of the cached prompt.
+        key_env: name of the environment variable that holds the key, read with each summary.
     """
 
     package = "openai"
     sdk_class = "OpenAI"
     shape = "openai_chat"
     cheap = "gpt-5-mini"
+    domain = "openai.com"
 
     def open(self, sdk: ModuleType, prefix: str = "") -> Any:
         """Return a client of the SDK, which refuses to start without a key; a local server needs none."""
@@ -51,7 +56,7 @@ class OpenAI(Client):
         except sdk.OpenAIError:
             if self.base_url is None or self.api_key is not None:
                 raise
-            return getattr(sdk, prefix + self.sdk_class)(base_url=self.base_url, max_retries=0, api_key="none")
+            return replace(self, api_key=NO_KEY).open(sdk, prefix)
 
     def prompted(self, prompt: Prompt) -> dict[str, Any]:
         """Return the system message and the user message of a prompt."""
