@@ -12,7 +12,8 @@ from .shapes import only_text
 if TYPE_CHECKING:
     from .types import Message
 
-_OPEN = re.compile(re.escape(ENVELOPE) + r'ref="([0-9a-f]+)" digest="([0-9a-f]{16})" messages="(\d+)">\n')
+_OPEN = re.compile(re.escape(ENVELOPE) + r'ref="([0-9a-f]{1,64})" digest="([0-9a-f]{16})" messages="([0-9]{1,12})">\n')
+_TAGS = (ENVELOPE.rstrip(), CLOSE.strip())
 _ESCAPE = re.compile(r"<(?=\\*\s*(?:/\s*)?trimtab-summary)", re.IGNORECASE)
 _UNESCAPE = re.compile(r"<\\(?=\\*\s*(?:/\s*)?trimtab-summary)", re.IGNORECASE)
 _NOTE = (
@@ -26,7 +27,7 @@ class Summary:
     """A summary found in a list.
 
     Attributes:
-        ref: ref of the compaction that wrote it.
+        ref: ref of the compaction that wrote it, as the envelope names it.
         text: the text without the envelope.
         count: number of summarized messages.
     """
@@ -48,18 +49,22 @@ def wrap(text: str, *, ref: str, count: int) -> str:
 
 
 def unwrap(text: str) -> Summary | None:
-    """Return the summary in a text; None without an envelope, or if the digest does not match the text."""
+    """Return the summary in a text that is one envelope with the text's digest, and nothing more; None for any other.
+
+    Anybody can write such a text: a session's archive tells whether the ref is its own.
+    """
     opening = _OPEN.match(text)
-    if not opening or not text.endswith(CLOSE):
+    rest = text[opening.end() :] if opening else ""
+    if not opening or not rest.endswith(CLOSE):
         return None
-    inside = text[opening.end() : -len(CLOSE)]
-    if digest(inside) != opening[2]:
+    inside = rest[: -len(CLOSE)]
+    if any(tag in inside for tag in _TAGS) or digest(inside) != opening[2]:
         return None
     return Summary(opening[1], _UNESCAPE.sub("<", inside.removeprefix(_NOTE)), int(opening[3]))
 
 
 def enveloped(message: Message) -> Summary | None:
-    """Return the summary in a message; None if the message is no summary of ours."""
+    """Return the summary in a message of one text that is an envelope; None for any other message."""
     content = only_text(message)
     return unwrap(content) if content else None
 

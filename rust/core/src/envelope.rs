@@ -15,7 +15,11 @@ pub fn digest(inside: &str) -> String {
     blake3::hash(inside.as_bytes()).to_hex().as_str()[..16].to_owned()
 }
 
-/// Whether `text` is a summary in an envelope whose digest fits: anybody may write one that does not.
+/// Longest ref and longest number of messages in an envelope: ours have 20 and at most 8.
+const LONGEST: (usize, usize) = (64, 12);
+
+/// Whether `text` is one envelope whose digest fits, and nothing more. Anybody can write such a text: only an archive knows
+/// whose ref it is.
 ///
 /// # Examples
 ///
@@ -28,9 +32,22 @@ pub fn digest(inside: &str) -> String {
 /// ```
 #[must_use]
 pub fn is_summary(text: &str) -> bool {
-    let Some((head, rest)) = text.strip_prefix(ENVELOPE).and_then(|text| text.split_once(">\n")) else { return false };
-    let said = head.split_once("digest=\"").and_then(|(_, tail)| tail.split_once('"')).map(|(digest, _)| digest);
-    rest.strip_suffix(CLOSE).is_some_and(|inside| said == Some(digest(inside).as_str()))
+    let parts = text.strip_prefix(ENVELOPE).and_then(|text| text.split_once(">\n"));
+    let Some((said, inside)) = parts.and_then(|(head, rest)| Some((digest_in(head)?, rest.strip_suffix(CLOSE)?)))
+    else {
+        return false;
+    };
+    // A summary's own tags are escaped: with one of ours inside, these are two envelopes or more.
+    ![ENVELOPE.trim_end(), CLOSE.trim()].iter().any(|tag| inside.contains(tag)) && said == digest(inside)
+}
+
+/// The digest in the attributes of an envelope; None where they are not those that we write.
+fn digest_in(attributes: &str) -> Option<&str> {
+    let (name, rest) = attributes.strip_prefix("ref=\"")?.split_once("\" digest=\"")?;
+    let (digest, count) = rest.strip_suffix('"')?.split_once("\" messages=\"")?;
+    let is_name = (1..=LONGEST.0).contains(&name.len()) && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let is_count = (1..=LONGEST.1).contains(&count.len()) && count.bytes().all(|b| b.is_ascii_digit());
+    (is_name && is_count).then_some(digest)
 }
 
 /// Placeholders of agentpg and opencode for a pruned result: their lists may come to us.

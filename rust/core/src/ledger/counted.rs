@@ -75,7 +75,9 @@ impl<T: Text> Pieces<T> {
             pool::map(&shares, measure).into_iter().flatten().collect()
         };
         for (row, found) in all.iter().enumerate() {
-            ledger.flags[row] = (ledger.flags[row] & !TRAITS) | (found.traits & allowed(ledger.kind[row]));
+            let is_whole = ledger.rows_of(ledger.owner[row] as usize).len() == 1;
+            let traits = found.traits & if is_whole { TRAITS } else { TRAITS & !(RowFlag::Summary as u16) };
+            ledger.flags[row] = (ledger.flags[row] & !TRAITS) | (traits & allowed(ledger.kind[row]));
         }
         cancel::poll_now();
         ledger.measure(all.iter().map(|row| row.size), &self.media, counter)?;

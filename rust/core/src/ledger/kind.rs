@@ -80,7 +80,7 @@ pub enum RowFlag {
     Error = 16,
     /// Its text ends in white space.
     Trailing = 32,
-    /// It is a summary in our envelope.
+    /// It is one envelope of a summary, and all that its message says. Whose summary, the archive knows.
     Summary = 64,
     /// It is a result whose content has been pruned.
     Pruned = 128,

@@ -196,11 +196,11 @@ pub fn traits(text: &str) -> u16 {
         | pick(text.starts_with('[') && envelope::is_pruned(text), RowFlag::Pruned)
 }
 
-/// The traits of a row that goes on with a piece: empty if all are, trailing as the last is, marked as the first is.
+/// The traits of a row that goes on with a piece: empty if all are, trailing as the last is, marked if there is but one.
 pub fn joined(row: u16, next: u16, first: bool) -> u16 {
     let all = RowFlag::Empty as u16 | RowFlag::Blank as u16;
-    let marks = RowFlag::Summary as u16 | RowFlag::Pruned as u16;
-    (row & next & all) | (next & RowFlag::Trailing as u16) | (if first { next } else { row } & marks)
+    let marks = if first { RowFlag::Summary as u16 | RowFlag::Pruned as u16 } else { 0 };
+    (row & next & all) | (next & (RowFlag::Trailing as u16 | marks))
 }
 
 /// The traits that mean something in a row of `kind`.
