@@ -53,7 +53,13 @@ class Archive(Protocol):
 
 
 class SqlArchive(Writes, Queries, Search, Integrity, Retention):
-    """An archive in an SQL database; the databases share all statements."""
+    """An archive in an SQL database; the databases share all statements.
+
+    Attributes:
+        durable: whether it outlives its process, and so knows every compaction that its sessions made.
+    """
+
+    durable: bool = True
 
     def close(self) -> None:
         """Close files and connections."""

@@ -87,6 +87,7 @@ class SqliteArchive(SqlArchive):
             ArchiveError: the file cannot be opened, is no archive, or has a newer version.
         """
         self.path = str(path)
+        self.durable = self.path != ":memory:"
         self._driver = driver or Driver()
         self._closed = False
         self._abandoned: list[object] = []

@@ -41,7 +41,8 @@ class Record:
         preserved: positions of the originals that are unchanged in the new list.
         summary: the summary's text, or None.
         summarizer: name of the summarizer, or None.
-        live: refs of the summaries in the new list.
+        live: refs of the session's own summaries in the new list.
+        marks: marks of the notices and acknowledgements in the new list.
         duration_ms: milliseconds from storing the originals to the commit.
         exclusive: whether the commit fails if the session was compacted since its originals were stored.
     """
@@ -55,6 +56,7 @@ class Record:
     summary: str | None = None
     summarizer: str | None = None
     live: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
     duration_ms: int = 0
     exclusive: bool = True
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -12,12 +13,12 @@ from ..counting.counter import scan
 from ..counting.truncate import truncate
 from ..errors import PlanError
 from ..ledger.columns import Kind, Role, RowFlag
-from ..messages.shapes import text_message
+from ..messages.shapes import only_text, text_message
 from ..planning.edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from ..planning.stages.template import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from ..counting.counter import Counter
     from ..ledger.columns import Ledger
@@ -31,6 +32,19 @@ GAP = "[trimtab: messages were left out here]"
 """Text of the user message between two adjacent turns of the assistant."""
 
 
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A transcript after the edits of a plan.
+
+    Attributes:
+        messages: the new list.
+        fillers: positions in it of notices and acknowledgements, ascending.
+    """
+
+    messages: list[Message]
+    fillers: tuple[int, ...]
+
+
 def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the messages that leave
     plan: Plan,
     messages: Sequence[Message],
@@ -38,7 +52,8 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
     counter: Counter,
     placed: str | None,
     place: Place | None = None,
-) -> list[Message]:
+    fillers: Collection[int] = (),
+) -> Applied:
     """Return the messages with the plan's edits.
 
     Args:
@@ -48,6 +63,8 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
         counter: counts truncated results.
         placed: the text in place of the removed messages: a summary in its envelope, or a notice.
         place: shape of the messages that hold it.
+        fillers: notices and acknowledgements of earlier compactions; where messages leave, only those that are still
+            needed are in the new list.
 
     Raises:
         PlanError: the plan is of another transcript.
@@ -58,30 +75,35 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
     zone = plan.zone()
     kept = frozenset(zone.keep) if zone else frozenset()
     out: list[Message] = []
+    ours: list[int] = []
     last = -1  # the last kept message of the transcript
     for index, original in enumerate(messages):
         if zone and index == zone.start:
             around = place or Place()
             where = _notice_place(around, plan.provider) if isinstance(zone, Drop) else around
-            summary = put(placed or "", where, plan.provider, _follows(zone, ledger))
-            out.extend(_marked(summary) if _lost_marker(zone, ledger) else summary)
-        if zone and zone.start <= index < zone.stop and index not in kept:
+            summary = put(placed or "", where, plan.provider, _follows(zone, ledger, fillers))
+            ours += [n for n, new in enumerate(summary, len(out)) if isinstance(zone, Drop) or only_text(new) != placed]
+            out.extend(_marked(summary) if _lost_marker(zone, ledger, fillers) else summary)
+        if zone and (index in fillers or (zone.start <= index < zone.stop and index not in kept)):
             continue
         message = edited.get(index, original)
         if message is not None:
             if zone and last != index - 1 and (filler := _between(plan.provider, out, message)):
+                ours.append(len(out))
                 out.append(filler)
+            if index in fillers:
+                ours.append(len(out))
             last = index
             out.append(message)
-    return out
+    return Applied(out, tuple(ours))
 
 
-def _lost_marker(zone: Summarize | Drop, ledger: Ledger) -> bool:
+def _lost_marker(zone: Summarize | Drop, ledger: Ledger, fillers: Collection[int]) -> bool:
     """Return whether a cache marker leaves with the zone."""
     if ledger.provider != "anthropic":
         return False
     marked = {int(owner) for owner in ledger.owner[(ledger.flags & RowFlag.CACHED) != 0]}
-    return any(zone.start <= index < zone.stop and index not in zone.keep for index in marked)
+    return any(index in fillers or (zone.start <= index < zone.stop and index not in zone.keep) for index in marked)
 
 
 def _marked(placed: list[Message]) -> list[Message]:
@@ -108,10 +130,10 @@ def _between(provider: str, out: list[Message], message: Message) -> Message | N
     return text_message(provider, "assistant", Place().ack) if provider == "bedrock" else None
 
 
-def _follows(zone: Summarize | Drop, ledger: Ledger) -> int | None:
+def _follows(zone: Summarize | Drop, ledger: Ledger, fillers: Collection[int]) -> int | None:
     """Return the role of the message behind the placed ones, or None."""
-    following = zone.keep[0] if zone.keep else zone.stop
-    return int(ledger.role[following]) if following < len(ledger) else None
+    behind = chain(zone.keep, range(zone.stop, len(ledger)))
+    return next((int(ledger.role[index]) for index in behind if index not in fillers), None)
 
 
 def noticed(notice: str, place: Place) -> str:

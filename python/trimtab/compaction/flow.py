@@ -61,7 +61,8 @@ def compaction(request: Request) -> Flow[Compaction]:
         undone = _unchanged(request, plan, plan.reason)
         return replace(undone, strategy=outcome.strategy, usage=usage, failed=outcome.failed)
     ref = _ref(request, stored, plan, summary)
-    messages, after = rebuilt(request, plan, summary, ref)
+    made = rebuilt(request, plan, summary, ref)
+    after = made.tokens
     if after >= plan.tokens_before and not request.policy.parity:
         reason = "compaction would not make it smaller"
         yield Refused(request.trigger, reason)
@@ -69,7 +70,7 @@ def compaction(request: Request) -> Flow[Compaction]:
     if after > plan.target and "not to the target" not in plan.reason:
         plan = replace(plan, reason=f"{plan.reason}; {after - plan.target:,} tokens over the target")
     done = Compaction(
-        messages,
+        made.messages,
         plan,
         ref,
         plan.tokens_before,
@@ -81,6 +82,7 @@ def compaction(request: Request) -> Flow[Compaction]:
         outcome.strategy,
         outcome.offer,
         outcome.failed,
+        made.marks,
     )
     yield Commit(stored, _record(request, done, summary), since)
     done = replace(done, messages=request.inputs.write(done.messages))
@@ -147,9 +149,17 @@ def _record(request: Request, done: Compaction, summary: str | None) -> Record:
         preserved=tuple(n for n, message in enumerate(request.messages) if id(message) in kept),
         summary=summary,
         summarizer=done.summarizer,
-        live=tuple(found.ref for message in done.messages if (found := enveloped(message))),
+        live=_live(request, done),
+        marks=done.marks,
         exclusive=request.settings.exclusive,
     )
+
+
+def _live(request: Request, done: Compaction) -> tuple[str, ...]:
+    """Return the refs of the session's summaries in the new list: its own, and of those that stay."""
+    stays = {id(request.messages[index]) for index in request.summaries}
+    found = ((message, enveloped(message)) for message in done.messages)
+    return tuple(one.ref for message, one in found if one and (one.ref == done.ref or id(message) in stays))
 
 
 def _ref(request: Request, stored: Stored, plan: Plan, summary: str | None) -> str:

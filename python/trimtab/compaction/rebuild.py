@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..counting.counter import scan
 from ..errors import InternalError, MessageError
+from ..ledger.marks import marks
 from ..messages.envelope import wrap
 from ..planning.edits import Summarize
 from ..validity.validate import Rules
@@ -46,8 +48,23 @@ def _arrived(request: Request) -> Sequence[Message]:
     return request.given[known:] if grew else ()
 
 
-def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> tuple[list[Message], int]:
-    """Return the new list and its tokens.
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """The new list of a compaction.
+
+    Attributes:
+        messages: the messages.
+        tokens: their tokens.
+        marks: marks of the notices and acknowledgements.
+    """
+
+    messages: list[Message]
+    tokens: int
+    marks: tuple[str, ...]
+
+
+def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> Rebuilt:
+    """Return the new list.
 
     Raises:
         InternalError: the provider would refuse the list.
@@ -58,12 +75,13 @@ def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> tupl
         text = request.policy.place.prefix + (summary or "")
         written = text if request.policy.parity else wrap(text, ref=ref, count=count)
         placed = written if isinstance(zone, Summarize) else noticed(zone.notice, request.policy.place)
-    messages = apply(plan, request.messages, request.ledger, request.settings.counter, placed, request.policy.place)
-    messages.extend(request.inputs.read(_arrived(request)))
-    ledger = scan(messages, request.settings.counter, request.ledger.provider)
+    counter, place = request.settings.counter, request.policy.place
+    made = apply(plan, request.messages, request.ledger, counter, placed, place, frozenset(request.fillers))
+    messages = [*made.messages, *request.inputs.read(_arrived(request))]
+    ledger = scan(messages, counter, request.ledger.provider)
     try:
         if not request.policy.parity:
             check(ledger)
     except MessageError as error:
         raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error
-    return messages, ledger.total
+    return Rebuilt(messages, ledger.total, marks(ledger, made.fillers))

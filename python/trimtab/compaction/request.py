@@ -34,7 +34,8 @@ class Request:
         fixed: tokens of system text and tools.
         cached: tokens of the next prompt in the provider's cache.
         pins: positions of the pinned messages.
-        earlier: positions of the summaries without an envelope.
+        summaries: positions of the summaries of earlier compactions.
+        fillers: positions of the notices and acknowledgements of earlier compactions.
         trigger: ``manual`` or ``auto``.
         plan: a plan made before; None decides when it is needed.
         urgent: whether the next call is in danger.
@@ -55,7 +56,8 @@ class Request:
     fixed: int
     cached: int
     pins: tuple[int, ...]
-    earlier: tuple[int, ...]
+    summaries: tuple[int, ...]
+    fillers: tuple[int, ...]
     trigger: Cause
     plan: Plan | None
     urgent: bool
@@ -99,9 +101,10 @@ class Request:
             self.target,
             window=self.settings.model.window,
             pins=self.pins,
-            summaries=self.earlier,
+            summaries=self.summaries,
             binds_thinking=self.settings.strips,
             frame=self.settings.frame,
             placeholder=self.settings.placeholder,
+            fillers=self.fillers,
             urgent=urgent or self.urgent,
         )

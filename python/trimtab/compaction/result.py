@@ -33,6 +33,7 @@ class Compaction:
         strategy: the policy's name for it, or the step that replaced a failed summarizer.
         offer: the form of the summary request and its maximum cost; None if no summarizer was asked.
         failed: why the summarizer returned no summary; empty if it returned one or was not needed.
+        marks: marks of the notices and acknowledgements in ``messages``, by which the session knows them again.
     """
 
     __repr__ = short
@@ -49,6 +50,7 @@ class Compaction:
     strategy: str = ""
     offer: Offer | None = None
     failed: str = ""
+    marks: tuple[str, ...] = ()
 
     @property
     def saved(self) -> int:

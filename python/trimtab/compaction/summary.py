@@ -142,10 +142,11 @@ def _without(request: Request, plan: Plan, zone: Summarize, step: str, failed: s
 
 def _topics(request: Request, zone: Summarize) -> list[str]:
     """Return the first words of the first two and the last of the user's requests in the zone."""
+    own = {*request.summaries, *request.fillers}
     words = [
         " ".join(text.split())[:60]
-        for message in request.redacted[zone.start : zone.stop]
-        if message.get("role") == "user" and (text := text_of(message.get("content"))).strip()
+        for index, message in enumerate(request.redacted[zone.start : zone.stop], zone.start)
+        if index not in own and message.get("role") == "user" and (text := text_of(message.get("content"))).strip()
     ]
     return words if len(words) <= 3 else [*words[:2], words[-1]]
 
@@ -176,29 +177,33 @@ def _written(request: Request, ask: Ask, step: str, offer: Offer, since: float) 
 
 
 def _ask(request: Request, zone: Summarize, offer: Offer) -> Ask:
-    kept, known = set(zone.keep), set(request.earlier)
-    leaving = [(index, request.redacted[index]) for index in range(zone.start, zone.stop) if index not in kept]
-    prefix = request.policy.place.prefix
-    earlier = [
-        text.removeprefix(prefix)
-        for index, message in leaving
-        if (text := summary_in(message) or (only_text(message) if index in known else None))
-    ]
+    kept = {*zone.keep, *request.fillers}
+    leaving = [index for index in range(zone.start, zone.stop) if index not in kept]
+    earlier = {index: text for index in leaving if (text := _earlier(request, index)) is not None}
+    after = [message for index, message in enumerate(request.redacted) if index >= zone.stop and index not in kept]
     stage = request.policy.summarize
     adapter = ShapeAdapter(request.ledger.provider)  # summarizers need not know the shapes of Bedrock and Gemini
     shape = "anthropic" if request.ledger.provider in TRANSLATED else request.ledger.provider
-    zone_messages = [message for index, message in leaving if not summary_in(message) and index not in known]
     return Ask(
-        messages=tuple(adapter.read(zone_messages)),
+        messages=tuple(adapter.read([request.redacted[index] for index in leaving if index not in earlier])),
         provider=cast("Provider", shape),
         max_tokens=zone.max_tokens,
         count=request.settings.counter.count,
         instructions=request.instructions,
-        previous="\n".join(earlier) or None,
-        after=tuple(adapter.read(request.redacted[zone.stop :])),
+        previous="\n".join(earlier.values()) or None,
+        after=tuple(adapter.read(after)),
         replaces=0 if request.policy.parity else _leaving(request, zone),
         template=stage.template if stage else None,
         model=offer.model,
         context=request.context,
         reuse_cache=SessionRequest(request.messages, request.system, request.tools) if offer.reuse_cache else None,
     )
+
+
+def _earlier(request: Request, index: int) -> str | None:
+    """Return the text of an earlier summary, redacted; None for any other message, or one of more than a text."""
+    if index not in request.summaries:
+        return None
+    redact, text = request.settings.redact, summary_in(request.messages[index])  # a redacted envelope is none
+    text = only_text(request.redacted[index]) if text is None else redact(text) if redact else text
+    return None if text is None else text.removeprefix(request.policy.place.prefix)

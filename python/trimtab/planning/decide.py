@@ -40,6 +40,7 @@ def decide(
     binds_thinking: bool = False,
     frame: int = 160,
     placeholder: int = PLACEHOLDER,
+    fillers: Iterable[int] = (),
     urgent: bool = False,
 ) -> Plan:
     """Return the plan that brings a transcript to ``target`` tokens, or that applies a policy's zones.
@@ -50,16 +51,17 @@ def decide(
         target: tokens of messages to reach.
         window: the model's window in tokens, for policies that keep a share of it.
         pins: messages that never leave.
-        summaries: summaries of earlier compactions, beside those in trimtab's envelope.
+        summaries: summaries of earlier compactions.
         binds_thinking: whether an edit in front of the model's thinking invalidates it.
         frame: most tokens around a summary.
         placeholder: tokens of a pruned result.
+        fillers: notices and acknowledgements of earlier compactions.
         urgent: the next call is in danger; apply the policy's emergency stage, if it has one.
 
     Returns:
         The plan; it has no edits, and the reason, if nothing needs to or can be done.
     """
-    costs = Costs(ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder)
+    costs = Costs(ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder, tuple(fillers))
     if policy.keep.fill_target and ledger.total <= target:
         return _plan(costs, policy, target, (), AT_TARGET)
     edits: tuple[Edit, ...] = ()
@@ -142,8 +144,10 @@ def _leaving(costs: Costs, policy: Policy, zone: NDArray[np.uint8]) -> NDArray[n
     leaving: NDArray[np.bool_] = zone == Zone.COMPACTABLE
     if not policy.parity:
         leaving[list(costs.closed(int(m) for m in costs.requests[-1:]))] = False
-        if leaving.any():
+        if (leaving & ~costs.filled).any():
             leaving |= zone == Zone.SUMMARY
+        else:
+            leaving[:] = False
     return leaving
 
 

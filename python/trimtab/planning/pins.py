@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..messages.envelope import summary_in
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from ..ledger.columns import Ledger
     from ..messages.types import Message
 
 
 def pinned(
-    ledger: Ledger, messages: Sequence[Message], pins: Iterable[tuple[str, str]], flag: str | None
+    ledger: Ledger, messages: Sequence[Message], pins: Iterable[tuple[str, str]], flag: str | None, own: Collection[int]
 ) -> tuple[int, ...]:
     """Return the positions of the pinned messages, ascending.
 
@@ -23,14 +21,15 @@ def pinned(
         ledger: ledger of the messages.
         messages: the transcript.
         pins: ``("message", digest)`` pins one message, ``("text", words)`` each message with these words anywhere in
-            it, except summaries.
+            it, except trimtab's own.
         flag: message key that marks a pin, or None.
+        own: positions of summaries, notices and acknowledgements.
     """
     pins = tuple(pins)
     found = {*ledger.find({value for kind, value in pins if kind == "message"}), *flagged(messages, flag)}
     if texts := [value for kind, value in pins if kind == "text"]:
         for index, message in enumerate(messages):
-            if any(_holds(message, text) for text in texts) and summary_in(message) is None:
+            if index not in own and any(_holds(message, text) for text in texts):
                 found.add(index)
     return tuple(sorted(found))
 

@@ -13,11 +13,13 @@ from ..compaction.request import Request
 from ..compaction.summary import offered
 from ..counting.counter import fixed_tokens, overhead, read_plain, scan
 from ..errors import BusyError, CountError, Error, PlanError
+from ..ledger.marks import marks
 from ..messages.objects import InputMessages, plain
 from ..messages.types import whole_calls
 from ..models.model import UNBOUND
 from ..planning.edits import Summarize
 from ..planning.pins import flagged, pinned
+from .own import OwnMessages
 from .provider_count import ProviderCounts, request_of
 
 if TYPE_CHECKING:
@@ -115,6 +117,11 @@ class Session:
     _begins: tuple[int, str] = (0, "")
     _only_prunes: bool = False
     _compacting: Lock = field(default_factory=Lock)
+    _own: OwnMessages = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Know the messages that the session puts into its lists."""
+        self._own = OwnMessages(self.settings, self.handler.archive)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -292,7 +299,10 @@ class Session:
             raise PlanError("the plan was made for another transcript; make a new one for these messages")
         fixed = fixed or self.fixed(call)
         pins, summaries = self.policy.keep.flags()
-        known = ledger.find(set(self.summaries)) if self.summaries else ()
+        known = {*ledger.find(set(self.summaries)), *flagged(inputs.messages, summaries)}
+        known |= {*self._own.summaries(ledger, inputs.messages)}
+        fillers = self._own.fillers(ledger)
+        own = {*known, *fillers}
         return Request(
             settings=settings,
             given=call.messages,
@@ -301,8 +311,9 @@ class Session:
             target=target(ledger) if target else settings.budget(*fixed).target,
             fixed=sum(fixed),
             cached=self.forecast.cached(ledger),
-            pins=pinned(ledger, inputs.messages, self.handler.archive.pins(settings.session), pins),
-            earlier=tuple(sorted({*known, *flagged(inputs.messages, summaries)})),
+            pins=pinned(ledger, inputs.messages, self.handler.archive.pins(settings.session), pins, own),
+            summaries=tuple(sorted(known)),
+            fillers=fillers,
             trigger=trigger,
             plan=plan,
             urgent=urgent,
@@ -334,7 +345,7 @@ class Session:
 
         request, trigger = self.request(call), self.policy.trigger
         terms = self._terms(request.ledger.total, self.fixed(call))
-        costs = Costs(request.ledger, request.pins, summaries=request.earlier)
+        costs = Costs(request.ledger, request.pins, summaries=request.summaries, fillers=request.fillers)
         window = self.settings.model.window
         groups, tokens = grouped(costs, self.policy, window=window, target=request.target)
         return Stats(
@@ -348,7 +359,11 @@ class Session:
         request = self.request(Call(messages), policy=replace(self.policy, summarize=None))
         made, plan = [*request.messages], request.decide()
         if plan.edits:
-            made = apply(plan, request.messages, request.ledger, self.settings.counter, None)
+            done = apply(
+                plan, request.messages, request.ledger, self.settings.counter, None, fillers=frozenset(request.fillers)
+            )
+            made = done.messages
+            self._own.remember(None, marks(self.scan(made), done.fillers))
         return request.inputs.write(made)
 
     def done(self, compaction: Compaction) -> Compaction:
@@ -363,6 +378,7 @@ class Session:
         self.failed = self.failed + 1 if compaction.failed else 0 if compaction.offer else self.failed
         if progress:
             self.forecast.usage = None
+            self._own.remember(compaction.ref, compaction.marks)
         if self.policy.parity and compaction.summary is not None:
             text = self.policy.place.prefix + compaction.summary
             placed = [message for message in plain(compaction.messages) if message.get("content") == text]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ...errors import ArchiveError
 from ..names import check_session, is_ref
 from ..values import ArchivedCompaction, Original, Session, Totals
 from .codec import decode, load
 from .statements import MANY, Database, Steps, check_count, damaged, parse_ids, parse_time, transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Queries(Database):
@@ -74,6 +79,22 @@ class Queries(Database):
         """Return kind and value of each pin of a session, in the order of pinning."""
         rows = yield "SELECT kind, value FROM pins WHERE session_id = ? ORDER BY pinned_at, kind, value", (session,)
         return [(kind, decode(value)) for kind, value in rows]
+
+    @transaction(write=False)
+    def marks(self, session: str) -> Steps[list[str]]:
+        """Return the marks of the notices and acknowledgements in a session's latest result."""
+        rows = yield "SELECT digest FROM marks WHERE session_id = ? AND kind = 'filler' ORDER BY digest", (session,)
+        return [mark for (mark,) in rows if isinstance(mark, str)]
+
+    @transaction(write=False)
+    def owners(self, refs: Iterable[str]) -> Steps[dict[str, str]]:
+        """Return the session of each compaction, by ref, without unknown refs; retention forgets no owner."""
+        query = (
+            f"SELECT part.value, coalesce(c.session_id, e.session_id) FROM {self.dialect.parts}"  # noqa: S608
+            " LEFT JOIN commits c ON c.event_id = part.value LEFT JOIN compaction_events e ON e.id = part.value"
+        )
+        rows = yield query, (json.dumps(list(refs)),)
+        return {ref: owner for ref, owner in rows if isinstance(owner, str)}
 
 
 def _history(session: str | None, limit: int | None) -> Steps[list[ArchivedCompaction]]:

@@ -67,7 +67,7 @@ class Retention(Database):
         return self._remove(lambda: _Removal(self.dialect, now).sweep_alone(before)).messages
 
     def forget(self, session: str, *, dry_run: bool = False) -> Pruned:
-        """Remove all data of a session, also from the search index; its current summaries lose their originals.
+        """Remove all data of a session, also from the search index; later Compactors take its summaries for text.
 
         In SQLite the removed text is then in no file, unless ``Pruned.remains`` names one. What PostgreSQL keeps in
         its log, its replicas and its backups is for its administrator to remove.

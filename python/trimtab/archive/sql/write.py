@@ -74,6 +74,9 @@ class Writes(Database):
             " SELECT CAST(? AS TEXT), id FROM compaction_events WHERE id = ?"
         )
         yield insert, [(session, live) for live in dict.fromkeys(record.live)]
+        yield "DELETE FROM marks WHERE session_id = ?", (session,)
+        insert = "INSERT INTO marks (session_id, kind, digest) VALUES (?, 'filler', ?)"
+        yield insert, [(session, mark) for mark in dict.fromkeys(record.marks)]
         yield from _append(stored, record, version + 1)
         yield "UPDATE sessions SET version = ? WHERE id = ?", (version + 1, session)
 

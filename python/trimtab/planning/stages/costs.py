@@ -32,8 +32,9 @@ class Costs:
         binds_thinking: whether an edit removes all thinking. The provider needs only later thinking to go, but accepts
             the removal of all, and one rule is simpler.
         frame: most tokens of a summary's envelope, note and acknowledgement.
-        summaries: summaries of earlier compactions, beside those in trimtab's envelope.
+        summaries: summaries of earlier compactions.
         placeholder: tokens of a pruned result.
+        fillers: notices and acknowledgements of earlier compactions.
     """
 
     ledger: Ledger
@@ -42,6 +43,7 @@ class Costs:
     frame: int = 160
     summaries: tuple[int, ...] = ()
     placeholder: int = PLACEHOLDER
+    fillers: tuple[int, ...] = ()
 
     @cached_property
     def owner(self) -> NDArray[np.uint32]:
@@ -124,9 +126,12 @@ class Costs:
     @cached_property
     def summarized(self) -> NDArray[np.bool_]:
         """Mask of the summaries of earlier compactions."""
-        found = self.mask(self.summaries)
-        found[self.owner[(self.flags & RowFlag.SUMMARY) != 0]] = True
-        return found
+        return self.mask(self.summaries)
+
+    @cached_property
+    def filled(self) -> NDArray[np.bool_]:
+        """Mask of the notices and acknowledgements of earlier compactions."""
+        return self.mask(self.fillers)
 
     @cached_property
     def begins_with_text(self) -> NDArray[np.bool_]:
@@ -194,13 +199,13 @@ class Costs:
 
     @cached_property
     def requests(self) -> NDArray[np.int64]:
-        """Messages with the user's own text or images, ascending, without summaries."""
+        """Messages with the user's own text or images, ascending, without what earlier compactions put there."""
         kind = self.kind
-        rows = (kind == Kind.TEXT) & ((self.flags & (RowFlag.BLANK | RowFlag.SUMMARY)) == 0)
+        rows = (kind == Kind.TEXT) & ((self.flags & RowFlag.BLANK) == 0)
         rows |= (kind == Kind.IMAGE) | (kind == Kind.DOCUMENT)
         spoken = np.zeros(self.messages, dtype=bool)
         spoken[self.owner[rows]] = True
-        return np.flatnonzero(spoken & (self.role == Role.USER) & ~self.summarized)
+        return np.flatnonzero(spoken & (self.role == Role.USER) & ~self.summarized & ~self.filled)
 
     def instructions(self) -> NDArray[np.int64]:
         """Return the system messages behind the head."""

@@ -95,7 +95,7 @@ class SummarizeZone:
             yield from self._squeeze(costs, cut, -left, verbatim)
             left = 0
         also, left = self._older_groups(costs, cost, cut, left, target)
-        staying = tuple(sorted({*(m for m in verbatim if m < cut), *also}))
+        staying = tuple(sorted({*(m for m in verbatim if m < cut), *also} - {*costs.fillers}))
         pruned = costs.inside(prunable, cut, also)
         returned, part, left = _give_back(costs, pruned, left)
         if part:
@@ -115,7 +115,7 @@ class SummarizeZone:
             if left <= target * self.spare:
                 break
             group = int(cost[start:stop].sum())
-            if 0 < group <= left and costs.may_follow(int(stop), follows):
+            if 0 < group <= left and not costs.filled[start] and costs.may_follow(int(stop), follows):
                 also.extend(range(int(start), int(stop)))
                 left -= group
                 follows = int(start)
@@ -142,7 +142,8 @@ def zone(costs: Costs, leaving: NDArray[np.bool_], limit: int) -> Summarize | No
     if not len(gone):
         return None
     start, stop = costs.head, int(gone[-1]) + 1
-    return Summarize(start, stop, limit, tuple(((~leaving[start:stop]).nonzero()[0] + start).tolist()))
+    stays = ~leaving & ~costs.filled
+    return Summarize(start, stop, limit, tuple((stays[start:stop].nonzero()[0] + start).tolist()))
 
 
 @dataclass(frozen=True, slots=True)
