@@ -182,13 +182,15 @@ def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter:
 
     for edit in plan.edits:
         match edit:
-            case Prune(rows, text):
+            case Prune(rows, text, why):
                 for row in rows:
                     words = text or _placeholder(int(tokens[row]))
                     if kind[row] == Kind.IMAGE:
                         index = int(owner[row])
                         place = row - int(first[index])
                         edited[index] = _with_text(edited.get(index, messages[index]), place, words, plan.provider)
+                    elif why == "pictures":
+                        change(row, partial(_without_pictures, text=words))
                     else:
                         change(row, partial(_like, text=words, provider=plan.provider))
             case Cut(rows, most, unit, marker):
@@ -252,6 +254,13 @@ def _like(old: object, text: str, provider: str) -> Any:
     if provider == "bedrock":
         return [{"text": text}]
     return [{"type": TEXT_TYPE[provider], "text": text}] if isinstance(old, list) else text
+
+
+def _without_pictures(old: object, text: str) -> Any:
+    """Return a result's content with a text in place of each picture; only Anthropic limits their number."""
+    parts = old if isinstance(old, list) else []
+    placeholder = {"type": TEXT_TYPE["anthropic"], "text": text}
+    return [placeholder if isinstance(part, dict) and part.get("type") == "image" else part for part in parts]
 
 
 def _began(old: object, most: int, unit: str, marker: str, provider: str) -> Any:

@@ -15,8 +15,9 @@ from ..events import Compacted, Refused, told
 from ..hooks import Review, Verdict
 from ..messages.envelope import enveloped
 from ..planning.plan import NOTHING
+from ..validity.validate import check
 from .effects import Commit, Store
-from .rebuild import check, rebuilt
+from .rebuild import rebuilt
 from .result import Compaction
 from .summary import summarize
 
@@ -39,7 +40,7 @@ def compaction(request: Request) -> Flow[Compaction]:
         SummaryError: no summary, and the policy has no fallback.
     """
     if not request.policy.parity:
-        check(request.ledger)
+        check(request.ledger, request.settings.rules)
     verdict = yield from _review(request, None)
     if verdict.refuse is not None:
         return (yield from _refused(request, verdict.refuse))
@@ -63,7 +64,7 @@ def compaction(request: Request) -> Flow[Compaction]:
     ref = _ref(request, stored, plan, summary)
     made = rebuilt(request, plan, summary, ref)
     after = made.tokens
-    if after >= plan.tokens_before and not request.policy.parity:
+    if after >= plan.tokens_before and not plan.mends and not request.policy.parity:
         reason = "compaction would not make it smaller"
         yield Refused(request.trigger, reason)
         return replace(_unchanged(request, plan, reason), usage=usage)

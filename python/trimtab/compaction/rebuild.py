@@ -10,35 +10,15 @@ from ..errors import InternalError, MessageError
 from ..ledger.marks import marks
 from ..messages.envelope import wrap
 from ..planning.edits import Summarize
-from ..validity.validate import Rules
+from ..validity.validate import check
 from .apply import apply, noticed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..ledger.columns import Ledger
     from ..messages.types import Message
     from ..planning.plan import Plan
     from .request import Request
-
-AT_THE_END = frozenset({"final_assistant_whitespace", "prefill_unsupported", "thinking_last", "reasoning_without_item"})
-"""Problems of a list's end, which vanish when the list grows."""
-
-TOO_MUCH = frozenset(
-    {"image_too_heavy", "image_too_large", "image_too_large_many", "request_too_large", "too_many_images"}
-)
-"""Problems of a list's size, which compaction reduces."""
-
-
-def check(ledger: Ledger) -> None:
-    """Reject a list that its provider would refuse whatever messages follow.
-
-    Raises:
-        MessageError: names the first problem.
-    """
-    for problem in Rules(in_flight=True).problems(ledger):
-        if problem.code not in TOO_MUCH and (problem.code not in AT_THE_END or problem.index < len(ledger) - 1):
-            raise problem.error()
 
 
 def _arrived(request: Request) -> Sequence[Message]:
@@ -81,7 +61,7 @@ def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> Rebu
     ledger = scan(messages, counter, request.ledger.provider)
     try:
         if not request.policy.parity:
-            check(ledger)
+            check(ledger, request.settings.rules)
     except MessageError as error:
         raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error
     return Rebuilt(messages, ledger.total, marks(ledger, made.fillers))

@@ -86,13 +86,26 @@ class Request:
         return self.messages if redact is None else tuple(redact_message(m, redact) for m in self.messages)
 
     def decide(self, *, urgent: bool = False) -> Plan:
-        """Return the caller's plan, or one that brings the messages to the target.
+        """Return the caller's plan, or one that brings the messages to the target; no more pictures than allowed stay.
 
         Args:
             urgent: decide anew, with the policy's emergency stage.
+
+        Raises:
+            MessageError: the provider refuses the size of a picture or of the request, and no picture can leave for it.
         """
-        if self.plan is not None and not urgent:
-            return self.plan
+        plan = self.plan if self.plan is not None and not urgent else self._decide(urgent=urgent)
+        if self.policy.parity:
+            return plan
+        from ..planning.pictures import without_excess  # noqa: PLC0415 - numpy comes with the first plan
+        from ..planning.stages.costs import Costs  # noqa: PLC0415
+
+        strips = self.settings.strips
+        costs = Costs(self.ledger, self.pins, strips)
+        return without_excess(plan, self.messages, costs, self.settings.rules, strips=strips)
+
+    def _decide(self, *, urgent: bool) -> Plan:
+        """Return the plan of the policy's stages."""
         from ..planning.decide import decide  # noqa: PLC0415 - numpy comes with the first plan
 
         return decide(

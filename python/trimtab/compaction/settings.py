@@ -14,6 +14,7 @@ from ..planning.budget import Budget, Terms
 from ..planning.policy import Policy
 from ..planning.stages.sizes import PLACEHOLDER
 from ..policies import POLICIES
+from ..validity.validate import Rules, rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -46,6 +47,7 @@ class Settings:
         redact: removes from a text what must not be stored or summarized; None removes nothing.
         strips: whether an edit removes the thinking behind it.
         marks: whether later requests tell the provider that it may drop thinking.
+        rules: what the provider refuses, while calls at the end may be running.
         count_with: client whose counting endpoint a policy with ``Estimate.asks`` asks; None asks none.
     """
 
@@ -62,6 +64,7 @@ class Settings:
     redact: Callable[[str], str] | None
     strips: bool
     marks: bool
+    rules: Rules
     count_with: Any
 
     @classmethod
@@ -108,6 +111,7 @@ class Settings:
             limits=Terms(window=limited.window, output=reserve),
             strips=limited.binds_thinking and thinking == "strip",
             marks=limited.binds_thinking and thinking == "mark",
+            rules=rules_of({"model": found, "in_flight": True}),
             **others,
         )
         settings.budget(*fixed_tokens(counter))  # reports a window without room before the first message

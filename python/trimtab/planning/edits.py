@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 from .._repr import short
 
-Reason: TypeAlias = Literal["images", "superseded"]
-"""Reason to prune a row before older rows."""
+Reason: TypeAlias = Literal["images", "superseded", "pictures"]
+"""Reason to prune a row before older rows; ``pictures``: the provider takes no more of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Prune:
     Attributes:
         rows: rows of result and image blocks, ascending.
         text: the placeholder; empty states the number of removed tokens.
-        why: the ``Reason`` to prune them first; empty for the oldest rows.
+        why: the ``Reason`` to prune them first; empty for the oldest rows. With ``pictures``, a result keeps its text.
     """
 
     __repr__ = short

@@ -57,6 +57,11 @@ class Plan:
         """Return the edit that removes messages, or None."""
         return next((edit for edit in self.edits if isinstance(edit, Summarize | Drop)), None)
 
+    @property
+    def mends(self) -> bool:
+        """Whether pictures leave because the provider takes no more of them; the list may have more tokens then."""
+        return any(isinstance(edit, Prune) and edit.why == "pictures" for edit in self.edits)
+
     def to_json(self) -> str:
         """Return the plan as one line of JSON with its version."""
         body = asdict(self) | {"version": self.version}
@@ -95,6 +100,7 @@ class Plan:
 _BECAUSE = {
     "": ("tool result", ""),
     "images": ("old picture", ", before all else"),
+    "pictures": ("block", " with pictures, more than the provider takes"),
     "superseded": ("tool result", ", of files that were read again later"),
 }
 """By reason: the name of a pruned row, and the remark in the printed plan."""

@@ -10,13 +10,13 @@ from ..archive import open_archive
 from ..archive.names import given_name
 from ..compaction.flow import compaction
 from ..compaction.handler import EffectHandler
-from ..compaction.rebuild import check
 from ..compaction.settings import Settings, target_of
 from ..errors import ArchiveError, NothingToCompactError, SummaryError
 from ..hooks import noop
 from ..planning.forecast import Forecast
 from ..summarize import open_summarizer
 from ..summarize.drive import adrive, drive
+from ..validity.validate import check
 from .overflow import Refusal, refusal
 from .session import Call, Session
 from .shrink import shrink
@@ -275,7 +275,7 @@ class Compactor:
             ValueError: a target is out of its range, or both are given.
         """
         request = self._session.request(Call(messages, system, tools), target=target_of(target_tokens, target_share))
-        check(request.ledger)
+        check(request.ledger, request.settings.rules)
         return request.decide()
 
     def stats(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> Stats:

@@ -182,6 +182,35 @@ def refusal(problems: Sequence[Problem]) -> Problem | None:
     return min(problems, key=lambda problem: problem.code not in REPORTED_FIRST, default=None)
 
 
+AT_THE_END = frozenset({"final_assistant_whitespace", "prefill_unsupported", "thinking_last", "reasoning_without_item"})
+"""Problems of a list's end, which vanish when the list grows."""
+
+TOO_MUCH = frozenset(
+    {"image_too_heavy", "image_too_large", "image_too_large_many", "request_too_large", "too_many_images"}
+)
+"""Problems of a list's size, which compaction reduces."""
+
+
+def check(ledger: _core.Ledger, rules: Rules) -> None:
+    """Reject a list that its provider would refuse whatever messages follow, and whatever leaves for its size.
+
+    Raises:
+        MessageError: names the first problem.
+    """
+    reject(rules.problems(ledger), len(ledger))
+
+
+def reject(problems: Sequence[Problem], messages: int) -> None:
+    """Raise the first of a list's problems that neither new messages nor fewer pictures mend.
+
+    Raises:
+        MessageError: names the problem.
+    """
+    for problem in problems:
+        if problem.code not in TOO_MUCH and (problem.code not in AT_THE_END or problem.index < messages - 1):
+            raise problem.error()
+
+
 def _markers(value: object) -> int:
     """Return the number of cache markers in system text and tool definitions."""
     if isinstance(value, dict):

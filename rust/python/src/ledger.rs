@@ -73,7 +73,7 @@ methods! {
         per_message: u32 = &ledger.per_message().map_err(to_py)?;
         /// Rows of results of reads that a newer read of the same file made old, ascending: uint32.
         superseded: u32 = &reads::superseded(ledger);
-        /// Rows that hold a picture, ascending: uint32.
+        /// The row of each picture, ascending: uint32, shape (pictures,).
         pictured: u32 = &ledger.pictured();
     }
 

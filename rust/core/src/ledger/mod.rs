@@ -227,12 +227,10 @@ impl Ledger {
         if digests.is_empty() { Vec::new() } else { (0..self.messages()).filter(wanted).collect() }
     }
 
-    /// Rows that hold a picture, ascending.
+    /// The row of each picture, ascending: a row may hold several.
     #[must_use]
     pub fn pictured(&self) -> Vec<u32> {
-        let mut rows: Vec<u32> = self.pictures.iter().map(|picture| picture.row).collect();
-        rows.dedup();
-        rows
+        self.pictures.iter().map(|picture| picture.row).collect()
     }
 
     /// Puts the messages of `tail` behind these: what was read is not read again.
@@ -278,6 +276,14 @@ impl Ledger {
     #[must_use]
     pub fn head(&self, messages: usize) -> Self {
         self.between(0..messages)
+    }
+
+    /// The messages from `start` on, linked: what provider rules look at.
+    #[must_use]
+    pub(crate) fn tail(&self, start: usize) -> Self {
+        let mut tail = self.between(start..self.messages());
+        tail.link();
+        tail
     }
 
     /// Some of these in the same way.

@@ -3,7 +3,7 @@
 //! The provider merges neighbours of one role, so pairs and order are judged on turns: runs of messages of one role.
 
 use super::turns::{Turn, name, only_results, rows, turns};
-use super::{Findings, Options, limits, partner, repeated, running, thinking};
+use super::{Findings, Options, partner, repeated, running, thinking};
 use crate::ledger::{Kind, Ledger, MessageFlag, Role, RowFlag};
 use trimtab_tokens::cancel;
 
@@ -35,7 +35,6 @@ pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledge
         thinking::bound(found, &turns, original, options);
     }
     end(found, options);
-    limits::check(found, options);
 }
 
 /// A4, A6, A8: who may speak, and first.

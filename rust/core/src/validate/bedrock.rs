@@ -2,7 +2,7 @@
 
 use super::anthropic::end;
 use super::turns::{Turn, rows, turns};
-use super::{Findings, Options, limits, partner, repeated, running, thinking};
+use super::{Findings, Options, partner, repeated, running, thinking};
 use crate::ledger::{Kind, Ledger, MessageFlag, Role, RowFlag};
 
 pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledger>) {
@@ -23,7 +23,6 @@ pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledge
         thinking::bound(found, &turns, original, options);
     }
     end(found, options);
-    limits::markers(found, options);
 }
 
 /// Tools in the history need their definitions, whether the model is to call one or not.

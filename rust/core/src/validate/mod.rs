@@ -6,6 +6,7 @@ mod gemini;
 mod limits;
 mod openai_chat;
 mod openai_responses;
+mod since;
 mod thinking;
 mod turns;
 
@@ -53,6 +54,8 @@ pub struct Options {
     pub picture: u32,
     /// Most bytes of a request.
     pub request: u64,
+    /// The first message that is looked at: those in front of it were found valid. Limits of the whole list hold anyway.
+    pub since: usize,
 }
 
 impl Default for Options {
@@ -68,6 +71,7 @@ impl Default for Options {
             pictures: 600,
             picture: 10 * 1024 * 1024,
             request: 32 * 1024 * 1024,
+            since: 0,
         }
     }
 }
@@ -90,6 +94,7 @@ impl Options {
             "pictures" => self.pictures = value.number()?,
             "picture" => self.picture = value.number()?,
             "request" => self.request = value.number()?,
+            "since" => self.since = value.number()?,
             _ => return Err(Error::Argument(format!("unknown rule {name:?}"))),
         }
         Ok(())
@@ -103,6 +108,31 @@ impl Options {
 #[must_use]
 pub fn validate(ledger: &Ledger, provider: Provider, options: Options, original: Option<&Ledger>) -> Vec<Problem> {
     let blocks = !matches!(provider, Provider::OpenAiChat | Provider::OpenAiResponses);
+    let from = since::start(ledger, provider, options.since);
+    let mut problems = if from == 0 {
+        rules(ledger, provider, options, original, blocks)
+    } else {
+        since::shifted(rules(&ledger.tail(from), provider, options, original, blocks), from)
+    };
+    let mut found = Findings { ledger, blocks, problems: Vec::new() };
+    match provider {
+        Provider::Anthropic if ledger.messages() > 0 => limits::check(&mut found, options),
+        Provider::Bedrock => limits::markers(&mut found, options),
+        _ => {}
+    }
+    problems.append(&mut found.problems);
+    problems.sort_by_key(|p| p.index); // stable: rules keep their order within a message
+    problems
+}
+
+/// What a provider refuses about the messages, whatever their number.
+fn rules(
+    ledger: &Ledger,
+    provider: Provider,
+    options: Options,
+    original: Option<&Ledger>,
+    blocks: bool,
+) -> Vec<Problem> {
     let mut found = Findings { ledger, blocks, problems: Vec::new() };
     match provider {
         Provider::Anthropic => anthropic::check(&mut found, options, original),
@@ -111,7 +141,6 @@ pub fn validate(ledger: &Ledger, provider: Provider, options: Options, original:
         Provider::Bedrock => bedrock::check(&mut found, options, original),
         Provider::Gemini => gemini::check(&mut found, options),
     }
-    found.problems.sort_by_key(|p| p.index); // stable: rules keep their order within a message
     found.problems
 }
 

@@ -1,0 +1,132 @@
+"""Pictures beyond a provider's limits: the oldest leave, with a placeholder; the archive keeps them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..ledger.columns import Kind
+from ..validity.validate import TOO_MUCH, Problem, Rules
+from .edits import Cut, Prune, StripThinking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ..ledger.columns import Ledger
+    from ..messages.types import Message
+    from .plan import Plan
+    from .stages.costs import Costs
+
+PICTURE = "[trimtab: an older picture was left out here; it is archived]"
+"""Text in place of a picture."""
+
+MANY = 20
+"""Pictures up to which a provider takes large ones (Anthropic documentation, "Vision")."""
+
+REST = 0.9
+"""Share of a limit that stays: pictures leave in steps, because a change of old messages empties the prompt cache."""
+
+
+def without_excess(
+    plan: Plan, messages: Sequence[Message], costs: Costs, rules: Rules, *, strips: bool = False
+) -> Plan:
+    """Return the plan with an edit that removes the oldest pictures, if more stay than the provider takes.
+
+    Pictures of pinned messages stay. Those of the last request leave last, and only as many as must.
+
+    Args:
+        plan: of the transcript.
+        messages: the transcript.
+        costs: its costs.
+        rules: the provider's limits.
+        strips: whether an edit removes the thinking behind it.
+
+    Raises:
+        MessageError: a picture or the request is too large, and removing old pictures does not help.
+    """
+    ledger = costs.ledger
+    found = [problem for problem in rules.problems(ledger) if problem.code in TOO_MUCH]
+    if not found:
+        return plan
+    stays = _staying(plan, costs)
+    rows = {id(problem): _row(problem, ledger) for problem in found}
+    for problem in found:
+        if problem.code in {"image_too_heavy", "image_too_large"} and rows[id(problem)] in stays:
+            raise problem.error()
+    left = _Left(stays, costs)
+    by_code = {problem.code: problem for problem in found}
+    large = {rows[id(problem)] for problem in found if problem.code == "image_too_large_many"}
+    if left.total > rules.pictures:
+        left.leave(lambda last: left.total <= (rules.pictures if last else int(rules.pictures * REST)))
+        if left.total > rules.pictures:
+            raise by_code["too_many_images"].error()
+    if large:
+        left.leave(lambda _: left.total <= MANY or not large & left.rows.keys(), among=large)
+        if left.total > MANY and large & left.rows.keys():
+            raise by_code["image_too_large_many"].error()
+    if "request_too_large" in by_code:
+        sizes = {row: _bytes(_block(messages, ledger, row)) for row in left.rows}
+        room = rules.request - int(ledger.bytes.sum())
+        left.leave(lambda last: sum(sizes[row] for row in left.rows) <= (room if last else room * REST))
+        if sum(sizes[row] for row in left.rows) > room or not left.gone:
+            raise by_code["request_too_large"].error()
+    if not left.gone:
+        return plan
+    edits = (*plan.edits, Prune(tuple(sorted(left.gone)), PICTURE, "pictures"))
+    if strips and len(costs.thinking) and not any(isinstance(edit, StripThinking) for edit in edits):
+        edits = (*edits, StripThinking(tuple(costs.thinking.tolist())))
+    removed = f"removed the oldest pictures, {left.total} stay"
+    return replace(plan, edits=edits, reason=f"{plan.reason}; {removed}" if plan.reason else removed)
+
+
+def _staying(plan: Plan, costs: Costs) -> Counter[int]:
+    """Return the number of pictures in each row that keeps them, in order."""
+    zone = plan.zone()
+    gone = set(range(zone.start, zone.stop)) - set(zone.keep) if zone else set()
+    pruned = {row for edit in plan.edits if isinstance(edit, Prune | Cut) for row in edit.rows}
+    owner, kept = costs.owner, (Kind.IMAGE, Kind.RESULT)
+    rows = costs.ledger.pictured.tolist()
+    return Counter(row for row in rows if row not in pruned and owner[row] not in gone and costs.kind[row] in kept)
+
+
+class _Left:
+    """The pictures that stay, and those that leave."""
+
+    def __init__(self, rows: Counter[int], costs: Costs) -> None:
+        self.rows = rows
+        self.total = rows.total()
+        self.gone: list[int] = []
+        pins, last = set(costs.closed(costs.pins)), set(costs.requests[-1:].tolist())
+        owners = {row: int(costs.owner[row]) for row in rows}
+        self._free = [row for row in rows if owners[row] not in pins | last]
+        self._last = [row for row in rows if owners[row] in last - pins]
+
+    def leave(self, enough: Callable[[bool], bool], among: Iterable[int] | None = None) -> None:
+        """Remove rows, the oldest first, until ``enough`` returns True for "of the last request"."""
+        wanted = None if among is None else set(among)
+        for last, rows in ((False, self._free), (True, self._last)):
+            for row in rows:
+                if enough(last):
+                    return
+                if row in self.rows and (wanted is None or row in wanted):
+                    self.total -= self.rows.pop(row)
+                    self.gone.append(row)
+
+
+def _row(problem: Problem, ledger: Ledger) -> int:
+    return int(ledger.first[problem.index]) + (problem.block or 0)
+
+
+def _block(messages: Sequence[Message], ledger: Ledger, row: int) -> Any:
+    """Return the block of a row, in a message whose rows are its blocks."""
+    index = int(ledger.owner[row])
+    return messages[index]["content"][row - int(ledger.first[index])]
+
+
+def _bytes(block: Any) -> int:
+    """Return the characters of base64 in a picture, or in a result's pictures."""
+    if block.get("type") == "image":
+        return len(block.get("source", {}).get("data") or "")
+    parts = block.get("content")
+    return sum(map(_bytes, parts)) if isinstance(parts, list) else 0
