@@ -6,7 +6,8 @@ import asyncio
 import json
 import logging
 import sys
-from dataclasses import asdict
+import traceback
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,9 @@ from support import command, loopback
 from support.loopback import DIALECTS, Reply
 from support.transcripts import transcript
 from trimtab._mask import mask, mask_known
-from trimtab.events import FellBack
-from trimtab.summarize import Anthropic, Function, Limits, OpenAI, open_summarizer
+from trimtab.events import FellBack, Refused
+from trimtab.policies import POLICIES
+from trimtab.summarize import Anthropic, Function, Limits, OpenAI, load, open_summarizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,6 +190,76 @@ def test_an_exception_of_a_callable_is_masked() -> None:
 
     done = compact(trimtab.Compactor("gpt-5.5", summarizer=Function(raises)))
     assert "RuntimeError: connect to https://[REDACTED]@host/v1 failed" in done.reason
+
+
+def test_a_failed_fit_without_a_fallback_is_masked_in_the_reason_and_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    def raises(_: object) -> str:
+        raise RuntimeError("connect to https://me:pa55word@host/v1 failed")
+
+    policy = replace(POLICIES["default"], fallback=("error",))
+    cm = trimtab.Compactor("gpt-5.5", window=8_000, max_output=1_000, policy=policy, summarizer=raises)
+    with caplog.at_level(logging.DEBUG, logger="trimtab"):
+        fitted = cm.fit(transcript(" ".join("u:300 a:300" for _ in range(30))))
+    assert "connect to https://[REDACTED]@host/v1 failed" in fitted.reason
+    assert "connect to https://[REDACTED]@host/v1 failed" in caplog.text
+    assert "pa55" not in fitted.reason + caplog.text
+
+
+def test_exceptions_of_hooks_and_listeners_are_masked(caplog: pytest.LogCaptureFixture) -> None:
+    def raises(_: object) -> None:
+        raise RuntimeError(f"cannot reach {url}")
+
+    url = "https://me:pa55word@hook.local/"
+    events: list[object] = []
+    cm = trimtab.Compactor("gpt-5.5", pre_compact=raises, listeners=[events.append])
+    assert "the hook raised RuntimeError: cannot reach https://[REDACTED]@hook.local/" in compact(cm).reason
+    assert [event.reason for event in events if isinstance(event, Refused)]
+    assert "pa55" not in "".join(event.reason for event in events if isinstance(event, Refused))
+    with caplog.at_level(logging.DEBUG, logger="trimtab"):
+        compact(trimtab.Compactor("gpt-5.5", listeners=[raises]))
+    assert "RuntimeError: cannot reach https://[REDACTED]@hook.local/" in caplog.text
+    assert "pa55" not in caplog.text
+
+
+@pytest.mark.parametrize("path", ["check", "acheck", "fit", "afit"])
+def test_an_answer_of_a_counting_endpoint_is_masked(httpserver, path: str, caplog: pytest.LogCaptureFixture) -> None:
+    sdk = pytest.importorskip("anthropic")
+    body = DIALECTS["anthropic"].error(f"bad key {KEY}")
+    httpserver.expect_request("/v1/messages/count_tokens").respond_with_json(body, status=400)
+    kind = sdk.AsyncAnthropic if path in {"acheck", "afit"} else sdk.Anthropic
+    client = kind(api_key=KEY, base_url=base(httpserver, "anthropic"), max_retries=0)
+    messages = transcript(TALK, provider="anthropic")
+    cm = trimtab.Compactor("claude-sonnet-4-5", policy="agentpg", count_with=client)
+    with caplog.at_level(logging.DEBUG, logger="trimtab"):
+        try:
+            fits = path.endswith("fit")
+            done = getattr(cm, path)(messages, **({"when": "after_run"} if fits else {"client": client}))
+            asyncio.run(done) if asyncio.iscoroutine(done) else None
+            said = ""
+        except trimtab.CountError as error:
+            said = str(error)
+    assert "bad key [REDACTED]" in said + caplog.text
+    assert KEY not in said + caplog.text
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:pa55 word@h:x/db",
+        "postgresql://me:pa55word@h:1/db?no_such_option=pa55word",
+        "postgres://me:pa55%zz@h/db",
+    ],
+)
+def test_an_address_that_cannot_be_read_is_an_archive_error_without_its_password(url: str) -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(trimtab.ArchiveError) as raised:
+        trimtab.archive.open_archive(url)
+    assert "pa55" not in "".join(traceback.format_exception(raised.value)).replace(repr(url), "")
+
+
+def test_an_unknown_archive_is_named_without_its_password() -> None:
+    with pytest.raises(ValueError, match=r"unknown archive 'mysql://\[REDACTED\]@db/agents'"):
+        trimtab.archive.open_archive("mysql://me:pa55word@db/agents")
 
 
 # --- keys ---
@@ -365,6 +437,16 @@ def test_the_command_line_names_a_key_and_masks_what_a_server_repeats(
         assert KEY not in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("debug", [(), ("--debug",)])
+def test_the_command_line_masks_what_an_error_repeats(tmp_path: Path, debug: tuple[str, ...]) -> None:
+    (tmp_path / "s.json").write_text(json.dumps(transcript(TALK, provider="anthropic")))
+    done = command.run(*debug, "compact", str(tmp_path / "s.json"), "--archive", "mysql://me:pa55word@db/agents")
+    assert done.returncode == 64
+    assert "mysql://[REDACTED]@db/agents" in done.stderr
+    assert "pa55" not in done.stderr
+    assert ("Traceback" in done.stderr) == bool(debug)
+
+
 def test_key_env_goes_with_a_provider(tmp_path: Path) -> None:
     done = run(tmp_path, "--summarizer", "cmd:true", "--key-env", "MY_GATEWAY")
     assert done.returncode == 64
@@ -374,3 +456,37 @@ def test_key_env_goes_with_a_provider(tmp_path: Path) -> None:
 def test_an_unknown_summarizer_is_named_without_its_password() -> None:
     with pytest.raises(ValueError, match=r"unknown summarizer 'opnai:m@http://\[REDACTED\]@host/v1'"):
         open_summarizer("opnai:m@http://me:pa55word@host/v1")
+
+
+# --- configuration ---
+
+
+def test_a_summarizer_is_read_from_file_environment_and_code(tmp_path: Path) -> None:
+    file = tmp_path / "trimtab.toml"
+    file.write_text(
+        '[summarizer]\nname = "openai"\nmodel = "m"\nbase_url = "https://h/v1"\nkey_env = "A"\nseconds = 9\n\n[agent]\n'
+    )
+    environ = {"TRIMTAB_SUMMARIZER_KEY_ENV": "B", "TRIMTAB_SUMMARIZER_WINDOW": "9_000", "TRIMTAB_AGENT_X": "1"}
+    assert load(file, environ=environ, model="n") == OpenAI(
+        "n", base_url="https://h/v1", key_env="B", window=9_000, limits=Limits(seconds=9)
+    )
+    assert load(environ={}).name == "offline"
+    assert load(environ={}, name="cmd:sh -c x", tries=1).limits == Limits(tries=1)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"name": "openai", "api_key": "k"}, "key_env names the variable"),
+        ({"name": "openai", "keyenv": "K"}, "unknown key 'keyenv' in 'summarizer'; known are name, model"),
+        ({"name": "openai", "key_env": ""}, "key_env is required"),
+        ({"name": "openai", "seconds": "soon"}, "seconds"),
+        ({"name": "openai", "seconds": -1}, "seconds must be a positive number"),
+        ({"name": "gpt"}, "unknown summarizer 'gpt'"),
+        ({"name": "cmd:true", "model": "m"}, "model of 'summarizer': only anthropic and openai have it"),
+    ],
+)
+def test_load_rejects_a_wrong_key_or_value(values: dict[str, object], says: str) -> None:
+    with pytest.raises(trimtab.ConfigError) as raised:
+        load(environ={}, **values)
+    assert says in str(raised.value)

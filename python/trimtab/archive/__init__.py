@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._mask import mask
 from ..errors import ArchiveError
 from .archive import Archive, SqlArchive
 from .values import ArchivedCompaction, Fault, Hit, Original, Pruned, Record, Session, Stored, Totals
@@ -44,4 +45,4 @@ def open_archive(url: str | Archive) -> Archive:
         except ImportError as error:
             raise ArchiveError(f"PostgreSQL needs the extra: pip install 'trimtab[postgres]' ({error})") from error
         return PostgresArchive(url)
-    raise ValueError(f"unknown archive {url!r}: use 'memory', 'sqlite:///PATH' or 'postgresql://...'")
+    raise ValueError(f"unknown archive {mask(repr(url))}: use 'memory', 'sqlite:///PATH' or 'postgresql://...'")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg_pool import ConnectionPool
 
+from .._mask import mask
 from ..errors import ArchiveError
 from .archive import SqlArchive
 from .sql.migrate import migrate
@@ -66,9 +67,15 @@ class PostgresArchive(SqlArchive):
             max_connections: maximum number of open connections.
 
         Raises:
-            ArchiveError: the connection fails, or the schema has a newer version.
+            ArchiveError: the connection string cannot be read, the connection fails, or the schema has a newer version.
         """
         self._url = url
+        try:
+            self._parts = psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.ProgrammingError:  # its text repeats a part of the string, which may be the password
+            raise ArchiveError(
+                "cannot read the connection string; special characters in a password are percent-encoded"
+            ) from None
         self._schema = '"' + schema.replace('"', '""') + '"'
         self._max_connections = max_connections
         self._closed = False
@@ -82,8 +89,7 @@ class PostgresArchive(SqlArchive):
     @property
     def location(self) -> str:
         """Host and database, without the password."""
-        parts = psycopg.conninfo.conninfo_to_dict(self._url)
-        return f"postgresql://{parts.get('host', '')}/{parts.get('dbname', '')}"
+        return f"postgresql://{self._parts.get('host', '')}/{self._parts.get('dbname', '')}"
 
     def _open(self) -> None:
         self._pid = os.getpid()
@@ -133,9 +139,8 @@ class PostgresArchive(SqlArchive):
                     return run_steps(operation(), partial(_execute, cursor))
             except psycopg.Error as error:
                 if attempt == ATTEMPTS - 1 or not isinstance(error, TRANSIENT):
-                    raise ArchiveError(
-                        f"archive {self.location}: {str(error).strip() or type(error).__name__}"
-                    ) from error
+                    text = mask(str(error).strip(), [self._parts.get("password")])
+                    raise ArchiveError(f"archive {self.location}: {text or type(error).__name__}") from error
                 time.sleep(0.1 * 4**attempt)
         raise AssertionError  # the last attempt has returned or raised
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._mask import mask
 from ..counting.truncate import truncate
 from .names import check_name
 
@@ -87,7 +88,7 @@ class Recall:
             if isinstance(query := given.get("query"), str) and query.strip():
                 return self._search(query)
         except Exception as error:  # noqa: BLE001 - text of a model, and an archive of the caller: the turn must go on
-            return _shorten(f"Nothing could be looked up: {str(error) or type(error).__name__}")
+            return _shorten(f"Nothing could be looked up: {mask(str(error)) or type(error).__name__}")
         return "Give query (words) or message (a number that a query gave)."
 
     def _search(self, query: str) -> str:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from traceback import format_exc
 from typing import TYPE_CHECKING, Never
 
 from .. import __version__
+from .._mask import mask
 from ..errors import ArchiveError, Error, SummaryError
 from . import archive, compact, count, plan, rescue, restore, truncate, validate
 from .output import print_note
@@ -79,15 +81,15 @@ def main(arguments: Sequence[str]) -> int:
         return OK
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - reported by kind
         if options.debug:
-            raise
+            print_note(mask(format_exc()))
         return _report(error)
     return code
 
 
 def _report(error: Exception) -> int:
-    print_note(f"trimtab: {error}" if str(error) else f"trimtab: {type(error).__name__}")
+    print_note(f"trimtab: {mask(str(error)) or type(error).__name__}")
     if isinstance(error, ArchiveError | OSError):
         return IO
     if isinstance(error, SummaryError):

@@ -9,6 +9,7 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from .._mask import mask
 from ..archive import Record
 from ..errors import NothingToCompactError
 from ..events import Compacted, Refused, told
@@ -116,12 +117,12 @@ def _review(request: Request, plan: Plan | None) -> Flow[Verdict]:
     try:
         verdict: object = yield Review(request.trigger, request.instructions, plan)
     except Exception as error:  # noqa: BLE001 - an exception of a hook refuses
-        return Verdict(refuse=f"the hook raised {type(error).__name__}: {error}")
+        return Verdict(refuse=f"the hook raised {type(error).__name__}: {mask(str(error))}")
     if verdict is None:
         return Verdict()
     if isinstance(verdict, Verdict):
         return verdict
-    return Verdict(refuse=f"the hook returned {verdict!r} instead of None or a Verdict")
+    return Verdict(refuse=f"the hook returned {mask(repr(verdict))} instead of None or a Verdict")
 
 
 def _refused(request: Request, reason: str, plan: Plan | None = None) -> Flow[Compaction]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from inspect import isawaitable, iscoroutine
 from time import monotonic
+from traceback import format_exc
 from typing import TYPE_CHECKING
 
 from .._log import log
+from .._mask import mask
 from ..errors import CountError, SummaryError
 from ..hooks import Review
 from ..summarize import open_summarizer
@@ -101,7 +103,7 @@ class EffectHandler:
             try:
                 listener(event)
             except Exception:  # noqa: BLE001 - a listener cannot undo the compaction
-                log.exception("a listener raised on %s", type(event).__name__)
+                log.error("a listener raised on %s\n%s", type(event).__name__, mask(format_exc()))
 
 
 def _answered(answer: object) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
+from .._mask import mask
 from ..errors import SummaryError
 from ..events import FellBack
 from ..messages.envelope import summary_in
@@ -65,9 +66,10 @@ def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
             answer = yield from _written(request, _ask(request, zone, offer), step, offer, since)
         except Exception as error:  # noqa: BLE001 - any failure leads to the next step
             usage = total(usage, getattr(error, "usage", {}))
-            failed = request.policy.failure.format(author=author, cause=error)
+            cause = mask(str(error))
+            failed = request.policy.failure.format(author=author, cause=cause)
             if instead and instead != "error":
-                yield FellBack(author, str(error), instead)
+                yield FellBack(author, cause, instead)
             continue
         return Outcome(
             replace(plan, reason=f"{plan.reason}; {failed}" if failed else plan.reason),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
 from ..policies import POLICIES
-from .files import parse_value, read_sections
+from .files import environment_values, read_sections
 from .keys import RULES, SECTIONS, Key, Section, config_error
 from .paths import get, replace_at
 from .scenarios import SCENARIOS
@@ -127,10 +127,7 @@ def load(
         raise config_error(f"need one of the sections {', '.join(SECTIONS)}, found {', '.join(found) or 'none'}")
     section = section or found[0]
     given = _own_values(held, section)
-    prefix = f"TRIMTAB_{section}_".upper()
-    for name, text in (os.environ if environ is None else environ).items():
-        if name.startswith(prefix):
-            given[name.removeprefix(prefix).lower()] = parse_value(text)
+    given |= environment_values(section, os.environ if environ is None else environ)
     return configure(section, given | values)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .keys import config_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 
@@ -37,6 +37,13 @@ def read_sections(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict | None):
         raise config_error("a configuration is a mapping of sections")
     return found or {}
+
+
+def environment_values(section: str, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of a section's variables ``TRIMTAB_<SECTION>_<KEY>``, by key."""
+    prefix = f"TRIMTAB_{section}_".upper()
+    found = {name: parse_value(text) for name, text in environ.items() if name.startswith(prefix)}
+    return {name.removeprefix(prefix).lower(): value for name, value in found.items()}
 
 
 def parse_value(text: str) -> Any:

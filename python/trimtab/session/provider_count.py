@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._core import digest
+from .._mask import mask
 from ..compaction.effects import Count
 from ..errors import CountError
 
@@ -67,15 +68,20 @@ class ProviderCounts:
             try:
                 answer = yield Count(client, request)
             except Exception as error:
-                raise CountError(f"{CountError.words}: {error}") from error
+                raise CountError(f"{CountError.words}: {mask(str(error), _keys(client))}") from error
             tokens = getattr(answer, "input_tokens", answer)
             if type(tokens) is not int:
-                raise CountError(f"{CountError.words}: got {answer!r}")
+                raise CountError(f"{CountError.words}: got {mask(repr(answer), _keys(client))}")
         self.answers[key] = tokens
         while len(self.answers) > KEPT:
             del self.answers[next(iter(self.answers))]
         self.last = ProviderCount(counted, tokens)
         return self.last
+
+
+def _keys(client: Any) -> tuple[object, ...]:
+    """Return the keys of a client, by the attributes of both SDKs."""
+    return getattr(client, "api_key", None), getattr(client, "auth_token", None)
 
 
 def request_of(

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-from typing import TYPE_CHECKING, cast
-
-from .._mask import mask
 from .ask import Answer, Ask, Prompt, Summarizer, Usage
 from .attempts import Limits
+from .load import load
+from .named import open_summarizer
 from .offers import Offer, Sizes, offers
 from .prompt import render, turn
 from .request import Request, request
 from .write import Writer
 from .writers.anthropic import Anthropic
-from .writers.client import need
 from .writers.command import Command
 from .writers.function import Function
 from .writers.openai import OpenAI
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 __all__ = [
     "Answer",
@@ -37,68 +30,10 @@ __all__ = [
     "Summarizer",
     "Usage",
     "Writer",
+    "load",
     "offers",
     "open_summarizer",
     "render",
     "request",
     "turn",
 ]
-
-NAMES = "'offline', 'anthropic', 'openai', 'cmd:PROGRAM ...'"
-
-_SPEC = re.compile(r"(anthropic|openai)(?::(.+?))?(?:@(https?://.+))?", re.DOTALL)
-
-
-def open_summarizer(
-    spec: str | Writer | Summarizer | Callable[[Ask], str | Answer | Awaitable[str | Answer]],
-) -> tuple[str, Writer]:
-    """Return a summarizer and its name.
-
-    Args:
-        spec: ``offline``; ``anthropic`` or ``openai``, either with ``:MODEL`` and ``@URL`` behind it; ``cmd:`` with a
-            program and its arguments; a value of this package; or a callable from an ``Ask`` to a text, which may be
-            asynchronous.
-
-    Raises:
-        ValueError: an unknown name; the message lists the valid ones.
-        ImportError: the summarizer's SDK is not installed; names the command that installs it.
-
-    Example:
-        >>> open_summarizer("cmd:./summarize.sh --short")[1]
-        Command(words=('./summarize.sh', '--short'), limits=Limits(seconds=60.0, tries=3, pause=0.5), window=None)
-    """
-    if isinstance(spec, str):
-        spec = _named(spec)
-    if isinstance(spec, Anthropic | OpenAI):
-        need(spec.package)
-    if hasattr(spec, "asession"):
-        writer = cast("Writer", spec)
-        return writer.name, writer
-    if callable(spec):
-        return open_summarizer(Function(spec))
-    raise _unknown(spec)
-
-
-def _named(spec: str) -> Writer:
-    if spec == "offline":
-        return Function(_offline, "offline", Limits(seconds=None, tries=1))
-    if spec.startswith("cmd:"):
-        try:
-            return Command(shlex.split(spec.removeprefix("cmd:")))
-        except ValueError as error:
-            msg = f"cannot read the summarizer {mask(repr(spec))}: {error}"
-            raise ValueError(msg) from None
-    if found := _SPEC.fullmatch(spec):
-        kind = Anthropic if found[1] == "anthropic" else OpenAI
-        return kind(found[2], base_url=found[3])
-    raise _unknown(spec)
-
-
-def _unknown(spec: object) -> ValueError:
-    return ValueError(f"unknown summarizer {mask(repr(spec))}: use {NAMES}, or a callable from an Ask to a text")
-
-
-def _offline(ask: Ask) -> str:
-    from .offline import offline  # noqa: PLC0415 - loaded with the first summary
-
-    return offline(ask)
