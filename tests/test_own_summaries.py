@@ -251,3 +251,33 @@ def test_a_flagged_summary_of_two_blocks_goes_to_the_summarizer() -> None:
     cm.compact([marked, *steps(0, 40)])
     assert asked.asks[0].previous is None
     assert asked.asks[0].messages[0]["content"] == marked["content"]
+
+
+def test_an_earlier_summary_is_updated_where_it_would_fit_beside_the_new_one() -> None:
+    cm = trimtab.Compactor(MODEL, window=6_000, max_output=750)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "first"}]
+    for n in range(5):
+        messages += step(n, 100)
+    messages[-1]["content"].append(said("Stop. " + "word " * 1_500))
+    first = cm.compact(messages, target_share=0.2)
+    messages = [*first.messages, {"role": "assistant", "content": "ok"}, {"role": "user", "content": "Request"}]
+    for n in range(10, 14):
+        messages = list(cm.fit([*messages, *step(n, 3_000)]).messages)
+    [found] = [message for message in messages if enveloped(message)]
+    assert found != first.messages[0]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("provider", ["anthropic", "openai_chat"])
+def test_there_is_one_summary_wherever_the_earlier_ones_stand(policy: str, provider: Any) -> None:
+    cm = trimtab.Compactor(MODEL, policy=policy, provider=provider, window=30_000, max_output=3_000)
+    messages = [{"role": "user", "content": RULE}, {"role": "assistant", "content": "ok"}, *talk(0, 12)]
+    error = "This model's maximum context length is 3000 tokens."
+    for n in range(4):
+        done = cm.overflow(error, messages)
+        placed = [message for message in done.messages if enveloped(message)]
+        assert len(placed) <= 1
+        others = [message for message in done.messages if not enveloped(message)]
+        asks = [{"role": "user", "content": "Where were we?"}] if placed and placed[0]["role"] == "assistant" else []
+        tail = talk(20 * n, 20 * n + 2)[: 3 if asks else 4]
+        messages = [{"role": "user", "content": "hello"}, *others, *talk(), *asks, *placed, *tail[bool(asks) :]]

@@ -145,7 +145,7 @@ def _leaving(costs: Costs, policy: Policy, zone: NDArray[np.uint8]) -> NDArray[n
     if not policy.parity:
         leaving[list(costs.closed(int(m) for m in costs.requests[-1:]))] = False
         if (leaving & ~costs.filled).any():
-            leaving |= zone == Zone.SUMMARY
+            leaving |= costs.summarized & (zone != Zone.HEAD) & ~costs.mask(costs.pins)
         else:
             leaving[:] = False
     return leaving

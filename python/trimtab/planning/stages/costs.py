@@ -208,8 +208,8 @@ class Costs:
         return np.flatnonzero(spoken & (self.role == Role.USER) & ~self.summarized & ~self.filled)
 
     def instructions(self) -> NDArray[np.int64]:
-        """Return the system messages behind the head."""
-        found = np.flatnonzero(self.role == Role.SYSTEM)
+        """Return the system messages behind the head, without summaries."""
+        found = np.flatnonzero((self.role == Role.SYSTEM) & ~self.summarized)
         return found[found >= self.head]
 
     def results(self, start: int, stop: int, *, at_least: int, without: Iterable[int] = ()) -> NDArray[np.int64]:

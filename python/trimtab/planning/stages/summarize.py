@@ -102,20 +102,22 @@ class SummarizeZone:
             yield Truncate((int(pruned[-returned - 1]),), part)
         yield from prune(costs, pruned[: len(pruned) - returned - bool(part)])
         if cut > costs.head:
-            yield Summarize(costs.head, cut, limit + left, staying)
+            stop, staying = _with_summaries(costs, cut, staying)
+            yield Summarize(costs.head, stop, limit + left, staying)
 
     def _older_groups(
         self, costs: Costs, cost: NDArray[np.int64], cut: int, left: int, target: int
     ) -> tuple[list[int], int]:
         """Return older groups that fit the tokens left free by a large group in front of the tail, and the rest."""
         also: list[int] = []
+        own = costs.summarized | costs.filled
         before = costs.cuts[costs.cuts <= cut]
         follows = cut
         for start, stop in zip(before[-2::-1], before[:0:-1], strict=False):
             if left <= target * self.spare:
                 break
             group = int(cost[start:stop].sum())
-            if 0 < group <= left and not costs.filled[start] and costs.may_follow(int(stop), follows):
+            if 0 < group <= left and not own[start] and costs.may_follow(int(stop), follows):
                 also.extend(range(int(start), int(stop)))
                 left -= group
                 follows = int(start)
@@ -164,6 +166,15 @@ class Emergency:
         """Return the drop of the messages that are ``leaving``, or None if there are none."""
         found = zone(costs, leaving, 0)
         return None if found is None else dropped(found, self.notice)
+
+
+def _with_summaries(costs: Costs, cut: int, staying: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    """Return the end of the zone and what stays in it, so that earlier summaries in the tail leave too."""
+    late = [message for message in costs.summaries if message >= cut and message not in costs.pins]
+    if not late:
+        return cut, staying
+    own, stop = {*late, *costs.fillers}, late[-1] + 1
+    return stop, (*staying, *(message for message in range(cut, stop) if message not in own))
 
 
 def _give_back(costs: Costs, pruned: NDArray[np.int64], left: int) -> tuple[int, int, int]:
