@@ -45,7 +45,7 @@ def reached(policy: Any) -> set[str]:
     eager = replace(policy, trigger=replace(policy.trigger, fixed_window=False, window=None))
     sys.setprofile(look)
     try:
-        for write in (lambda _: "went well", fails):
+        for write in (lambda _: "went [well]", fails):
             cm = trimtab.Compactor(
                 "claude-sonnet-4-5",
                 policy=eager,
@@ -60,6 +60,7 @@ def reached(policy: Any) -> set[str]:
             for when in ("before_call", "after_step", "after_tool_batch", "after_run"):
                 cm.record({"input_tokens": 10_000, "output_tokens": 50})
                 messages = [*cm.fit(messages, when=when).messages]
+            cm.fit([*talk(), *transcripts.transcript("c99 r99:9000")])  # a result above the window
             cm.fit(talk(), when="on_overflow")
             try:
                 cm.compact(talk(), target_share=0.3)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         SessionError,
         SummaryError,
     )
-    from .events import CompactBoundary, Compacted, ContextCompacted, FellBack, Refused, SessionStart
+    from .events import CompactBoundary, Compacted, ContextCompacted, FellBack, Refused, SessionStart, UsageIgnored
     from .formats import read
     from .hooks import Review, Verdict
     from .ledger.columns import Kind, Ledger, Role
@@ -150,6 +150,7 @@ __all__ = [
     "Truncate",
     "Turns",
     "Usage",
+    "UsageIgnored",
     "Verdict",
     "Writer",
     "__version__",
@@ -233,6 +234,7 @@ _HOMES = {
         "FellBack",
         "Refused",
         "SessionStart",
+        "UsageIgnored",
     ),
     "formats": ("read",),
     "hooks": (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ._repr import short
 
 if TYPE_CHECKING:
+    from .messages.usage import Usage as Billed
     from .planning.plan import Plan
     from .summarize import Offer, Usage
 
@@ -168,7 +169,22 @@ class FellBack:
     instead: str
 
 
-Event: TypeAlias = Compacted | Step | Refused | FellBack
+@dataclass(frozen=True, slots=True)
+class UsageIgnored:
+    """``record`` did not believe a usage; the next count starts from trimtab's own.
+
+    Attributes:
+        usage: the usage.
+        reason: why it is not believed.
+    """
+
+    __repr__ = short
+
+    usage: Billed
+    reason: str
+
+
+Event: TypeAlias = Compacted | Step | Refused | FellBack | UsageIgnored
 
 
 def told(order: tuple[str, ...], done: Compacted, *, uuid: str, session_id: str) -> tuple[Step, ...]:

@@ -33,7 +33,9 @@ REFUSED = "refused: "
 
 
 def compaction(request: Request) -> Flow[Compaction]:
-    """Review; plan; review the plan; store the originals; summarize; build and check; commit; report the events.
+    """Plan; review; review the plan; store the originals; summarize; build and check; commit; report the events.
+
+    An automatic compaction of a list from which nothing can leave ends with its plan: no hook is asked.
 
     Raises:
         MessageError: the provider would refuse the transcript.
@@ -42,11 +44,13 @@ def compaction(request: Request) -> Flow[Compaction]:
     """
     if not request.policy.parity:
         check(request.ledger, request.settings.rules)
+    plan = request.decide()
+    if request.trigger == "auto" and not plan.edits and not request.policy.parity:
+        return _unchanged(request, plan, plan.reason)
     verdict = yield from _review(request, None)
     if verdict.refuse is not None:
-        return (yield from _refused(request, verdict.refuse))
+        return (yield from _refused(request, verdict.refuse, plan))
     request = _with_verdict(request, verdict)
-    plan = request.decide()
     if not plan.edits:
         if request.policy.on_nothing == "error" and request.trigger == "manual" and plan.reason.startswith(NOTHING):
             raise NothingToCompactError().during("Compact", request.settings.session)
@@ -68,7 +72,8 @@ def compaction(request: Request) -> Flow[Compaction]:
     if after >= plan.tokens_before and not plan.mends and not request.policy.parity:
         reason = "compaction would not make it smaller"
         yield Refused(request.trigger, reason)
-        return replace(_unchanged(request, plan, reason), usage=usage)
+        useless = reason if outcome.offer else outcome.failed
+        return replace(_unchanged(request, plan, reason), usage=usage, failed=useless)
     if after > plan.target and "not to the target" not in plan.reason:
         plan = replace(plan, reason=f"{plan.reason}; {after - plan.target:,} tokens over the target")
     done = Compaction(
@@ -125,9 +130,9 @@ def _review(request: Request, plan: Plan | None) -> Flow[Verdict]:
     return Verdict(refuse=f"the hook returned {mask(repr(verdict))} instead of None or a Verdict")
 
 
-def _refused(request: Request, reason: str, plan: Plan | None = None) -> Flow[Compaction]:
+def _refused(request: Request, reason: str, plan: Plan) -> Flow[Compaction]:
     yield Refused(request.trigger, reason)
-    return _unchanged(request, plan or request.decide(), f"{REFUSED}{reason}")
+    return _unchanged(request, plan, f"{REFUSED}{reason}")
 
 
 def _unchanged(request: Request, plan: Plan, reason: str) -> Compaction:

@@ -45,6 +45,7 @@ class Request:
         tools: tool definitions of the session's next call.
         skips_summarizer: whether to skip the summarizer, because it failed too often in a row.
         turn: number of tool batches since the last user message.
+        room: most tokens of messages that the next call holds; None if they need not fit.
         uuid: new for each compaction, for events.
     """
 
@@ -67,6 +68,7 @@ class Request:
     tools: object
     skips_summarizer: bool
     turn: int
+    room: int | None = None
     uuid: str = field(default_factory=lambda: str(uuid4()))
 
     @property
@@ -120,4 +122,18 @@ class Request:
             placeholder=self.settings.placeholder,
             fillers=self.fillers,
             urgent=urgent or self.urgent,
+            room=self.room,
+        )
+
+    def tokens_after(self, plan: Plan) -> int:
+        """Return the tokens after a plan for these messages, by the counter of this request."""
+        from ..planning.decide import tokens_after  # noqa: PLC0415 - numpy comes with the first plan
+
+        settings = self.settings
+        return tokens_after(
+            plan,
+            self.ledger,
+            binds_thinking=settings.strips,
+            frame=settings.frame,
+            placeholder=settings.placeholder,
         )

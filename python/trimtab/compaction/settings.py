@@ -117,6 +117,11 @@ class Settings:
         settings.budget(*fixed_tokens(counter))  # reports a window without room before the first message
         return settings
 
+    def target(self, system: int, tools: int) -> int:
+        """Return the policy's target with these tokens of system text and tools: tokens of messages, at least 1."""
+        target, room = self.policy.target, self.limits.input_budget - system - tools
+        return max(int(target) if target > 1 else int(room * target), 1)
+
     def budget(self, system: int, tools: int) -> Budget:
         """Return the limits of a call with these tokens of system text and tools."""
         return Budget.of(replace(self.limits, system=system, tools=tools), self.policy.trigger, self.policy.target)

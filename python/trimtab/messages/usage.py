@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from .._repr import short
+
+MOST = 2**53
+"""Largest number of tokens in a usage: the largest up to which JSON's numbers are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +40,53 @@ class Usage:
         """Return the usage of an answer from any provider's dict or SDK object.
 
         Raises:
-            ValueError: ``usage`` has no prompt tokens.
+            ValueError: ``usage`` has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
         """
         if isinstance(usage, cls):
+            for field in fields(cls):
+                _tokens(usage, field.name)
             return usage
-
-        def get(*names: str) -> int | None:
-            found = (_get(usage, name) for name in names)
-            return next((value for value in found if isinstance(value, int)), None)
-
-        prompt = get("input_tokens", "input", "prompt_tokens", "inputTokens", "prompt_token_count", "promptTokenCount")
+        prompt = _tokens(
+            usage, "input_tokens", "input", "prompt_tokens", "inputTokens", "prompt_token_count", "promptTokenCount"
+        )
         if prompt is None:
-            msg = f"usage has no prompt tokens: got {usage!r}"
+            msg = f"usage has no prompt tokens: got {_shown(usage)}"
             raise ValueError(msg)
-        output = get("output_tokens", "output", "completion_tokens", "outputTokens", "candidates_token_count")
-        read = get("cache_read_input_tokens", "cache_read", "cacheReadInputTokens")
-        write = get("cache_creation_input_tokens", "cache_write", "cacheWriteInputTokens")
+        output = _tokens(
+            usage, "output_tokens", "output", "completion_tokens", "outputTokens", "candidates_token_count"
+        )
+        read = _tokens(usage, "cache_read_input_tokens", "cache_read", "cacheReadInputTokens")
+        write = _tokens(usage, "cache_creation_input_tokens", "cache_write", "cacheWriteInputTokens")
         if read is None:  # OpenAI includes cache reads in the prompt
             details = _get(usage, "prompt_tokens_details") or _get(usage, "input_tokens_details")
-            cached = _get(details, "cached_tokens")
-            read = cached if isinstance(cached, int) else 0
-            prompt -= read
+            read = _tokens(details, "cached_tokens") or 0
+            prompt = max(prompt - read, 0)
         return cls(prompt, output or 0, read, write or 0)
+
+
+def _tokens(usage: object, *names: str) -> int | None:
+    """Return the number in the first of the fields that is there, or None.
+
+    Raises:
+        ValueError: the number is no integer from 0 to 2**53.
+    """
+    for name in names:
+        value = _get(usage, name)
+        if value is None:
+            continue
+        if type(value) is not int or not 0 <= value <= MOST:
+            msg = f"{name} must be a number of tokens from 0 to 2**53, got {_shown(value)}"
+            raise ValueError(msg)
+        return value
+    return None
+
+
+def _shown(value: object) -> str:
+    """Return the beginning of a value's representation; that of an integer with too many digits is its type."""
+    try:
+        return repr(value)[:200]
+    except ValueError:
+        return f"a large {type(value).__name__}"
 
 
 def _get(value: object, name: str) -> Any:

@@ -52,6 +52,11 @@ class Terms:
         return self.messages + self.system + self.tools
 
     @property
+    def input_budget(self) -> int:
+        """The window less the tokens kept free for the answer."""
+        return self.window - self.output
+
+    @property
     def available(self) -> int:
         """Free tokens; negative if the call does not fit."""
         return self.window - self.sent - self.output
@@ -75,7 +80,7 @@ class Trigger:
         min_share: lower bound of ``share`` after ``reserve`` is subtracted.
         critical: the utilisation past which the next call is in danger.
         when: the moments at which ``fit`` checks: ``before_call``, ``after_step``, ``after_tool_batch``, ``after_run``,
-            ``on_length``, ``on_overflow``.
+            ``on_length``, ``on_overflow``. A prompt above the input budget is compacted at every moment.
         auto: False turns every automatic compaction off.
         output: most tokens kept free for the answer, unless the caller gives a number.
         window: window of a model that the table does not list; None takes the table's default.
@@ -145,9 +150,13 @@ class Trigger:
         """Return whether the numerator exceeds the denominator."""
         return self.used(terms) > self.capacity(terms)
 
+    def reached(self, terms: Terms) -> bool:
+        """Return whether the share is reached."""
+        return self._past(terms, self.threshold)
+
     def fires(self, terms: Terms) -> bool:
         """Return whether compaction is due; False if automatic compaction is off."""
-        return self.auto and self._past(terms, self.threshold)
+        return self.auto and self.reached(terms)
 
     def endangers(self, terms: Terms) -> bool:
         """Return whether the next call is in danger."""

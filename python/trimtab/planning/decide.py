@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..ledger.columns import Zone
 from .edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate, dropped
 from .plan import AT_TARGET, NOTHING, Plan
+from .protection import to_floor
 from .stages import PruneResults, SummarizeZone
 from .stages.costs import Costs
 from .stages.sizes import PLACEHOLDER
@@ -42,6 +43,7 @@ def decide(
     placeholder: int = PLACEHOLDER,
     fillers: Iterable[int] = (),
     urgent: bool = False,
+    room: int | None = None,
 ) -> Plan:
     """Return the plan that brings a transcript to ``target`` tokens, or that applies a policy's zones.
 
@@ -57,11 +59,28 @@ def decide(
         placeholder: tokens of a pruned result.
         fillers: notices and acknowledgements of earlier compactions.
         urgent: the next call is in danger; apply the policy's emergency stage, if it has one.
+        room: most tokens of messages that the next call holds; None if they need not fit. All but the floor leaves if
+            the policy's edits leave more.
 
     Returns:
         The plan; it has no edits, and the reason, if nothing needs to or can be done.
     """
     costs = Costs(ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder, tuple(fillers))
+    plan = _decide(costs, policy, target, window, urgent=urgent)
+    if room is None or plan.tokens_after <= room or costs.messages <= costs.head:
+        return plan
+    least = _finish(costs, policy, target, tuple(to_floor(costs, policy, room)))
+    return least if least.tokens_after < plan.tokens_after else plan
+
+
+def tokens_after(plan: Plan, ledger: Ledger, *, binds_thinking: bool, frame: int, placeholder: int) -> int:
+    """Return the tokens after a plan by the counter of another ledger of its transcript."""
+    return _tokens_after(Costs(ledger, (), binds_thinking, frame, (), placeholder), plan.edits)
+
+
+def _decide(costs: Costs, policy: Policy, target: int, window: int, *, urgent: bool) -> Plan:
+    """Return the plan by the policy's own stages."""
+    ledger = costs.ledger
     if policy.keep.fill_target and ledger.total <= target:
         return _plan(costs, policy, target, (), AT_TARGET)
     edits: tuple[Edit, ...] = ()
@@ -77,6 +96,11 @@ def decide(
         if spared and (policy.keep.zones(costs, window, target) == Zone.COMPACTABLE).any():
             return _plan(costs, policy, target, (), AT_TARGET)
         return _plan(costs, policy, target, (), f"{NOTHING}: {_name_floor(costs, policy, target)}")
+    return _finish(costs, policy, target, edits)
+
+
+def _finish(costs: Costs, policy: Policy, target: int, edits: tuple[Edit, ...]) -> Plan:
+    """Return the plan of these edits, or the plan of none if the transcript would not become smaller."""
     if len(costs.thinking):
         edits = (*edits, StripThinking(tuple(int(row) for row in costs.thinking)))
     plan = _plan(costs, policy, target, edits, "")

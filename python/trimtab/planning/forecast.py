@@ -1,9 +1,9 @@
 """Forecast of the next prompt's tokens, learned from the usage of earlier calls.
 
-There are two rules. A policy that counts with the model's tokenizer uses the anchor: the last billed prompt, plus the
-count of the messages since, plus one offset for each tool turn. A policy with its own estimate uses a moving average of
-the ratio of billed to counted tokens. The anchor learns no ratio: tokens that a log does not show (a reminder, a hidden
-block) are rare and add up, and a ratio would spread them over all content (`docs/dev/request-counts.md` compares).
+The forecast uses the anchor: the last billed prompt, plus the model's count of the messages since, plus one offset for
+each tool turn. It learns no ratio: tokens that a log does not show (a reminder, a hidden block) are rare and add up,
+and a ratio would spread them over all content (`docs/dev/request-counts.md` compares). A policy's own estimate stands
+beside it, and learns a ratio or takes the billed numbers, as the policy's document says.
 """
 
 from __future__ import annotations
@@ -95,15 +95,15 @@ class Forecast:
 
     Attributes:
         counter: the counter of the ledgers that callers pass.
-        counters: the counter in use, and that of the other vocabulary, if there is one; the two may swap.
-        estimate: the policy's own estimate; None uses the model's tokenizer.
+        counters: the model's counter, and that of its other vocabulary, if there is one; the two may swap.
+        estimate: the policy's own estimate; None if the policy counts with the model's tokenizer.
         anchor: the last billed call; None before the first.
         votes: for the last tool turns, whether the other vocabulary was closer.
         errors: for the last tool turns, billed tokens beyond the forecast.
         factor: moving average of the ratio of billed to counted tokens.
         usage: usage of the last call; None before the first, and after a compaction.
-        counted: tokens of the messages, system text and tools that were counted last.
-        charged: counted tokens of the last billed call.
+        counted: tokens of the messages, system text and tools that were counted last, by the policy's counter.
+        own: tokens of the messages that were counted last, by the model's counter; 0 if they are not the next call's.
         cache_read: tokens read from caches, over all calls.
         cache_write: tokens written to caches, over all calls.
         pending: the prompt that was counted last; None once it is billed.
@@ -118,7 +118,7 @@ class Forecast:
     factor: float = 1.0
     usage: Usage | None = None
     counted: int = 0
-    charged: int = 0
+    own: int = 0
     cache_read: int = 0
     cache_write: int = 0
     pending: Pending | None = None
@@ -129,15 +129,14 @@ class Forecast:
 
         Args:
             model: an id, or a ``Model``.
-            counter: counts the messages; None uses the model's own.
+            counter: the policy's counter; None uses the model's own.
             estimate: the policy's, if it has one.
         """
         known = Model.named(model) if isinstance(model, str) else model
-        counter = counter or Counter.for_model(known)
-        counters = [counter]
-        if estimate is None and (other := OTHERS.get(known.prompt.encoding)):
+        counters = [Counter.for_model(known) if counter is None or estimate else counter]
+        if other := OTHERS.get(known.prompt.encoding):
             counters.append(Counter.for_model(replace(known, prompt=PROMPTS[other])))
-        return cls(counter, counters, estimate)
+        return cls(counter or counters[0], counters, estimate)
 
     @classmethod
     def read(cls, transcript: Transcript, model: str | Model) -> Self:
@@ -173,13 +172,14 @@ class Forecast:
         Args:
             messages: the transcript.
             provider: its shape; None detects it.
-            fixed: counted tokens of system text and tools.
+            fixed: tokens of system text and tools, by the model's counter.
             ledger: ledger of the messages by ``counter``; None reads them.
         """
         counter = self.counters[0]
         if ledger is None or counter is not self.counter:
             ledger = scan(messages, counter, ledger.provider if ledger else provider)
-        total = ledger.total + fixed
+        self.own = ledger.total
+        total = self.own + fixed
         anchor = self.anchor if self.anchor and self.anchor.holds(ledger) else None
         grown = total - anchor.counted + _answered(ledger, counter, anchor) if anchor else None
         loops = anchor is not None and _loops(ledger, anchor.before)
@@ -191,15 +191,16 @@ class Forecast:
     def terms(self, terms: Terms) -> Terms:
         """Return the terms of the next call, with the usage of the last one and the factor.
 
-        Before the first billed call, the counted tokens replace billed ones.
+        Before the first billed call, and where the list does not begin with the billed messages, the counted tokens
+        replace billed ones.
         """
         self.counted = terms.sent
         terms = replace(terms, factor=self.factor)
-        if self.usage is None:
-            return replace(terms, input=self.counted)
         charged = self.usage
+        if charged is None or (self.anchor and self.pending and self.pending.grown is None):
+            return replace(terms, input=self.counted)
         if self.estimate is not None and self.estimate.asks:
-            terms = replace(terms, messages=charged.prompt + charged.output)
+            terms = replace(terms, messages=max(charged.prompt + charged.output - terms.system - terms.tools, 0))
         return replace(
             terms,
             input=charged.input,
@@ -208,33 +209,50 @@ class Forecast:
             answered=charged.output,
         )
 
-    def at_least(self, terms: Terms) -> int:
-        """Return the last billed prompt plus the growth of the count since; 0 before the first billed call."""
-        return self.usage.prompt + terms.sent - self.charged if self.usage else 0
-
     def cached(self, ledger: Ledger) -> int:
-        """Return the prompt's tokens in the provider's cache, by the last usage; 0 if unknown."""
-        if self.anchor is None or not self.anchor.holds(ledger):
+        """Return the prompt's tokens in the provider's cache, by the last usage; 0 if unknown.
+
+        A policy with its own estimate has its own summary request, which reuses no cache.
+        """
+        if self.estimate or self.anchor is None or not self.anchor.holds(ledger):
             return 0
         return self.anchor.usage.cache_read + self.anchor.usage.cache_write
+
+    def doubt(self, charged: Usage, window: int) -> str:
+        """Return why a usage cannot be that of the prompt that was counted last; empty if it can.
+
+        A prompt above its count is no reason: ``fit`` is not told of every system text and tool.
+        """
+        prompt = charged.prompt
+        if not prompt:
+            return "it has no input tokens"
+        if 2 * prompt < self.own:
+            return f"its {prompt:,} input tokens are less than half of the {self.own:,} that the messages have"
+        if prompt > window:
+            return f"its {prompt:,} input tokens exceed the window of {window:,}: window= may have to be larger"
+        return ""
 
     def record(self, usage: object) -> None:
         """Learn from the usage of the last call.
 
         Raises:
-            ValueError: the usage names no prompt tokens.
+            ValueError: the usage has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
         """
         charged = Usage.of(usage)
-        self.usage, self.charged = charged, self.counted
+        self.usage = charged
         self.cache_read += charged.cache_read
         self.cache_write += charged.cache_write
-        if self.estimate is not None:
-            if calibration := self.estimate.calibration:
-                prompt = sum(getattr(charged, name) for name in calibration.terms)
-                self.factor = calibration.update(self.factor, prompt, self.counted)
-        elif self.pending is not None:
+        if self.estimate is not None and (calibration := self.estimate.calibration):
+            prompt = sum(getattr(charged, name) for name in calibration.terms)
+            self.factor = calibration.update(self.factor, prompt, self.counted)
+        if self.pending is not None:
             self._anchor(self.pending, charged)
             self.pending = None
+
+    def forget(self) -> None:
+        """Forget the prompt that was counted last, and the last usage: a compaction has replaced their messages."""
+        self.usage = self.pending = None
+        self.own = 0
 
     def _anchor(self, sent: Pending, charged: Usage) -> None:
         """Move the anchor to a billed prompt, and compare the two vocabularies."""

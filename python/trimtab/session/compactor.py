@@ -11,7 +11,7 @@ from ..archive.names import given_name
 from ..compaction.flow import compaction
 from ..compaction.handler import EffectHandler
 from ..compaction.settings import Settings, target_of
-from ..errors import ArchiveError, NothingToCompactError, SummaryError
+from ..errors import ArchiveError
 from ..hooks import noop
 from ..planning.forecast import Forecast
 from ..summarize import open_summarizer
@@ -352,8 +352,8 @@ class Compactor:
             tools: tool definitions.
             when: the moment: ``before_call``, ``after_step``, ``after_tool_batch``, ``after_run``, ``on_length`` (the
                 answer was cut at its limit) or ``on_overflow`` (the provider refused the call as too long: as
-                ``overflow`` does where the error states no limit). A policy acts only at the moments that its trigger
-                names, and on an overflow: ``agentpg`` after a run, ``opencode`` after a step.
+                ``overflow`` does where the error states no limit). A policy's trigger has its own moments: ``agentpg``
+                after a run, ``opencode`` after a step. A prompt above the input budget is compacted at every moment.
             turn: number of tool batches since the user spoke; counted from ``when`` where it is not given.
 
         Raises:
@@ -362,18 +362,10 @@ class Compactor:
             BusyError: another compaction of the named session is under way in this Compactor.
             OverflowedError: ``on_overflow``, and too little can leave.
         """
-        at = self._session
-        call = at.begin(Call(messages, system, tools), when, turn)
+        at, call = self._session, Call(messages, system, tools)
         if when == "on_overflow" and at.policy.trigger.auto and not at.policy.parity:
-            return (yield from shrink(at, call, Refusal()))
-        request = yield from at.due(call, when)
-        if request is None:
-            return at.fitted(call)
-        try:
-            with at.alone():
-                return at.fitted(call, (yield from compaction(request)))
-        except (SummaryError, NothingToCompactError) as error:
-            return at.unfitted(call, error)
+            return (yield from shrink(at, at.begin(call, when, turn), Refusal()))
+        return (yield from at.fit(call, when, turn))
 
     afit = _awaitable(fit, "``fit`` with hooks, a summarizer and a counting client that may be asynchronous.")
 
@@ -421,13 +413,16 @@ class Compactor:
     def record(self, usage: object) -> None:
         """Record the usage of the last call; the next ``fit`` starts from it.
 
+        A usage that cannot be that call's is ignored, with a warning and the event ``UsageIgnored``: no input tokens,
+        fewer than half of the messages' count, or more than the window holds.
+
         Args:
             usage: of the answer, in any provider's form.
 
         Raises:
-            ValueError: it names no prompt tokens.
+            ValueError: it has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
         """
-        self._session.forecast.record(usage)
+        self._session.record(usage)
 
     def ingest(self, tool: str, output: str) -> str:
         """Return a tool's output for the transcript, truncated by the policy's rule for this category of tool.

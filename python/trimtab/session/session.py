@@ -1,4 +1,10 @@
-"""The state of one conversation between calls, and the decision whether a compaction is due."""
+"""The state of one conversation between calls, and the decision whether a compaction is due.
+
+A prompt has up to three sizes: by the policy's counter, which its trigger uses; by the model's counter; and by the
+forecast from the last billed prompt. No policy lets a prompt pass whose larger one of the last two exceeds the input
+budget: the policy's own stages apply, or, where they leave too much, those that all policies share
+(``planning.protection``).
+"""
 
 from __future__ import annotations
 
@@ -9,13 +15,16 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from .._log import log
 from .._repr import short
+from ..compaction.flow import compaction
 from ..compaction.request import Request
 from ..compaction.summary import offered
 from ..counting.counter import fixed_tokens, overhead, read_plain, scan
-from ..errors import BusyError, CountError, Error, PlanError
+from ..errors import BusyError, CountError, PlanError, SummaryError
+from ..events import UsageIgnored
 from ..ledger.marks import marks
 from ..messages.objects import InputMessages, plain
 from ..messages.types import whole_calls
+from ..messages.usage import Usage
 from ..models.model import UNBOUND
 from ..planning.edits import Summarize
 from ..planning.pins import flagged, pinned
@@ -29,6 +38,7 @@ if TYPE_CHECKING:
     from ..compaction.handler import EffectHandler
     from ..compaction.result import Compaction
     from ..compaction.settings import Settings, Target
+    from ..counting.counter import Counter
     from ..hooks import Cause
     from ..ledger.columns import Ledger
     from ..messages.types import Message
@@ -43,10 +53,7 @@ When = Literal["before_call", "after_step", "after_tool_batch", "after_run", "on
 """Moments at which an agent calls ``fit``."""
 
 PATIENCE = 3
-"""Rounds without progress before automatic compaction backs off until the beginning of the list changes.
-
-Also the failures in a row before the summarizer is asked in every fourth compaction only.
-"""
+"""Failures in a row before the summarizer is asked in every fourth round only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +65,8 @@ class Fitted:
         request: keywords of the provider's call: the messages, and the system text if it was given; if thinking was
             marked, also ``betas`` and the field of ``thinking`` that lets the provider drop it.
         compaction: the compaction; None if nothing was done.
-        reason: why nothing was done past the trigger; after an overflow, the window from now on and what was done;
-            empty otherwise.
+        reason: why ``messages`` are still past the policy's trigger or the input budget; after an overflow, the window
+            from now on and what was done; empty otherwise.
     """
 
     __repr__ = short
@@ -85,6 +92,37 @@ class Call:
     tools: object = None
 
 
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The sizes of a call's prompt.
+
+    Attributes:
+        terms: the terms of the policy's trigger, by the policy's counter.
+        fixed: tokens of system text and tools, by the policy's counter.
+        beside: tokens of system text and tools, by the model's counter.
+        counted: tokens of the prompt, by the model's counter.
+        prompt: ``counted``, or the forecast from the last billed prompt if that is larger.
+    """
+
+    terms: Terms
+    fixed: tuple[int, int]
+    beside: int
+    counted: int
+    prompt: int
+
+    @property
+    def room(self) -> int:
+        """Most tokens of messages within the input budget, by the model's counter; negative without any.
+
+        Tokens that were billed beyond the count stay if messages leave. Where they alone exceed the input budget, they
+        are taken for an error of the count instead, in proportion to it.
+        """
+        budget = self.terms.input_budget
+        beyond = self.prompt - self.counted
+        free = budget - beyond - self.beside
+        return free if free > 0 else budget * self.counted // max(self.prompt, 1) - self.beside
+
+
 @dataclass
 class Session:
     """The state of one conversation between calls.
@@ -95,9 +133,7 @@ class Session:
         handler: answers the effects of a compaction.
         counts: answers of the provider's counting endpoint.
         turn: number of tool batches since the last user message.
-        no_progress: rounds without progress in a row.
-        failed: compactions in a row for which the summarizer returned no summary.
-        backing_off: why a due compaction was not tried; empty if it was tried, or none was due.
+        failed: rounds in a row in which the summarizer returned no summary.
         rounds: number of compactions.
         summaries: digests of summaries without an envelope.
         edited: whether ``fit`` has compacted.
@@ -108,14 +144,12 @@ class Session:
     handler: EffectHandler
     counts: ProviderCounts = field(default_factory=ProviderCounts)
     turn: int = 0
-    no_progress: int = 0
     failed: int = 0
-    backing_off: str = ""
     rounds: int = 0
     summaries: list[str] = field(default_factory=list)
     edited: bool = False
-    _begins: tuple[int, str] = (0, "")
-    _only_prunes: bool = False
+    _moments: set[When] = field(default_factory=set)
+    _failing: bool = False
     _compacting: Lock = field(default_factory=Lock)
     _own: OwnMessages = field(init=False)
 
@@ -168,9 +202,33 @@ class Session:
         return fixed_tokens(counter, call.system)[0], estimate.overhead(call.tools)
 
     def count(self, call: Call) -> int:
-        """Return the tokens of the call's prompt: the last billed prompt, and the count of the messages since."""
-        fixed = overhead(self.settings.counter, system=call.system, tools=call.tools)
-        return self.forecast.count(call.messages, fixed=fixed, ledger=self.scan(call.messages))
+        """Return the tokens of the call's prompt: the last billed prompt, and the count of the messages since.
+
+        A policy with its own estimate returns that.
+        """
+        ledger = self.scan(call.messages)
+        beside = overhead(self.settings.counter, system=call.system, tools=call.tools)
+        forecast = self.forecast.count(call.messages, fixed=self._beside(call, beside), ledger=ledger)
+        return forecast if self.policy.counter is None else ledger.total + beside
+
+    def _beside(self, call: Call, fixed: int) -> int:
+        """Return the tokens of system text and tools by the model's counter; ``fixed`` are those by the policy's."""
+        if self.policy.counter is None:
+            return fixed
+        return sum(fixed_tokens(self.forecast.counters[0], call.system, call.tools))
+
+    def record(self, usage: object) -> None:
+        """Learn from the usage of the last call; ignore one that cannot be that call's.
+
+        Raises:
+            ValueError: the usage has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
+        """
+        charged = Usage.of(usage)
+        if doubt := self.forecast.doubt(charged, self.settings.limits.window):
+            log.warning("the recorded usage is ignored: %s", doubt)
+            self.handler.answer(UsageIgnored(charged, doubt))
+        else:
+            self.forecast.record(charged)
 
     def check(self, call: Call, client: Any) -> Flow[ProviderCount]:
         """Return the provider's count of the call's prompt, and the count here without any correction."""
@@ -182,10 +240,6 @@ class Session:
             )
         )
 
-    def billed(self, call: Call) -> int:
-        """Return the last billed prompt and the growth of the count since; 0 before the first billed call."""
-        return self.forecast.at_least(self._terms(self.scan(call.messages).total, self.fixed(call)))
-
     def begin(self, call: Call, when: When, turn: int | None) -> Call:
         """Record the moment; remove unfinished calls from an answer that was cut at its limit.
 
@@ -195,6 +249,10 @@ class Session:
         if when not in get_args(When):
             msg = f"when must be one of {', '.join(get_args(When))}, got {when!r}"
             raise ValueError(msg)
+        if when in self._moments:  # a moment that comes again begins the next round
+            self._moments.clear()
+            self._failing = False
+        self._moments.add(when)
         if turn is not None:
             self.turn = turn
         else:
@@ -207,24 +265,132 @@ class Session:
             return call
         return replace(call, messages=[*call.messages[:-1], *inputs.write([last])])
 
-    def due(self, call: Call, when: When) -> Flow[Request | None]:
-        """Return the compaction that is due at this moment, or None; reads the messages once."""
-        trigger, prune = self.policy.trigger, self.policy.prune
-        if not trigger.auto or (when not in trigger.when and (prune is None or when not in prune.when)):
-            return None
+    def fit(self, call: Call, when: When, turn: int | None) -> Flow[Fitted]:
+        """Return the input of the next call: the list itself, or a compacted one.
+
+        Raises:
+            MessageError: the provider would refuse the list.
+            ArchiveError: the originals cannot be stored; nothing was changed.
+            BusyError: another compaction of the named session is under way.
+        """
+        call = self.begin(call, when, turn)
+        size = self.size(call)
+        estimate, trigger = self.policy.counter, self.policy.trigger
+        if (
+            estimate
+            and estimate.asks
+            and self.settings.count_with is not None
+            and trigger.auto
+            and when in trigger.when
+        ):
+            size = replace(size, terms=(yield from self._asked(call, size.terms, size.terms.messages)))
+        request, reason = self._due(call, when, size)
+        done = None
+        try:
+            while request is not None:
+                with self.alone():
+                    made = self.done((yield from compaction(request)), manual=False)
+                if made.ref is None:
+                    reason = made.reason
+                    break
+                done, reason = made, made.reason
+                call = replace(call, messages=made.messages)
+                beyond = size.prompt - size.counted
+                size = self.size(call)
+                size = replace(size, prompt=size.counted + beyond)
+                protects = request.room is None and not self.policy.parity
+                request = self._rescue(call, size) if protects and self._exceeds(size) else None
+        except SummaryError as error:
+            log.warning("automatic compaction failed: %s", error.account)
+            self._fail()
+            reason = str(error)
+        self.edited |= done is not None
+        return self.fitted(call, done, reason if trigger.reached(size.terms) or self._exceeds(size) else "")
+
+    def size(self, call: Call) -> Size:
+        """Return the sizes of the call's prompt; the next usage is for this call."""
         ledger, fixed = self.scan(call.messages), self.fixed(call)
-        self._reconsider(ledger)
-        terms = self._terms(ledger.total, fixed)
+        beside = self._beside(call, sum(fixed))
+        forecast = self.forecast.count(call.messages, fixed=beside, ledger=ledger)
+        counted, terms = self.forecast.own + beside, self._terms(ledger.total, fixed)
         if self.policy.counter is None:
-            tokens = self.forecast.count(call.messages, fixed=sum(fixed), ledger=ledger)
-            terms = replace(terms, beyond=tokens - terms.sent)
-        elif self.policy.counter.asks and self.settings.count_with is not None:
-            terms = yield from self._asked(call, terms, ledger.total)
-        policy = self._policy_due(when, terms)
-        if policy is None:
+            terms = replace(terms, beyond=forecast - terms.sent)
+        return Size(terms, fixed, beside, counted, max(counted, forecast))
+
+    def _exceeds(self, size: Size) -> bool:
+        """Return whether a prompt is in danger: past its input budget, or the danger line of a policy that counts."""
+        terms, trigger = size.terms, self.policy.trigger
+        if size.prompt > terms.input_budget or trigger.overflows(terms):
+            return True
+        return self.policy.counter is None and trigger.endangers(replace(terms, beyond=max(terms.beyond, 0)))
+
+    def _due(self, call: Call, when: When, size: Size) -> tuple[Request | None, str]:
+        """Return the compaction that is due at this moment, or None; and why there is none past the trigger."""
+        policy, trigger, prune = self.policy, self.policy.trigger, self.policy.prune
+        if not trigger.auto:
+            return None, f"automatic compaction is off: policy {policy.name} has auto=False"
+        watched = when in trigger.when
+        in_danger = self._exceeds(size) or when == "on_overflow"
+        if in_danger and not policy.parity:
+            return self._protecting(call, size), f"system text and tools have {size.beside:,} tokens"
+        if watched and (trigger.reached(size.terms) or when == "on_overflow"):
+            if self._rests():
+                self._fail()
+                return None, "the summarizer failed too often in a row: it is asked in every fourth round"
+            return self._automatic(call, size, policy), ""
+        if prune is not None and when in prune.when:
+            return self._automatic(call, size, replace(policy, summarize=None, order=())), ""
+        return None, f"policy {policy.name} compacts {', '.join(trigger.when)}, not {when}"
+
+    def _rests(self) -> bool:
+        """Return whether a compaction waits for a summarizer that failed: the policy has no step without it."""
+        stops = not self.policy.fallback or self.policy.fallback[0] in {"error", "stop"}
+        return stops and (self._failing or self._skips())
+
+    def _skips(self) -> bool:
+        """Return whether this round does not ask the summarizer: after three failures in a row, every fourth does."""
+        return self.failed >= PATIENCE and (self.failed - PATIENCE) % (PATIENCE + 1) != PATIENCE
+
+    def _automatic(self, call: Call, size: Size, policy: Policy) -> Request:
+        """Return a request by a policy's own stages."""
+        target = self.settings.target(*size.fixed)
+        urgent = policy.trigger.endangers(size.terms) or policy.trigger.overflows(size.terms)
+        return self.request(
+            call, fixed=size.fixed, policy=policy, target=lambda _: target, trigger="auto", urgent=urgent
+        )
+
+    def _protecting(self, call: Call, size: Size) -> Request | None:
+        """Return the request for a prompt in danger: by the policy's stages if they suffice, else by the shared ones.
+
+        None if system text and tools leave no tokens for messages.
+        """
+        from ..planning.protection import lasting  # noqa: PLC0415 - loaded with the first plan
+
+        rescue = self._rescue(call, size)
+        if rescue is None or not len(rescue.ledger):
+            return rescue
+        own = self._automatic(call, size, lasting(self.policy))
+        plan = own.decide()
+        fits = plan.edits and rescue.tokens_after(plan) <= size.room
+        return own if fits else rescue
+
+    def _rescue(self, call: Call, size: Size) -> Request | None:
+        """Return the request that leaves at most what the input budget holds, by the model's counter."""
+        from ..planning.protection import protective, target_within  # noqa: PLC0415 - loaded with the first plan
+
+        room = size.room
+        if room <= 0:
             return None
-        urgent = trigger.endangers(terms) or trigger.overflows(terms)
-        return self.request(call, fixed=fixed, policy=policy, trigger="auto", urgent=urgent)
+        policy, target = protective(self.policy), target_within(self.policy, room)
+        request = self.request(
+            call,
+            fixed=size.fixed,
+            policy=policy,
+            target=lambda _: target,
+            trigger="auto",
+            counter=self.forecast.counters[0],
+        )
+        return replace(request, room=room)
 
     def _asked(self, call: Call, terms: Terms, counted: int) -> Flow[Terms]:
         """Return the terms with the messages as the counting endpoint counts them; unchanged if it fails."""
@@ -241,46 +407,13 @@ class Session:
         system, tools = fixed
         return self.forecast.terms(replace(self.settings.limits, messages=tokens, system=system, tools=tools))
 
-    def _reconsider(self, ledger: Ledger) -> None:
-        """End backing off if the list begins differently from the one that made no progress."""
-        if not self.no_progress:
-            self._begins = (0, "")
-            return
-        length, digest = self._begins
-        if length and (len(ledger) < length or ledger.digest_until(length) != digest):
-            self.no_progress = length = 0
-        if not length:
-            self._begins = (len(ledger), ledger.digest)
-
-    def _policy_due(self, when: When, terms: Terms) -> Policy | None:
-        """Return the policy to apply now: the session's, its pruning alone, or None."""
-        policy = self.policy
-        trigger, prune = policy.trigger, policy.prune
-        self.backing_off, self._only_prunes = "", False
-        if when in trigger.when and (trigger.fires(terms) or when == "on_overflow" or self._in_danger(terms)):
-            if self.no_progress < PATIENCE:
-                return policy
-            self.backing_off = f"automatic compaction backs off: {self.no_progress} rounds in a row made no progress"
-            log.warning("%s", self.backing_off)
-            return None
-        self._only_prunes = prune is not None and when in prune.when
-        return replace(policy, summarize=None, order=()) if self._only_prunes else None
-
-    def _in_danger(self, terms: Terms) -> bool:
-        """Return whether the last usage shows that the call is in danger, although the policy's estimate is far lower.
-
-        A quarter of the bytes is two thirds of the billed tokens of thinking, calls and images.
-        """
-        if self.policy.counter is None or self.policy.parity or not terms.window:
-            return False
-        return self.forecast.at_least(terms) > self.policy.trigger.critical * terms.window
-
     def request(
         self,
         call: Call,
         *,
         fixed: tuple[int, int] | None = None,
         policy: Policy | None = None,
+        counter: Counter | None = None,
         target: Target | None = None,
         instructions: str | None = None,
         plan: Plan | None = None,
@@ -292,7 +425,8 @@ class Session:
         Raises:
             PlanError: the plan is of another transcript.
         """
-        settings = self.settings if policy is None else self.settings.under(policy)
+        settings = self.settings.under(policy or self.policy)
+        settings = settings if counter is None else replace(settings, counter=counter)
         taken = tuple(call.messages) if isinstance(call.messages, list | tuple) else call.messages
         inputs, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
         if plan is not None and plan.digest != ledger.digest:
@@ -320,8 +454,7 @@ class Session:
             instructions=instructions,
             system=call.system,
             tools=call.tools,
-            # After three failures in a row the summarizer is asked every fourth time.
-            skips_summarizer=self.failed >= PATIENCE and (self.failed - PATIENCE) % (PATIENCE + 1) != PATIENCE,
+            skips_summarizer=self._skips() or (self._failing and trigger == "auto"),
             turn=self.turn,
         )
 
@@ -366,18 +499,16 @@ class Session:
             self._own.remember(None, marks(self.scan(made), done.fillers))
         return request.inputs.write(made)
 
-    def done(self, compaction: Compaction) -> Compaction:
-        """Record a compaction; the last usage belongs to another list now.
-
-        A round that only prunes and finds nothing to prune does not count as one without progress.
-        """
-        progress = compaction.ref is not None
-        self.rounds += progress
-        self.no_progress = 0 if progress else self.no_progress + (not self._only_prunes)
-        self._only_prunes = False
-        self.failed = self.failed + 1 if compaction.failed else 0 if compaction.offer else self.failed
-        if progress:
-            self.forecast.usage = None
+    def done(self, compaction: Compaction, *, manual: bool = True) -> Compaction:
+        """Record a compaction; the last usage belongs to another list now. A manual one is a round of its own."""
+        self._failing = self._failing and not manual
+        if compaction.failed:
+            self._fail()
+        elif compaction.offer:
+            self.failed = 0
+        if compaction.ref is not None:
+            self.rounds += 1
+            self.forecast.forget()
             self._own.remember(compaction.ref, compaction.marks)
         if self.policy.parity and compaction.summary is not None:
             text = self.policy.place.prefix + compaction.summary
@@ -385,24 +516,14 @@ class Session:
             self.summaries.extend(self.scan([message]).digest_of(0) for message in placed)
         return compaction
 
-    def fitted(self, call: Call, compaction: Compaction | None = None) -> Fitted:
-        """Return the input of the call: the list itself, or the compacted one."""
-        reason = self.backing_off
-        if compaction is not None:
-            self.done(compaction)
-            self.edited |= compaction.ref is not None
-            call = replace(call, messages=compaction.messages)
-            if self.policy.counter is None:
-                self.count(call)  # the next charge is for these messages
-            reason = "" if compaction.ref is not None else compaction.reason
-            compaction = compaction if compaction.ref is not None else None
+    def _fail(self) -> None:
+        """Record that the summarizer failed; the moments of one turn are one round."""
+        self.failed += not self._failing
+        self._failing = True
+
+    def fitted(self, call: Call, compaction: Compaction | None, reason: str) -> Fitted:
+        """Return the input of the call."""
         key = "input" if self.settings.provider == "openai_responses" else "messages"
         request = {key: call.messages, **({"system": call.system} if call.system is not None else {})}
         request |= UNBOUND if self.settings.marks and self.edited else {}
         return Fitted(call.messages, request, compaction, reason)
-
-    def unfitted(self, call: Call, error: Exception) -> Fitted:
-        """Return the list itself after an automatic compaction failed; log the error instead of raising it."""
-        log.warning("automatic compaction failed: %s", error.account if isinstance(error, Error) else error)
-        self.no_progress += 1
-        return replace(self.fitted(call), reason=str(error))

@@ -9,8 +9,7 @@ from ..compaction.flow import REFUSED, compaction
 from ..counting.counter import fixed_tokens, scan
 from ..errors import NothingToCompactError, OverflowedError, SummaryError
 from ..planning.edits import Summarize
-from ..planning.stages.keep import Flagged
-from ..policies.default import POLICY as DEFAULT
+from ..planning.protection import EMERGENCY, SHARE, lasting, protective
 
 if TYPE_CHECKING:
     from ..compaction.effects import Flow
@@ -18,33 +17,6 @@ if TYPE_CHECKING:
     from ..planning.policy import Policy
     from .overflow import Refusal
     from .session import Call, Fitted, Session
-
-
-def rescue(policy: Policy, target: int) -> Policy:
-    """Return a policy that reaches a target where its own zones do not: with the stages of ``default``.
-
-    It keeps pins, the last request and open calls, prunes, truncates, and then summarizes in the policy's words; the
-    offline summary and a notice replace a summarizer that fails. It counts with the model's tokenizer.
-
-    Args:
-        policy: the session's policy; its trigger, place, name and words stay.
-        target: tokens of messages to reach.
-    """
-    flagged = tuple(keeper for keeper in policy.keep.keepers if isinstance(keeper, Flagged))
-    stage = policy.summarize
-    return replace(
-        policy,
-        keep=replace(DEFAULT.keep, keepers=(*DEFAULT.keep.keepers[:2], *flagged)),
-        prune=DEFAULT.prune,
-        summarize=stage
-        and DEFAULT.summarize
-        and replace(DEFAULT.summarize, template=stage.template, model=stage.model),
-        fallback=DEFAULT.fallback,
-        target=float(max(target, 2)),  # up to 1 it would be a share
-        counter=None,
-        emergency=None,
-        on_nothing="noop",
-    )
 
 
 def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | None = None) -> Flow[Fitted]:
@@ -61,11 +33,11 @@ def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | Non
     counter = at.settings.model_counter
     fixed = fixed_tokens(counter, call.system, call.tools)
     own = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
-    window, most, why = _bounds(refused, own + sum(fixed), at.billed(call), at.window)
+    window, most, why = _bounds(refused, own + sum(fixed), at.size(call).prompt, at.window)
     room = most - sum(fixed)
     try:
         settings = at.settings.lowered(window, sum(fixed))
-        target = min(settings.budget(*fixed).target, int(room * DEFAULT.target))
+        target = min(settings.budget(*fixed).target, int(room * SHARE))
     except ValueError as error:
         raise OverflowedError(f"{why}; {error}") from cause
     if room < 1:
@@ -73,9 +45,11 @@ def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | Non
     at.settings = settings
     floor = ""
     with at.alone():
-        for policy in (at.policy, rescue(at.policy, target)):
+        for policy in (lasting(at.policy), protective(at.policy)):
             own = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
             request = _request(at, call, policy, target, own)
+            if policy.strategy == EMERGENCY:
+                request = replace(request, room=room)
             least, floor = _expected(request, own)
             if least > room:
                 continue
@@ -84,13 +58,15 @@ def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | Non
             except (SummaryError, NothingToCompactError) as error:
                 floor = str(error)
                 continue
-            fitted = at.fitted(call, done)
-            floor, call = done.reason, replace(call, messages=fitted.messages)
+            at.done(done, manual=False)
+            floor, call = done.reason, replace(call, messages=done.messages)
             if done.reason.startswith(REFUSED):
                 break
             after = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
             if done.ref is not None and after <= room:
-                return replace(fitted, reason=f"{why}; {done.reason}")
+                at.edited = True
+                at.size(call)  # the next charge is for these messages
+                return at.fitted(call, done, f"{why}; {done.reason}")
     held = f"; system text and tools have {sum(fixed):,} tokens" if sum(fixed) else ""
     raise OverflowedError(
         f"{why}; at most {room:,} tokens of messages fit, and too little can leave: {floor}{held}"

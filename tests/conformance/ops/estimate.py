@@ -62,7 +62,7 @@ def count_tokens(messages: list[dict[str, Any]], use_api: bool = True, api: Any 
     endpoint = Endpoint(given)
     policy = replace(AGENTPG, counter=replace(AGENTPG.counter, asks=use_api))
     session = trimtab.Compactor(MODEL, provider="anthropic", policy=policy, count_with=endpoint)._session
-    flow = session.due(Call(blocks(messages)), "after_run")
+    flow = session.fit(Call(blocks(messages)), "after_run", None)
     with suppress(StopIteration):
         effect = next(flow)
         drive(flow, effect, lambda step: step.ask())

@@ -92,7 +92,8 @@ class SummarizeZone:
         if left < 0:  # large last group: shrink the summary to half of its limit at most, then truncate results
             least = max(limit // 2, min(limit, self.min_tokens))
             limit, left = max(limit + left, least), min(left + limit - least, 0)
-            yield from self._squeeze(costs, cut, -left, verbatim)
+            inside = costs.results(cut, costs.messages, at_least=SMALLEST, without=verbatim)
+            yield from squeeze(costs, inside, -left)
             left = 0
         also, left = self._older_groups(costs, cost, cut, left, target)
         staying = tuple(sorted({*(m for m in verbatim if m < cut), *also} - {*costs.fillers}))
@@ -123,19 +124,19 @@ class SummarizeZone:
                 follows = int(start)
         return also, left
 
-    def _squeeze(self, costs: Costs, cut: int, over: int, verbatim: tuple[int, ...]) -> Iterator[Edit]:
-        """Truncate the tail's largest results to one cap, so that ``over`` tokens leave."""
-        if not over:
-            return
-        rows = costs.results(cut, costs.messages, at_least=SMALLEST, without=verbatim)
-        sizes = costs.tokens[rows]
-        wanted = int(sizes.sum()) - over
-        low, high = SMALLEST, int(sizes.max()) if len(sizes) else SMALLEST
-        while low < high:  # binary search of the largest cap whose sum fits
-            cap = (low + high + 1) // 2
-            low, high = (cap, high) if int(sizes.clip(max=cap).sum()) <= wanted else (low, cap - 1)
-        if large := tuple(int(row) for row in rows[sizes > low]):
-            yield Truncate(large, low)
+
+def squeeze(costs: Costs, rows: NDArray[np.int64], over: int) -> Iterator[Truncate]:
+    """Truncate the largest of these results to one cap, so that ``over`` tokens leave, or as many as can."""
+    sizes = costs.tokens[rows]
+    if over <= 0 or not len(sizes):
+        return
+    wanted = int(sizes.sum()) - over
+    low, high = SMALLEST, int(sizes.max())
+    while low < high:  # binary search of the largest cap whose sum fits
+        cap = (low + high + 1) // 2
+        low, high = (cap, high) if int(sizes.clip(max=cap).sum()) <= wanted else (low, cap - 1)
+    if large := tuple(int(row) for row in rows[sizes > low]):
+        yield Truncate(large, low)
 
 
 def zone(costs: Costs, leaving: NDArray[np.bool_], limit: int) -> Summarize | None:
