@@ -104,6 +104,7 @@ class Forecast:
         usage: usage of the last call; None before the first, and after a compaction.
         counted: tokens of the messages, system text and tools that were counted last, by the policy's counter.
         own: tokens of the messages that were counted last, by the model's counter; 0 if they are not the next call's.
+        unseen: tokens that were billed beyond the count before a compaction; 0 once its result is billed.
         cache_read: tokens read from caches, over all calls.
         cache_write: tokens written to caches, over all calls.
         pending: the prompt that was counted last; None once it is billed.
@@ -119,6 +120,7 @@ class Forecast:
     usage: Usage | None = None
     counted: int = 0
     own: int = 0
+    unseen: int = 0
     cache_read: int = 0
     cache_write: int = 0
     pending: Pending | None = None
@@ -247,12 +249,16 @@ class Forecast:
             self.factor = calibration.update(self.factor, prompt, self.counted)
         if self.pending is not None:
             self._anchor(self.pending, charged)
-            self.pending = None
+            self.pending, self.unseen = None, 0
 
-    def forget(self) -> None:
-        """Forget the prompt that was counted last, and the last usage: a compaction has replaced their messages."""
+    def forget(self, unseen: int) -> None:
+        """Forget the prompt that was counted last, and the last usage: a compaction has replaced their messages.
+
+        Args:
+            unseen: tokens billed beyond the count, which may still be in the prompt.
+        """
         self.usage = self.pending = None
-        self.own = 0
+        self.own, self.unseen = 0, max(unseen, 0)
 
     def _anchor(self, sent: Pending, charged: Usage) -> None:
         """Move the anchor to a billed prompt, and compare the two vocabularies."""

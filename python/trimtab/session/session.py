@@ -101,7 +101,7 @@ class Size:
         fixed: tokens of system text and tools, by the policy's counter.
         beside: tokens of system text and tools, by the model's counter.
         counted: tokens of the prompt, by the model's counter.
-        prompt: ``counted``, or the forecast from the last billed prompt if that is larger.
+        prompt: the larger of ``counted``, with what was billed beyond it, and the forecast from the last billed prompt.
     """
 
     terms: Terms
@@ -276,28 +276,21 @@ class Session:
         call = self.begin(call, when, turn)
         size = self.size(call)
         estimate, trigger = self.policy.counter, self.policy.trigger
-        if (
-            estimate
-            and estimate.asks
-            and self.settings.count_with is not None
-            and trigger.auto
-            and when in trigger.when
-        ):
+        asks = estimate is not None and estimate.asks and self.settings.count_with is not None
+        if asks and trigger.auto and when in trigger.when:
             size = replace(size, terms=(yield from self._asked(call, size.terms, size.terms.messages)))
-        request, reason = self._due(call, when, size)
-        done = None
+        request, not_due = self._due(call, when, size)
+        done, reason = None, not_due
         try:
             while request is not None:
                 with self.alone():
-                    made = self.done((yield from compaction(request)), manual=False)
+                    made = self.done((yield from compaction(request)), size)
+                reason = not_due or made.reason
                 if made.ref is None:
-                    reason = made.reason
                     break
-                done, reason = made, made.reason
+                done = made
                 call = replace(call, messages=made.messages)
-                beyond = size.prompt - size.counted
                 size = self.size(call)
-                size = replace(size, prompt=size.counted + beyond)
                 protects = request.room is None and not self.policy.parity
                 request = self._rescue(call, size) if protects and self._exceeds(size) else None
         except SummaryError as error:
@@ -315,7 +308,7 @@ class Session:
         counted, terms = self.forecast.own + beside, self._terms(ledger.total, fixed)
         if self.policy.counter is None:
             terms = replace(terms, beyond=forecast - terms.sent)
-        return Size(terms, fixed, beside, counted, max(counted, forecast))
+        return Size(terms, fixed, beside, counted, max(counted + self.forecast.unseen, forecast))
 
     def _exceeds(self, size: Size) -> bool:
         """Return whether a prompt is in danger: past its input budget, or the danger line of a policy that counts."""
@@ -325,22 +318,24 @@ class Session:
         return self.policy.counter is None and trigger.endangers(replace(terms, beyond=max(terms.beyond, 0)))
 
     def _due(self, call: Call, when: When, size: Size) -> tuple[Request | None, str]:
-        """Return the compaction that is due at this moment, or None; and why there is none past the trigger."""
+        """Return the compaction or pruning that is due at this moment, or None; and why no compaction is due."""
         policy, trigger, prune = self.policy, self.policy.trigger, self.policy.prune
         if not trigger.auto:
             return None, f"automatic compaction is off: policy {policy.name} has auto=False"
         watched = when in trigger.when
         in_danger = self._exceeds(size) or when == "on_overflow"
         if in_danger and not policy.parity:
-            return self._protecting(call, size), f"system text and tools have {size.beside:,} tokens"
+            request = self._protecting(call, size)
+            return request, "" if request else f"system text and tools have {size.beside:,} tokens"
         if watched and (trigger.reached(size.terms) or when == "on_overflow"):
             if self._rests():
                 self._fail()
                 return None, "the summarizer failed too often in a row: it is asked in every fourth round"
             return self._automatic(call, size, policy), ""
+        elsewhere = f"policy {policy.name} compacts {', '.join(trigger.when)}, not {when}"
         if prune is not None and when in prune.when:
-            return self._automatic(call, size, replace(policy, summarize=None, order=())), ""
-        return None, f"policy {policy.name} compacts {', '.join(trigger.when)}, not {when}"
+            return self._automatic(call, size, replace(policy, summarize=None, order=())), elsewhere
+        return None, elsewhere
 
     def _rests(self) -> bool:
         """Return whether a compaction waits for a summarizer that failed: the policy has no step without it."""
@@ -372,7 +367,7 @@ class Session:
         own = self._automatic(call, size, lasting(self.policy))
         plan = own.decide()
         fits = plan.edits and rescue.tokens_after(plan) <= size.room
-        return own if fits else rescue
+        return replace(own, plan=plan) if fits else rescue
 
     def _rescue(self, call: Call, size: Size) -> Request | None:
         """Return the request that leaves at most what the input budget holds, by the model's counter."""
@@ -499,16 +494,21 @@ class Session:
             self._own.remember(None, marks(self.scan(made), done.fillers))
         return request.inputs.write(made)
 
-    def done(self, compaction: Compaction, *, manual: bool = True) -> Compaction:
-        """Record a compaction; the last usage belongs to another list now. A manual one is a round of its own."""
-        self._failing = self._failing and not manual
+    def done(self, compaction: Compaction, size: Size | None = None) -> Compaction:
+        """Record a compaction; the last usage belongs to another list now.
+
+        Args:
+            compaction: the compaction.
+            size: the sizes of the prompt before; None for a manual compaction, which is a round of its own.
+        """
+        self._failing = self._failing and size is not None
         if compaction.failed:
             self._fail()
         elif compaction.offer:
             self.failed = 0
         if compaction.ref is not None:
             self.rounds += 1
-            self.forecast.forget()
+            self.forecast.forget(size.prompt - size.counted if size else self.forecast.beyond)
             self._own.remember(compaction.ref, compaction.marks)
         if self.policy.parity and compaction.summary is not None:
             text = self.policy.place.prefix + compaction.summary

@@ -33,7 +33,8 @@ def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | Non
     counter = at.settings.model_counter
     fixed = fixed_tokens(counter, call.system, call.tools)
     own = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
-    window, most, why = _bounds(refused, own + sum(fixed), at.size(call).prompt, at.window)
+    size = at.size(call)
+    window, most, why = _bounds(refused, own + sum(fixed), size.prompt, at.window)
     room = most - sum(fixed)
     try:
         settings = at.settings.lowered(window, sum(fixed))
@@ -58,7 +59,7 @@ def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | Non
             except (SummaryError, NothingToCompactError) as error:
                 floor = str(error)
                 continue
-            at.done(done, manual=False)
+            at.done(done, size)
             floor, call = done.reason, replace(call, messages=done.messages)
             if done.reason.startswith(REFUSED):
                 break
