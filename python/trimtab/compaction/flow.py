@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from .._mask import mask
 from ..archive import Record
+from ..archive.redact import redact_record
 from ..errors import NothingToCompactError
 from ..events import Compacted, Refused, told
 from ..hooks import Review, Verdict
@@ -147,7 +148,7 @@ def _either(new: str | None, old: str | None) -> str | None:
 def _record(request: Request, done: Compaction, summary: str | None) -> Record:
     """Return the archive's record of the compaction."""
     kept = {id(message) for message in done.messages}
-    return Record(
+    record = Record(
         ref=done.ref or "",
         strategy=done.strategy,
         tokens_before=done.tokens_before,
@@ -160,6 +161,7 @@ def _record(request: Request, done: Compaction, summary: str | None) -> Record:
         marks=done.marks,
         exclusive=request.settings.exclusive,
     )
+    return record if request.settings.redact is None else redact_record(record, request.settings.redact)
 
 
 def _live(request: Request, done: Compaction) -> tuple[str, ...]:

@@ -87,6 +87,10 @@ class Request:
         redact = self.settings.redact
         return self.messages if redact is None else tuple(redact_message(m, redact) for m in self.messages)
 
+    def redact(self, text: str) -> str:
+        """Return a text as it may be stored and summarized."""
+        return text if self.settings.redact is None else self.settings.redact(text)
+
     def decide(self, *, urgent: bool = False) -> Plan:
         """Return the caller's plan, or one that brings the messages to the target; no more pictures than allowed stay.
 

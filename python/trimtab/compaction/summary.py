@@ -74,7 +74,7 @@ def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
         return Outcome(
             replace(plan, reason=f"{plan.reason}; {failed}" if failed else plan.reason),
             request.policy.strategy,
-            answer.text,
+            request.redact(answer.text),
             author,
             total(usage, answer.usage),
             offer if step != "offline" else None,
@@ -191,13 +191,13 @@ def _ask(request: Request, zone: Summarize, offer: Offer) -> Ask:
         provider=cast("Provider", shape),
         max_tokens=zone.max_tokens,
         count=request.settings.counter.count,
-        instructions=request.instructions,
+        instructions=request.instructions and request.redact(request.instructions),
         previous="\n".join(earlier.values()) or None,
         after=tuple(adapter.read(after)),
         replaces=0 if request.policy.parity else _leaving(request, zone),
         template=stage.template if stage else None,
         model=offer.model,
-        context=request.context,
+        context=request.context and request.redact(request.context),
         reuse_cache=SessionRequest(request.messages, request.system, request.tools) if offer.reuse_cache else None,
     )
 
@@ -206,6 +206,6 @@ def _earlier(request: Request, index: int) -> str | None:
     """Return the text of an earlier summary, redacted; None for any other message, or one of more than a text."""
     if index not in request.summaries:
         return None
-    redact, text = request.settings.redact, summary_in(request.messages[index])  # a redacted envelope is none
-    text = only_text(request.redacted[index]) if text is None else redact(text) if redact else text
+    text = summary_in(request.messages[index])  # a redacted envelope is none
+    text = only_text(request.redacted[index]) if text is None else request.redact(text)
     return None if text is None else text.removeprefix(request.policy.place.prefix)

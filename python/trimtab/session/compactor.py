@@ -99,8 +99,9 @@ class Compactor:
         session: the conversation's name in the archive, of printable text. A named session finds its pins again,
             restores and recalls only its own messages, and two compactions of it at a time are a conflict; None gives
             each Compactor a session of its own.
-        redact: a function that removes from a text what must not be stored or summarized. Messages that stay are not
-            changed; messages that come back from the archive are redacted.
+        redact: a function that removes from a text what must not be stored or summarized. It runs over every text and
+            key of the messages, pins, summaries, instructions and records, but not over the session's name. Messages
+            that stay are not changed; messages that come back from the archive are redacted.
         thinking: how to treat thinking behind an edit, where the model binds it: ``strip`` removes it, ``mark`` keeps
             it, and every later request of ``fit`` says that the provider may drop it.
         pre_compact: a hook that is asked before anything is decided, and again with the plan; it may refuse or change
@@ -495,21 +496,25 @@ class Compactor:
     def pin(self, what: Message | str) -> None:
         """Keep a message, or every message that contains a text, verbatim from now on, in this session.
 
+        The text is stored as ``redact`` leaves it, and pins the messages that contain it before or after redaction.
+
         Args:
             what: a message as it stands in the list, or a text.
 
         Raises:
             ArchiveError: the pin cannot be stored.
             MessageError: the message cannot be read.
-            ValueError: an empty text would pin everything.
+            ValueError: an empty text, or one of which ``redact`` leaves nothing, would pin everything.
         """
         if not isinstance(what, str):
             self.archive.pin(self.session, "message", self._session.scan([what]).digest_of(0))
-        elif what.strip():
-            self.archive.pin(self.session, "text", what)
-        else:
-            msg = "an empty text would pin every message: pin at least one word"
+            return
+        redact = self._session.settings.redact
+        text = what if redact is None else redact(what)
+        if not what.strip() or not text.strip():
+            msg = "an empty text would pin every message: pin at least one word, and one that redact leaves"
             raise ValueError(msg)
+        self.archive.pin(self.session, "text", text)
 
     def close(self) -> None:
         """Close the archive."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from .._log import log
 from .._repr import short
+from ..archive.redact import redact_message
 from ..compaction.flow import compaction
 from ..compaction.request import Request
 from ..compaction.summary import offered
@@ -431,7 +432,6 @@ class Session:
         known = {*ledger.find(set(self.summaries)), *flagged(inputs.messages, summaries)}
         known |= {*self._own.summaries(ledger, inputs.messages)}
         fillers = self._own.fillers(ledger)
-        own = {*known, *fillers}
         return Request(
             settings=settings,
             given=call.messages,
@@ -440,7 +440,7 @@ class Session:
             target=target(ledger) if target else settings.budget(*fixed).target,
             fixed=sum(fixed),
             cached=self.forecast.cached(ledger),
-            pins=pinned(ledger, inputs.messages, self.handler.archive.pins(settings.session), pins, own),
+            pins=self._pinned(ledger, inputs.messages, pins, {*known, *fillers}),
             summaries=tuple(sorted(known)),
             fillers=fillers,
             trigger=trigger,
@@ -452,6 +452,15 @@ class Session:
             skips_summarizer=self._skips() or (self._failing and trigger == "auto"),
             turn=self.turn,
         )
+
+    def _pinned(self, ledger: Ledger, messages: Sequence[Message], flag: str | None, own: set[int]) -> tuple[int, ...]:
+        """Return the positions of the pinned messages; a stored text is redacted, so redacted messages hold it too."""
+        pins, redact = self.handler.archive.pins(self.settings.session), self.settings.redact
+        found = pinned(ledger, messages, pins, flag, own)
+        if redact is None or not any(kind == "text" for kind, _ in pins):
+            return found
+        redacted = [redact_message(message, redact) for message in messages]
+        return tuple(sorted({*found, *pinned(ledger, redacted, pins, None, own)}))
 
     def explain(self, call: Call) -> list[str]:
         """Return the ways to get a summary of these messages, a line each.
