@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import random
 import re
+import sqlite3
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -480,6 +482,80 @@ def test_a_negative_number_is_rejected_and_a_huge_one_is_no_limit(archive: SqlAr
         call(10**30)
     assert archive.prune(older_than=timedelta.max).events == ()
     assert [hit.ref for hit in archive.search("word", limit=10**30)] == [past.ref for past in archive.history()]
+
+
+@pytest.mark.parametrize("kept", [3, 29, 30])
+def test_load_gives_all_messages_or_an_error(archive: SqlArchive, kept: int) -> None:
+    messages = [said(f"{n}") for n in range(30)]
+    commit(archive, "r1", messages, preserved=(28, 29))
+    query(archive, "DELETE FROM commits RETURNING 1")
+    last = query(archive, "SELECT id FROM message_archive ORDER BY id")[kept - 1][0]
+    query(archive, "DELETE FROM message_archive WHERE id > ? RETURNING 1", last)
+    with pytest.raises(
+        trimtab.ArchiveError, match="is damaged: .*" + ("its commit" if kept == 30 else f"{kept} of its")
+    ):
+        archive.load("r1")
+    assert any("its commit is missing" in fault.what for fault in archive.verify("s"))
+    if kept == 3:
+        with pytest.raises(trimtab.ArchiveError, match="is damaged: 3 of the 28 removed messages are stored"):
+            archive.archived("r1")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE pins SET value = '7'",
+        "UPDATE pins SET value = NULL",
+        "UPDATE pins SET value = X'00ff'",
+        "UPDATE pins SET kind = X'ff'",
+        "UPDATE pins SET value = replace(hex(zeroblob(50000)), '00', '[[')",
+        "UPDATE compaction_events SET original_tokens = 'many'",
+        "UPDATE compaction_events SET id = X'00', created_at = 5",
+        "UPDATE compaction_events SET preserved_message_ids = '[null]'",
+        "UPDATE compaction_events SET preserved_message_ids = replace(hex(zeroblob(50000)), '00', '[[')",
+        "UPDATE compaction_events SET summary_content = CAST(X'ff' AS TEXT)",
+        "UPDATE sessions SET id = X'73', created_at = 'x'",
+        "UPDATE sessions SET version = 'x'",
+        "UPDATE messages SET body = X'00', digest = id",
+        "UPDATE messages SET body = 'null'",
+        "UPDATE message_archive SET archived_at = NULL",
+    ],
+)
+def test_a_value_of_another_type_is_an_archive_error(tmp_path: Path, statement: str) -> None:
+    archive = SqliteArchive(tmp_path / "a.db")
+    cm = trimtab.Compactor("claude-sonnet-4-5", archive=archive, session="s")
+    cm.pin("step 7")
+    messages = [said(f"step {n} " + "word " * 60, ("user", "assistant")[n % 2]) for n in range(40)]
+    ref = cm.compact(messages, target_share=0.4).ref
+    archive._db.execute("PRAGMA foreign_keys = OFF")
+    archive._db.execute("PRAGMA ignore_check_constraints = ON")
+    with suppress(sqlite3.IntegrityError):
+        archive._db.execute(statement)
+    recall = cm.recall_tool()
+    refused = 0
+    for call in (
+        lambda: cm.restore(ref) == messages,
+        lambda: archive.archived(ref),
+        cm.history,
+        archive.sessions,
+        archive.totals,
+        archive.verify,
+        lambda: archive.pins("s"),
+        lambda: archive.search("step"),
+        lambda: [archive.fetch(n) for n in range(1, 41)],
+        lambda: recall({"query": "step"}),
+        lambda: recall({"message": 3}),
+        lambda: cm.compact([*messages, *messages], target_share=0.4),
+        lambda: cm.fit(messages),
+        lambda: archive.prune(keep=0),
+        lambda: archive.forget("s"),
+    ):
+        try:
+            assert call() is not False
+        except trimtab.ArchiveError:
+            refused += 1
+    assert refused or "NULL" in statement
+    archive.close()
 
 
 def test_load_returns_an_empty_list(archive: SqlArchive) -> None:

@@ -63,6 +63,19 @@ def test_opening_a_file_that_is_no_database_fails_and_changes_nothing(tmp_path: 
     assert path.read_bytes() == before
 
 
+def test_opening_a_file_whose_schema_is_no_text_fails_with_advice(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    SqliteArchive(path).close()
+    raw = path.read_bytes()
+    assert raw.count(b"CREATE TABLE pins") == 1
+    path.write_bytes(raw.replace(b"CREATE TABLE pins", b"CREATE TABLE\xff\xfe\xfds"))
+    with pytest.raises(trimtab.ArchiveError, match="cannot open the archive.*the file is damaged"):
+        SqliteArchive(path)
+    for name in ("a\0b", "a\udcff\ud800"):
+        with pytest.raises(trimtab.ArchiveError, match="cannot open the archive"):
+            SqliteArchive(tmp_path / name)
+
+
 def test_opening_fails_if_the_folder_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(trimtab.ArchiveError, match="cannot open the archive"):

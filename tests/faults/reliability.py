@@ -25,6 +25,7 @@ import trimtab
 from faults.concurrency import concurrent
 from faults.connection import dropped
 from faults.disk import faulted, filled, flipped
+from faults.hostile import hostile
 from faults.outcome import MODEL, Outcome, conversation, words
 from faults.sigkill import killed_postgres, killed_sqlite, migrated
 from support.archives import first_archive, record, said
@@ -191,6 +192,7 @@ def scenarios(server: Server, folder: Path, *, short: bool) -> Scenarios:
         "connection": ("connection dropped before, in, after a commit", partial(dropped, server, size(201, 12))),
         "migrate": ("SIGKILL before each statement of a migration", partial(migrated, first_archive, server)),
         "bit": ("a flipped bit", partial(flipped, size(500, 60))),
+        "hostile": ("files flipped, cut, mixed, rows rewritten, under every verb", partial(hostile, size(5_000, 100))),
         "cost": ("10,000 messages archived in under 150 ms", partial(cost, size(9, 3))),
         "search": (
             f"{size(100_000, 10_000):,} messages searched in under 20 ms",

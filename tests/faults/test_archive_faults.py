@@ -10,6 +10,7 @@ import pytest
 from faults.concurrency import concurrent
 from faults.connection import dropped
 from faults.disk import faulted, filled, flipped
+from faults.hostile import hostile
 from faults.sigkill import killed_postgres, killed_sqlite, migrated
 from support.archives import first_archive
 from support.scale import scaled
@@ -61,6 +62,14 @@ def test_a_flipped_bit_is_found_or_has_no_effect() -> None:
     assert outcome.failures == []
     assert outcome.cases == 60
     assert outcome.counts["found by verify"] + outcome.counts["refused to open"] > 5
+
+
+def test_a_hostile_archive_gives_what_was_stored_or_an_archive_error() -> None:
+    outcome = hostile(100)
+    assert outcome.failures == []
+    assert outcome.cases == 100
+    assert outcome.counts["refused"] > 100
+    assert outcome.counts["answered"] > 1_000
 
 
 def test_concurrent_compactions_of_a_session_lose_nothing_sqlite(tmp_path: Path) -> None:

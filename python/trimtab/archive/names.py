@@ -49,6 +49,11 @@ def is_unnamed(session: str, ref: str) -> bool:
     return session.startswith(UNNAMED) or session == ref
 
 
+def may_read(session: str, owner: str, ref: str) -> bool:
+    """Return whether a session may read a compaction of ``owner``: its own, or both have no given name."""
+    return session == owner or (session.startswith(UNNAMED) and is_unnamed(owner, ref))
+
+
 def is_ref(ref: object) -> bool:
     """Return whether a compaction can have this ref: what no database stores as text is looked up in none."""
     return isinstance(ref, str) and ref.isprintable()

@@ -14,7 +14,7 @@ from .._log import log
 from ..errors import ArchiveError
 from .archive import SqlArchive
 from .sql.migrate import migrate, migrations
-from .sql.statements import Dialect, Row, Statement, Steps, T, run_steps
+from .sql.statements import UNREADABLE, Dialect, Row, Statement, Steps, T, run_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +104,7 @@ class SqliteArchive(SqlArchive):
             except BaseException:
                 self._db.close()
                 raise
-        except (OSError, self._driver.error) as error:
+        except (OSError, self._driver.error, *UNREADABLE) as error:
             raise ArchiveError(f"cannot open the archive {self.path}: {_with_advice(error)}") from error
 
     def _connect(self) -> Any:
@@ -124,6 +124,7 @@ class SqliteArchive(SqlArchive):
             "foreign_keys = ON",
             "secure_delete = ON",
             "synchronous = FULL",
+            "trusted_schema = OFF",  # a file of somebody else runs no function of ours
         ):
             self._execute(f"PRAGMA {setting}")
         [(version,)] = self._execute("PRAGMA user_version")
@@ -190,7 +191,7 @@ class SqliteArchive(SqlArchive):
         with self._lock:
             try:
                 answer = self._run(operation, write=write, dry_run=dry_run)
-            except self._driver.error as error:
+            except (self._driver.error, *UNREADABLE) as error:
                 raise ArchiveError(f"archive {self.path}: {_with_advice(error)}") from error
             if self._remains:
                 with suppress(self._driver.error):
@@ -237,7 +238,7 @@ class SqliteArchive(SqlArchive):
 def _with_advice(error: Exception) -> str:
     """Return the error's text with advice."""
     text = str(error)
-    if any(word in text for word in ("malformed", "not a database", "decode", "corrupt")):
+    if isinstance(error, UNREADABLE) or any(word in text for word in ("malformed", "not a database", "corrupt")):
         return f"{text}; the file is damaged or no archive: run trimtab archive verify, or restore a backup"
     if "full" in text:
         return f"{text}; nothing was changed: free some space and try again"

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..archive.names import is_unnamed
+from ..archive.names import may_read
 from ..ledger.columns import Role, RowFlag
 from ..ledger.marks import marked
 from ..messages.envelope import enveloped
@@ -88,12 +88,7 @@ class OwnMessages:
         owners = self.archive.owners(unknown)
         if self.archive.durable:
             self._refs |= dict.fromkeys(unknown, False)
-        self._refs |= {ref: self._is_mine(ref, owner) for ref, owner in owners.items()}
-
-    def _is_mine(self, ref: str, owner: str) -> bool:
-        """Return whether a compaction's session is this one, or both are without a name."""
-        session = self.settings.session
-        return owner == session or (is_unnamed(session, "") and is_unnamed(owner, ref))
+        self._refs |= {ref: may_read(self.settings.session, owner, ref) for ref, owner in owners.items()}
 
     def _place(self, ledger: Ledger, messages: Sequence[Message], envelopes: tuple[int, ...]) -> int:
         """Return where a summary is put: behind the system text, or behind the question that it answers."""

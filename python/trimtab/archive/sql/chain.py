@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from ...errors import ArchiveError, SessionError
-from ..names import check_session, is_ref, is_unnamed
+from ..names import check_session, is_ref, may_read
 from ..values import Fault
 from .codec import load
-from .statements import Database, Dialect, Row, Steps, damaged, format_time, parse_ids, parse_time
+from .statements import UNREADABLE, Database, Dialect, Row, Steps, damaged, format_time, parse_ids, parse_time
 
 EVENT = (
     "SELECT e.id, e.session_id, c.version, e.strategy, e.original_tokens, e.compacted_tokens, e.messages_removed,"
@@ -72,7 +72,7 @@ class Integrity(Database):
 
 def _load(ref: str, session: str | None) -> Steps[list[dict[str, Any]]]:
     events = (yield f"{EVENT} WHERE e.id = ?", (ref,)) if is_ref(ref) else []
-    if not events or not _may_read(session, events[0][1], ref):
+    if not events or (session is not None and not may_read(session, events[0][1], ref)):
         reason = yield from _why_missing(ref, session)
         raise ArchiveError(f"no compaction {ref!r} in this archive{reason}")
     rows = yield from _originals(ref)
@@ -88,11 +88,6 @@ def _why_missing(ref: str, session: str | None) -> Steps[str]:
         if pruned:
             return f"; retention removed it at {format_time(parse_time(pruned))}"
     return "" if session is None else ", or it is of another session: any_session=True (--any-session) reads those too"
-
-
-def _may_read(session: str | None, owner: str, ref: str) -> bool:
-    """Return whether a session may read a compaction of ``owner``; None may read all."""
-    return session is None or session == owner or (is_unnamed(session, "") and is_unnamed(owner, ref))
 
 
 def _verify(dialect: Dialect, session: str | None) -> Steps[list[Fault]]:
@@ -116,22 +111,24 @@ def _originals(ref: str) -> Steps[list[Row]]:
 
 
 def _faults(event: Row, rows: list[Row]) -> list[str]:
-    """Return the faults of an event and its originals."""
+    """Return the faults of an event and its originals: one that lacks a message or its commit is not whole."""
     faults = []
     for position, (body, digest) in enumerate(rows):
         try:
             load(body, digest)
-        except (ArchiveError, ValueError) as error:
+        except (ArchiveError, *UNREADABLE) as error:
             faults.append(f"message {position}: {error}")
-    content = event[-1]
-    if content is not None:  # the first archives had no chain
-        try:
-            same = digest_event(event, [digest for _, digest in rows]) == content
-        except (ArchiveError, TypeError) as error:
-            faults.append(f"the event cannot be read: {error}")
-        else:
-            if not same:
-                faults.append("the event or the order of its messages changed after the commit")
+    ref, session, content = event[0], event[1], event[-1]
+    try:
+        expected = event[6] + len(parse_ids(event[8]))
+        if len(rows) != expected:
+            faults.append(f"{len(rows):,} of its {expected:,} messages are stored")
+        if content is not None and digest_event(event, [digest for _, digest in rows]) != content:
+            faults.append("the event or the order of its messages changed after the commit")
+    except (ArchiveError, *UNREADABLE) as error:
+        faults.append(f"the event cannot be read: {error}")
+    if content is None and ref != session:  # the first archives named a session as its compaction, and had no chain
+        faults.append("its commit is missing")
     return faults
 
 
@@ -156,7 +153,5 @@ def _verify_session(session: str, version: int) -> Steps[list[Fault]]:
     for ref, event in events.items():
         rows = yield from _originals(ref)
         where = f"session {session}, compaction {event[2] or 1} ({ref})"
-        if event[-1] is None and ref != session:
-            faults.append(Fault(where, "its commit is missing"))
         faults += [Fault(where, what) for what in _faults(event, rows)]
     return faults

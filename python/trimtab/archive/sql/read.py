@@ -10,7 +10,7 @@ from ...errors import ArchiveError
 from ..names import check_session, is_ref
 from ..values import ArchivedCompaction, Original, Session, Totals
 from .codec import decode, load
-from .statements import MANY, Database, Steps, check_count, damaged, parse_ids, parse_time, transaction
+from .statements import MANY, Database, Steps, check_count, damaged, parse_ids, parse_time, transaction, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,7 @@ class Queries(Database):
             " ORDER BY created_at, id"
         )
         rows = yield query, ()
-        return [Session(name, version, parse_time(created), *counts) for name, version, created, *counts in rows]
+        return [value_of(Session, *row[:2], parse_time(row[2]), *row[3:]) for row in rows]
 
     def history(self, session: str | None = None, *, limit: int | None = 10) -> list[ArchivedCompaction]:
         """Return the compactions of one session or of all, latest first; ``limit=None`` returns all of them.
@@ -66,7 +66,7 @@ class Queries(Database):
             " JOIN messages m ON m.id = a.original_message WHERE a.compaction_event_id = ? ORDER BY a.id"
         )
         originals = [
-            Original(number, ref, session, load(body, digest), parse_time(when))
+            value_of(Original, number, ref, session, load(body, digest), parse_time(when))
             for number, body, digest, when in (yield query, (ref,))
             if number not in ids
         ]
@@ -78,7 +78,10 @@ class Queries(Database):
     def pins(self, session: str) -> Steps[list[tuple[str, str]]]:
         """Return kind and value of each pin of a session, in the order of pinning."""
         rows = yield "SELECT kind, value FROM pins WHERE session_id = ? ORDER BY pinned_at, kind, value", (session,)
-        return [(kind, decode(value)) for kind, value in rows]
+        pins = [(kind, decode(value)) for kind, value in rows]
+        if not all(isinstance(text, str) for pin in pins for text in pin):
+            raise ArchiveError(f"a pin of session {session} is damaged; see trimtab archive verify")
+        return pins
 
     @transaction(write=False)
     def marks(self, session: str) -> Steps[list[str]]:
@@ -105,7 +108,7 @@ def _history(session: str | None, limit: int | None) -> Steps[list[ArchivedCompa
         " WHERE (CAST(? AS TEXT) IS NULL OR e.session_id = ?) ORDER BY e.created_at DESC, c.version DESC, e.id LIMIT ?"
     )
     rows = yield query, (session, session, MANY if limit is None else limit)
-    return [ArchivedCompaction(*(*row[:7], parse_ids(row[7]), *row[8:10], parse_time(row[10]))) for row in rows]
+    return [value_of(ArchivedCompaction, *row[:7], parse_ids(row[7]), *row[8:10], parse_time(row[10])) for row in rows]
 
 
 def _totals(session: str | None) -> Steps[Totals]:

@@ -11,7 +11,7 @@ from ...errors import ArchiveError
 from ..names import check_session
 from ..values import Hit
 from .codec import MIN_CHARS, compress, decompress, load
-from .statements import Database, Dialect, Row, Steps, check_count, parse_time
+from .statements import Database, Dialect, Row, Steps, check_count, parse_time, value_of
 from .words import index_words, texts_in, words
 
 BATCH = 500
@@ -125,7 +125,8 @@ def _hit(row: Row, terms: list[str]) -> Hit:
     message = load(body, digest)
     role = message.get("role", "")
     text = " ".join(texts_in({name: part for name, part in message.items() if name != "role"}))
-    return Hit(number, ref, session, role if isinstance(role, str) else "", _excerpt(text, terms), parse_time(archived))
+    role, excerpt = role if isinstance(role, str) else "", _excerpt(text, terms)
+    return value_of(Hit, number, ref, session, role, excerpt, parse_time(archived))
 
 
 def _excerpt(text: str, terms: list[str]) -> str:

@@ -111,6 +111,10 @@ UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticErro
 """Errors of code that reads rows which are not as they were written: in a damaged file, any type and any text."""
 
 
+_TYPES: dict[str, Any] = {"str": str, "int": int, "str | None": str | None}
+"""Declared types of fields that come from a row as they are."""
+
+
 def run_steps(steps: Steps[T], execute: Callable[[Statement], list[Row]]) -> T:
     """Run an operation: execute each of its statements and send it the rows.
 
@@ -162,9 +166,27 @@ def parse_ids(ids: Any) -> tuple[int, ...]:
         ArchiveError: the value is no list of ids.
     """
     try:
-        return tuple(json.loads(ids) if isinstance(ids, str) else ids or ())
-    except (ValueError, TypeError) as error:
+        numbers = tuple(json.loads(ids) if isinstance(ids, str) else ids or ())
+    except UNREADABLE as error:
         raise ArchiveError(f"a stored list of ids is damaged: {error}; see trimtab archive verify") from error
+    if not all(isinstance(number, int) for number in numbers):
+        raise ArchiveError("a stored list of ids has other values; see trimtab archive verify")
+    return numbers
+
+
+def value_of(kind: type[T], *values: Any) -> T:
+    """Return a dataclass of values from a row, each of the type that its field declares.
+
+    SQLite keeps a value of any type in a column of any type, and a damaged file has such values.
+
+    Raises:
+        TypeError: a value is of another type.
+    """
+    for (field, declared), value in zip(kind.__annotations__.items(), values, strict=True):
+        if not isinstance(value, _TYPES.get(declared, object)):
+            msg = f"{field} is {type(value).__name__}, not {declared}"
+            raise TypeError(msg)
+    return kind(*values)
 
 
 def check_count(what: str, count: int | None) -> int | None:
