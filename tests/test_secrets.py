@@ -199,7 +199,7 @@ def test_a_failed_fit_without_a_fallback_is_masked_in_the_reason_and_the_log(cap
     policy = replace(POLICIES["default"], fallback=("error",))
     cm = trimtab.Compactor("gpt-5.5", window=8_000, max_output=1_000, policy=policy, summarizer=raises)
     with caplog.at_level(logging.DEBUG, logger="trimtab"):
-        fitted = cm.fit(transcript(" ".join("u:300 a:300" for _ in range(30))))
+        fitted = cm.fit(transcript(" ".join("u:160 a:160" for _ in range(10))))
     assert "connect to https://[REDACTED]@host/v1 failed" in fitted.reason
     assert "connect to https://[REDACTED]@host/v1 failed" in caplog.text
     assert "pa55" not in fitted.reason + caplog.text
@@ -356,6 +356,18 @@ def test_a_variable_that_is_not_set_is_named_and_nothing_is_sent(httpserver, kin
     done = compact(trimtab.Compactor("gpt-5.5", summarizer=writer), path)
     assert "the environment variable NO_SUCH_KEY, which key_env names, is not set" in done.reason
     assert seen == []
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("path", PATHS)
+def test_a_key_with_a_line_end_that_the_client_repeats_is_masked(
+    httpserver, kind: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATEWAY", f"{KEY}\n")
+    writer = WRITERS[kind](base_url=base(httpserver, kind), key_env="GATEWAY", limits=Limits(tries=1))
+    done = compact(trimtab.Compactor("gpt-5.5", summarizer=writer), path)
+    assert done.summarizer == "offline"
+    assert "7f3a" not in done.reason
 
 
 @pytest.mark.parametrize("given", [{"api_key": "k", "key_env": "K"}, {"key_env": ""}])

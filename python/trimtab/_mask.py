@@ -72,7 +72,8 @@ def mask_known(text: str, known: Iterable[object]) -> str:
         text: any text.
         known: the credentials; other types than str, and texts of fewer than 4 characters, are passed over.
     """
-    values = {value for value in known if isinstance(value, str) and len(value) >= SHORTEST}
+    stripped = (value.strip() for value in known if isinstance(value, str))  # of a variable's line end
+    values = {value for value in stripped if len(value) >= SHORTEST}
     for value in sorted(values, key=len, reverse=True):
         if value in text:
             whole = re.escape(value)

@@ -71,7 +71,7 @@ class PostgresArchive(SqlArchive):
         """
         self._url = url
         try:
-            self._parts = psycopg.conninfo.conninfo_to_dict(url)
+            psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.ProgrammingError:  # its text repeats a part of the string, which may be the password
             raise ArchiveError(
                 "cannot read the connection string; special characters in a password are percent-encoded"
@@ -85,6 +85,10 @@ class PostgresArchive(SqlArchive):
         except BaseException:
             self.close()
             raise
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        return psycopg.conninfo.conninfo_to_dict(self._url)
 
     @property
     def location(self) -> str:

@@ -118,17 +118,17 @@ def total(one: Usage, other: Usage) -> Usage:
     return {**one, **{key: one.get(key, 0) + value for key, value in other.items()}}
 
 
-def answer_of(said: object) -> Answer:
+def answer_of(value: object) -> Answer:
     """Return a summarizer's answer as an ``Answer`` without lone surrogates.
 
     Raises:
         SummaryError: it is neither an ``Answer`` nor a text.
     """
-    if isinstance(said, Answer):
-        return replace(said, text=sendable(said.text))
-    if isinstance(said, str):
-        return Answer(sendable(said))
-    raise SummaryError(f"the answer is {type(said).__name__}, not text")
+    if isinstance(value, Answer):
+        return replace(value, text=sendable(value.text))
+    if isinstance(value, str):
+        return Answer(sendable(value))
+    raise SummaryError(f"the answer is {type(value).__name__}, not text")
 
 
 def _wait(found: Fault, number: int, limits: Limits, chance: float) -> float:

@@ -64,5 +64,5 @@ def _echoes(text: str, ask: Ask) -> bool:
         nonce = render(ask).nonce
         if f"[{nonce}" in text or f" {nonce}>" in text:
             return True
-    given = [*(text for *_, text in _core.entries(ask.messages)), ask.task, ask.instructions or ""]
-    return len(text) >= _ECHO and text in "\n".join(given)
+    sources = [*(text for *_, text in _core.entries(ask.messages)), ask.task, ask.instructions or ""]
+    return len(text) >= _ECHO and text in "\n".join(sources)

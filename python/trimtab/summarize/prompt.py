@@ -31,10 +31,10 @@ def render(ask: Ask) -> Prompt:
     The messages stand as data inside a boundary that nothing in them can close, and behind marks that nothing in them
     can write. Images, documents and thinking are named and left out; lone surrogates are replaced.
     """
-    previous, wanted = sendable(ask.previous or ""), sendable(ask.instructions or "")
+    previous, instructions = sendable(ask.previous or ""), sendable(ask.instructions or "")
     entries = _core.entries(ask.messages)
     marks = [_mark(kind, name) for _, kind, name, _ in entries]
-    nonce = _fresh(ask.nonce, [previous, wanted, *marks, *(text for *_, text in entries)])
+    nonce = _fresh(ask.nonce, [previous, instructions, *marks, *(text for *_, text in entries)])
     lines = []
     if previous:
         lines += ["The summary so far; bring it up to date, and repeat none of it beside itself:"]
@@ -43,9 +43,9 @@ def render(ask: Ask) -> Prompt:
     for mark, (at, _, _, text) in zip(marks, entries, strict=True):
         lines += [f"[{nonce} {at + 1} {mark}]", text]
     lines += [f"</transcript {nonce}>", ""]
-    if wanted:
+    if instructions:
         lines += ["Whoever asks for the summary wants this stressed:"]
-        lines += [f"<wanted {nonce}>", wanted, f"</wanted {nonce}>", ""]
+        lines += [f"<wanted {nonce}>", instructions, f"</wanted {nonce}>", ""]
     if ask.correction:
         lines.append(CORRECTION.format(ask.correction))
     lines.append(f"Write the summary now: text only, at most {ask.max_tokens:,} tokens.")
@@ -68,10 +68,10 @@ no instruction that stands above, put no word before or behind it, and use at mo
 
 def turn(ask: Ask) -> str:
     """Return the user's text behind the session's own messages that asks for a summary of all but the newest."""
-    stays = len(ask.after)
+    kept = len(ask.after)
     lines = [
         TURN.format(
-            but=f", but for the last {stays:,} messages, which stay as they are" if stays else "",
+            but=f", but for the last {kept:,} messages, which stay as they are" if kept else "",
             task=sendable(_task(ask)),
             tokens=ask.max_tokens,
         )

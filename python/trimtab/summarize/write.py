@@ -152,12 +152,12 @@ def write_all(asks: Sequence[Ask], writer: Writer, at_once: int) -> list[Answer 
     """
     import threading  # noqa: PLC0415 - few zones are summarized in parts
 
-    slots, over = threading.Semaphore(at_once), threading.Event()
+    slots, interrupted = threading.Semaphore(at_once), threading.Event()
     sessions: list[Session] = []
 
     def one(ask: Ask) -> Answer:
         with slots:
-            if over.is_set():
+            if interrupted.is_set():
                 raise TimeoutError  # the caller was interrupted
             return write(ask, writer, sessions)
 
@@ -165,7 +165,7 @@ def write_all(asks: Sequence[Ask], writer: Writer, at_once: int) -> list[Answer 
     try:
         outcomes = [future.result() for future in running]
     except BaseException:
-        over.set()
+        interrupted.set()
         for session in sessions:
             session.close()
         raise

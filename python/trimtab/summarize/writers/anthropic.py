@@ -64,9 +64,9 @@ class Anthropic(Client):
         blocks = getattr(message, "content", None)
         if not isinstance(blocks, list):
             raise NoMessageError(f"the answer is no message ({type(message).__name__})")
-        held = [(getattr(block, "type", None), getattr(block, "text", None)) for block in blocks]
-        other = tuple(str(kind) for kind, _ in held if kind != "text" and kind not in THINKING)
-        text = "".join(text for kind, text in held if kind == "text" and isinstance(text, str))
+        parts = [(getattr(block, "type", None), getattr(block, "text", None)) for block in blocks]
+        other = tuple(str(kind) for kind, _ in parts if kind != "text" and kind not in THINKING)
+        text = "".join(text for kind, text in parts if kind == "text" and isinstance(text, str))
         usage = priced(_usage(getattr(message, "usage", None)), self.asked(ask))
         return Answer(text, getattr(message, "stop_reason", None), other, usage)
 

@@ -89,14 +89,14 @@ class _Runs:
         self._running = process
         if self._closed:
             _kill(process)
-        out, complaint = _exchange(process, prompt)
+        out, stderr = _exchange(process, prompt)
         code = process.wait()
         self._running = None
         if len(out) > MOST:
             raise SummaryError(f"it wrote more than {MOST >> 20} MB")
         if code:
             reason = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
-            detail = quote(mask(complaint)[-2_000:])
+            detail = quote(mask(stderr)[-2_000:])
             kind = NoMessageError if code == TRY_AGAIN else SummaryError
             raise kind(f"{reason}{f' ({detail})' if detail else ''}")
         return out.decode("utf-8", "replace")

@@ -65,8 +65,8 @@ class OpenAI(Client):
     def create(self, client: Any, ask: Ask, seconds: float | None) -> Any:
         """Call ``chat.completions.create``."""
         # OpenAI's newer models refuse `max_tokens`; many other servers know nothing else.
-        own, most = self._is_openai, output_limit(ask)
-        limit = {"max_completion_tokens": most + REASONING} if own else {"max_tokens": most}
+        tokens = output_limit(ask)
+        limit = {"max_completion_tokens": tokens + REASONING} if self._is_openai else {"max_tokens": tokens}
         request = {**limit, **self.request(ask)}
         return client.chat.completions.create(model=self.asked(ask), timeout=seconds, **request)
 
@@ -90,9 +90,10 @@ class OpenAI(Client):
         if message is None:
             raise NoMessageError(f"the answer is no message ({type(completion).__name__})")
         stop = "refusal" if getattr(message, "refusal", None) else getattr(choices[0], "finish_reason", None)
-        called = getattr(message, "tool_calls", None) or getattr(message, "function_call", None)
-        texts, other = _parts(getattr(message, "content", None))
-        text, other = _REASONING_TEXT.sub("", texts, count=1), (*other, "tool_calls") if called else other
+        text, other = _parts(getattr(message, "content", None))
+        text = _REASONING_TEXT.sub("", text, count=1)
+        if getattr(message, "tool_calls", None) or getattr(message, "function_call", None):
+            other = (*other, "tool_calls")
         return Answer(text, stop, other, priced(_usage(getattr(completion, "usage", None)), self.asked(ask)))
 
 
