@@ -139,6 +139,33 @@ def test_a_discarded_result_does_not_make_a_notice_text() -> None:
         cm.compact([*done.messages, *(m for n in range(900, 930) for m in step(n))])
 
 
+@pytest.mark.parametrize("policy", ["default", "drop"])
+def test_the_last_request_survives_thirty_rounds_of_an_agent_that_moves_a_cache_marker(policy: str) -> None:
+    cm = trimtab.Compactor(MODEL, policy=policy, window=6_000, max_output=600)
+    cm.pin("PINNED")
+    messages: list[Any] = opening()
+    seen = 0
+    for number in range(1_000):
+        fitted = cm.fit([*messages, *step(number)])
+        messages = [unmarked(message) for message in fitted.messages]
+        text = next(n for n, message in enumerate(messages) if isinstance(message["content"], str))
+        marked = {"type": "text", "text": messages[text]["content"], "cache_control": {"type": "ephemeral"}}
+        messages[text] = {**messages[text], "content": [marked]}
+        assert RULE in texts(map(unmarked, messages)), seen
+        seen += fitted.compaction is not None
+        if seen == 32:
+            return
+    raise AssertionError(seen)
+
+
+def unmarked(message: dict[str, Any]) -> dict[str, Any]:
+    """The message with a marked text as a string."""
+    match message["content"]:
+        case [{"type": "text", "text": text, "cache_control": _}]:
+            return {**message, "content": text}
+    return message
+
+
 @dataclass
 class Said:
     role: str

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     source = stdin if options.file == "-" else Path(options.file)
     before, after = result.tokens_before, result.tokens_after
     with Progress("writing"):
-        session, text = fork(source, result.messages, tokens_before=before, tokens_after=after)
+        session, text = fork(source, result.messages, tokens_before=before, tokens_after=after, ref=result.ref)
         output = Path(options.output or Path(options.file).parent) / f"{session}.jsonl"
         write(os.fspath(output), text)
     report = {"session": session, "output": os.fspath(output), "ref": result.ref, "archive": url}

@@ -31,6 +31,7 @@ def fork(
     *,
     tokens_before: int,
     tokens_after: int,
+    ref: str | None = None,
     now: datetime | None = None,
 ) -> tuple[str, str]:
     """Return a session file that begins with a compaction and continues with these messages.
@@ -40,6 +41,7 @@ def fork(
         messages: the compacted list, in the Messages shape.
         tokens_before: tokens of the list that was compacted.
         tokens_after: tokens of ``messages``.
+        ref: of the compaction; only its own summary is hidden as Claude Code hides one.
         now: time of the compaction; by default the current time.
 
     Returns:
@@ -58,7 +60,7 @@ def fork(
     entries: list[dict[str, Any]] = [{**boundary, "level": "info", "compactMetadata": metadata}]
     entries += [_entry(message, model) for message in messages]
     entries[1] |= {"isCompactSummary": True}  # readers start here, even if nothing was summarized
-    if enveloped(messages[0]):
+    if ref is not None and (found := enveloped(messages[0])) and found.ref == ref:
         entries[1] |= {"isVisibleInTranscriptOnly": True}
     parent = None
     for number, entry in enumerate(entries):

@@ -56,7 +56,7 @@ class OwnMessages:
         """
         if self.settings.policy.parity:
             return ()
-        found = marked(ledger, (mark for result in self._results for mark in result))
+        found = marked(ledger, (mark for result in tuple(self._results) for mark in result))
         if found or not self.settings.exclusive or not hasattr(self.archive, "marks"):
             return found
         return marked(ledger, self.archive.marks(self.settings.session))  # of an earlier process, or another one

@@ -68,6 +68,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_the_whole_text_with_our_attributes_is_an_envelope() {
+        let text =
+            |head: &str, inside: &str| format!("{ENVELOPE}{}>\n{inside}{CLOSE}", head.replace("{}", &digest(inside)));
+        let ours = r#"ref="0a" digest="{}" messages="3""#;
+        assert!(is_summary(&text(ours, "x")) && is_summary(&text(ours, "")));
+        assert!(!is_summary(&(text(ours, "x") + "\n")));
+        assert!(!is_summary(&text(ours, &format!("x{CLOSE}\nmore"))));
+        for head in [r#"digest="{}""#, r#"ref="0A" digest="{}" messages="3""#, r#"ref="0a" digest="{}" messages="""#] {
+            assert!(!is_summary(&text(head, "x")), "{head}");
+        }
+    }
+
+    #[test]
     fn only_the_whole_placeholder_is_one() {
         assert!(is_pruned("[trimtab: pruned 1,234 tokens]"));
         for text in ["[trimtab: pruned 12 tokens] and more", "[trimtab: pruned  tokens]", "[trimtab: pruned x tokens]"]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::builder::{Builder, Sink};
 use super::piece::{Measured, Piece, TRAITS, allowed, measured};
 use super::reads::{self, Read};
-use super::{Kind, Ledger, Media, RowFlag, digest};
+use super::{Kind, Ledger, Media, MessageFlag, RowFlag, digest};
 use crate::counter::Counter;
 use crate::error::Error;
 use crate::json::Tape;
@@ -256,7 +256,8 @@ fn digests(ledger: &Ledger) -> Vec<[u8; 16]> {
     let mut said = Vec::new();
     let mut one = |index: usize| {
         said.clear();
-        let [low, high] = ledger.marks[index].to_le_bytes();
+        // A string and one block with it say the same: whoever sets a cache marker writes the block.
+        let [low, high] = (ledger.marks[index] & !(MessageFlag::Plain as u16)).to_le_bytes();
         said.extend_from_slice(&[ledger.role[index] as u8, low, high]);
         for row in ledger.rows_of(index) {
             said.push(ledger.kind[row] as u8);
