@@ -128,6 +128,13 @@ ROWS = [
             ),
         )
     ),
+    Row(
+        "status",
+        "307 to another server",
+        status(307, location="http://other.example/v1"),
+        None,
+        "offline, 1 call: 307: the server redirects to another one, other.example; not followed",
+    ),
     Row("network", "connection refused", None, None, f"offline, 0 calls: {NO_CONNECTION}", wired=True),
     Row("network", "connection reset", loopback.reset, AGAIN, f"offline, 3 calls: {NO_CONNECTION}", wired=True),
     Row("network", "cut in the body", "cut", AGAIN, f"offline, 3 calls: {NO_CONNECTION}", wired=True),
