@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 import trimtab
 from support.checker import check
-from support.floor import Bill, open_calls, said
+from support.floor import Bill, holds, open_calls, said
 from trimtab.policies import POLICIES
 
 MODEL = "claude-sonnet-4-5"
@@ -123,6 +123,7 @@ class Agent:
         self.request, self.calls = "", 0
         self.messages: list[Any] = []
         self.ask(PIN)
+        self.pinned = self.messages[0]
 
     def play(self) -> Row:
         for turn in range(self.turns):
@@ -148,10 +149,12 @@ class Agent:
         self.messages = list(fitted.messages)
         self.row.compactions += fitted.compaction is not None
         wrong = check(self.messages, "anthropic", in_flight=bool(open_calls(self.messages)))
-        if not any(message["role"] == "user" and said(message, self.request) for message in self.messages):
+        if not said(self.messages, self.request):
             wrong.append("the last user request is gone")
-        if not any(message["role"] == "user" and said(message, PIN) for message in self.messages):
+        if not holds(self.messages, self.pinned):
             wrong.append("the pin is gone")
+        if when != "on_length" and open_calls(self.messages) != open_calls(before):
+            wrong.append("an open call is gone")
         if wrong:
             self.row.invalid += 1
             self.row.note("invalid", turn, f"{when}: {wrong}")
@@ -163,7 +166,7 @@ class Agent:
         fitted = self.fit(turn, "before_call")
         billed = self.bill.prompt(self.messages)
         self.row.prompts += 1
-        if billed > self.room and self.bill.fits(before, self.room, self.request, (PIN,)):
+        if billed > self.room and self.bill.fits(before, self.room, self.request, [self.pinned]):
             self.row.above += 1
             self.row.note("above", turn, f"{billed:,} of {self.room:,}; {fitted and fitted.reason!r}")
         due = self.cm.stats(self.messages, system=SYSTEM, tools=TOOLS).due

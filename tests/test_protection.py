@@ -425,3 +425,37 @@ def test_system_text_and_tools_are_billed_but_are_no_messages() -> None:
     cm.record({"input_tokens": billed})
     cm.fit(messages, system=system)
     assert cm.stats(messages, system=system).usage == pytest.approx(before, abs=0.06)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_prune_removes_no_message(name: str) -> None:
+    """``default`` dropped messages behind an empty notice where pruning alone did not reach the target."""
+    spoken = [{"role": role, "content": f"{n} " + "go on " * 150} for n in range(20) for role in ("user", "assistant")]
+    messages = [*spoken, *steps(0, 30), {"role": "user", "content": "last"}]
+    pruned = made(name).prune(messages)
+    assert len(pruned) == len(messages)
+    assert pruned[: len(spoken)] == spoken
+    assert counted(pruned) <= counted(messages)
+    assert trimtab.validate(pruned, provider="anthropic") == []
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_pinned_result_is_not_pruned(name: str) -> None:
+    messages = [{"role": "user", "content": "start"}, *steps(0, 80)]
+    cm = made(name)
+    cm.pin(messages[2])
+    assert cm.prune(messages)[2] == messages[2]
+    assert messages[2] in cm.fit(messages, when="after_tool_batch").messages
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_result_of_a_pinned_call_is_cut_where_it_is_above_the_window(name: str) -> None:
+    """Only the pinned message is verbatim: its result of twice the window went out whole."""
+    call, result = steps(0, 1, lines=2_000)
+    messages = [{"role": "user", "content": "start"}, call, result]
+    cm = made(name)
+    cm.pin(call)
+    fitted = cm.fit(messages)
+    assert call in fitted.messages
+    assert counted(fitted.messages) <= cm.budget().window - cm.budget().reserve
+    assert cm.restore(fitted.compaction.ref) == messages  # type: ignore[union-attr]

@@ -20,14 +20,21 @@ def blocks_of(message):
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
-def said(message, text):
-    """Whether a block of the message is this text, or holds it where it was merged with its neighbour."""
-    return any(block["type"] == "text" and text in block["text"] for block in blocks_of(message))
+def words_of(message):
+    """Role and blocks of a message without its thinking, which leaves where an edit breaks it."""
+    return message["role"], [block for block in blocks_of(message) if "thinking" not in block["type"]]
 
 
-def mentions(message, text):
-    """Whether a message holds a text anywhere, results and inputs included."""
-    return text in repr(message)
+def said(messages, text):
+    """Whether a block of a user's message is this text, or holds it where it was merged with its neighbour."""
+    blocks = (block for message in messages if message["role"] == "user" for block in blocks_of(message))
+    return any(block["type"] == "text" and text in block["text"] for block in blocks)
+
+
+def holds(messages, message):
+    """Whether a message stands in a list with all its blocks in their order, beside those of its neighbours or not."""
+    role, blocks = words_of(message)
+    return any(found == role and all(block in there for block in blocks) for found, there in map(words_of, messages))
 
 
 def open_calls(messages):
@@ -37,11 +44,7 @@ def open_calls(messages):
     return [ref for ref in calls if ref not in results]
 
 
-def _ids(message):
-    return {block.get("id") or block.get("tool_use_id") for block in blocks_of(message)} - {None}
-
-
-def floor(messages, request, pins=()):
+def floor(messages, request, pinned=()):
     """The messages that can never leave: pinned ones, the last user request, open calls, and the calls of these.
 
     Results of kept calls are stubs, unless they are pinned: a result can always be cut.
@@ -49,16 +52,20 @@ def floor(messages, request, pins=()):
     Args:
         messages: the transcript.
         request: the text of the user's last request.
-        pins: texts whose messages stay verbatim.
+        pinned: the pinned messages among them.
     """
-    pinned = {n for n, message in enumerate(messages) if any(mentions(message, pin) for pin in pins)}
-    kept = set(pinned)
-    kept |= {n for n, message in enumerate(messages) if message["role"] == "user" and said(message, request)}
+    pins = [*map(words_of, pinned)]
+    pinned = {n for n, message in enumerate(messages) if words_of(message) in pins}
+    kept = pinned | {n for n, message in enumerate(messages) if said([message], request)}
     opened = set(open_calls(messages))
     kept |= {n for n, message in enumerate(messages) if _ids(message) & opened}
-    ids = set().union(*(_ids(messages[n]) for n in kept)) if kept else set()
+    ids = set().union(*(_ids(messages[n]) for n in kept))
     kept |= {n for n, message in enumerate(messages) if _ids(message) & ids}
     return [messages[n] if n in pinned else _stubbed(messages[n]) for n in sorted(kept)]
+
+
+def _ids(message):
+    return {block.get("id") or block.get("tool_use_id") for block in blocks_of(message)} - {None}
 
 
 def _stubbed(message):
@@ -80,10 +87,14 @@ class Bill:
     def __init__(self, model, **beside):
         self.model, self.beside = model, beside
 
+    def count(self, messages):
+        """Tokens of a prompt, as they can be counted."""
+        return trimtab.count(messages, model=self.model, **self.beside)
+
     def prompt(self, messages):
         """Billed tokens of a prompt."""
-        return trimtab.count(messages, model=self.model, **self.beside) + HIDDEN
+        return self.count(messages) + HIDDEN
 
-    def fits(self, messages, room, request, pins=()):
+    def fits(self, messages, room, request, pinned=()):
         """Whether what can never leave fits into so many tokens, beside the frame of a summary."""
-        return self.prompt(floor(messages, request, pins) or [{"role": "user", "content": "."}]) + FRAME <= room
+        return self.prompt(floor(messages, request, pinned)) + FRAME <= room

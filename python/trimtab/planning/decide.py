@@ -127,7 +127,9 @@ def _reach_target(costs: Costs, policy: Policy, target: int) -> Iterable[Edit]:
         if int((costs.tokens[prunable] - costs.placeholder).sum()) >= need > 0:
             yield from prune.enough_of(costs, prunable, need)
             return
-    if costs.total <= target:
+        if policy.prunes_alone and need > 0:
+            yield from prune.pruned(costs, prunable)
+    if costs.total <= target or policy.prunes_alone:
         return
     zone = policy.summarize or _DROPS
     for edit in zone.edits(costs, target, verbatim=verbatim, prunable=prunable, prune=prune.pruned):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from .._repr import short
@@ -24,7 +24,8 @@ class Policy:
         name: the name on the command line.
         keep: the messages that stay verbatim.
         prune: the tool results that lose their content first; None prunes nothing.
-        summarize: size and request of the summary of the messages that leave; None drops them with a notice.
+        summarize: size and request of the summary of the messages that leave; None drops them with a notice, or keeps
+            them if there is no fallback either.
         fallback: steps after a failed summary, in order. ``drop`` and ``truncate`` leave a notice, ``emergency``
             applies the emergency stage, ``stop`` changes nothing, ``error`` raises.
         trigger: the rule that decides when compaction is due.
@@ -71,3 +72,12 @@ class Policy:
         if "emergency" in self.fallback and self.emergency is None:
             msg = f"policy {self.name!r} falls back to an emergency, but has no emergency stage"
             raise ValueError(msg)
+
+    @property
+    def prunes_alone(self) -> bool:
+        """Whether no message leaves: results are pruned, and nothing else is done."""
+        return self.summarize is None and not self.fallback
+
+    def pruning(self) -> Policy:
+        """Return the policy reduced to its pruning."""
+        return replace(self, summarize=None, emergency=None, fallback=(), order=())

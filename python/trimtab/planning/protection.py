@@ -74,5 +74,5 @@ def to_floor(costs: Costs, policy: Policy, room: int) -> Iterator[Edit]:
             yield replace(gone, max_tokens=limit)
         else:
             yield dropped(gone, policy.place.notice, "...")
-    rows = costs.results(0, costs.messages, at_least=SMALLEST, without=costs.closed(costs.pins))
+    rows = costs.results(0, costs.messages, at_least=SMALLEST, without=costs.pins)
     yield from squeeze(costs, rows[stays[costs.owner[rows]]], -free)

@@ -335,7 +335,7 @@ class Session:
             return self._automatic(call, size, policy), ""
         elsewhere = f"policy {policy.name} compacts {', '.join(trigger.when)}, not {when}"
         if prune is not None and when in prune.when:
-            return self._automatic(call, size, replace(policy, summarize=None, order=())), elsewhere
+            return self._automatic(call, size, policy.pruning()), elsewhere
         return None, elsewhere
 
     def _rests(self) -> bool:
@@ -493,7 +493,7 @@ class Session:
         """Return the messages with old results pruned."""
         from ..compaction.apply import apply  # noqa: PLC0415 - numpy comes with the first plan
 
-        request = self.request(Call(messages), policy=replace(self.policy, summarize=None))
+        request = self.request(Call(messages), policy=self.policy.pruning())
         made, plan = [*request.messages], request.decide()
         if plan.edits:
             done = apply(

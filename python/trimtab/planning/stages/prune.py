@@ -86,8 +86,8 @@ class PruneResults:
                 yield Prune(tuple(found.tolist()), self.placeholder, why)
 
     def select(self, costs: Costs, leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the rows to prune, oldest first, by all rules except the target and ``min_gain``."""
-        rows = costs.results(0, self._before(costs), at_least=self.min_tokens)
+        """Return the rows to prune, oldest first, by all rules except the target and ``min_gain``; none of a pin."""
+        rows = costs.results(0, self._before(costs), at_least=self.min_tokens, without=costs.pins)
         keep = getattr(costs.ledger, self.unit)[rows] > self.min_length
         if self.compactable_only:
             keep &= leaving[costs.owner[rows]]
