@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import random
 import struct
 import zlib
 from dataclasses import replace
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 import trimtab
+from support import transcripts
 from trimtab.policies import POLICIES
 
 MODEL = "claude-sonnet-4-5"
@@ -30,14 +33,14 @@ def user(*content: Any) -> dict[str, Any]:
     return {"role": "user", "content": [c if isinstance(c, dict) else {"type": "text", "text": c} for c in content]}
 
 
-def shots(count: int, picture: dict[str, Any] | None = None) -> list[Any]:
+def shots(count: int, picture: dict[str, Any] | None = None, ids: str = "t") -> list[Any]:
     """A session in which a tool returns a picture and a line each time."""
     messages: list[Any] = [user("Click through the form, and never touch LICENSE.")]
     for n in range(count):
-        call = {"type": "tool_use", "id": f"t{n}", "name": "screenshot", "input": {"n": n}}
+        call = {"type": "tool_use", "id": f"{ids}{n}", "name": "screenshot", "input": {"n": n}}
         messages.append({"role": "assistant", "content": [call]})
         content = [{"type": "text", "text": f"page {n}"}, picture or png(20, 20)]
-        messages.append(user({"type": "tool_result", "tool_use_id": f"t{n}", "content": content}))
+        messages.append(user({"type": "tool_result", "tool_use_id": f"{ids}{n}", "content": content}))
     return messages
 
 
@@ -58,6 +61,29 @@ def pictures(messages: Any) -> int:
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES))
+@pytest.mark.parametrize("talk", [shots, asked])
+def test_fit_removes_the_oldest_pictures_below_its_trigger(name: str, talk: Any) -> None:
+    messages = talk(150)
+    before = json.dumps(messages)
+    assert codes(messages) == ["too_many_images"]
+    cm = trimtab.Compactor(MODEL, policy=name)
+    fitted = cm.fit(messages)
+    assert not codes(fitted.messages)
+    assert 80 <= pictures(fitted.messages) <= LIMIT
+    assert len(fitted.messages) == len(messages)
+    assert pictures(fitted.messages[-170:]) == pictures(messages[-170:])  # the newest stay
+    assert "page 0" in json.dumps(fitted.messages)  # and the text beside the oldest
+    assert "an older picture was left out" in json.dumps(fitted.messages[:5])
+    assert json.dumps(messages) == before
+    assert fitted.compaction is not None
+    assert cm.restore(fitted.compaction.ref or "") == messages
+    assert fitted.messages[-1] is messages[-1]
+    again = cm.fit(fitted.messages)
+    assert again.messages is fitted.messages
+    assert asyncio.run(trimtab.Compactor(MODEL, policy=name).afit(messages)).messages == fitted.messages
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
 def test_compact_and_plan_leave_no_more_pictures_than_the_provider_takes(name: str) -> None:
     policy = replace(POLICIES[name], on_nothing="noop")
     for messages in (shots(150), asked(150)):
@@ -70,3 +96,234 @@ def test_compact_and_plan_leave_no_more_pictures_than_the_provider_takes(name: s
         assert trimtab.Plan.from_json(plan.to_json()) == plan
         assert str(plan)
         assert cm.compact(messages, plan=plan).messages == done.messages
+
+
+def test_a_longer_window_takes_more_pictures() -> None:
+    messages = shots(150)
+    assert trimtab.Compactor("claude-sonnet-4-6").fit(messages).messages is messages
+    lowered = trimtab.Compactor("claude-sonnet-4-6", window=150_000)  # the caller's limit, not the provider's
+    assert lowered.fit(messages).messages is messages
+
+
+def test_pictures_leave_in_steps() -> None:
+    cm, messages, changes = trimtab.Compactor(MODEL), shots(95), 0
+    for step in shots(60, ids="s")[1:]:
+        messages = [*messages, step]
+        fitted = cm.fit(messages)
+        assert not codes(fitted.messages)
+        changes += fitted.messages is not messages
+        messages = list(fitted.messages)
+    assert changes <= 6
+
+
+def test_pictures_of_the_last_request_leave_last_and_pinned_ones_never() -> None:
+    one = [user(*[png(20, 20)] * 101, "compare these")]
+    fitted = trimtab.Compactor(MODEL).fit(one)
+    assert pictures(fitted.messages) == LIMIT
+    assert fitted.messages[0]["content"][-1] == {"type": "text", "text": "compare these"}
+
+    cm, messages = trimtab.Compactor(MODEL), asked(150)
+    cm.pin(messages[0])
+    fitted = cm.fit(messages)
+    assert fitted.messages[0] is messages[0]
+    assert not codes(fitted.messages)
+
+    cm.pin("what is on page")
+    with pytest.raises(trimtab.MessageError, match="too_many_images"):
+        cm.fit(messages)
+
+
+def test_large_pictures_among_many_leave_until_the_rest_may_be_large() -> None:
+    messages = shots(24, png(2_500, 1_200))
+    assert set(codes(messages)) == {"image_too_large_many"}
+    fitted = trimtab.Compactor("claude-sonnet-4-6").fit(messages)
+    assert not codes(fitted.messages)
+    assert pictures(fitted.messages) == 20
+
+
+def test_a_request_of_too_many_bytes_loses_its_oldest_pictures() -> None:
+    messages = shots(12, png(900, 900, pad=2_400_000))
+    assert codes(messages) == ["request_too_large"]
+    for verb in ("fit", "compact"):
+        out = getattr(trimtab.Compactor(MODEL), verb)(messages).messages
+        assert not codes(out)
+        assert 5 <= pictures(out) < 12
+
+
+@pytest.mark.parametrize(
+    ("picture", "code"), [(png(9_000, 10), "image_too_large"), (png(10, 10, pad=4_000_000), "image_too_heavy")]
+)
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_a_picture_that_no_provider_takes_is_named(name: str, picture: dict[str, Any], code: str) -> None:
+    messages = [user("look", picture)]
+    cm = trimtab.Compactor(MODEL, policy=name)
+    for verb in (cm.fit, cm.compact, cm.plan):
+        with pytest.raises(trimtab.MessageError, match=code) as raised:
+            verb(messages)
+        assert (raised.value.index, raised.value.path) == (0, "messages[0].content[1]")
+
+
+def test_thinking_behind_a_removed_picture_is_stripped_where_it_is_bound() -> None:
+    thought = {"type": "thinking", "thinking": "a form", "signature": "s"}
+    messages = asked(650)
+    messages[-2] = {"role": "assistant", "content": [thought, {"type": "text", "text": "Form."}]}
+    fitted = trimtab.Compactor("claude-sonnet-5-5").fit(messages)
+    assert not trimtab.validate(fitted.messages, provider="anthropic", model="claude-sonnet-5-5", original=messages)
+    assert pictures(fitted.messages) <= 600
+
+
+def test_a_hook_sees_the_pictures_that_leave_and_may_refuse() -> None:
+    plans = []
+
+    def hook(asked: trimtab.Review) -> trimtab.Verdict | None:
+        plans.append(asked.plan)
+        return trimtab.Verdict(refuse="no") if asked.plan else None
+
+    messages = shots(150)
+    fitted = trimtab.Compactor(MODEL, pre_compact=hook).fit(messages)
+    assert fitted.messages is messages
+    assert fitted.reason == "refused: no"
+    assert "pictures, more than the provider takes" in str(plans[-1])
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_with_automatic_compaction_off_too_many_pictures_are_an_error(name: str) -> None:
+    off = replace(POLICIES[name], trigger=replace(POLICIES[name].trigger, auto=False))
+    with pytest.raises(trimtab.MessageError, match="too_many_images"):
+        trimtab.Compactor(MODEL, policy=off).fit(shots(150))
+
+
+# New messages are looked at in the first call that holds them.
+
+CALL = {"type": "tool_use", "id": "z1", "name": "Bash", "input": {"command": "ls"}}
+GO = {"role": "user", "content": "go"}
+BAD: dict[str, tuple[list[Any], str, int]] = {
+    "a wrong role": ([GO, {"role": "usr", "content": "x"}], "unknown_role", 1),
+    "system text in the list": ([GO, {"role": "system", "content": "x"}], "system_role", 1),
+    "an orphan": (
+        [GO, user({"type": "tool_result", "tool_use_id": "zz", "content": "x"})],
+        "unexpected_tool_use_id",
+        1,
+    ),
+    "a call without a result": (
+        [GO, {"role": "assistant", "content": [CALL]}, user("next")],
+        "tool_use_without_result",
+        1,
+    ),
+    "an empty text": ([GO, user("")], "empty_text_block", 1),
+    "an assistant first": ([{"role": "assistant", "content": "hi"}, GO], "first_message_role", 0),
+    "an object in a call": (
+        [GO, {"role": "assistant", "content": [{**CALL, "input": {"x": object()}}]}],
+        "not JSON",
+        1,
+    ),
+    "an object beside the content": ([GO, {**GO, "meta": object()}], "not_json: object is not JSON", 1),
+    "a set in a block": ([GO, user({"type": "text", "text": "x", "meta": {1}})], "not_json: set is not JSON", 1),
+    "a number as a key": ([GO, {"role": "assistant", "content": [{**CALL, "input": {1: 2}}]}], "not_json", 1),
+    "five cache markers": (
+        [user(*({"type": "text", "text": w, "cache_control": {"type": "ephemeral"}} for w in "abcde"))],
+        "too_many_cache_control",
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("bad", sorted(BAD))
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_fit_rejects_a_message_in_the_first_call_that_holds_it(name: str, bad: str) -> None:
+    messages, code, index = BAD[bad]
+    for when in ("before_call", "after_step", "after_tool_batch", "after_run"):
+        with pytest.raises(trimtab.MessageError, match=code) as raised:
+            trimtab.Compactor(MODEL, policy=name, provider="anthropic").fit(messages, when=when)
+        assert raised.value.index == index
+        assert raised.value.path.startswith(f"messages[{index}]")
+        cm = trimtab.Compactor(MODEL, policy=name, provider="anthropic")
+        before = shots(30)
+        assert cm.fit(before, when=when).messages is before
+        if index:  # behind many valid messages, its place is that in the whole
+            with pytest.raises(trimtab.MessageError, match=code) as raised:
+                cm.fit([*before, *messages[1:]], when=when)
+            assert raised.value.index == len(before) + index - 1
+    off = replace(POLICIES[name], trigger=replace(POLICIES[name].trigger, auto=False))
+    with pytest.raises(trimtab.MessageError, match=code):
+        trimtab.Compactor(MODEL, policy=off, provider="anthropic").fit(messages)
+
+
+def test_what_only_the_end_may_not_be_is_no_error_before_the_list_grows() -> None:
+    cm = trimtab.Compactor("claude-sonnet-4-6")
+    ends = [GO, {"role": "assistant", "content": "I say "}]
+    assert cm.fit(ends).messages is ends
+    running = [GO, {"role": "assistant", "content": [CALL]}]
+    assert cm.fit(running).messages is running
+    with pytest.raises(trimtab.MessageError, match="tool_use_without_result"):
+        cm.fit([*running, user("never mind")])
+
+
+def test_an_edit_in_place_is_looked_at_again() -> None:
+    cm, messages = trimtab.Compactor(MODEL), shots(12)
+    cm.fit(messages)
+    messages[3] = {"role": "usr", "content": "x"}
+    with pytest.raises(trimtab.MessageError, match="unknown_role"):
+        cm.fit(messages)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai_chat", "openai_responses", "bedrock", "gemini"])
+def test_a_growing_list_has_the_problems_of_the_whole(provider: Any) -> None:
+    """Looking at new messages alone finds what looking at all of them finds."""
+    end = {"final_assistant_whitespace", "prefill_unsupported", "thinking_last", "reasoning_without_item"}
+    found = 0
+    for seed in range(120):
+        rng = random.Random(seed)
+        whole = list(transcripts.transcript(spec(rng), provider))
+        if seed % 2:
+            del whole[rng.randrange(len(whole))]
+        cm = trimtab.Compactor("claude-sonnet-4-6", provider=provider)
+        stop = 0
+        while stop < len(whole):
+            stop = min(stop + rng.randrange(1, 5), len(whole))
+            part = whole[:stop]
+            problems = trimtab.validate(part, provider=provider, in_flight=True, model="claude-sonnet-4-6")
+            problems = [p for p in problems if p.code not in end or p.index < len(part) - 1]
+            if problems:
+                with pytest.raises(trimtab.MessageError) as raised:
+                    cm.fit(part)
+                assert (raised.value.path, str(raised.value).split(": ")[1]) == (problems[0].path, problems[0].code)
+                found += 1
+                break
+            assert cm.fit(part).messages is part
+    assert found > 15
+
+
+def spec(rng: random.Random) -> str:
+    """A random session: requests, tool loops, parallel calls, thinking; now and then an id comes twice."""
+    words, number = ["u:5"], 0
+    for _ in range(rng.randrange(4, 14)):
+        kind = rng.choice(["u:3", "a:4", "call", "call", "two", "think"])
+        number += rng.random() < 0.97
+        if kind == "call":
+            words += [f"c{number}", f"r{number}:6"]
+        elif kind == "two":
+            number += 1
+            words += [f"c{number - 1}+c{number}", f"r{number - 1}:4+r{number}:4"]
+        elif kind == "think":
+            number += 1
+            words += [f"t:3+c{number}", f"r{number}:5"]
+        else:
+            words.append(kind)
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_an_asynchronous_summarizer_is_refused_at_once_without_an_event_loop(name: str) -> None:
+    async def summarize(_: object) -> str:
+        return "went well"
+
+    async def hook(_: object) -> None:
+        return None
+
+    for options, what in (({"summarizer": summarize}, "the summarizer"), ({"pre_compact": hook}, "the hook")):
+        cm = trimtab.Compactor(MODEL, policy=name, **options)
+        for verb in (cm.fit, cm.compact, lambda m, at=cm: at.overflow("prompt is too long", m)):
+            with pytest.raises(TypeError, match=f"{what} is asynchronous: use a(fit|compact|overflow)"):
+                verb([GO])
+        assert asyncio.run(cm.afit([GO])).messages == [GO]

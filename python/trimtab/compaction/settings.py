@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -125,6 +125,11 @@ class Settings:
     def budget(self, system: int, tools: int) -> Budget:
         """Return the limits of a call with these tokens of system text and tools."""
         return Budget.of(replace(self.limits, system=system, tools=tools), self.policy.trigger, self.policy.target)
+
+    @cached_property
+    def rule_options(self) -> dict[str, Any]:
+        """The rules by name, as the core takes them."""
+        return asdict(self.rules)
 
     @cached_property
     def model_counter(self) -> Counter:

@@ -15,7 +15,7 @@ from ..errors import ArchiveError
 from ..hooks import noop
 from ..planning.forecast import Forecast
 from ..summarize import open_summarizer
-from ..summarize.drive import adrive, drive
+from ..summarize.drive import AwaitableError, adrive, drive
 from ..validity.validate import check
 from .overflow import Refusal, refusal
 from .session import Call, Session
@@ -50,6 +50,8 @@ def _blocking(flow: Callable[Concatenate[Compactor, P], Flow[T]]) -> Callable[Co
 
     @wraps(flow)
     def method(self: Compactor, /, *args: P.args, **options: P.kwargs) -> T:
+        if self._awaits and flow.__name__ != "check":
+            raise AwaitableError(f"{self._awaits} is asynchronous: use a{flow.__name__}")
         started = flow(self, *args, **options)
         try:
             effect = next(started)
@@ -82,6 +84,11 @@ def _awaitable(
     amethod.__name__, amethod.__qualname__ = f"a{flow.__name__}", f"Compactor.a{flow.__name__}"
     amethod.__doc__ = doc
     return amethod
+
+
+def _is_async(function: object) -> bool:
+    """Return whether calling a function or an object surely gives an awaitable."""
+    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
 class Compactor:
@@ -162,6 +169,8 @@ class Compactor:
         listeners = tuple(listeners)
         if any(iscoroutinefunction(listener) for listener in listeners):
             raise TypeError("a listener is not awaited: pass a plain function")
+        called = {"the summarizer": getattr(writer, "function", None), "the hook": pre_compact}
+        self._awaits = next((what for what, function in called.items() if _is_async(function)), "")
         self.model = settings.model_id
         self.session = settings.session
         self.archive = open_archive(archive)
@@ -347,6 +356,9 @@ class Compactor:
     ) -> Flow[Fitted]:
         """Return the messages for the next call: the same list below the policy's trigger, a compacted one above it.
 
+        Each call looks at the messages that are new since the last one: what the provider or the archive would refuse
+        is a ``MessageError`` at once. If the list has more pictures than the provider takes, the oldest leave.
+
         Args:
             messages: the transcript, in its provider's shape.
             system: system text beside the messages.
@@ -358,9 +370,10 @@ class Compactor:
             turn: number of tool batches since the user spoke; counted from ``when`` where it is not given.
 
         Raises:
-            MessageError: the provider would refuse the list.
+            MessageError: the provider would refuse the list, or a message is not JSON; says where, why and what to do.
             ArchiveError: the originals cannot be stored; nothing was changed.
             BusyError: another compaction of the named session is under way in this Compactor.
+            TypeError: the summarizer or the hook is asynchronous: ``afit`` awaits it.
             OverflowedError: ``on_overflow``, and too little can leave.
         """
         at, call = self._session, Call(messages, system, tools)

@@ -13,17 +13,19 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from .. import _core
 from .._log import log
 from .._repr import short
 from ..archive.redact import redact_message
-from ..compaction.flow import compaction
+from ..archive.sql.codec import encode
+from ..compaction.flow import REFUSED, compaction
 from ..compaction.request import Request
 from ..compaction.summary import offered
 from ..counting.counter import fixed_tokens, overhead, read_plain, scan
-from ..errors import BusyError, CountError, PlanError, SummaryError
+from ..errors import ArchiveError, BusyError, CountError, MessageError, PlanError, SummaryError
 from ..events import UsageIgnored
 from ..ledger.marks import marks
-from ..messages.objects import InputMessages, plain
+from ..messages.objects import HINT, InputMessages, plain
 from ..messages.types import whole_calls
 from ..messages.usage import Usage
 from ..models.model import UNBOUND
@@ -149,6 +151,7 @@ class Session:
     rounds: int = 0
     summaries: list[str] = field(default_factory=list)
     edited: bool = False
+    _verified: tuple[int, str] = (0, "")
     _moments: set[When] = field(default_factory=set)
     _failing: bool = False
     _compacting: Lock = field(default_factory=Lock)
@@ -275,18 +278,25 @@ class Session:
             BusyError: another compaction of the named session is under way.
         """
         call = self.begin(call, when, turn)
-        size = self.size(call)
+        ledger = self.scan(call.messages)
+        crowded = self.verify(call, ledger)
+        size = self.size(call, ledger)
         estimate, trigger = self.policy.counter, self.policy.trigger
         asks = estimate is not None and estimate.asks and self.settings.count_with is not None
         if asks and trigger.auto and when in trigger.when:
             size = replace(size, terms=(yield from self._asked(call, size.terms, size.terms.messages)))
         request, not_due = self._due(call, when, size)
+        if request is None and crowded:
+            request, not_due = self.thinned(call, ledger), ""
         done, reason = None, not_due
         try:
             while request is not None:
                 with self.alone():
                     made = self.done((yield from compaction(request)), size)
                 reason = not_due or made.reason
+                if made.ref is None and crowded and request.plan is None and not made.reason.startswith(REFUSED):
+                    request = self.thinned(call, ledger)  # the policy stopped: pictures leave nevertheless
+                    continue
                 if made.ref is None:
                     break
                 done = made
@@ -299,11 +309,13 @@ class Session:
             self._fail()
             reason = str(error)
         self.edited |= done is not None
-        return self.fitted(call, done, reason if trigger.reached(size.terms) or self._exceeds(size) else "")
+        explains = trigger.reached(size.terms) or self._exceeds(size) or (crowded and done is None)
+        return self.fitted(call, done, reason if explains else "")
 
-    def size(self, call: Call) -> Size:
-        """Return the sizes of the call's prompt; the next usage is for this call."""
-        ledger, fixed = self.scan(call.messages), self.fixed(call)
+    def size(self, call: Call, ledger: Ledger | None = None) -> Size:
+        """Return the sizes of the call's prompt; the next usage is for this call. None reads the messages."""
+        fixed = self.fixed(call)
+        ledger = self.scan(call.messages) if ledger is None else ledger
         beside = self._beside(call, sum(fixed))
         forecast = self.forecast.count(call.messages, fixed=beside, ledger=ledger)
         counted, terms = self.forecast.own + beside, self._terms(ledger.total, fixed)
@@ -461,6 +473,51 @@ class Session:
             return found
         redacted = [redact_message(message, redact) for message in messages]
         return tuple(sorted({*found, *pinned(ledger, redacted, pins, None, own)}))
+
+    def verify(self, call: Call, ledger: Ledger) -> bool:
+        """Return whether pictures must leave; looks at the messages since the last valid list alone.
+
+        Raises:
+            MessageError: the provider or the archive would refuse a message, or automatic compaction is off and the
+                provider would refuse the number or the size of pictures.
+        """
+        length, digest = self._verified
+        since = length if length <= len(ledger) and ledger.digest_until(length) == digest else 0
+        if since == len(ledger) or self.policy.parity:
+            return False
+        found = _core.validate(ledger, since=since, **self.settings.rule_options)
+        if found:
+            from ..validity.validate import Problem, reject  # noqa: PLC0415 - for lists with problems alone
+
+            if reject([Problem(*finding) for finding in found], len(ledger), sizes=not self.policy.trigger.auto):
+                return True
+        for index in range(since, len(ledger)):
+            try:
+                _core.dumps([call.messages[index]])
+            except (TypeError, ValueError):
+                self._check_json(call.messages[index], index)
+        self._verified = (len(ledger), ledger.digest)
+        return False
+
+    def _check_json(self, message: Message, index: int) -> None:
+        """Reject a message that JSON cannot say: no object of an SDK, which is read as a dict.
+
+        Raises:
+            MessageError: names it.
+        """
+        try:
+            encode(plain([message]))
+        except ArchiveError as error:
+            what = f"not_json: {error.__cause__ or error}"
+            raise MessageError(what, path=f"messages[{index}]", index=index, hint=HINT) from error
+
+    def thinned(self, call: Call, ledger: Ledger) -> Request:
+        """Return the request that removes the pictures which the provider does not take, and nothing else."""
+        from ..planning.plan import Plan  # noqa: PLC0415 - loaded with the first plan
+
+        total, policy = ledger.total, replace(self.policy, summarize=None, order=())
+        plan = Plan((), total, total, total, "", len(ledger), ledger.digest, ledger.provider, policy.name)
+        return self.request(call, policy=policy, plan=plan, trigger="auto")
 
     def explain(self, call: Call) -> list[str]:
         """Return the ways to get a summary of these messages, a line each.

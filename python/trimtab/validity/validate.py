@@ -200,15 +200,22 @@ def check(ledger: _core.Ledger, rules: Rules) -> None:
     reject(rules.problems(ledger), len(ledger))
 
 
-def reject(problems: Sequence[Problem], messages: int) -> None:
-    """Raise the first of a list's problems that neither new messages nor fewer pictures mend.
+def reject(problems: Sequence[Problem], messages: int, *, sizes: bool = False) -> bool:
+    """Return whether fewer pictures mend a list; raise the first problem that neither they nor new messages mend.
+
+    Args:
+        problems: of the list.
+        messages: number of its messages.
+        sizes: raise problems of the list's size too.
 
     Raises:
         MessageError: names the problem.
     """
     for problem in problems:
-        if problem.code not in TOO_MUCH and (problem.code not in AT_THE_END or problem.index < messages - 1):
+        at_the_end = problem.code in AT_THE_END and problem.index == messages - 1
+        if not at_the_end and (sizes or problem.code not in TOO_MUCH):
             raise problem.error()
+    return any(problem.code in TOO_MUCH for problem in problems)
 
 
 def _markers(value: object) -> int:
