@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import trimtab
 from support.checker import check
 from support.rounds import MODEL, rounds, step
+from support.transcripts import PROVIDERS, transcript
 from trimtab.archive import open_archive
 from trimtab.compaction.apply import GAP
+from trimtab.messages.shapes import only_text, text_message
 from trimtab.planning.edits import NOTICE
 from trimtab.policies import POLICIES
 
@@ -139,6 +141,38 @@ def test_a_discarded_result_does_not_make_a_notice_text() -> None:
         cm.compact([*done.messages, *(m for n in range(900, 930) for m in step(n))])
 
 
+@pytest.mark.parametrize("policy", ["default", "drop", "goat", "opencode"])
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_the_last_request_survives_in_every_shape(provider: Any, policy: str) -> None:
+    cm = trimtab.Compactor(MODEL, provider=provider, policy=policy, window=30_000, max_output=3_000)
+    cm.pin("PINNED")
+    request, line = text_message(provider, "user", RULE), text_message(provider, "assistant", PINNED)
+    messages: list[Any] = [text_message(provider, "user", "Begin."), line, request]
+    for number in range(0, 96, 6):
+        spec = " ".join(f"a:30+c{number + n} r{number + n}:200" for n in range(6))
+        done = cm.compact([*messages, *transcript(spec, provider=provider)], target_tokens=1_500)
+        messages = list(done.messages)
+        assert any(message is request for message in messages)
+        assert check(messages, provider, in_flight=True) == []
+        said = [only_text(message) for message in messages]
+        assert said.count(GAP) + said.count("Understood. I continue from there.") <= 3
+
+
+def test_the_pictures_of_the_last_request_leave_last() -> None:
+    picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+    request = {"role": "user", "content": [{"type": "text", "text": RULE}, *[picture] * 5]}
+    cm = trimtab.Compactor(MODEL)
+    cm.pin("PINNED")
+    *_, done = rounds(cm, [request, opening()[1]], 6)
+    assert texts(done.messages).count(GAP) == 1
+    more = [message for n in range(900, 1_010) for message in step(n)]
+    for message in more[1::2]:
+        message["content"][0]["content"] = [picture]
+    last = cm.compact([*done.messages, *more], target_tokens=10**6)
+    assert any(message is request for message in last.messages)
+    assert "picture" in last.reason
+
+
 @pytest.mark.parametrize("policy", ["default", "drop"])
 def test_the_last_request_survives_thirty_rounds_of_an_agent_that_moves_a_cache_marker(policy: str) -> None:
     cm = trimtab.Compactor(MODEL, policy=policy, window=6_000, max_output=600)
@@ -180,3 +214,31 @@ def test_notices_in_the_callers_own_classes_are_known() -> None:
         messages = list(cm.compact(grown, target_tokens=1_800).messages)
         assert any(message.content == RULE for message in messages)
         assert sum(message.content == GAP for message in messages) <= 1
+
+
+def test_two_processes_that_take_turns_know_one_anothers_notices(tmp_path: Path) -> None:
+    url, messages = f"sqlite:///{tmp_path / 'a.db'}", opening()
+    request = messages[0]
+    both = [trimtab.Compactor(MODEL, archive=url, session="a") for _ in range(2)]
+    both[0].pin("PINNED")
+    for number in range(12):
+        *_, done = rounds(both[number % 2], messages, 1, first=100 * number)
+        messages = list(done.messages)
+        assert any(message is request for message in messages)
+        assert texts(messages).count(GAP) <= 1
+
+
+def test_an_archive_of_the_callers_own_needs_no_marks() -> None:
+    class Own:
+        """An archive with the methods that each must have, and no more."""
+
+        def __init__(self) -> None:
+            self.inner = open_archive("memory")
+            for name in ("store", "commit", "load", "pin", "pins", "close"):
+                setattr(self, name, getattr(self.inner, name))
+
+    messages = opening()
+    cm = trimtab.Compactor(MODEL, archive=cast("Any", Own()), session="a")
+    cm.pin("PINNED")
+    for done in rounds(cm, messages, 8):
+        assert any(message is messages[0] for message in done.messages)

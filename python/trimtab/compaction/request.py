@@ -107,7 +107,7 @@ class Request:
         from ..planning.stages.costs import Costs  # noqa: PLC0415
 
         strips = self.settings.strips
-        costs = Costs(self.ledger, self.pins, strips)
+        costs = Costs(self.ledger, self.pins, strips, summaries=self.summaries, fillers=self.fillers)
         return without_excess(plan, self.messages, costs, self.settings.rules, strips=strips)
 
     def _decide(self, *, urgent: bool) -> Plan:

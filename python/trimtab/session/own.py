@@ -56,10 +56,10 @@ class OwnMessages:
         """
         if self.settings.policy.parity:
             return ()
-        found = marked(ledger, (mark for result in tuple(self._results) for mark in result))
-        if found or not self.settings.exclusive or not hasattr(self.archive, "marks"):
-            return found
-        return marked(ledger, self.archive.marks(self.settings.session))  # of an earlier process, or another one
+        known = [mark for result in tuple(self._results) for mark in result]
+        if self.settings.exclusive and hasattr(self.archive, "marks"):
+            known += self.archive.marks(self.settings.session)  # of an earlier process, or of another one
+        return marked(ledger, known)
 
     def summaries(self, ledger: Ledger, messages: Sequence[Message]) -> tuple[int, ...]:
         """Return the positions of the session's own summaries, ascending.
@@ -86,7 +86,7 @@ class OwnMessages:
         if not unknown or not hasattr(self.archive, "owners"):
             return
         owners = self.archive.owners(unknown)
-        if self.archive.durable:
+        if getattr(self.archive, "durable", True):
             self._refs |= dict.fromkeys(unknown, False)
         self._refs |= {ref: may_read(self.settings.session, owner, ref) for ref, owner in owners.items()}
 
