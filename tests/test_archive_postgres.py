@@ -164,8 +164,9 @@ def test_store_repeats_if_a_message_is_forgotten_meanwhile(archive: PostgresArch
 
 
 def test_open_archive_accepts_a_url_and_errors_hide_its_password(postgres: Server) -> None:
-    archive = open_archive(postgres.url)
+    archive = open_archive(f"{postgres.url}&password=secret")
     assert isinstance(archive, PostgresArchive)
     archive.close()
-    archive._url = "postgresql://me:secret@host/db"
-    assert archive.location == "postgresql://host/db"
+    assert archive.location == f"postgresql://{postgres.folder}/postgres"
+    with pytest.raises(trimtab.ArchiveError, match=f"{postgres.folder}/postgres is closed"):
+        archive.history()
