@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.checker import check
 from support.transcripts import transcript
 from trimtab import Limits, Usage, UsageIgnored, Verdict
 from trimtab.policies import POLICIES
@@ -329,6 +330,20 @@ def test_each_policy_protects_at_its_own_window(name: str) -> None:
     assert counted(fitted.messages) <= room
     again = trimtab.Compactor(MODEL, policy=name)
     assert asyncio.run(again.afit(messages)).messages == fitted.messages
+
+
+@pytest.mark.parametrize("when", ["before_call", "after_step", "on_length", "on_overflow"])
+@pytest.mark.parametrize("name", NAMES)
+def test_open_calls_stay_and_a_loop_that_thought_once_shrinks(name: str, when: Any) -> None:
+    """With thinking on, Anthropic refuses an open loop whose first message has none: here, every cut inside it."""
+    for count, lines in ((40, 12), (200, 3)):
+        messages = talk(count, lines)[:-1]
+        thought = {"type": "thinking", "thinking": "Let me see.", "signature": "s" * 40}
+        messages[1] = {**messages[1], "content": [thought, *messages[1]["content"]]}
+        fitted = made(name).fit(messages, when=when)
+        assert counted(fitted.messages) <= ROOM + 1_000 * (when == "on_overflow")
+        assert fitted.messages[-1] == messages[-1]
+        assert not check(list(fitted.messages), "anthropic", in_flight=True, thinking=True)
 
 
 def test_a_pin_stays_under_each_policy() -> None:

@@ -166,10 +166,10 @@ def _apply_zones(costs: Costs, policy: Policy, target: int, window: int, *, urge
 
 
 def _leaving(costs: Costs, policy: Policy, zone: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return the mask of messages that leave: no pin, not the last request, and with them the earlier summaries."""
+    """Return the mask of messages that leave: none of the floor, and with them the earlier summaries."""
     leaving: NDArray[np.bool_] = zone == Zone.COMPACTABLE
     if not policy.parity:
-        leaving[list(costs.closed([*costs.pins, *(int(m) for m in costs.requests[-1:])]))] = False
+        leaving[list(costs.floor)] = False
         if (leaving & ~costs.filled).any():
             leaving |= costs.summarized & (zone != Zone.HEAD) & ~costs.mask(costs.pins)
         else:

@@ -60,10 +60,8 @@ def to_floor(costs: Costs, policy: Policy, room: int) -> Iterator[Edit]:
 
     A summary or a notice replaces the rest. Results on the floor are truncated if ``room`` tokens do not hold them.
     """
-    stays = costs.mask(costs.closed([*costs.pins, *(int(m) for m in costs.requests[-1:])]))
+    stays = costs.mask(costs.floor)
     stays[: costs.head] = True
-    if not costs.safe[costs.messages]:
-        stays[costs.last_group :] = True
     free = room - int(costs.per_message[stays].sum())
     stage = policy.summarize
     if gone := zone(costs, ~stays, 0):

@@ -94,7 +94,7 @@ def _bounds(refused: Refusal, own: int, billed: int, window: int) -> tuple[int, 
             else "nine tenths of the refused prompt"
         )
     new = max(min(new, window), 2)
-    most = min(own - 1, max(limit or own, 2))
+    most = min(own - 1, new)
     if over:
         # Where the count here is far below the provider's, its share of the tokens leaves, else their number.
         most = min(most, own - over if 2 * over < own else own * new // (new + over))

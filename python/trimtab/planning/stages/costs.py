@@ -143,31 +143,30 @@ class Costs:
 
     @cached_property
     def safe(self) -> NDArray[np.bool_]:
-        """Mask of the cuts behind the head that split no group and leave an open tool loop its first thinking block."""
+        """Mask of the cuts behind the head that split no group."""
         safe = self.ledger.safe
         safe[: self.head] = False
-        safe[self.loop] = False
         return safe
 
     @cached_property
-    def loop(self) -> NDArray[np.int64]:
-        """Cuts behind which the open tool loop would start without thinking, which Anthropic refuses.
+    def opener(self) -> tuple[int, ...]:
+        """The group that opens the open tool loop with thinking; it stays where a later step has none.
 
-        A model that binds thinking does not need it, because the edit removes all of it.
+        Anthropic refuses a loop whose first message has no thinking. A model that binds thinking does not need it,
+        because an edit removes all of it.
         """
-        none = np.zeros(0, dtype=np.int64)
         requests = self.requests
         if self.binds_thinking or self.ledger.provider not in ("anthropic", "bedrock") or not len(requests):
-            return none
+            return ()
         start = int(requests[-1]) + 1
         first = self.ledger.first.astype(np.int64)
         filled = first[:-1] < first[1:]
         thinks = np.zeros(self.messages + 1, dtype=bool)
         thinks[:-1][filled] = self.kind[first[:-1][filled]] == Kind.THINKING
         if start >= self.messages or not thinks[start] or self._closed:
-            return none
-        cuts = np.arange(start + 1, self.messages)
-        return cuts[~thinks[cuts]]
+            return ()
+        later = np.arange(start + 1, self.messages)
+        return self.closed([start]) if (self.safe[later] & ~thinks[later]).any() else ()
 
     @cached_property
     def _closed(self) -> bool:
@@ -206,6 +205,12 @@ class Costs:
         spoken = np.zeros(self.messages, dtype=bool)
         spoken[self.owner[rows]] = True
         return np.flatnonzero(spoken & (self.role == Role.USER) & ~self.summarized & ~self.filled)
+
+    @cached_property
+    def floor(self) -> tuple[int, ...]:
+        """Messages that no policy removes: pins, the last request, open calls, and thinking that opens their loop."""
+        opened = () if self.safe[self.messages] else range(self.last_group, self.messages)
+        return self.closed([*self.pins, *(int(m) for m in self.requests[-1:]), *self.opener, *opened])
 
     def instructions(self) -> NDArray[np.int64]:
         """Return the system messages behind the head, without summaries."""

@@ -183,7 +183,11 @@ class Keep:
         return min(costs.last_group if cut is None else cut, costs.last_group)
 
     def verbatim(self, costs: Costs, target: int) -> tuple[int, ...]:
-        """Return the messages that never leave: pins, last requests, system messages up to a quarter of the target."""
+        """Return the messages that never leave.
+
+        These are pins, the last requests, the thinking that opens a tool loop, and system messages up to a quarter of
+        the target.
+        """
         turns = next((keeper.count for keeper in self.keepers if isinstance(keeper, Turns)), 1)
         requests = [int(m) for m in costs.requests[-turns:]] if turns else []
         free, instructions = target // 4, []
@@ -191,7 +195,7 @@ class Keep:
             free -= int(costs.per_message[message])
             if free >= 0:
                 instructions.append(int(message))
-        return costs.closed([*costs.pins, *requests, *instructions])
+        return costs.closed([*costs.pins, *requests, *costs.opener, *instructions])
 
     def flags(self) -> tuple[str | None, str | None]:
         """Return the message keys that mark a pin and a summary."""
