@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test lint docs record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
+.PHONY: help demo test lint docs data data-check record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -65,6 +65,13 @@ docs: .venv/checked ## write the tables in docs/: problem codes, configuration k
 	@for table in codes keys requirements summarizers; do \
 		PYTHONPATH=tests:tests/conformance $(BIN)/python tools/$$table.py || exit 1; \
 	done
+
+# The wheels of two public tables of models; LiteLLM's has 41 MB and is not installed.
+.venv/tables: .venv/dev
+	rm -rf $@ && $(PIP) download --no-deps --dest $@ "litellm>=1.109,<2" "genai-prices>=0.2,<1"
+
+data data-check: .venv/tables # write the catalog of models anew; compare its windows with a second public table
+	@PYTHONPATH=python $(BIN)/python tools/models.py .venv/tables/litellm-*.whl .venv/tables/genai_prices-*.whl $(if $(filter data-check,$@),--check)
 
 bench-%: benches/%.py .venv/dev .venv/release .venv/rivals ## measure speed: benches/NAME.py, benches/test_NAME.py; ARGS=--small tries it
 	@$(BIN)/python $< $(ARGS)

@@ -1,18 +1,24 @@
 """The model table: consistent with itself, and what an id is taken for."""
 
+import json
 import logging
 import math
 import re
+import zlib
 from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 
-from trimtab import Counter, Model, count
-from trimtab.models.model import _ALIASES, FAMILIES, known
+from trimtab import Compactor, Counter, Model, count, models
+from trimtab.cli import main
+from trimtab.models.catalog import rows
+from trimtab.models.ids import ModelId
+from trimtab.models.model import _ALIASES, FAMILIES, _table
 from trimtab.models.prompts import PROMPTS, Prompt
 from trimtab.models.table import BINDS, CLAUDE, KEEPS, OPENAI
 
-TABLE = known()
+TABLE = _table()
 
 
 @pytest.mark.parametrize("model", TABLE.values(), ids=str)
@@ -60,6 +66,15 @@ def test_generations_are_in_the_order_of_their_models():
         ("gpt-4o-2024-08-06", "gpt-4o"),
         ("openai/gpt-5", "gpt-5"),
         ("models/gemini-2.5-pro", "gemini-2.5-pro"),
+        ("claude-sonnet-4.5", "claude-sonnet-4-5"),
+        ("claude-3.7-sonnet", "claude-3-7-sonnet"),
+        ("claude-4.5-sonnet", "claude-sonnet-4-5"),
+        ("anthropic:claude-opus-4-6", "claude-opus-4-6"),
+        ("claude-opus-4-5:thinking", "claude-opus-4-5"),
+        ("my-proxy/claude-sonnet-4-5", "claude-sonnet-4-5"),
+        ("google-gla:gemini-2.5-flash", "gemini-2.5-flash"),
+        ("gemini-2.5-flash-001", "gemini-2.5-flash"),
+        ("deepseek/deepseek-r1", "deepseek-r1"),
         ("opus", "claude-opus-5-5"),
     ],
 )
@@ -117,3 +132,75 @@ def test_the_core_reads_every_field_of_a_prompt():
         Counter("o200k_base", prompt=object())
     taken = Counter("o200k_base", prompt=Prompt("x", "o200k_base", "", "framed", user=7))
     assert taken.per_message([{"role": "user", "content": ""}], provider="openai_chat").tolist() == [7]
+
+
+@pytest.mark.parametrize(
+    ("name", "window", "input_limit"),
+    [
+        ("claude-sonnet-4-5[1m]", 1_000_000, None),
+        ("ft:gpt-3.5-turbo:my-org::abc", 16_385, None),
+        ("ft:gpt-4o-2024-08-06:my-org:tuned:abc", 128_000, None),
+        ("deepseek-r1", 65_536, None),
+        ("openrouter/deepseek/deepseek-r1:free", 64_000, None),
+        ("qwen3-coder-plus", 997_952, None),
+        ("dashscope/qwen3-coder-plus", 997_952, None),
+        ("gemini-2.5-flash-lite", 1_114_112, 1_048_576),
+        ("gpt-5", 400_000, 272_000),
+        ("azure/gpt-5", 400_000, 272_000),
+        ("gpt-5.4", 1_050_000, 922_000),
+        ("bedrock/us.meta.llama3-1-70b-instruct-v1:0", 128_000, None),
+    ],
+)
+def test_a_window_is_that_of_the_host_or_of_the_maker(name, window, input_limit):
+    model = Model.named(name)
+    assert (model.window, model.input_limit, model.known) == (window, input_limit, True)
+
+
+def test_a_bare_id_without_its_maker_s_row_has_the_smallest_window_of_its_hosts_and_says_so(caplog):
+    key = ModelId.of("llama-3.3-70b-instruct").key
+    with caplog.at_level(logging.WARNING, logger="trimtab"):
+        model = Model.named("llama-3.3-70b-instruct")
+    assert model.window == min(row.window for row in rows()[key].values())
+    assert not model.known
+    assert "assumed" in caplog.text
+
+
+def test_a_host_without_a_row_has_the_maker_s_window_which_is_assumed():
+    model = Model.named("github_copilot/gpt-5")
+    assert (model.window, model.known) == (400_000, False)
+
+
+def test_an_id_that_no_table_has_names_the_nearest_one(caplog):
+    with caplog.at_level(logging.WARNING, logger="trimtab"):
+        assert not Model.named("claude-sonet-4-5").known
+    assert "'claude-sonnet-4-5'" in caplog.text
+
+
+def test_an_assumed_window_is_marked_wherever_it_is_shown(tmp_path, capsys):
+    cm = Compactor("a-model-that-no-table-has")
+    assert repr(cm).endswith("window=128000 (assumed))")
+    assert "assumed: no table has it" in cm.explain()
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps([{"role": "user", "content": "hello"}]))
+    assert main(["count", str(path), "--model", "a-model-that-no-table-has"]) == 0
+    assert "window 128,000 (assumed)" in capsys.readouterr().out
+    said = Compactor("a-model-that-no-table-has", window=64_000)
+    assert "assumed" not in repr(said) + said.explain()
+
+
+def test_an_input_limit_is_not_reduced_by_the_answer():
+    budget = Compactor("gpt-5").budget()
+    assert (budget.window, budget.reserve, budget.input_budget) == (400_000, 32_000, 272_000)
+    assert budget.trigger + budget.fixed == 272_000 * 80 // 100
+    assert Compactor("gpt-5", window=100_000, max_output=10_000).budget().input_budget == 90_000
+
+
+def test_the_catalog_is_small_and_each_row_is_a_model():
+    path = Path(models.__file__).with_name("catalog.tsv")
+    assert len(zlib.compress(path.read_bytes())) < 80_000
+    found = [row for hosts in rows().values() for row in hosts.values()]
+    assert len(found) > 3_000
+    for row in found:
+        model = Model.named(f"{row.host}/{row.key}")
+        assert 0 < model.max_output < model.window, row
+        assert model.prompt is not None

@@ -58,15 +58,17 @@ def run(options: argparse.Namespace) -> int:
         "left_out": found.left_out,
         "counter": counter.explain(),
         "window": budget.window,
+        "window_assumed": budget.assumed,
         "trigger": budget.trigger,
     }
     state = "over" if total > budget.trigger else "below"
     parts = {**kinds, "system_and_tools": fixed}
     used = 100 * (total + fixed) / budget.window
+    window = f"{budget.window:,} (assumed)" if budget.assumed else f"{budget.window:,}"
     lines = [
         f"{messages:,} messages   {total:,} tokens   ({counter.explain()})",
         "  " + " · ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in parts.items() if value),
-        f"  {model}: window {budget.window:,}, used {used:.1f} %, {state} the trigger of {budget.trigger:,}",
+        f"  {model}: window {window}, used {used:.1f} %, {state} the trigger of {budget.trigger:,}",
     ]
     print_answer(options, report, [*lines, *_notes(found, model)])
     return 0

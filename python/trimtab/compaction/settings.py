@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from ..counting.counter import Counter, fixed_tokens, scan
 from ..messages.envelope import wrap
-from ..models.model import Model, known
+from ..models.model import Model
 from ..models.provider import Provider
 from ..planning.budget import Budget, Terms
 from ..planning.policy import Policy
@@ -96,7 +96,7 @@ class Settings:
         found = Model.named(model, betas=betas) if isinstance(model, str) else model
         counter = rules.counter.counter() if rules.counter else Counter.for_model(found)
         # The caller's window comes first, then the policy's for a model that is in no table, then the table's.
-        stands_in = rules.trigger.fixed_window or found.name not in known()
+        stands_in = rules.trigger.fixed_window or not found.known
         if window is None and stands_in and rules.trigger.window is not None:
             is_wide = not rules.trigger.fixed_window and found.window > rules.trigger.window  # by a beta flag
             window = found.window if is_wide else rules.trigger.window
@@ -108,7 +108,7 @@ class Settings:
             policy=rules,
             counter=counter,
             provider=_shape(provider),
-            limits=Terms(window=limited.window, output=reserve),
+            limits=Terms(window=limited.window, output=reserve, input_limit=limited.input_limit),
             strips=limited.binds_thinking and thinking == "strip",
             marks=limited.binds_thinking and thinking == "mark",
             rules=rules_of({"model": found, "in_flight": True}),
@@ -124,7 +124,9 @@ class Settings:
 
     def budget(self, system: int, tools: int) -> Budget:
         """Return the limits of a call with these tokens of system text and tools."""
-        return Budget.of(replace(self.limits, system=system, tools=tools), self.policy.trigger, self.policy.target)
+        limits = replace(self.limits, system=system, tools=tools)
+        budget = Budget.of(limits, self.policy.trigger, self.policy.target)
+        return budget if self.model.known else replace(budget, assumed=True)
 
     @cached_property
     def rule_options(self) -> dict[str, Any]:
@@ -143,8 +145,9 @@ class Settings:
     def lowered(self, window: int, fixed: int) -> Settings:
         """Return the settings with a smaller window; at most half of what system and tools leave is for the answer."""
         output = min(self.limits.output, max(window - fixed, 0) // 2)
-        limits = replace(self.limits, window=window, output=output)
-        return replace(self, model=self.model.limited(window), limits=limits)
+        model = self.model.limited(window)
+        limits = replace(self.limits, window=window, output=output, input_limit=model.input_limit)
+        return replace(self, model=model, limits=limits)
 
     @cached_property
     def frame(self) -> int:

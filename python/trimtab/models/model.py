@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from .._log import log
 from .._repr import short
 from . import table as tables
+from .catalog import Row, rows
+from .ids import ModelId
 from .prompts import PROMPTS, Prompt
 
 if TYPE_CHECKING:
@@ -48,7 +51,7 @@ class Model:
     """A model's limits and rules.
 
     Attributes:
-        name: the id, without a date.
+        name: the id, without host, date and version.
         provider: its usual message shape.
         prompt: its prompt format.
         window: tokens of input and output together.
@@ -57,7 +60,10 @@ class Model:
         binds_thinking: whether a thinking block is signed against everything before it, so that the provider refuses
             the block after an edit before it (Anthropic documentation, "Preserved thinking").
         prefill: whether the list may end with the beginning of the answer; Claude 4.6 and later refuse that.
-        known: whether the table has the model; False if its family's values are used.
+        known: whether a table has the model of this id; False if the window is assumed: that of the model's family, of
+            its maker for another host, or the smallest of the hosts that serve it.
+        input_limit: tokens of input, where the provider counts them apart from the output; None where the window alone
+            counts.
     """
 
     __repr__ = short
@@ -71,6 +77,7 @@ class Model:
     binds_thinking: bool = False
     prefill: bool = True
     known: bool = True
+    input_limit: int | None = None
 
     def __post_init__(self) -> None:
         """Reject limits that leave no tokens for a prompt."""
@@ -82,16 +89,20 @@ class Model:
     def named(
         cls, name: str, *, window: int | None = None, max_output: int | None = None, betas: Iterable[str] = ()
     ) -> Model:
-        """Return the model of an id, dated and prefixed ids too; an unknown id gets its family's values and a warning.
+        """Return the model of an id.
+
+        A prefix selects the row of its host: ``openrouter/deepseek/deepseek-r1``, ``azure:gpt-5``. An id without one
+        takes its maker's row, or else the smallest window of the hosts that serve the model. Where no table has it, it
+        takes the values of its family. A window that is assumed is warned of once.
 
         Args:
-            name: such as ``claude-opus-4-5-20251101``, ``anthropic/claude-sonnet-4-5`` or ``gpt-5.5``.
+            name: such as ``claude-opus-4-5-20251101``, ``anthropic/claude-sonnet-4.5``, ``ft:gpt-4o:org::id`` or
+                ``qwen3-coder-plus``; ``[1m]`` at the end of a Claude's id says that its window has 1,000,000 tokens.
             window: overrides the table, and the betas.
             max_output: overrides the table.
             betas: the request's beta flags; ``context-1m-2025-08-07`` gives every Sonnet a window of 1,000,000.
         """
-        plain = _plain(name)
-        found = _table().get(_ALIASES.get(plain, plain)) or _by_family(name)
+        found = _found(name)
         for beta in betas:
             part, wide = BETAS.get(beta, ("", 0))
             if part and part in name.lower():
@@ -108,19 +119,16 @@ class Model:
             if value is not None and (type(value) is not int or value < 1):
                 msg = f"{name} must be a positive number of tokens, got {value!r}"
                 raise ValueError(msg)
+        known = self.known or window is not None
         window = self.window if window is None else window
         max_output = min(self.max_output, window // 2) if max_output is None else max_output
-        return replace(self, window=window, max_output=max_output)
-
-
-def known() -> dict[str, Model]:
-    """Return the models of the table, by name."""
-    return dict(_table())
+        input_limit = min(self.input_limit, window) if self.input_limit else None
+        return replace(self, window=window, max_output=max_output, known=known, input_limit=input_limit)
 
 
 def retired(name: str) -> bool:
     """Return whether the provider is known to have stopped serving the model of that id."""
-    return _plain(name) in tables.RETIRED
+    return ModelId.of(name).name in tables.RETIRED
 
 
 _ALIASES = {
@@ -130,12 +138,15 @@ _ALIASES = {
     "chatgpt-4o": "gpt-4o",
 }
 
+_WIDE = 1_000_000
+"""The window that ``[1m]`` at the end of an id stands for."""
+
 
 @cache
 def _table() -> dict[str, Model]:
-    """Return every model of the table, by name; built with the first id."""
+    """Return every model of our own table, by name; built with the first id."""
     models = {}
-    for name, row in (tables.CLAUDE | tables.OPENAI | tables.GEMINI).items():
+    for name, row in (tables.CLAUDE | tables.OPENAI).items():
         grammar, window, max_output, price, output_price, read_price = row
         is_claude = name in tables.CLAUDE
         prompt = PROMPTS[grammar]
@@ -149,19 +160,13 @@ def _table() -> dict[str, Model]:
             Price(price, output_price, read_price, 1.25 * price if is_claude else price),
             binds_thinking=is_claude and name.endswith(tables.BINDS),
             prefill=grammar not in _NO_PREFILL,
+            # OpenAI documents 400,000 as 272,000 of input and 128,000 of output, from GPT-5 on.
+            input_limit=window - max_output if grammar == "openai" else None,
         )
     return models
 
 
 _NO_PREFILL = {"claude-4.6", "claude-4.7", "claude-4.8"}
-
-
-def _plain(name: str) -> str:
-    """Return an id without provider, region, date and version: ``us.anthropic.claude-opus-4-1-20250805-v1:0``."""
-    bare = name.lower().rsplit("/", 1)[-1]
-    bare = re.sub(r"^(\w+\.)*(?=claude|gpt|o\d|gemini)", "", bare)
-    bare = re.sub(r"([-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest)(?=$|-v\d|\[)", "", bare)
-    return re.sub(r"(-v\d+(:\d+)?)?(\[1m\])?$", "", bare)
 
 
 FAMILIES: tuple[tuple[str, Provider, str, int, int], ...] = (
@@ -183,10 +188,91 @@ limit."""
 
 
 @lru_cache(256)  # so that an id is warned of once
-def _by_family(name: str) -> Model:
-    bare = _plain(name)
+def _found(text: str) -> Model:
+    """Return the model of an id, with the window of its host, its maker, any host, or its family, in this order."""
+    found = ModelId.of(text)
+    model = _own(found)
+    if model is None:
+        row, assumed = _row(found)
+        if row is not None:
+            model = _of_row(found, row, known=not assumed)
+            if assumed:
+                log.warning(
+                    "model %r: no table has this host's window; assumed %s, that of %s; say window= to override",
+                    text,
+                    f"{row.window:,}",
+                    row.host,
+                )
+        else:
+            model = _by_family(found)
+            near = get_close_matches(found.key, _keys(), n=1, cutoff=0.6)
+            log.warning(
+                "model %r is in no table%s: counted as %s, window assumed to be %s; say window= to override",
+                text,
+                f" (the nearest id is {near[0]!r})" if near else "",
+                model.prompt.name,
+                f"{model.window:,}",
+            )
+    return replace(model, window=_WIDE) if found.wide else model
+
+
+def _own(found: ModelId) -> Model | None:
+    """Return the row of our own table, which is that of the model's maker."""
+    if (
+        found.tuned
+        or found.host not in {None, found.maker, "vertex_ai"}
+        or (found.prefix and found.prefix in _hosts(found))
+    ):
+        return None
+    return _by_key().get(found.key) or _by_key().get(_ALIASES.get(found.name, ""))
+
+
+def _row(found: ModelId) -> tuple[Row | None, bool]:
+    """Return the catalog's row of an id, and whether its window is assumed."""
+    hosts = _hosts(found)
+    for host in filter(None, (found.host, found.prefix, found.maker)):
+        if host in hosts:
+            return hosts[host], host != (found.host or host)
+    if found.host and (own := _by_key().get(found.key)):  # of the maker, for a host that the catalog lacks
+        prices = (own.price.input, own.price.output, own.price.cache_read, own.price.cache_write)
+        return Row(found.maker or "", found.key, own.window, own.max_output, own.input_limit, prices), True
+    return min(hosts.values(), key=lambda row: row.window, default=None), True
+
+
+def _hosts(found: ModelId) -> dict[str, Row]:
+    """Return the catalog's rows of an id, by host; without the digits of a version if there is none with them."""
+    for key in (found.key, re.sub(r"-\d{4}$", "", found.key), found.key.removeprefix("ft:")):
+        if hosts := rows().get(key):
+            return hosts
+    return {}
+
+
+def _of_row(found: ModelId, row: Row, *, known: bool) -> Model:
+    """Return the model of a catalog's row; prompt format and shape are those of our own row, or of its family."""
+    base = _by_key().get(found.key) or _by_family(found)
+    return replace(
+        base,
+        name=found.name,
+        window=row.window,
+        max_output=min(row.max_output or base.max_output, row.window - 1),
+        price=Price(*row.prices),
+        known=known,
+        input_limit=row.input_limit,
+    )
+
+
+@cache
+def _by_key() -> dict[str, Model]:
+    return {name.replace(".", "-"): model for name, model in _table().items()}
+
+
+@cache
+def _keys() -> list[str]:
+    return [*_by_key(), *rows()]
+
+
+def _by_family(found: ModelId) -> Model:
+    bare = found.name
     _, provider, prompt, window, output = next(row for row in FAMILIES if re.match(row[0], bare))
-    text = "model %r is not in the table: counted as %s, window %s; say window= to override"
-    log.warning(text, name, PROMPTS[prompt].name, window)
     prefill = prompt not in _NO_PREFILL
     return Model(bare or "unknown", provider, PROMPTS[prompt], window, output, prefill=prefill, known=False)

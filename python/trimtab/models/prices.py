@@ -1,18 +1,17 @@
-"""The cost of billed tokens, by the prices of the model table."""
+"""The cost of billed tokens, by the prices of the model tables."""
 
 from __future__ import annotations
 
 import math
-import re
 
-from .model import known
+from .model import Model
 
 
 def priced(usage: dict[str, float], model: str) -> dict[str, float]:
-    """Return the usage with its cost in US dollars; unchanged if the table lacks a price."""
-    found = known().get(re.sub(r"-\d{8}$", "", model.rpartition("/")[2]))
-    if found is None or "output_tokens" not in usage:
+    """Return the usage with its cost in US dollars; unchanged if no table has a price."""
+    if "output_tokens" not in usage:
         return usage
+    found = Model.named(model)
     prices = {
         "input_tokens": found.price.input,
         "cache_creation_input_tokens": found.price.cache_write,

@@ -1,7 +1,8 @@
-"""Known models: windows, output limits, and prices in dollars per million tokens.
+"""Our own rows of models: windows, output limits, and prices in dollars per million tokens.
 
-Anthropic charges 1.25 times the input price for a cache write of five minutes, OpenAI the input price. A price without
-a source, or with sources that disagree, is NaN. Sources:
+They stand above ``catalog.tsv``, which has all other models: these know the prompt format, and were read in the
+provider's documentation. Anthropic charges 1.25 times the input price for a cache write of five minutes, OpenAI the
+input price. A price without a source, or with sources that disagree, is NaN. Sources:
 
 - Claude from 4.5 on, Fable and Mythos: platform.claude.com/docs/en/about-claude/pricing and the models' own pages.
 - Claude 3 to 4.1: docs.anthropic.com/en/docs/about-claude/pricing; Claude 3 Sonnet had no cache.
@@ -9,6 +10,7 @@ a source, or with sources that disagree, is NaN. Sources:
   gpt-5.4: GitHub's table of the same models at the provider's prices (github/docs, copilot/models-and-pricing.yml).
   gpt-4.1 and gpt-4o: openai.com's table of June 2025 as openai_responses 0.4.1 (hex.pm) has it. gpt-5.4-mini, gpt-5.5,
   o1, o3-mini, o4-mini, gpt-4, gpt-4-turbo, gpt-3.5-turbo: tables of other projects that name the provider's page.
+- gpt-5.4: a window of 1,050,000 by LiteLLM's and genai-prices' tables of November 2026; it was 400,000 at first.
 - o3: 10 and 40 dollars at first, less later; sources disagree: NaN.
 """
 
@@ -81,7 +83,7 @@ OPENAI: dict[str, tuple[str, int, int, float, float, float]] = {
     "gpt-5.1": ("openai", 400_000, 128_000, 1.25, 10, 0.125),
     "gpt-5.2": ("openai", 400_000, 128_000, 1.75, 14, 0.175),
     "gpt-5.3-codex": ("openai", 400_000, 128_000, 1.75, 14, 0.175),
-    "gpt-5.4": ("openai", 400_000, 128_000, 2.50, 15, 0.25),
+    "gpt-5.4": ("openai", 1_050_000, 128_000, 2.50, 15, 0.25),
     "gpt-5.4-mini": ("openai", 400_000, 128_000, 0.75, 4.50, 0.075),
     "gpt-5.5": ("openai", 1_050_000, 128_000, 5, 30, 0.50),
 }
@@ -107,11 +109,3 @@ billed are 1.2 and 1.5, by the provider's pricing calculator and by two measurem
 six sizes; t/1377015). The second also has gpt-5.2, gpt-5.3-codex and gpt-5.4: 1.2, for gpt-5.4 of up to 2,500 patches;
 for gpt-5.4-mini it has both 1,536 and 2,500. gpt-5.5 is assumed to equal gpt-5.4.
 """
-
-GEMINI: dict[str, tuple[str, int, int, float, float, float]] = {
-    "gemini-2.0-flash": ("gemini", 1_048_576, 8_192, _NONE, _NONE, _NONE),
-    "gemini-2.5-flash": ("gemini", 1_048_576, 65_536, _NONE, _NONE, _NONE),
-    "gemini-2.5-pro": ("gemini", 1_048_576, 65_536, _NONE, _NONE, _NONE),
-    "gemini-3-flash-preview": ("gemini", 1_048_576, 65_536, _NONE, _NONE, _NONE),
-    "gemini-3-pro-preview": ("gemini", 1_048_576, 65_536, _NONE, _NONE, _NONE),
-}

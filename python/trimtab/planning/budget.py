@@ -17,7 +17,7 @@ class Terms:
         messages: counted tokens of the messages.
         system: tokens of the system text.
         tools: tokens of the tool definitions.
-        input_limit: the model's separate input limit, or None.
+        input_limit: the model's input limit, where it is counted apart from the output; else None.
         input: billed input tokens of the last call, without cache reads and writes.
         cache_read: billed cache reads of the last call.
         cache_write: billed cache writes of the last call.
@@ -53,13 +53,14 @@ class Terms:
 
     @property
     def input_budget(self) -> int:
-        """The window less the tokens kept free for the answer."""
-        return self.window - self.output
+        """Most tokens of a prompt: the window less the tokens kept free for the answer, at most the input limit."""
+        most = self.window - self.output
+        return most if self.input_limit is None else min(most, self.input_limit)
 
     @property
     def available(self) -> int:
         """Free tokens; negative if the call does not fit."""
-        return self.window - self.sent - self.output
+        return self.input_budget - self.sent
 
     @property
     def room(self) -> int:
@@ -135,7 +136,8 @@ class Trigger:
         if terms.window <= 0:
             return 0
         signed = (-getattr(terms, name[1:]) if name[0] == "-" else getattr(terms, name) for name in self.denominator)
-        return max(int(sum(signed)), 0)
+        capacity = max(int(sum(signed)), 0)
+        return capacity if terms.input_limit is None else min(capacity, terms.input_limit)
 
     def limit(self, terms: Terms) -> int:
         """Return the numerator at which the share is reached."""
@@ -181,6 +183,8 @@ class Budget:
         target: tokens of messages that compaction aims at.
         critical: tokens of messages past which the next call is in danger.
         rule: the trigger rule of the policy.
+        input_limit: the model's input limit, where it is counted apart from the output; else None.
+        assumed: whether the window is assumed, because no table has the model.
     """
 
     __repr__ = short
@@ -192,6 +196,8 @@ class Budget:
     target: int
     critical: int
     rule: Trigger = field(default_factory=Trigger)
+    input_limit: int | None = None
+    assumed: bool = False
 
     def __post_init__(self) -> None:
         """Reject a window without room for messages."""
@@ -213,7 +219,7 @@ class Budget:
         beside = int(rule.used(alone))
         capacity = rule.capacity(terms)
         fixed = terms.system + terms.tools
-        room = terms.window - terms.output - fixed
+        room = terms.input_budget - fixed
         return cls(
             window=terms.window,
             reserve=terms.output,
@@ -222,15 +228,27 @@ class Budget:
             target=int(target) if target > 1 else int(room * target),
             critical=max(int(capacity * rule.critical), int(capacity * rule.threshold)) - beside,
             rule=rule,
+            input_limit=terms.input_limit,
         )
+
+    @property
+    def input_budget(self) -> int:
+        """Most tokens of a prompt: the window less the reserve, and no more than the input limit."""
+        most = self.window - self.reserve
+        return most if self.input_limit is None else min(most, self.input_limit)
 
     def explain(self, tokens: int | None = None) -> str:
         """Return every term on its own line; with ``tokens``, also how full the trigger is."""
+        limited = self.input_budget == self.input_limit
         held = f"{' + '.join(self.rule.numerator)} against {' '.join(self.rule.denominator)}"
         rows = [
-            ("window", self.window, "input and output together"),
+            (
+                "window",
+                self.window,
+                "input and output together" + (", assumed: no table has it" if self.assumed else ""),
+            ),
             ("reserve", -self.reserve, "kept free for the answer"),
-            ("input budget", self.window - self.reserve, ""),
+            ("input budget", self.input_budget, "the model's input limit" if limited else ""),
             ("system, tools", -self.fixed, "sent with every call"),
             ("trigger", self.trigger, f"messages past this are compacted: {held}, {self.rule.threshold:.0%}"),
             ("target", self.target, "and brought down to this"),

@@ -180,7 +180,8 @@ class Compactor:
 
     def __repr__(self) -> str:
         """Return model, policy and window."""
-        return f"Compactor({self.model!r}, policy={self.policy.name!r}, window={self.window})"
+        assumed = "" if self._session.settings.model.known else " (assumed)"
+        return f"Compactor({self.model!r}, policy={self.policy.name!r}, window={self.window}{assumed})"
 
     @property
     def policy(self) -> Policy:

@@ -1,0 +1,55 @@
+"""Windows, output limits and prices of models that other projects publish; read with the first id that needs it.
+
+``catalog.tsv`` is written by ``tools/models.py`` (``make data``); its first lines name the sources and the date.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+_NONE = float("nan")
+
+
+class Row(NamedTuple):
+    """A model on a host.
+
+    Attributes:
+        host: as ``ids.HOSTS`` names it.
+        key: ``ModelId.key``.
+        window: tokens of input and output together.
+        max_output: tokens of one answer; 0 if unknown.
+        input_limit: tokens of input, where the provider counts them apart from the output; else None.
+        prices: of input, output, cache reads and cache writes, in dollars per million tokens; NaN if unknown.
+    """
+
+    host: str
+    key: str
+    window: int
+    max_output: int
+    input_limit: int | None
+    prices: tuple[float, float, float, float]
+
+
+@cache
+def rows() -> dict[str, dict[str, Row]]:
+    """Return the catalog: by key, the row of each host."""
+    found: dict[str, dict[str, Row]] = {}
+    text = (files(__package__) / "catalog.tsv").read_text("utf-8")
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        host, key, window, output, limit, *prices = line.split("\t")
+        money = [float(price) if price else _NONE for price in prices]
+        money += [_NONE] * (4 - len(money))
+        row = Row(
+            host,
+            key,
+            int(window),
+            int(output),
+            int(limit) if limit else None,
+            (money[0], money[1], money[2], money[3]),
+        )
+        found.setdefault(key, {})[host] = row
+    return found

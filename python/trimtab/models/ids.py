@@ -1,0 +1,135 @@
+"""Model ids: the host that serves a model, its plain id, and what a suffix says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+HOSTS = {
+    "accounts": "fireworks_ai",  # accounts/fireworks/models/...
+    "anthropic": "anthropic",
+    "azure": "azure",
+    "azure_ai": "azure",
+    "bedrock": "bedrock",
+    "bedrock_converse": "bedrock",
+    "cerebras": "cerebras",
+    "cohere": "cohere",
+    "copilot": "github_copilot",
+    "dashscope": "dashscope",
+    "databricks": "databricks",
+    "deepinfra": "deepinfra",
+    "deepseek": "deepseek",
+    "fireworks": "fireworks_ai",
+    "fireworks_ai": "fireworks_ai",
+    "gemini": "gemini",
+    "github-copilot": "github_copilot",
+    "github_copilot": "github_copilot",
+    "google": "gemini",
+    "google-gla": "gemini",
+    "google-vertex": "vertex_ai",
+    "groq": "groq",
+    "minimax": "minimax",
+    "mistral": "mistral",
+    "mistralai": "mistral",
+    "moonshot": "moonshot",
+    "moonshotai": "moonshot",
+    "nebius": "nebius",
+    "novita": "novita",
+    "ollama": "ollama",
+    "openai": "openai",
+    "openai-chat": "openai",
+    "openai-responses": "openai",
+    "openrouter": "openrouter",
+    "perplexity": "perplexity",
+    "sambanova": "sambanova",
+    "together": "together_ai",
+    "together_ai": "together_ai",
+    "vercel": "vercel_ai_gateway",
+    "vercel_ai_gateway": "vercel_ai_gateway",
+    "vertex": "vertex_ai",
+    "vertex_ai": "vertex_ai",
+    "watsonx": "watsonx",
+    "x-ai": "xai",
+    "xai": "xai",
+    "z-ai": "zai",
+    "zai": "zai",
+}
+"""Hosts, by the prefixes of ids that name them: ``openrouter/anthropic/claude-sonnet-4.5``, ``openai:gpt-5``."""
+
+_MAKERS = (
+    ("claude", "anthropic"),
+    ("gpt|chatgpt|codex|davinci|babbage|o\\d", "openai"),
+    ("gemini|gemma", "gemini"),
+    ("grok", "xai"),
+    ("qwen|qwq|qvq", "dashscope"),
+    ("deepseek", "deepseek"),
+    ("mistral|mixtral|ministral|codestral|devstral|magistral|pixtral|open-mistral|open-mixtral", "mistral"),
+    ("kimi|moonshot", "moonshot"),
+    ("glm", "zai"),
+    ("minimax", "minimax"),
+    ("command", "cohere"),
+    ("sonar", "perplexity"),
+)
+"""The maker's own host, by the start of a plain id."""
+
+_TAGS = r":(free|beta|thinking|extended|exacto|nitro|online|floor|batch|flex)$"
+_DATES = r"([-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest|@default|@\d{3}|-00\d)(?=$|-v\d|[:\[])"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelId:
+    """An id, taken apart.
+
+    Attributes:
+        host: the host that a prefix names, as the catalog calls it; None without a prefix.
+        name: the id without host, vendor, region, date, version and tags, in lower case.
+        tuned: whether it is a fine-tuned model of OpenAI: ``ft:gpt-4o:org::id``.
+        prefix: the text before a slash that is no host of ``HOSTS``: a vendor, a proxy, or another host; else None.
+        wide: whether it ends in ``[1m]``, Claude Code's mark of a window of 1,000,000.
+    """
+
+    host: str | None
+    name: str
+    tuned: bool = False
+    prefix: str | None = None
+    wide: bool = False
+
+    @classmethod
+    def of(cls, text: str) -> ModelId:
+        """Return the parts of an id."""
+        rest, host = text.strip().lower(), None
+        while (found := re.match(r"([\w-]+)[:/](.+)", rest)) and found[1] in HOSTS:
+            host, rest = host or HOSTS[found[1]], found[2]
+        tuned = rest.startswith("ft:")
+        if tuned:
+            rest = rest.split(":")[1]
+        wide = rest.endswith("[1m]")
+        before, _, name = rest.removesuffix("[1m]").rpartition("/")
+        name = re.sub(r"^([a-z][a-z-]*\.)+(?=[a-z])", "", name)  # us.anthropic.claude, meta.llama3
+        name = re.sub(_TAGS, "", name)
+        name = re.sub(r"-v\d+:\d+$", "", name)
+        if re.match(r"claude-\w+-\d", name):
+            name = re.sub(r"-v\d+$", "", name)
+        name = re.sub(_DATES, "", name)
+        if name.startswith("claude-"):
+            name = _claude(name.replace(".", "-"))
+        return cls(host, name, tuned, before.split("/")[0] or None, wide)
+
+    @property
+    def key(self) -> str:
+        """The name as the tables are searched: vendors write 4.5 and 4-5."""
+        return ("ft:" if self.tuned else "") + self.name.replace(".", "-")
+
+    @property
+    def maker(self) -> str | None:
+        """The host of the model's maker, as the catalog calls it; None if the id does not show it."""
+        return next((host for start, host in _MAKERS if re.match(start, self.name)), None)
+
+
+def _claude(name: str) -> str:
+    """Return Anthropic's order of words: claude-3-7-sonnet, but claude-sonnet-4-5."""
+    if found := re.fullmatch(r"claude-(opus|sonnet|haiku)-3((?:-\d)?)(.*)", name):
+        return f"claude-3{found[2]}-{found[1]}{found[3]}"
+    if found := re.fullmatch(r"claude-([4-9](?:-\d)?)-(opus|sonnet|haiku)(.*)", name):
+        return f"claude-{found[2]}-{found[1]}{found[3]}"
+    return name
