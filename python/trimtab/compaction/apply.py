@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -32,19 +32,6 @@ GAP = "[trimtab: messages were left out here]"
 """Text of the user message between two adjacent turns of the assistant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """A transcript after the edits of a plan.
-
-    Attributes:
-        messages: the new list.
-        fillers: positions in it of notices and acknowledgements, ascending.
-    """
-
-    messages: list[Message]
-    fillers: tuple[int, ...]
-
-
 def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the messages that leave
     plan: Plan,
     messages: Sequence[Message],
@@ -53,8 +40,8 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
     placed: str | None,
     place: Place | None = None,
     fillers: Collection[int] = (),
-) -> Applied:
-    """Return the messages with the plan's edits.
+) -> tuple[list[Message], tuple[int, ...]]:
+    """Return the messages with the plan's edits, and the positions of notices and acknowledgements among them.
 
     Args:
         plan: made for these messages.
@@ -95,7 +82,7 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
                 ours.append(len(out))
             last = index
             out.append(message)
-    return Applied(out, tuple(ours))
+    return out, tuple(ours)
 
 
 def _lost_marker(zone: Summarize | Drop, ledger: Ledger, fillers: Collection[int]) -> bool:

@@ -68,8 +68,7 @@ def compaction(request: Request) -> Flow[Compaction]:
         undone = _unchanged(request, plan, plan.reason)
         return replace(undone, strategy=outcome.strategy, usage=usage, failed=outcome.failed)
     ref = _ref(request, stored, plan, summary)
-    made = rebuilt(request, plan, summary, ref)
-    after = made.tokens
+    messages, after, marks = rebuilt(request, plan, summary, ref)
     if after >= plan.tokens_before and not plan.mends and not request.policy.parity:
         reason = "compaction would not make it smaller"
         yield Refused(request.trigger, reason)
@@ -78,7 +77,7 @@ def compaction(request: Request) -> Flow[Compaction]:
     if after > plan.target and "not to the target" not in plan.reason:
         plan = replace(plan, reason=f"{plan.reason}; {after - plan.target:,} tokens over the target")
     done = Compaction(
-        made.messages,
+        messages,
         plan,
         ref,
         plan.tokens_before,
@@ -90,7 +89,7 @@ def compaction(request: Request) -> Flow[Compaction]:
         outcome.strategy,
         outcome.offer,
         outcome.failed,
-        made.marks,
+        marks,
     )
     yield Commit(stored, _record(request, done, summary), since)
     done = replace(done, messages=request.inputs.write(done.messages))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..counting.counter import scan
@@ -28,23 +27,8 @@ def _arrived(request: Request) -> Sequence[Message]:
     return request.given[known:] if grew else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
-    """The new list of a compaction.
-
-    Attributes:
-        messages: the messages.
-        tokens: their tokens.
-        marks: marks of the notices and acknowledgements.
-    """
-
-    messages: list[Message]
-    tokens: int
-    marks: tuple[str, ...]
-
-
-def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> Rebuilt:
-    """Return the new list.
+def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> tuple[list[Message], int, tuple[str, ...]]:
+    """Return the new list, its tokens, and the marks of its notices and acknowledgements.
 
     Raises:
         InternalError: the provider would refuse the list.
@@ -56,12 +40,12 @@ def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> Rebu
         written = text if request.policy.parity else wrap(text, ref=ref, count=count)
         placed = written if isinstance(zone, Summarize) else noticed(zone.notice, request.policy.place)
     counter, place = request.settings.counter, request.policy.place
-    made = apply(plan, request.messages, request.ledger, counter, placed, place, frozenset(request.fillers))
-    messages = [*made.messages, *request.inputs.read(_arrived(request))]
+    made, fillers = apply(plan, request.messages, request.ledger, counter, placed, place, frozenset(request.fillers))
+    messages = [*made, *request.inputs.read(_arrived(request))]
     ledger = scan(messages, counter, request.ledger.provider)
     try:
         if not request.policy.parity:
             check(ledger, request.settings.rules)
     except MessageError as error:
         raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error
-    return Rebuilt(messages, ledger.total, marks(ledger, made.fillers))
+    return messages, ledger.total, marks(ledger, fillers)

@@ -6,7 +6,6 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..archive.names import may_read
 from ..ledger.columns import Role, RowFlag
 from ..ledger.marks import marked
 from ..messages.envelope import enveloped
@@ -72,23 +71,13 @@ class OwnMessages:
         """
         rows = (ledger.flags & RowFlag.SUMMARY).nonzero()[0]
         refs = {int(index): found.ref for index in ledger.owner[rows] if (found := enveloped(messages[int(index)]))}
-        if not refs:
-            return ()
-        self._look_up(ref for ref in refs.values() if ref not in self._refs)
-        place = (
-            self._place(ledger, messages, tuple(refs)) if any(ref not in self._refs for ref in refs.values()) else -1
-        )
+        unknown = {*refs.values()} - self._refs.keys()
+        if unknown and hasattr(self.archive, "recognize"):
+            if getattr(self.archive, "durable", True):
+                self._refs |= dict.fromkeys(unknown, False)
+            self._refs |= self.archive.recognize(unknown, self.settings.session)
+        place = self._place(ledger, messages, tuple(refs)) if unknown - self._refs.keys() else -1
         return tuple(index for index, ref in refs.items() if self._refs.get(ref, index == place))
-
-    def _look_up(self, refs: Any) -> None:
-        """Learn whether these refs are the session's; a ref of which the archive cannot know stays unknown."""
-        unknown = set(refs)
-        if not unknown or not hasattr(self.archive, "owners"):
-            return
-        owners = self.archive.owners(unknown)
-        if getattr(self.archive, "durable", True):
-            self._refs |= dict.fromkeys(unknown, False)
-        self._refs |= {ref: may_read(self.settings.session, owner, ref) for ref, owner in owners.items()}
 
     def _place(self, ledger: Ledger, messages: Sequence[Message], envelopes: tuple[int, ...]) -> int:
         """Return where a summary is put: behind the system text, or behind the question that it answers."""

@@ -553,11 +553,9 @@ class Session:
         request = self.request(Call(messages), policy=self.policy.pruning())
         made, plan = [*request.messages], request.decide()
         if plan.edits:
-            done = apply(
-                plan, request.messages, request.ledger, self.settings.counter, None, fillers=frozenset(request.fillers)
-            )
-            made = done.messages
-            self._own.remember(None, marks(self.scan(made), done.fillers))
+            counter, known = self.settings.counter, frozenset(request.fillers)
+            made, fillers = apply(plan, request.messages, request.ledger, counter, None, fillers=known)
+            self._own.remember(None, marks(self.scan(made), fillers))
         return request.inputs.write(made)
 
     def done(self, compaction: Compaction, size: Size | None = None) -> Compaction:

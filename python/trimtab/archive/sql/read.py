@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...errors import ArchiveError
-from ..names import check_session, is_ref
+from ..names import check_session, is_ref, may_read
 from ..values import ArchivedCompaction, Original, Session, Totals
 from .codec import decode, load
 from .statements import MANY, Database, Steps, check_count, damaged, parse_ids, parse_time, transaction, value_of
@@ -90,14 +90,14 @@ class Queries(Database):
         return [mark for (mark,) in rows if isinstance(mark, str)]
 
     @transaction(write=False)
-    def owners(self, refs: Iterable[str]) -> Steps[dict[str, str]]:
-        """Return the session of each compaction, by ref, without unknown refs; retention forgets no owner."""
+    def recognize(self, refs: Iterable[str], session: str) -> Steps[dict[str, bool]]:
+        """Return for each ref that the archive knows whether the session may read it; retention forgets none."""
         query = (
             f"SELECT part.value, coalesce(c.session_id, e.session_id) FROM {self.dialect.parts}"  # noqa: S608
             " LEFT JOIN commits c ON c.event_id = part.value LEFT JOIN compaction_events e ON e.id = part.value"
         )
         rows = yield query, (json.dumps(list(refs)),)
-        return {ref: owner for ref, owner in rows if isinstance(owner, str)}
+        return {ref: may_read(session, owner, ref) for ref, owner in rows if isinstance(owner, str)}
 
 
 def _history(session: str | None, limit: int | None) -> Steps[list[ArchivedCompaction]]:
