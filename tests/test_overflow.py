@@ -143,7 +143,6 @@ UNSTATED: dict[str, Any] = {
     "groq": by_openai(400, "Please reduce the length of the messages or completion.", "context_length_exceeded"),
     "bedrock": BotocoreError("ValidationException", "Input is too long for requested model."),
     "ollama": "the input length exceeds the context length",
-    "anthropic, bytes": by_anthropic(413, "Request exceeds the maximum size", "request_too_large"),
     "lm studio": "The number of tokens to keep from the initial prompt is greater than the context length.",
 }
 OTHERS: dict[str, Any] = {
@@ -187,6 +186,28 @@ def test_overflow_without_a_stated_limit_lowers_the_window_by_its_own_count(name
     assert cm.window == before * 9 // 10
     assert cm.count(fitted.messages) < cm.window
     assert "the error states no limit; nine tenths of the refused prompt" in fitted.reason
+
+
+def test_a_request_of_too_many_bytes_shrinks_and_the_window_stays() -> None:
+    cm, messages = trimtab.Compactor("claude-sonnet-4-5"), talk()
+    fitted = cm.overflow(by_anthropic(413, "Request exceeds the maximum size", "request_too_large"), messages)
+    assert cm.window == 200_000
+    assert cm.count(fitted.messages) < cm.count(messages) // 2
+    assert "too many bytes" in fitted.reason
+
+
+def test_an_error_that_cannot_be_read_is_no_overflow() -> None:
+    class OddError(Exception):
+        @property
+        def response(self) -> object:
+            raise RuntimeError("not read")
+
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    assert not trimtab.is_overflow(OddError())
+    with pytest.raises(ValueError, match="OddError"):
+        trimtab.Compactor("claude-sonnet-4-5").overflow(OddError(), talk(2))
 
 
 def test_overflow_by_a_stated_excess_lowers_the_window_by_it() -> None:

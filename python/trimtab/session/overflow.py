@@ -99,10 +99,12 @@ class Refusal:
     Attributes:
         limit: the stated limit in tokens, or None.
         over: the tokens above the limit by the provider's count, or None.
+        by_bytes: the request had too many bytes, as pictures have; their tokens may be few.
     """
 
     limit: int | None = None
     over: int | None = None
+    by_bytes: bool = False
 
 
 def is_overflow(error: object, status: int | None = None) -> bool:
@@ -146,7 +148,7 @@ def refusal(error: object) -> Refusal:
     limit = found.numbers.get("limit") or _first(_LIMITS, found.texts)
     sent = found.numbers.get("sent") or _total(found.texts) or _first(_SENT, found.texts)
     over = sent - limit if limit and sent and sent > limit else None
-    return Refusal(limit, over or _first((_OVER,), found.texts))
+    return Refusal(limit, over or _first((_OVER,), found.texts), "request_too_large" in found.codes)
 
 
 def _first(patterns: tuple[re.Pattern[str], ...], texts: list[str]) -> int | None:
@@ -162,13 +164,20 @@ def _total(texts: list[str]) -> int | None:
 
 def _status(error: object) -> int | None:
     """Return the HTTP status of an error: its own, or that of the response that it holds."""
-    for holder in (error, getattr(error, "response", None)):
+    for holder in (error, _held(error, "response")):
         for name in ("status_code", "code"):
-            if type(status := getattr(holder, name, None)) is int:
-                return status
+            if isinstance(status := _held(holder, name), int) and not isinstance(status, bool):
+                return int(status)  # Google's is an enum
         if isinstance(holder, Mapping) and isinstance(about := holder.get("ResponseMetadata"), Mapping):
             status = about.get("HTTPStatusCode")  # boto3
             return status if type(status) is int else None
+    return None
+
+
+def _held(error: object, name: str) -> Any:
+    """Return an attribute of an error, or None; some raise, as a streamed response's text that was not read."""
+    with suppress(Exception):
+        return getattr(error, name, None)
     return None
 
 
@@ -198,19 +207,20 @@ class _Found:
             self._read_body(error, depth)
 
     def _read_exception(self, error: BaseException, depth: int) -> None:
-        response = getattr(error, "response", None)
-        held = [getattr(error, name, None) for name in ("body", "details", "error")]
+        response = _held(error, "response")
+        held = [_held(error, name) for name in ("body", "details", "error")]
         if isinstance(response, Mapping):  # boto3
             held.append(response)
-        elif not any(held):  # an HTTP client's own error holds the body in its response alone
-            with suppress(Exception):  # a streamed response was not read
-                held.append(getattr(response, "text", None))
+        elif not any(
+            isinstance(part, str | Mapping | list) and part for part in held
+        ):  # an HTTP client's own error holds the body in its response alone
+            held.append(_held(response, "text"))
         for part in held:
             self.read(part, depth + 1)
-        self.codes |= {
-            code for name in ("code", "type", "status") if isinstance(code := getattr(error, name, None), str)
-        }
-        self.texts.append(str(error)[:MOST_TEXT])
+        codes = (_held(error, name) for name in ("code", "type", "status"))
+        self.codes |= {code for code in codes if isinstance(code, str)}
+        with suppress(Exception):
+            self.texts.append(str(error)[:MOST_TEXT])
 
     def _read_body(self, body: Mapping[Any, Any], depth: int) -> None:
         for key, value in body.items():

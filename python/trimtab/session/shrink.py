@@ -85,14 +85,14 @@ def _bounds(refused: Refusal, own: int, billed: int, window: int) -> tuple[int, 
     """
     limit, over = refused.limit, refused.over or 0
     if limit is not None:
-        new, because = limit, "the provider's limit"
+        new, because = limit, f"the provider's limit is {limit:,}" if limit > window else "the provider's limit"
+    elif refused.by_bytes:
+        new, because = window, "the request has too many bytes, which says nothing about tokens"
+    elif over:
+        new = max(own, billed) - over
+        because = f"the error states no limit; the refused prompt, less the {over:,} tokens that were too many"
     else:
-        new = max(own, billed) - over if over else max(own, billed) * 9 // 10
-        because = "the error states no limit; " + (
-            f"the refused prompt, less the {over:,} tokens that were too many"
-            if over
-            else "nine tenths of the refused prompt"
-        )
+        new, because = max(own, billed) * 9 // 10, "the error states no limit; nine tenths of the refused prompt"
     new = max(min(new, window), 2)
     most = min(own - 1, new)
     if over:
