@@ -486,10 +486,20 @@ def test_a_summarizer_is_read_from_file_environment_and_code(tmp_path: Path) -> 
     assert load(environ={}, name="cmd:sh -c x", tries=1).limits == Limits(tries=1)
 
 
+def test_a_section_that_is_no_mapping_is_a_configuration_error(tmp_path: Path) -> None:
+    file = tmp_path / "trimtab.toml"
+    file.write_text('summarizer = "openai"\n')
+    with pytest.raises(trimtab.ConfigError, match="summarizer must be a mapping of keys, got 'openai'"):
+        load(file, environ={})
+
+
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"name": "openai", "api_key": "k"}, "key_env names the variable"),
+        (
+            {"name": "openai", "api_key": "k"},
+            "unknown key 'api_key' in 'summarizer'; known are name, model, base_url, key_env",
+        ),
         ({"name": "openai", "keyenv": "K"}, "unknown key 'keyenv' in 'summarizer'; known are name, model"),
         ({"name": "openai", "key_env": ""}, "key_env is required"),
         ({"name": "openai", "seconds": "soon"}, "seconds"),

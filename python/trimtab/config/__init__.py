@@ -7,18 +7,19 @@ file overrides the preset.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
 from ..policies import POLICIES
-from .files import environment_values, read_sections
+from .files import environment_values, read_sections, section_values
 from .keys import RULES, SECTIONS, Key, Section, config_error
 from .paths import get, replace_at
 from .scenarios import SCENARIOS
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from ..planning.policy import Policy
 
 __all__ = [
@@ -133,9 +134,7 @@ def load(
 
 def _own_values(sections: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a section's values; in ``agent``, where sven keeps other settings too, only those of compaction."""
-    given = sections.get(name) or {}
-    if not isinstance(given, Mapping):
-        raise config_error(f"{name} must be a mapping of keys, got {given!r}")
+    given = section_values(sections, name)
     return {key: entry for key, entry in given.items() if name != "agent" or key in keys(name) or "compaction" in key}
 
 

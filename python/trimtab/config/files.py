@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .keys import config_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -37,6 +38,18 @@ def read_sections(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict | None):
         raise config_error("a configuration is a mapping of sections")
     return found or {}
+
+
+def section_values(sections: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a section's values by key; none if there is no such section.
+
+    Raises:
+        ConfigError: the section is no mapping.
+    """
+    given = sections.get(name) or {}
+    if not isinstance(given, Mapping):
+        raise config_error(f"{name} must be a mapping of keys, got {given!r}")
+    return given
 
 
 def environment_values(section: str, environ: Mapping[str, str]) -> dict[str, Any]:

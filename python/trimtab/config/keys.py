@@ -24,6 +24,7 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "share": (lambda v: _number(v) and 0 < v <= 1, "must be between 0 and 1, and not 0"),
     "part": (lambda v: _number(v) and 0 <= v <= 1, "must be between 0 and 1"),
     "positive": (lambda v: _integer(v) and v > 0, "must be positive"),
+    "number": (lambda v: _number(v) and 0 < v < float("inf"), "must be a positive number"),
     "count": (lambda v: _integer(v) and v >= 0, "must be non-negative"),
     "name": (lambda v: isinstance(v, str) and bool(v), "is required"),
     "model": (lambda v: v is None or (isinstance(v, str) and bool(v)), "must be a model's id, or nothing"),

@@ -16,18 +16,10 @@ if TYPE_CHECKING:
 
 SECTION = "summarizer"
 
-KEYS = {
-    "name": "name",
-    "model": "name",
-    "base_url": "name",
-    "key_env": "name",
-    "window": "positive",
-    "tries": "positive",
-}
-"""The keys whose values are checked by a rule of ``config.RULES``."""
+RULE = {"window": "positive", "tries": "positive", "seconds": "number"}
+"""Rules of ``config.RULES`` for the values that are no text."""
 
-LIMITS = ("seconds", "tries")
-"""The keys of ``Limits``."""
+KEYS = ("name", "model", "base_url", "key_env", *RULE)
 
 
 def load(
@@ -49,36 +41,24 @@ def load(
         >>> load(environ={}, name="openai", model="qwen3:8b", key_env="GATEWAY_KEY").name
         'openai:qwen3:8b'
     """
-    from ..config.files import environment_values, read_sections  # noqa: PLC0415 - it loads every preset
-    from ..config.keys import config_error  # noqa: PLC0415
+    from ..config.files import environment_values, read_sections, section_values  # noqa: PLC0415 - it loads every preset
+    from ..config.keys import RULES, config_error  # noqa: PLC0415
 
-    section = read_sections(Path(source)).get(SECTION, {}) if source is not None else {}
-    if not isinstance(section, dict):
-        raise config_error(f"{SECTION} must be a mapping of keys, got {section!r}")
-    given = {**section, **environment_values(SECTION, os.environ if environ is None else environ), **values}
-    _check(given)
+    sections = read_sections(Path(source)) if source is not None else {}
+    variables = environment_values(SECTION, os.environ if environ is None else environ)
+    given = {**section_values(sections, SECTION), **variables, **values}
+    for key, value in given.items():
+        if key not in KEYS:
+            raise config_error(f"unknown key {key!r} in {SECTION!r}; known are {', '.join(KEYS)}")
+        allowed, words = RULES[RULE.get(key, "name")]
+        if not allowed(value):
+            raise config_error(f"{key} {words}, got {value!r}")
     try:
         writer: Any = open_summarizer(given.pop("name", "offline"))[1]
-        limits = replace(writer.limits, **{key: given.pop(key) for key in LIMITS if key in given})
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise config_error(str(error)) from None
+    limits = replace(writer.limits, **{key: given.pop(key) for key in ("seconds", "tries") if key in given})
     if unused := [key for key in given if not hasattr(writer, key)]:
         raise config_error(f"{', '.join(unused)} of {SECTION!r}: only anthropic and openai have it")
     found: Writer = replace(writer, limits=limits, **given)
     return found
-
-
-def _check(given: Mapping[str, object]) -> None:
-    from ..config.keys import RULES, config_error  # noqa: PLC0415
-
-    known = ", ".join(dict.fromkeys([*KEYS, *LIMITS]))
-    for key, value in given.items():
-        if key == "api_key":
-            raise config_error("api_key is for code alone: key_env names the variable that holds the key")
-        if key not in KEYS and key not in LIMITS:
-            raise config_error(f"unknown key {key!r} in {SECTION!r}; known are {known}")
-        if key == "seconds" and not isinstance(value, int | float):
-            raise config_error(f"seconds must be a positive number, got {value!r}")
-        allowed, words = RULES[KEYS[key]] if key in KEYS else (None, "")
-        if allowed is not None and not allowed(value):
-            raise config_error(f"{key} {words}, got {value!r}")
