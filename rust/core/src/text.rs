@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use trimtab_simd::{room, transcode};
+use trimtab_simd::{capacity_for, transcode};
 
 /// Most code points of a string that is transcoded here: the buffers take at most a megabyte a thread.
 const MOST: usize = 1 << 17;
@@ -34,8 +34,8 @@ pub fn of_code_points(length: usize, fill: impl FnOnce(&mut [u32]) -> bool) -> O
         if units.len() < length {
             *units = vec![0; length.next_power_of_two()]; // growing would copy the old ones
         }
-        if bytes.len() < room(length) {
-            *bytes = vec![0; room(length.next_power_of_two())];
+        if bytes.len() < capacity_for(length) {
+            *bytes = vec![0; capacity_for(length.next_power_of_two())];
         }
         let units = &mut units[..length];
         if !fill(units) {

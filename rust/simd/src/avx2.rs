@@ -20,7 +20,7 @@ use crate::scalar::find_special;
 #[derive(Clone, Copy)]
 pub struct Avx2(());
 
-/// Runs `work` with these instructions.
+/// Runs `work` compiled with these instructions.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub fn run<W: Work>(work: W) -> W::Output {
     work.run(Avx2(()))
@@ -36,7 +36,7 @@ impl Kernel for Avx2 {
 
     #[inline(always)]
     fn non_ascii(self, [low, high]: [__m256i; 2]) -> u64 {
-        // SAFETY: there is no `Avx2` but where its features were detected; so in all methods.
+        // SAFETY: an `Avx2` exists only where its features were detected; this holds for all methods.
         unsafe {
             let [low, high] = [_mm256_movemask_epi8(low), _mm256_movemask_epi8(high)];
             u64::from(low.cast_unsigned()) | u64::from(high.cast_unsigned()) << 32
@@ -134,11 +134,11 @@ fn pairs(bytes: &[u8; WIDE + 1], known: &[u8; 16]) -> u64 {
     let high = |half| _mm256_and_si256(_mm256_srli_epi16::<4>(half), fifteen);
     let found = |place: usize| {
         let sixteens = _mm256_shuffle_epi8(by_low, _mm256_and_si256(first[place], fifteen));
-        let asked = _mm256_and_si256(
+        let wanted = _mm256_and_si256(
             _mm256_shuffle_epi8(by_high, high(first[place])),
             _mm256_shuffle_epi8(behind, high(second[place])),
         );
-        let none = _mm256_cmpeq_epi8(_mm256_and_si256(sixteens, asked), _mm256_setzero_si256());
+        let none = _mm256_cmpeq_epi8(_mm256_and_si256(sixteens, wanted), _mm256_setzero_si256());
         u64::from(!_mm256_movemask_epi8(none).cast_unsigned())
     };
     found(0) | found(1) << 32

@@ -1,13 +1,13 @@
 //! Operations on 64 bytes of text at once, on any processor: the only unsafe code of the engine.
 //!
-//! A *page* is one implementation of [`Kernel`]. Work that is generic over the trait is compiled once for each page;
-//! [`run`] picks the page of this processor. A page for another processor is one more file and one more arm in [`run`].
+//! A *page* is one implementation of [`Kernel`]. Work that is generic over the trait is compiled once for each page, and
+//! [`run`] dispatches to the page of this processor. To support another processor, add a file and an arm in [`run`].
 //!
 //! Work must be inlined into the page's own function, or its vector instructions become calls: `#[inline(always)]` on
 //! each `Work::run` and on each function that takes a kernel, and no closure bound by `let` around a kernel's methods.
-#![deny(unsafe_code)] // but in avx2.rs, in the dispatch and in the prefetch below
+#![deny(unsafe_code)] // allowed in avx2.rs, in the dispatch and in the prefetch
 #![allow(clippy::inline_always)] // see above
-#![allow(clippy::cast_possible_truncation)] // places in a window are below 64
+#![allow(clippy::cast_possible_truncation)] // indices in a window are below 64
 
 #[cfg(avx2)]
 mod avx2;
@@ -35,7 +35,7 @@ const PORTABLE: u8 = 1;
 #[cfg(avx2)]
 const AVX2: u8 = 2;
 
-/// The page in use: 0 before the first work.
+/// The page in use; 0 before the first call of [`run`].
 static PAGE: AtomicU8 = AtomicU8::new(0);
 
 /// Runs `work` on the page of this processor, or on the one that `TRIMTAB_SIMD` names.
@@ -54,7 +54,7 @@ pub fn run<W: Work>(work: W) -> W::Output {
 ///
 /// # Errors
 ///
-/// `TRIMTAB_SIMD` names no page of this processor; [`run`] takes its widest then.
+/// `TRIMTAB_SIMD` names no page of this processor; then [`run`] uses the widest one.
 pub fn name() -> Result<&'static str, String> {
     choose()?;
     let page = page();
@@ -101,31 +101,31 @@ fn has_avx2() -> bool {
         && is_x86_feature_detected!("popcnt")
 }
 
-/// Bytes of room that so many code points need as UTF-8.
+/// Bytes that [`transcode`] needs for `units` code points.
 #[must_use]
-pub const fn room(units: usize) -> usize {
+pub const fn capacity_for(units: usize) -> usize {
     4 * units + TRANSCODED
 }
 
-/// Writes code points as UTF-8 to the beginning of `out`: how many bytes they take. A surrogate becomes a byte that is no
-/// UTF-8.
+/// Writes code points as UTF-8 to the beginning of `out`; returns the number of bytes. A surrogate becomes a byte that is
+/// invalid in UTF-8.
 ///
 /// # Panics
 ///
-/// If `out` has less than [`room`] for them.
+/// If `out` is shorter than [`capacity_for`] says.
 ///
 /// # Examples
 ///
 /// ```
-/// use trimtab_simd::{room, transcode};
+/// use trimtab_simd::{capacity_for, transcode};
 ///
 /// let units: Vec<u32> = "naïve 你好".chars().map(u32::from).collect();
-/// let mut out = vec![0; room(units.len())];
+/// let mut out = vec![0; capacity_for(units.len())];
 /// let length = transcode(&units, &mut out);
 /// assert_eq!(str::from_utf8(&out[..length]), Ok("naïve 你好"));
 /// ```
 pub fn transcode(units: &[u32], out: &mut [u8]) -> usize {
-    assert!(out.len() >= room(units.len()), "{} bytes for {} code points", out.len(), units.len());
+    assert!(out.len() >= capacity_for(units.len()), "{} bytes for {} code points", out.len(), units.len());
     run(Transcode { units, out })
 }
 
@@ -143,20 +143,20 @@ impl Work for Transcode<'_> {
     }
 }
 
-/// Loads the cache line of `place` before it is needed.
+/// Prefetches the cache line of `place`.
 #[inline(always)]
 pub fn prefetch<T>(place: &T) {
     prefetch_at(std::ptr::from_ref(place).addr());
 }
 
-/// Loads the cache line at an address, if anything is there.
+/// Prefetches the cache line at an address, which need not be mapped.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub fn prefetch_at(address: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 processor has SSE, and a prefetch reads nothing: at an address without memory it has no
+        // SAFETY: every x86-64 processor has SSE, and a prefetch reads nothing: at an unmapped address it has no
         // effect.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(address)) }
     }

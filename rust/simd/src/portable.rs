@@ -1,4 +1,4 @@
-//! The page for any processor: eight bytes in a word.
+//! The page for any processor: eight bytes a word.
 
 use crate::kernel::{KEY, Kernel, Line, NEAR, Skipped, WIDE};
 use crate::scalar::find_special;
@@ -10,7 +10,7 @@ const TOPS: u64 = ONES << 7;
 #[derive(Clone, Copy, Debug)]
 pub struct Portable;
 
-/// A mask of 64 bytes, from the top bits of each eight.
+/// Collects the top bits of 64 bytes in a mask.
 #[inline(always)]
 fn gather(tops: [u64; 8]) -> u64 {
     // Each top bit is shifted into the highest byte, in order.

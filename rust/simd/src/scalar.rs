@@ -1,4 +1,4 @@
-//! A byte, a word or a code point at a time: for the ends of texts, and for pages without an instruction of their own.
+//! Operations on a byte, a word or a code point at a time, for the ends of texts and as defaults of the pages.
 
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const TOPS: u64 = ONES << 7;
@@ -17,7 +17,7 @@ pub fn find_special(bytes: &[u8], mut at: usize) -> usize {
     bytes[at..].iter().position(is_special).map_or(bytes.len(), |n| at + n)
 }
 
-/// The top bit of each of eight bytes that is special; only the lowest one is exact.
+/// The top bit of each of eight bytes that is special. Only the lowest set bit is exact.
 #[inline(always)]
 fn specials(word: u64) -> u64 {
     let (quote, slash) = (word ^ (ONES * u64::from(b'"')), word ^ (ONES * u64::from(b'\\')));
@@ -25,7 +25,7 @@ fn specials(word: u64) -> u64 {
     (zero(quote) | zero(slash) | (word.wrapping_sub(ONES * 0x20) & !word)) & TOPS
 }
 
-/// `Kernel::pairs`, a pair of bytes after the other.
+/// [`Kernel::pairs`](crate::Kernel::pairs), one pair of bytes at a time.
 pub fn pairs(bytes: &[u8], known: &[u8; 16]) -> u64 {
     let is_known = |pair: &[u8]| {
         let sixteen = usize::from(pair[0] & 0x10) >> 2 | usize::from(pair[1] >> 4 & 3);
@@ -36,7 +36,7 @@ pub fn pairs(bytes: &[u8], known: &[u8; 16]) -> u64 {
     bytes.windows(2).enumerate().map(|(place, pair)| u64::from(is_known(pair)) << place).sum()
 }
 
-/// `Kernel::transcode` from `at` on, a code point after the other: where the last one ends.
+/// [`Kernel::transcode`](crate::Kernel::transcode) from `at` on, one code point at a time; returns where the last one ends.
 pub fn transcode(units: &[u32], out: &mut [u8], at: usize) -> usize {
     units.iter().fold(at, |at, &unit| {
         let Some(c) = char::from_u32(unit) else {

@@ -99,7 +99,7 @@ fn code_points_are_written_as_a_string_has_them() {
     for length in 0..2_000 {
         let units: Vec<u32> = (0..length % 70).map(|_| edges[usize::from(random(seed)) % edges.len()]).collect();
         let text: String = units.iter().filter_map(|unit| char::from_u32(*unit)).collect();
-        let mut out = vec![0; room(units.len())];
+        let mut out = vec![0; capacity_for(units.len())];
         let written = transcode(&units, &mut out);
         assert_eq!(str::from_utf8(&out[..written]), Ok(text.as_str()));
         let written = Transcode { units: &units, out: &mut out }.run(Portable);
@@ -111,7 +111,7 @@ fn code_points_are_written_as_a_string_has_them() {
 fn every_character_is_written_and_no_surrogate_is_utf8() {
     for first in (0..0x11_0000).step_by(4) {
         let units: [u32; 4] = std::array::from_fn(|n| first + n as u32);
-        let mut out = [0; room(4)];
+        let mut out = [0; capacity_for(4)];
         let length = transcode(&units, &mut out);
         let text: Option<String> = units.iter().map(|unit| char::from_u32(*unit)).collect();
         assert_eq!(str::from_utf8(&out[..length]).ok(), text.as_deref(), "{first:x}");

@@ -1,4 +1,4 @@
-//! Counting many texts in parallel.
+//! Counts many texts in parallel.
 
 use std::ops::Range;
 
@@ -10,21 +10,20 @@ use crate::counter::scale;
 use crate::error::Error;
 use crate::pool::map;
 
-/// Bytes of a job: at 400 MB/s it takes 160 us, beside which handing it to a thread is noise.
+/// Bytes of a job: at 400 MB/s it takes 160 us, much longer than passing it to a thread.
 const JOB: usize = 64 * 1024;
 
-/// Texts between the one that is counted and the one whose first bytes are prefetched: processors do not foresee the next
-/// text.
+/// Prefetch distance in texts: the hardware prefetcher does not know the address of the next text.
 const AHEAD: usize = 2;
 
 /// Bytes of a text that are prefetched.
 const FIRST: usize = 256;
 
-/// The number of a text, and a range of it that is counted by itself.
+/// The number of a text, and a range of it that is counted separately.
 type Part = (usize, Range<usize>);
 
 impl Counter {
-    /// Tokens of each text, in parallel where that gains.
+    /// Tokens of each text, in parallel where that is faster.
     ///
     /// # Errors
     ///

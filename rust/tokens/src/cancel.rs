@@ -14,24 +14,24 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Cancelled;
 
-/// Time between two polls: a quarter of the tenth of a second in which a user expects an answer, since memory must be
-/// freed as well; long beside the cost of a poll.
+/// Time between two checks: a quarter of the 100 ms in which a user expects a reaction, because memory must be freed as
+/// well; long compared to the cost of a check.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Messages or texts between two polls: a millisecond of work at most.
 pub const ITEMS_PER_POLL: usize = 1_024;
 
-/// Calls of [`poll`] between two looks at the clock, some microseconds of counting apart.
+/// Calls of [`poll`] between two readings of the clock, some microseconds of counting apart.
 const CALLS: u32 = 64;
 
-/// Whom the work of a thread is for.
+/// The check whether the work of a thread is still wanted.
 pub struct CancelToken {
     unwanted: Box<dyn Fn() -> bool + Send + Sync>,
     stopped: AtomicBool,
 }
 
 impl CancelToken {
-    /// Asks; once the answer was yes, it stays.
+    /// Runs the check; once it said yes, that result stays.
     pub fn ask(&self) -> bool {
         if (self.unwanted)() {
             self.stopped.store(true, Ordering::Relaxed);
@@ -39,7 +39,7 @@ impl CancelToken {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Unwinds if the answer was yes: for the beginning of each part of work that many threads share.
+    /// Unwinds if the check said yes; called at the start of each part of work that many threads share.
     #[inline]
     pub fn begin(&self) {
         if self.stopped.load(Ordering::Relaxed) {
@@ -48,7 +48,7 @@ impl CancelToken {
     }
 }
 
-/// A watch, and whether this thread is the one that asks.
+/// A token, and whether this thread is the one that runs the check.
 type Current = Option<(Arc<CancelToken>, bool)>;
 
 thread_local! {
@@ -58,7 +58,7 @@ thread_local! {
     static PLANTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does `work`, and asks `unwanted` every now and then; where that says yes, unwinds with [`Cancelled`].
+/// Does `work` and calls `unwanted` at intervals; unwinds with [`Cancelled`] once it returns true.
 pub fn cancellable<R>(unwanted: impl Fn() -> bool + Send + Sync + 'static, work: impl FnOnce() -> R) -> R {
     let watch = Arc::new(CancelToken { unwanted: Box::new(unwanted), stopped: AtomicBool::new(false) });
     let _guard = Guard::set(Some((watch, true)));
@@ -72,13 +72,13 @@ pub type Panic = Box<dyn Any + Send>;
 /// Why work stopped before its end.
 #[derive(Debug)]
 pub enum Stopped<E> {
-    /// The check failed with this.
+    /// The check returned this error.
     Interrupted(E),
-    /// A defect.
+    /// The work panicked.
     Panicked(Panic),
 }
 
-/// Does `work`, and calls `check` every now and then; its first error stops the work. Where it says false, it is not called
+/// Does `work` and calls `check` at intervals; its first error stops the work. After it returned false, it is not called
 /// again.
 ///
 /// # Errors
@@ -106,7 +106,7 @@ pub fn interruptible<R, E: Send + 'static>(
     })
 }
 
-/// Does `work`; a panic is its error.
+/// Does `work`; returns a panic as an error.
 ///
 /// # Errors
 ///
@@ -118,19 +118,19 @@ pub fn caught<R>(work: impl FnOnce() -> R) -> Result<R, Panic> {
     }))
 }
 
-/// Whom this thread works for.
+/// The token of this thread's work.
 #[must_use]
 pub fn current() -> Option<Arc<CancelToken>> {
     TOKEN.try_with(|watch| watch.borrow().as_ref().map(|(watch, _)| Arc::clone(watch))).ok().flatten()
 }
 
-/// Works for another thread, as long as the answer lives.
+/// Sets this thread's token until the returned guard is dropped.
 #[must_use]
 pub fn join(watch: &Arc<CancelToken>) -> Guard {
     Guard::set(Some((Arc::clone(watch), false)))
 }
 
-/// Puts the watch back that was there before.
+/// Restores the previous token.
 pub struct Guard(Current);
 
 impl Guard {
@@ -146,7 +146,7 @@ impl Drop for Guard {
     }
 }
 
-/// Unwinds if the work of this thread is no longer wanted. To be called wherever a loop may last.
+/// Unwinds if the work of this thread is no longer wanted. Call it in every loop that may take long.
 #[inline]
 pub fn poll() {
     match LEFT.get() {
@@ -155,15 +155,15 @@ pub fn poll() {
     }
 }
 
-/// The same where a loop goes through a text: `at` is the byte that it has come to. Costs a comparison but every 4 KB.
+/// [`poll`] for a loop over a text that has reached byte `at`: polls every 4 KB, else it costs a comparison.
 #[inline]
 pub fn poll_at(at: usize) {
     if at % (4 * 1024) < 4 {
-        poll(); // a character has up to four bytes, so that none steps over this
+        poll(); // a step has at most four bytes, so none skips this range
     }
 }
 
-/// The same between two parts of work that last some milliseconds each, and have no loop that could ask.
+/// [`poll`] that reads the clock each time, for parts of work of some milliseconds each.
 pub fn poll_now() {
     look();
 }
@@ -185,16 +185,16 @@ fn look() {
     }
 }
 
-/// Lets the next work of this thread panic, once, so that a test can see what becomes of a defect.
+/// Makes the next work of this thread panic once, so that a test can check how a defect is reported.
 pub fn plant_panic() {
     PLANTED.set(true);
 }
 
-/// Where a planted defect shows.
+/// Panics if a defect was planted.
 ///
 /// # Panics
 ///
-/// Dedup after [`plant_panic`], never otherwise.
+/// Once after each [`plant_panic`].
 #[inline]
 pub fn panic_if_planted() {
     assert!(!PLANTED.replace(false), "a planted defect");

@@ -1,4 +1,4 @@
-//! Tokens of one text, in any encoding or by an estimate.
+//! Counts the tokens of a text, in any encoding or by an estimate.
 
 use std::ops::Range;
 
@@ -11,21 +11,21 @@ use crate::error::Error;
 use crate::estimate::{Chars, Size};
 use crate::huggingface::HuggingFace;
 
-/// Bytes from which a batch is worth a second thread: 64 KB of prose in short texts took 2.4 ms on one, 1.4 ms on two.
+/// Bytes of a batch from which a second thread pays off: 64 KB of prose in short texts took 2.4 ms on one, 1.4 ms on two.
 const PARALLEL: usize = 64 * 1024;
 
-/// How much longer than our own engine the crate `tokenizers` takes: prose at 1.1 to 2.4 MB/s where that had 48.
+/// Time of the crate `tokenizers` relative to this engine: it counts prose at 1.1 to 2.4 MB/s, this engine at 48 MB/s.
 const SLOWER: usize = 40;
 
-/// Characters of which there are surely enough for a token of most texts: four or five are one.
+/// Characters of a prefix for each token of a limit: above the four to five of most texts.
 const CHARS: usize = 6;
 
-/// How a text becomes a number.
+/// The method of batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// By byte-pair merging.
     Exact(Encoding),
-    /// By covers of segments.
+    /// By the fewest pieces that cover each segment.
     Claude(Claude),
     /// By the crate `tokenizers`.
     HuggingFace(&'static HuggingFace),
@@ -39,11 +39,11 @@ pub fn scale(tokens: usize, factor: u32) -> usize {
     (tokens * factor as usize + 500) / 1000
 }
 
-/// Text to tokens, for an encoding or a model.
+/// Counts tokens, for an encoding or a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
     pub(super) engine: Engine,
-    /// Factor on the encoding's tokens, in thousandths.
+    /// Factor on the engine's count, in thousandths.
     rate: u32,
 }
 
@@ -54,19 +54,19 @@ impl Counter {
         Self { engine: Engine::Exact(encoding), rate: 1000 }
     }
 
-    /// Counts in one of Claude's encodings, reconstructed.
+    /// Counts in one of Claude's encodings, which are reconstructed.
     #[must_use]
     pub fn claude(claude: Claude) -> Self {
         Self { engine: Engine::Claude(claude), rate: 1000 }
     }
 
-    /// Counts in a vocabulary file: by our own engine, as [`Encoding::read`] says; a `tokenizer.json` that this does not
-    /// know by the crate `tokenizers`, where that is built in.
+    /// Counts in the vocabulary of a file, with this engine where [`Encoding::read`] supports the file, else with the crate
+    /// `tokenizers`, if it is built in.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] says why neither can read it. A count has no errors: of a text for which the crate has no tokens
-    /// it unwinds with one.
+    /// [`Error::Argument`] says why neither can read it. Counting returns no errors: it panics on a text that the crate
+    /// cannot encode.
     pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<Self, Error> {
         let ours = match Encoding::read(data, name, pattern) {
             Ok(encoding) => return Ok(Self::exact(encoding)),
@@ -95,7 +95,7 @@ impl Counter {
         self.rate
     }
 
-    /// How lengths become tokens, where that is how it counts.
+    /// The settings of a length-based estimate; None for other engines.
     #[must_use]
     pub fn chars(&self) -> Option<Chars> {
         match self.engine {
@@ -104,7 +104,7 @@ impl Counter {
         }
     }
 
-    /// What does the counting: `trimtab o200k_base`, or `chars/4`.
+    /// The name of the engine: `trimtab o200k_base`, or `chars/4`.
     #[must_use]
     pub fn engine(&self) -> String {
         match self.engine {
@@ -115,7 +115,7 @@ impl Counter {
         }
     }
 
-    /// What counting takes, of so many bytes up to so many tokens: in bytes that our own engine counts in that time.
+    /// The cost of counting `bytes` of text up to `most` tokens, in bytes that this engine counts in the same time.
     #[must_use]
     pub fn cost_estimate(&self, bytes: usize, most: usize) -> usize {
         match self.engine {
@@ -124,7 +124,7 @@ impl Counter {
         }
     }
 
-    /// Tokens of `text`, as a user or a tool would send it. Linear in its length.
+    /// Tokens of `text`; text that looks like a special token is text. Linear in its length.
     ///
     /// # Examples
     ///
@@ -140,7 +140,7 @@ impl Counter {
         scale(self.plain(text), self.rate)
     }
 
-    /// Tokens of `text` in the encoding, without a model's factors.
+    /// Tokens of `text` in the encoding, without the factor of a model.
     #[must_use]
     pub fn plain(&self, text: &str) -> usize {
         match self.engine {
@@ -151,18 +151,19 @@ impl Counter {
         }
     }
 
-    /// Tokens of each of `texts` texts, in the encoding, that `give` gives: on this thread, and looked up together.
+    /// Tokens of each of `texts` texts, in the encoding. `give` adds the texts; they are counted on this thread, and their
+    /// cache misses are looked up together.
     pub fn count_rows(&self, texts: usize, give: impl FnOnce(&mut BatchCounter<'_>)) -> Vec<usize> {
         let (counts, text) = (vec![0; texts], 0);
         let Engine::Exact(encoding) = self.engine else {
-            let mut counting = BatchCounter { counter: self, worker: None, counts, text };
-            give(&mut counting);
-            return counting.counts;
+            let mut batch = BatchCounter { counter: self, worker: None, counts, text };
+            give(&mut batch);
+            return batch.counts;
         };
         with_worker(encoding.inside(), |worker| {
-            let mut counting = BatchCounter { counter: self, worker: Some((encoding.inside(), worker)), counts, text };
-            give(&mut counting);
-            let BatchCounter { worker, mut counts, .. } = counting;
+            let mut batch = BatchCounter { counter: self, worker: Some((encoding.inside(), worker)), counts, text };
+            give(&mut batch);
+            let BatchCounter { worker, mut counts, .. } = batch;
             if let Some((_, worker)) = worker {
                 worker.flush(&mut counts);
             }
@@ -170,7 +171,7 @@ impl Counter {
         })
     }
 
-    /// Whether the counts of the parts of a text, cut where [`is_safe_split`] allows it, add up to its count.
+    /// Whether the parts of a text that is split at [`is_safe_split`] have counts that add up to its count.
     pub(super) fn is_additive(&self) -> bool {
         matches!(self.engine, Engine::Exact(_))
     }
@@ -178,7 +179,7 @@ impl Counter {
     /// Whether `text` has more than `limit` tokens, found without counting the rest.
     #[must_use]
     pub fn exceeds(&self, text: &str, limit: usize) -> bool {
-        // The largest plain count that scales to no more than the limit: scaling rounds half up.
+        // The largest plain count whose scaled count is at most the limit: scaling rounds half up.
         let most = (limit.saturating_mul(1000).saturating_add(499)) / self.rate.max(1) as usize;
         match self.engine {
             Engine::Exact(encoding) => encoding.exceeds(text, most),
@@ -188,23 +189,23 @@ impl Counter {
         }
     }
 
-    /// Characters of a text whose start may tell [`Counter::prefix_exceeds`]; None where no start can.
+    /// Characters of a prefix that lets [`Counter::prefix_exceeds`] decide for most texts; None where no prefix can.
     #[must_use]
     pub fn prefix_len(&self, limit: usize) -> Option<usize> {
         matches!(self.engine, Engine::Exact(_)).then(|| limit.saturating_mul(CHARS).saturating_add(64))
     }
 
-    /// Whether any text that begins with `start` has more than `limit` tokens; false as well where its start cannot tell.
+    /// Whether every text that begins with `prefix` has more than `limit` tokens. False is inconclusive.
     #[must_use]
-    pub fn prefix_exceeds(&self, start: &str, limit: usize) -> bool {
+    pub fn prefix_exceeds(&self, prefix: &str, limit: usize) -> bool {
         let Engine::Exact(_) = self.engine else { return false };
-        // What stands before such a place counts alone.
-        let end = (1..start.len()).rev().find(|&at| is_safe_split(start.as_bytes(), at));
-        end.is_some_and(|end| self.exceeds(&start[..end], limit))
+        // More text does not change the count before a safe split.
+        let end = (1..prefix.len()).rev().find(|&at| is_safe_split(prefix.as_bytes(), at));
+        end.is_some_and(|end| self.exceeds(&prefix[..end], limit))
     }
 
-    /// Where the first `head` tokens of `text` end and the last `tail` begin, at whole characters; None where it has no
-    /// more tokens than that.
+    /// The byte offsets where the first `head` tokens of `text` end and the last `tail` tokens begin, at whole characters;
+    /// None if it has no more tokens.
     ///
     /// # Errors
     ///
@@ -229,7 +230,7 @@ impl Counter {
     }
 }
 
-/// Counts that are not all in: what a thread was not asked for lately is looked up with what comes later.
+/// A batch of texts being counted: the cache misses of all texts share one queue.
 pub struct BatchCounter<'w> {
     counter: &'w Counter,
     worker: Option<(&'static Vocabulary, &'w mut Worker)>,
@@ -238,19 +239,19 @@ pub struct BatchCounter<'w> {
 }
 
 impl BatchCounter<'_> {
-    /// What comes is part of text `text`.
+    /// Sets the index of the text that [`BatchCounter::add`] adds to.
     pub fn of(&mut self, text: usize) {
         self.text = text;
     }
 
-    /// Makes room for what so many bytes of text hold.
+    /// Prepares the cache for `bytes` of text.
     pub fn expect(&mut self, bytes: usize) {
         if let Some((_, worker)) = &mut self.worker {
             worker.expect(bytes);
         }
     }
 
-    /// Adds the tokens of a part, which is counted by itself.
+    /// Adds the tokens of a part, counted separately from other parts.
     pub fn add(&mut self, part: &str) {
         match &mut self.worker {
             Some((vocabulary, worker)) => worker.add(vocabulary.normal(part).as_bytes(), self.text, &mut self.counts),
@@ -259,13 +260,13 @@ impl BatchCounter<'_> {
     }
 }
 
-/// So many items in shares for threads, or in one where so many bytes of text are too few to gain by it.
+/// Splits `items` into ranges for threads; one range where the `bytes` of text are too few for a second thread.
 #[must_use]
 pub fn shares(items: usize, bytes: usize) -> Vec<Range<usize>> {
     if items < 2 || bytes < PARALLEL {
         return std::iter::once(0..items).collect();
     }
-    // About 16 KB each, so that scheduling is noise beside counting.
+    // About 16 KB each: counting that takes much longer than scheduling.
     let each = (items * 16 * 1024 / bytes).max(1);
     (0..items).step_by(each).map(|start| start..items.min(start + each)).collect()
 }
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_exceeds_only_what_all_of_the_text_exceeds() {
+    fn a_prefix_exceeds_only_limits_that_the_whole_text_exceeds() {
         let text = "Zwei W\u{f6}rter (x) don't stop... \u{201c}here\u{201d}\u{3000}then  go on, 中文 e\u{301}nd \n x "
             .repeat(9);
         for encoding in [Encoding::O200k, Encoding::Cl100k] {
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn exceeding_means_counting_more() {
+    fn exceeds_is_the_same_as_a_larger_count() {
         let text = "one two three four five six seven eight nine ten ".repeat(20);
         for given in [1, 999, 1000, 1145, 1535, 3000] {
             let counter = Counter::exact(Encoding::O200k).with_rate(given);

@@ -1,4 +1,4 @@
-//! Exact encodings, with their vocabularies inside.
+//! Exact byte-pair encodings.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ pub enum Encoding {
     O200k,
     /// GPT-4, GPT-3.5.
     Cl100k,
-    /// One that was read from a file.
+    /// An encoding from a file.
     File(&'static Vocabulary),
 }
 
@@ -27,7 +27,7 @@ impl Encoding {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] names those that there are.
+    /// [`Error::Argument`] lists the valid names.
     pub fn named(name: &str) -> Result<Self, Error> {
         Self::NAMES.iter().find(|(n, _)| *n == name).map(|(_, e)| *e).ok_or_else(|| {
             let known = Self::NAMES.map(|(n, _)| n).join(", ");
@@ -35,14 +35,14 @@ impl Encoding {
         })
     }
 
-    /// The encoding of a vocabulary file: a `tokenizer.json` of byte-level pairs, or a file of ranks as tiktoken has them,
-    /// whose texts `pattern` splits unless its tokens are those of an encoding that there is.
+    /// The encoding of a vocabulary file: a `tokenizer.json` of byte-level pairs, or a file of ranks in tiktoken's format. A
+    /// file of ranks needs `pattern`, unless its tokens are those of a built-in encoding.
     ///
-    /// What is read stays in memory; the same file is read once.
+    /// A vocabulary is never freed; an equal file is loaded once.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] says what of it is not known: its pattern, its kind of model.
+    /// [`Error::Argument`] names what is not supported: the pattern, the kind of model.
     pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<Self, Error> {
         load::read(data, name, pattern).map(Self::File).map_err(Error::Argument)
     }
@@ -57,7 +57,7 @@ impl Encoding {
         }
     }
 
-    /// What the encoding counts with.
+    /// The vocabulary of the encoding.
     pub(super) fn inside(self) -> &'static Vocabulary {
         match self {
             Self::O200k => &O200K,
@@ -66,7 +66,7 @@ impl Encoding {
         }
     }
 
-    /// Tokens of `text`. Time is linear in its length, whatever it holds.
+    /// Tokens of `text`. Time is linear in its length for any content.
     ///
     /// # Examples
     ///
@@ -82,10 +82,10 @@ impl Encoding {
         with_worker(self.inside(), |worker| worker.count(text.as_bytes()))
     }
 
-    /// Whether `text` has more than `limit` tokens; stops counting there.
+    /// Whether `text` has more than `limit` tokens; stops counting at the limit.
     #[must_use]
     pub fn exceeds(self, text: &str, limit: usize) -> bool {
-        // Normalization may make a text longer, if not by much.
+        // Normalization may make a text slightly longer.
         if text.len() <= limit && !self.inside().normalizes {
             return false;
         }
@@ -108,7 +108,7 @@ impl Encoding {
         }))
     }
 
-    /// The start of a count of a text that is to grow.
+    /// The state of a growing text.
     pub(super) fn state(self) -> State {
         if self.inside().normalizes {
             return State::Whole(String::new());
@@ -116,7 +116,7 @@ impl Encoding {
         State::Tokens(PretokenState::new(self.inside()))
     }
 
-    /// The bytes of each token, by rank: how the vocabulary is checked against the published one.
+    /// The bytes of each token, by rank: tests compare them with the published vocabulary.
     #[must_use]
     pub fn vocabulary(self) -> Vec<Vec<u8>> {
         self.inside().tables.vocabulary()

@@ -1,11 +1,11 @@
-//! What can go wrong where text becomes tokens.
+//! Errors of counting.
 
 use std::panic::resume_unwind;
 
-/// A failure that names what was wanted and what came.
+/// An error that names the expected and the actual value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// An argument that names nothing, or that cannot be read.
+    /// An unknown name, or an argument that cannot be read.
     #[error("{0}")]
     Argument(String),
     /// A number that a `u32` cannot hold.
@@ -14,7 +14,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Unwinds with the error, where a count has no other way to say it.
+    /// Unwinds with the error, because a count returns no `Result`.
     pub fn unwind(self) -> ! {
         resume_unwind(Box::new(self))
     }

@@ -1,9 +1,9 @@
-//! Estimates by length: so many of a text's characters, bytes or UTF-16 units make a token.
+//! Estimates by length: characters, bytes or UTF-16 units a token.
 
-/// Length of a text in every unit that a policy may ask for.
+/// Length of a text in every unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// Tokens, before a model's factors.
+    /// Tokens, without the factor of a model.
     pub tokens: usize,
     /// Bytes of UTF-8.
     pub bytes: usize,
@@ -14,13 +14,13 @@ pub struct Size {
 }
 
 impl Size {
-    /// The lengths of so many characters of ASCII, but their tokens.
+    /// The lengths of an ASCII text, without tokens.
     #[must_use]
     pub fn ascii(bytes: usize) -> Self {
         Self { tokens: 0, bytes, chars: bytes, utf16: bytes }
     }
 
-    /// The lengths of `text` but its tokens.
+    /// The lengths of `text`, without tokens.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let bytes = text.len();
@@ -41,7 +41,7 @@ impl std::ops::AddAssign for Size {
     }
 }
 
-/// What is counted.
+/// The unit of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Unicode scalar values.
@@ -52,25 +52,25 @@ pub enum Unit {
     Utf16,
 }
 
-/// What happens to the fraction.
+/// How a fraction of a token is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
     /// Down.
     Floor,
     /// Up.
     Ceil,
-    /// To the nearest, a half up.
+    /// To the nearest integer, a half up.
     HalfUp,
 }
 
-/// Length over so many a token.
+/// An estimate: length divided by units a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chars {
-    /// What is counted.
+    /// The unit of a length.
     pub unit: Unit,
-    /// What happens to the fraction.
+    /// How a fraction is rounded.
     pub round: Round,
-    /// Units that make a token, 1 at least: 4 in every document.
+    /// Units a token, at least 1; usually 4.
     pub per: usize,
 }
 
@@ -94,7 +94,7 @@ impl Chars {
         }
     }
 
-    /// Of `size`, the length that is counted.
+    /// The length in `size` that has this unit.
     #[must_use]
     pub fn length(self, size: &Size) -> usize {
         match self.unit {
@@ -127,23 +127,23 @@ pub fn chars(text: &str) -> usize {
     text.chars().count()
 }
 
-/// UTF-16 units in `text`: one a scalar value, two beyond the basic plane.
+/// UTF-16 units in `text`: one a scalar value, two outside the basic multilingual plane.
 #[must_use]
 pub fn utf16(text: &str) -> usize {
     chars_and_utf16(text).1
 }
 
-/// Both, in one pass.
+/// Scalar values and UTF-16 units, in one pass.
 #[must_use]
 pub fn chars_and_utf16(text: &str) -> (usize, usize) {
-    // As many as a byte can add up: the compiler makes that sixteen at once.
+    // Chunks whose sums fit into a byte: then the compiler adds sixteen bytes at once.
     text.as_bytes().chunks(usize::from(u8::MAX)).fold((0, 0), |(chars, utf16), chunk| {
         let firsts = count(chunk, |byte| byte & 0xC0 != 0x80);
         (chars + firsts, utf16 + firsts + count(chunk, |byte| byte >= 0xF0))
     })
 }
 
-/// Bytes of at most 255 that are so.
+/// Number of bytes that match; of at most 255 bytes.
 fn count(chunk: &[u8], is: impl Fn(u8) -> bool) -> usize {
     usize::from(chunk.iter().map(|byte| u8::from(is(*byte))).sum::<u8>())
 }

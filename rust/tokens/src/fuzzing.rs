@@ -1,4 +1,4 @@
-//! What the fuzz targets need of the engine's inside; built for them alone.
+//! Internals that the fuzz targets use; built for them only.
 #![allow(missing_docs)]
 
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ pub fn split_wide(pattern: Pattern, text: &str) -> Vec<usize> {
     })
 }
 
-/// Merging as it is defined.
+/// Merging by its definition.
 pub struct Slow {
     bytes: [u32; 256],
     merges: HashMap<(u32, u32), u32>,
@@ -47,7 +47,7 @@ pub struct Slow {
 impl Slow {
     /// # Panics
     ///
-    /// Never: our vocabularies are whole.
+    /// Never: the built-in vocabularies are complete.
     #[must_use]
     pub fn new(encoding: Encoding) -> Self {
         let merges = ranked(encoding.vocabulary()).expect("each token is reached by merges");

@@ -1,40 +1,40 @@
-//! What is kept of a text that grows, by how it is counted.
+//! The state of a growing text, by engine.
 
 use crate::bpe::vocabulary::Vocabulary;
 use crate::bpe::worker::with_worker;
 use crate::claude::Claude;
 use crate::estimate::Chars;
 
-/// Pretokens at the end of a text that more text may change. Where a pretoken ends is decided by it and by what stands up to
-/// the end of the one behind it, or by blanks, which make at most three pretokens: what stands before four is settled.
+/// Pretokens at the end of a text that more text may change. The end of a pretoken depends on the text up to the end of the
+/// next one, or on white space, which makes at most three pretokens. So all but the last four are final.
 const OPEN: usize = 4;
 
-/// Bytes that may wait before they are counted.
+/// Bytes that are buffered before they are counted.
 const MISSES: usize = 64 * 1024;
 
-/// The state of such a count.
+/// The state of an incremental count.
 #[derive(Clone, Debug)]
 pub enum State {
     Tokens(PretokenState),
     SectionState(SectionState),
     Length(Chars, usize),
-    /// Where any part may change the count of all.
+    /// The whole text, where more text may change every token.
     Whole(String),
 }
 
-/// Text whose settled pretokens are counted and let go.
+/// Text whose final pretokens are counted and dropped.
 #[derive(Clone, Debug)]
 pub struct PretokenState {
     vocabulary: &'static Vocabulary,
-    settled: usize,
+    final_tokens: usize,
     open: Vec<u8>,
-    /// Bytes from which it pays to look at the open end again: its pretokens may be long.
+    /// Length of `open` from which it is split again: doubling it keeps the time linear for long pretokens.
     next: usize,
 }
 
 impl PretokenState {
     pub fn new(vocabulary: &'static Vocabulary) -> Self {
-        Self { vocabulary, settled: 0, open: Vec::new(), next: MISSES }
+        Self { vocabulary, final_tokens: 0, open: Vec::new(), next: MISSES }
     }
 
     pub fn append(&mut self, text: &str) {
@@ -51,19 +51,19 @@ impl PretokenState {
             let ends = worker.split(&self.open, 0);
             let (done, left) = ends.split_at(ends.len().saturating_sub(OPEN));
             let start = done.last().copied().unwrap_or_default();
-            self.settled += worker.pretokens(&self.open, 0, done);
+            self.final_tokens += worker.pretokens(&self.open, 0, done);
             let rest = worker.pretokens(&self.open, start, left);
             self.open.drain(..start);
-            self.settled + rest
+            self.final_tokens + rest
         })
     }
 }
 
-/// Text of Claude's whose settled lines are counted and let go.
+/// Text of Claude's whose final lines are counted and dropped.
 #[derive(Clone, Debug)]
 pub struct SectionState {
     claude: Claude,
-    settled: usize,
+    final_tokens: usize,
     pub open: String,
     /// As in [`PretokenState`].
     next: usize,
@@ -71,7 +71,7 @@ pub struct SectionState {
 
 impl SectionState {
     pub fn new(claude: Claude) -> Self {
-        Self { claude, settled: 0, open: String::new(), next: MISSES }
+        Self { claude, final_tokens: 0, open: String::new(), next: MISSES }
     }
 
     pub fn append(&mut self, text: &str) {
@@ -83,14 +83,14 @@ impl SectionState {
     }
 
     fn settle(&mut self) {
-        let end = self.claude.settled(&self.open).unwrap_or_default();
-        self.settled += self.claude.count(&self.open[..end]);
+        let end = self.claude.stable_prefix(&self.open).unwrap_or_default();
+        self.final_tokens += self.claude.count(&self.open[..end]);
         self.open.drain(..end);
     }
 
     /// Tokens of the text so far.
     pub fn tokens(&mut self) -> usize {
         self.settle();
-        self.settled + self.claude.count(&self.open)
+        self.final_tokens + self.claude.count(&self.open)
     }
 }

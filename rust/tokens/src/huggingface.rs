@@ -13,17 +13,16 @@ use crate::bpe::load::Kept;
 use crate::cancel;
 use crate::error::Error;
 
-/// What of a file the count of a plain text knows nothing of: tokens that stand for no text, or that are text here, and
-/// what would cut a text short or fill it up.
+/// Settings of a file that plain text must ignore: special tokens, truncation and padding.
 const LEFT_OUT: [&str; 5] = ["added_tokens", "decoder", "padding", "post_processor", "truncation"];
 
-/// Bytes from which a text is counted beside the thread that asked, which can be stopped meanwhile: some 30 ms.
+/// Bytes from which a text is counted on a second thread, so that the calling thread can be cancelled: some 30 ms.
 const LONG: usize = 64 * 1024;
 
-/// Those that were read.
+/// The vocabularies that were loaded.
 static READ: Kept<HuggingFace> = Kept::new();
 
-/// A `tokenizer.json`, as the crate reads it.
+/// A `tokenizer.json`, loaded by the crate.
 #[derive(Debug)]
 pub struct HuggingFace {
     name: String,
@@ -54,7 +53,7 @@ impl HuggingFace {
         Ok(READ.keep(digest, Self { name: name.to_owned(), tokenizer }))
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -72,7 +71,7 @@ impl HuggingFace {
         if tokens.len() <= head.saturating_add(tail) {
             return None;
         }
-        // Where two tokens share a character, each has all of it as its place.
+        // Two tokens that share a character both have its whole range as offsets.
         let (first, last) = (head.min(tokens.len()), tokens.len() - tail);
         let head = if first == 0 { 0 } else { tokens[first - 1].1.min(tokens[first].0) };
         let tail = if tail == 0 { text.len() } else { tokens[last].0.max(tokens[last - 1].1) };
@@ -81,9 +80,9 @@ impl HuggingFace {
         Some((head, tail))
     }
 
-    /// The tokens of `text`, with their places where those are wanted.
+    /// The tokens of `text`, with byte offsets if `places`.
     ///
-    /// Unwinds with an [`Error`] where the crate has none.
+    /// Unwinds with an [`Error`] if the crate cannot encode it.
     fn encoded(&'static self, text: &str, places: bool) -> Encoding {
         cancel::poll_now();
         let encoded = if text.len() < LONG || cancel::current().is_none() {
@@ -94,13 +93,13 @@ impl HuggingFace {
         encoded.unwrap_or_else(|error| resume_unwind(Box::new(error)))
     }
 
-    /// The same in a thread of its own, while this one asks whether it is still wanted: the crate cannot. Where it is not,
-    /// the other ends by itself.
+    /// [`HuggingFace::tokens`] on a second thread, while this one polls for cancellation, which the crate cannot. After
+    /// cancellation the second thread runs to its end.
     fn beside(&'static self, text: &Arc<str>, places: bool) -> Result<Encoding, Error> {
         let (sender, results) = mpsc::channel();
         let work = Arc::clone(text);
         let begun = std::thread::Builder::new().spawn(move || {
-            let _ = sender.send(self.tokens(&work, places)); // nobody may be there any more
+            let _ = sender.send(self.tokens(&work, places)); // the receiver is gone after cancellation
         });
         if begun.is_err() {
             return self.tokens(text, places);
@@ -139,7 +138,7 @@ fn certain(model: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// What `work` makes, or what it says or panics with.
+/// The result of `work`, or the message of its error or panic.
 fn tried<T, E: ToString>(work: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(made) => made.map_err(|error| error.to_string()),

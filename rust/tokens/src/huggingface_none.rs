@@ -1,6 +1,6 @@
-//! Built without the crate `tokenizers`: no vocabulary whose way is not known here.
+//! Replaces `huggingface.rs` in a build without the crate `tokenizers`: no vocabulary can be loaded.
 
-/// None can be had.
+/// A type without values.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HuggingFace {}
 
@@ -10,7 +10,7 @@ impl HuggingFace {
         Err("this build is without the feature `tokenizers`, which counts in others".to_owned())
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &str {
         match *self {}
     }

@@ -1,10 +1,10 @@
-//! The tokens of a text that grows.
+//! Counts the tokens of a growing text.
 
 use crate::counter::scale;
 use crate::counter::{Counter, Engine};
 use crate::growing::{SectionState, State};
 
-/// Counts a text that is given part by part, without counting again what more text cannot change.
+/// Counts a text that arrives in parts, without counting again the prefix that more text cannot change.
 ///
 /// # Examples
 ///
@@ -20,7 +20,7 @@ use crate::growing::{SectionState, State};
 pub struct IncrementalCounter {
     counter: Counter,
     state: State,
-    /// The start of a character whose other bytes are still to come.
+    /// The first bytes of an incomplete character.
     begun: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ impl IncrementalCounter {
         self.add(text);
     }
 
-    /// Adds UTF-8, which may end inside a character; what is no UTF-8 counts as U+FFFD.
+    /// Adds UTF-8, which may end inside a character; invalid UTF-8 counts as U+FFFD.
     pub fn append_bytes(&mut self, bytes: &[u8]) {
         let joined;
         let mut bytes = if self.begun.is_empty() {
@@ -69,7 +69,7 @@ impl IncrementalCounter {
         }
     }
 
-    /// Tokens of all that was added, as [`Counter::count`] gives them for it.
+    /// Tokens of the whole text so far, equal to [`Counter::count`].
     pub fn tokens(&mut self) -> usize {
         if !self.begun.is_empty() {
             let mut ended = self.clone();
@@ -87,13 +87,15 @@ impl IncrementalCounter {
 }
 
 impl Counter {
-    /// A count of a text that is to grow.
+    /// A counter of a growing text.
     #[must_use]
     pub fn incremental(&self) -> IncrementalCounter {
         let state = match self.engine {
             Engine::Exact(encoding) => encoding.state(),
             Engine::Length(chars) => State::Length(chars, 0),
-            Engine::Claude(claude) if claude.settled("").is_some() => State::SectionState(SectionState::new(claude)),
+            Engine::Claude(claude) if claude.stable_prefix("").is_some() => {
+                State::SectionState(SectionState::new(claude))
+            }
             Engine::Claude(_) | Engine::HuggingFace(_) => State::Whole(String::new()),
         };
         IncrementalCounter { counter: *self, state, begun: Vec::new() }

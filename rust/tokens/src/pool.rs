@@ -8,8 +8,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::cancel::{self, CancelToken};
 
-/// The pool and the process that made it: threads do not survive a fork, so a child makes its own. The calling thread works
-/// as well, so the pool has one thread less than may work; None where that leaves none.
+/// The pool and the process that made it: threads do not survive a fork, so a child makes its own. The pool has one thread
+/// less than may work, because the calling thread works as well; None if that is no thread.
 static POOL: Mutex<Option<(u32, Option<Arc<ThreadPool>>)>> = Mutex::new(None);
 
 /// `work` on each item, in their order: each thread takes the next item from a cursor.
@@ -26,7 +26,7 @@ pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
             });
         }
         cursor.work(None);
-        // A thread of the pool must not block: all of them could wait for each other.
+        // A thread of the pool must not block, or all of them could deadlock.
         if pool.current_thread_index().is_none() {
             cursor.wait(watch.as_deref());
         }
@@ -34,7 +34,7 @@ pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
     cursor.made()
 }
 
-/// [`map`], or None where `work` makes nothing of some item; then it begins no more items.
+/// [`map`] that stops at the first None of `work` and returns None.
 pub fn map_all<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Option<R> + Sync) -> Option<Vec<R>> {
     let failed = AtomicBool::new(false);
     let made = map(items, |item| {
@@ -45,7 +45,7 @@ pub fn map_all<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Option<R> + S
     made.into_iter().collect()
 }
 
-/// Items, and how far they are.
+/// The items, the cursor and the results.
 struct Cursor<'t, T, R, F> {
     items: &'t [T],
     work: F,
@@ -72,7 +72,7 @@ impl<'t, T, R, F: Fn(&T) -> R> Cursor<'t, T, R, F> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works on items until there are no more.
+    /// Works on items until none is left.
     fn work(&self, watch: Option<&CancelToken>) {
         let _busy = Busy::new(self);
         loop {
@@ -84,7 +84,7 @@ impl<'t, T, R, F: Fn(&T) -> R> Cursor<'t, T, R, F> {
         }
     }
 
-    /// Waits for the helpers, and asks meanwhile whether the work is still wanted.
+    /// Waits for the helper threads, and polls for cancellation meanwhile.
     fn wait(&self, watch: Option<&CancelToken>) {
         let mut progress = self.lock();
         while progress.busy > 0 {
@@ -106,7 +106,7 @@ impl<'t, T, R, F: Fn(&T) -> R> Cursor<'t, T, R, F> {
     }
 }
 
-/// A thread that takes items. Where its work unwinds, nobody takes more.
+/// A thread that takes items. If its work unwinds, no thread takes more.
 struct Busy<'c, 't, T, R, F: Fn(&T) -> R>(&'c Cursor<'t, T, R, F>);
 
 impl<'c, 't, T, R, F: Fn(&T) -> R> Busy<'c, 't, T, R, F> {
@@ -136,7 +136,7 @@ pub fn threads() -> usize {
 }
 
 fn pool() -> Option<Arc<ThreadPool>> {
-    // Never waits: a lock that was held while another thread forked stays locked in the child for ever.
+    // Never blocks: a lock that another thread held during a fork is never released in the child.
     let mut slot = POOL.try_lock().ok()?;
     let pid = std::process::id();
     if let Some((owner, pool)) = &*slot

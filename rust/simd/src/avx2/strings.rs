@@ -1,4 +1,4 @@
-//! Strings of JSON: 32 and 64 bytes at a time.
+//! Skips JSON strings, 32 and 64 bytes at a time.
 
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_min_epu8, _mm256_movemask_epi8,
@@ -19,14 +19,14 @@ pub fn first(window: &[u8; NEAR]) -> usize {
     _mm256_movemask_epi8(stops).trailing_zeros() as usize
 }
 
-/// Skips a string up to a byte that needs another look, or until less than a window is left.
+/// Skips a string up to a byte that the caller must check, or until less than a window is left.
 ///
-/// Arithmetic on runs of backslashes separates escapes from escaped characters. One bit goes from window to window, so
-/// that the next one loads early.
+/// Arithmetic on runs of backslashes separates escapes from escaped characters. Windows depend on each other by one bit
+/// only, so the next one can load early.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub fn skip(bytes: &[u8], mut at: usize) -> Skipped {
     const EVEN: u64 = 0x5555_5555_5555_5555;
-    // Whether a backslash before the window escapes its first byte, and whether there was any backslash.
+    // Whether a backslash before the window escapes its first byte; a mask that is not 0 after any backslash.
     let (mut carried, mut seen) = (0, 0);
     while let Some(window) = bytes.get(at..).and_then(|rest| rest.first_chunk::<WIDE>()) {
         let window: [__m256i; 2] = cast(*window);
@@ -60,8 +60,8 @@ fn control(half: __m256i) -> __m256i {
     _mm256_cmpeq_epi8(_mm256_min_epu8(half, _mm256_set1_epi8(0x1f)), half)
 }
 
-/// The bytes that end an escape of two bytes: `"`, `\`, `/`, b, f, n, r, t. A byte is one of them if its two halves share a
-/// bit in two tables.
+/// The second bytes of two-byte escapes: `"`, `\`, `/`, b, f, n, r, t. A byte is one of them if the table entries of its two
+/// halves share a bit.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn simple(half: __m256i) -> __m256i {
@@ -76,7 +76,7 @@ fn simple(half: __m256i) -> __m256i {
     _mm256_cmpgt_epi8(common, _mm256_setzero_si256())
 }
 
-/// A bit a byte: the top bit of what `of` makes of it.
+/// Bitmap of the top bits of the bytes after `of`.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline]
 fn bits(halves: [__m256i; 2], of: impl Fn(__m256i) -> __m256i) -> u64 {

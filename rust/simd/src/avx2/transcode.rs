@@ -1,4 +1,4 @@
-//! Code points to UTF-8, four at a time.
+//! Encodes code points as UTF-8, four at a time.
 
 use std::arch::x86_64::{
     __m128i, _mm_and_si128, _mm_blendv_epi8, _mm_castsi128_ps, _mm_cmpgt_epi32, _mm_movemask_ps, _mm_or_si128,
@@ -10,10 +10,10 @@ use bytemuck::cast;
 use crate::kernel::TRANSCODED;
 use crate::scalar;
 
-/// A shuffle that packs four characters of four places each: by a bit for each of one byte, and above those a bit for each
-/// of one or two bytes.
-const PLACES: [[u8; 16]; 256] = {
-    let mut places = [[0x80; 16]; 256];
+/// Shuffles that pack four characters from lanes of four bytes. Bits 0 to 3 of the index say which characters have one byte,
+/// bits 4 to 7 which have at most two.
+const SHUFFLES: [[u8; 16]; 256] = {
+    let mut shuffles = [[0x80; 16]; 256];
     let mut which = 0;
     while which < 256 {
         let (mut lane, mut to) = (0, 0);
@@ -21,17 +21,17 @@ const PLACES: [[u8; 16]; 256] = {
             let length = 3 - (which >> lane & 1) - (which >> (lane + 4) & 1);
             let mut byte = 0;
             while byte < length {
-                places[which][to] = (4 * lane + byte) as u8;
+                shuffles[which][to] = (4 * lane + byte) as u8;
                 (byte, to) = (byte + 1, to + 1);
             }
             lane += 1;
         }
         which += 1;
     }
-    places
+    shuffles
 };
 
-/// Writes `units` to the beginning of `out`: how many bytes they take.
+/// Writes `units` to the beginning of `out`; returns the number of bytes.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub fn transcode(units: &[u32], out: &mut [u8]) -> usize {
     let (fours, rest) = units.as_chunks::<4>();
@@ -54,7 +54,7 @@ pub fn transcode(units: &[u32], out: &mut [u8]) -> usize {
         let bytes = _mm_blendv_epi8(_mm_blendv_epi8(of_three, of_two, two), units, one);
         let bits = |mask| _mm_movemask_ps(_mm_castsi128_ps(mask)).cast_unsigned();
         let which = bits(one) | bits(two) << 4;
-        let written: [u8; TRANSCODED] = cast(_mm_shuffle_epi8(bytes, cast(PLACES[which as usize & 0xFF])));
+        let written: [u8; TRANSCODED] = cast(_mm_shuffle_epi8(bytes, cast(SHUFFLES[which as usize & 0xFF])));
         out[at..at + TRANSCODED].copy_from_slice(&written);
         at += 12 - which.count_ones() as usize;
     }

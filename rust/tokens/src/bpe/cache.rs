@@ -1,18 +1,18 @@
-//! What a thread remembers of the pretokens that it has counted, within fixed bounds.
+//! A thread's cache from pretoken to count, of bounded size.
 //!
 //! | table | holds | bytes |
 //! |---|---|---|
-//! | short | any pretoken of at most 15 bytes, four to a line: what was seen last | 4 MB |
-//! | long | pretokens of 16 to 60 bytes, two to a place | 8 MB |
-//! | longer | pretokens of 61 to 124 bytes, two to a place | 512 KB |
-//! | longest | pretokens of 125 to 1,020 bytes, two to a place | 512 KB |
+//! | short | pretokens of at most 15 bytes, 4-way set-associative | 4 MB |
+//! | long | pretokens of 16 to 60 bytes, 2-way | 8 MB |
+//! | longer | pretokens of 61 to 124 bytes, 2-way | 512 KB |
+//! | longest | pretokens of 125 to 1,020 bytes, 2-way | 512 KB |
 //!
-//! A table is taken from the system as it fills, soon in large pages, and goes when its thread ends; of the last three only
-//! the beginning is used while there are few pretokens in them. Each entry holds its pretoken, so that a wrong count cannot be
-//! found whatever the hash. A new pretoken takes the place of an old one, and nothing grows beyond these bounds.
+//! The system commits the pages of a table as it fills, large pages once it has some entries, and reclaims them when the
+//! thread ends. The last three tables use only their first sets while they hold few entries. Each entry stores its
+//! pretoken, so a hash collision cannot give a wrong count. A new entry evicts the oldest of its set.
 
 #![allow(clippy::inline_always)] // compiled for the page
-#![allow(clippy::cast_possible_truncation)] // hashes are cut to the size of a table
+#![allow(clippy::cast_possible_truncation)] // hashes are reduced to table sizes
 
 use std::ops::Range;
 
@@ -22,43 +22,43 @@ use trimtab_simd::{Kernel, Line, Portable, prefetch};
 use crate::bpe::lines::Lines;
 use crate::bpe::tables::{Key, SHORT, WITHOUT_COUNT, count_of};
 
-/// Lines of the table of short pretokens, of four entries each.
+/// Cache lines of the short table; each is a set of four entries.
 pub const SHORTS: usize = 1 << 16;
 
-/// Places of the long table, of the longer and of the longest one, of two entries each.
+/// Sets of the long table, of the longer and of the longest one, of two entries each.
 const LONG: usize = 1 << 16;
 const LONGER: usize = 1 << 11;
 const LONGEST: usize = 1 << 8;
 
-/// The three: lines of a place, and how many of these.
+/// These three tables: cache lines of a set, and number of sets.
 const LONG_TABLES: [(usize, usize); 3] = [(2, LONG), (4, LONGER), (32, LONGEST)];
 
-/// Lines of all three.
+/// Cache lines of all three.
 const LONGS: usize = 2 * LONG + 4 * LONGER + 32 * LONGEST;
 
 /// Divisor of the table size by number of entries: a small table avoids zeroing pages.
 /// Prose, code and logs have some thousands of such pretokens in 8 MB, texts beyond ASCII as many in 200 KB.
 const STAGES: [(usize, usize); 3] = [(1 << 6, 1 << 10), (1 << 3, 1 << 13), (1, usize::MAX)];
 
-/// Pretokens that a thread remembers in a table before it moves to large pages: a large one takes as long as a hundred others.
+/// Entries from which the short table moves to large pages: to zero a large page takes as long as a hundred small ones.
 const FEW: usize = 96;
 
-/// Bytes of a page that is not large, on most processors.
+/// Bytes of a small page on most processors.
 const SMALL_PAGE: usize = 4 << 10;
 
-/// Bytes of text that surely hold more short pretokens than are few.
+/// Bytes of text that hold more than [`FEW`] short pretokens.
 const MUCH: usize = 64 * 1024;
 
-/// Longest pretoken that is remembered.
+/// Longest pretoken that is cached.
 pub const MEDIUM: usize = 1024 - TAIL;
 
-/// Bytes of an entry behind its pretoken: the count and the length, two each.
+/// Bytes of an entry after its pretoken: the count and the length, two each.
 const TAIL: usize = 4;
 
-/// Pretokens that are looked up together: while one is looked for, the lines of those behind it are on their way.
+/// Pretokens that are looked up together: all their cache lines are prefetched before the first lookup.
 pub const BATCH: usize = 256;
 
-/// Neighbouring pretokens of a text: where the first begins, and where each ends.
+/// Neighbouring pretokens of a text: the start of the first, and the end of each.
 #[derive(Clone, Copy)]
 pub struct Pretokens<'t> {
     pub text: &'t [u8],
@@ -66,37 +66,37 @@ pub struct Pretokens<'t> {
     pub ends: &'t [usize],
 }
 
-/// A pretoken of at most 15 bytes, to be looked up.
+/// A lookup of a pretoken of at most 15 bytes.
 #[derive(Clone, Copy, Default)]
 pub struct Probe {
     pub key: Key,
     pub hash: u64,
 }
 
-/// Room for looking up, and what was not found.
+/// Buffers of a lookup, and the pretokens that it did not resolve.
 pub struct Batch {
-    pub asked: Box<[Probe; BATCH]>,
-    /// Pretokens that were not seen lately.
+    pub probes: Box<[Probe; BATCH]>,
+    /// Short pretokens that are not in the cache.
     pub missed: Vec<Probe>,
-    /// Pretokens that no key holds, with room for their hashes.
+    /// Pretokens that are too long for a key, with space for their hashes.
     pub longer: Vec<(Range<usize>, u64)>,
 }
 
 impl Default for Batch {
     fn default() -> Self {
-        Self { asked: Box::new([Probe::default(); BATCH]), missed: Vec::new(), longer: Vec::new() }
+        Self { probes: Box::new([Probe::default(); BATCH]), missed: Vec::new(), longer: Vec::new() }
     }
 }
 
-/// Leaves a pretoken that no key holds for later. Kept apart, so that what happens to one pretoken in fifty takes no register of
-/// the others.
+/// Queues a pretoken that is too long for a key. Not inlined: one pretoken in fifty comes here, and its code would take
+/// registers from the hot loop.
 #[cold]
 #[inline(never)]
 pub fn put_off(longer: &mut Vec<(Range<usize>, u64)>, at: usize, length: usize) {
     longer.push((at..at + length, 0));
 }
 
-/// Tokens of those of at most [`BATCH`] pretokens that `lines` has; the others go into `batch`.
+/// Tokens of the cached ones of at most [`BATCH`] pretokens; the others go into `batch`.
 #[inline(always)]
 pub fn look_up(kernel: impl Kernel, lines: &[Line; SHORTS], pretokens: Pretokens<'_>, batch: &mut Batch) -> usize {
     let mut found = 0;
@@ -108,44 +108,44 @@ pub fn look_up(kernel: impl Kernel, lines: &[Line; SHORTS], pretokens: Pretokens
             let key = Key::of(pretokens.text, at, end);
             let hash = key.hash();
             prefetch(&lines[line_of::<SHORTS>(hash)]);
-            batch.asked[found % BATCH] = Probe { key, hash };
+            batch.probes[found % BATCH] = Probe { key, hash };
             found += 1;
         }
         at = end;
     }
-    find_all(kernel, lines, &batch.asked[..found], &mut batch.missed)
+    find_all(kernel, lines, &batch.probes[..found], &mut batch.missed)
 }
 
-/// Tokens of the pretokens that `lines` has; the others go into `missed`.
+/// Tokens of the cached pretokens; the others go into `missed`.
 #[inline(always)]
-pub fn find_all(kernel: impl Kernel, lines: &[Line; SHORTS], asked: &[Probe], missed: &mut Vec<Probe>) -> usize {
+pub fn find_all(kernel: impl Kernel, lines: &[Line; SHORTS], probes: &[Probe], missed: &mut Vec<Probe>) -> usize {
     let mut total = 0;
-    for asked in asked {
-        match find(kernel, &lines[line_of::<SHORTS>(asked.hash)], asked.key) {
+    for probe in probes {
+        match find(kernel, &lines[line_of::<SHORTS>(probe.hash)], probe.key) {
             Some(count) => total += count,
-            None => miss(missed, asked),
+            None => miss(missed, probe),
         }
     }
     total
 }
 
-/// Kept apart for the same reason.
+/// Not inlined, as [`put_off`].
 #[cold]
 #[inline(never)]
-fn miss(missed: &mut Vec<Probe>, asked: &Probe) {
-    missed.push(*asked);
+fn miss(missed: &mut Vec<Probe>, probe: &Probe) {
+    missed.push(*probe);
 }
 
-/// The line of a pretoken in a table of `N`; what is shifted out is where it lies in bytes.
+/// The index of a pretoken's cache line in a table of `N` lines.
 #[inline]
 pub fn line_of<const N: usize>(hash: u64) -> usize {
     (hash >> 6) as usize & (N - 1)
 }
 
-/// The count of a pretoken, if `line` has it.
+/// The count of a pretoken in `line`.
 #[inline(always)]
 pub fn find(kernel: impl Kernel, line: &Line, key: Key) -> Option<usize> {
-    kernel.find(line, [key.low, key.high], WITHOUT_COUNT).map(|place| count_of(line[4 + place]))
+    kernel.find(line, [key.low, key.high], WITHOUT_COUNT).map(|entry| count_of(line[4 + entry]))
 }
 
 /// The tables of one thread, for one vocabulary.
@@ -153,18 +153,18 @@ pub fn find(kernel: impl Kernel, line: &Line, key: Key) -> Option<usize> {
 pub struct Cache {
     /// Pretokens of at most 15 bytes.
     pub short: Lines<SHORTS>,
-    /// Short pretokens that were put there.
+    /// Insertions into the short table.
     kept: usize,
     /// The long table, the longer and the longest one.
     long: Lines<LONGS>,
-    /// Pretokens that were put there.
+    /// Insertions into the long tables.
     kept_long: usize,
-    /// By how much these tables are smaller; before the first pretoken there are none.
-    smaller: Option<usize>,
+    /// Divisor of the number of sets in use, from [`STAGES`]; None before the first insertion.
+    divisor: Option<usize>,
 }
 
 impl Cache {
-    /// Makes ready for so many bytes of text: many are worth large pages from the start.
+    /// Prepares for `bytes` of text: many are worth large pages from the start.
     pub fn expect(&mut self, bytes: usize) {
         if bytes < MUCH {
             return;
@@ -175,25 +175,25 @@ impl Cache {
         }
     }
 
-    /// The count of a short pretoken that was seen lately.
+    /// The count of a cached short pretoken.
     #[inline]
     pub fn short(&self, key: Key, hash: u64) -> Option<usize> {
         find(Portable, self.line(hash), key)
     }
 
-    /// The line of a short pretoken.
+    /// The cache line of a short pretoken.
     #[inline]
     pub fn line(&self, hash: u64) -> &Line {
         &self.short.get()[line_of::<SHORTS>(hash)]
     }
 
-    /// Asks for the line of a short pretoken before it is looked up.
+    /// Prefetches the cache line of a short pretoken.
     #[inline]
     pub fn prefetch_short(&self, hash: u64) {
         prefetch(self.line(hash));
     }
 
-    /// Remembers a short pretoken unless it is there.
+    /// Inserts a short pretoken unless it is cached.
     #[inline]
     pub fn learn_short(&mut self, key: Key, hash: u64, count: usize) {
         if self.short(key, hash).is_none() {
@@ -201,12 +201,12 @@ impl Cache {
         }
     }
 
-    /// Remembers a short pretoken: it comes first in its line, and the last one there goes.
+    /// Inserts a short pretoken at the front of its set, and evicts the last one.
     #[inline]
     pub fn keep_short(&mut self, key: Key, hash: u64, count: usize) {
         self.kept += 1;
         if self.kept == FEW {
-            // Those few are found again where they were found before.
+            // These few entries are dropped: they are counted again when they come again.
             self.short = Lines::on_large_pages();
         }
         let line = &mut self.short.get_mut()[line_of::<SHORTS>(hash)];
@@ -215,82 +215,82 @@ impl Cache {
         (line[0], line[4]) = (key.low, key.with_count(count));
     }
 
-    /// The count of a pretoken that no key holds, with its [`hash_of`].
+    /// The count of a cached long pretoken; `hash` is its [`hash_of`].
     #[inline]
     pub fn long(&self, pretoken: &[u8], hash: u64) -> Option<usize> {
-        let place: &[u8] = cast_slice(self.place(pretoken.len(), hash)?);
-        place.chunks_exact(place.len() / 2).find_map(|entry| {
+        let set: &[u8] = cast_slice(self.set(pretoken.len(), hash)?);
+        set.chunks_exact(set.len() / 2).find_map(|entry| {
             let (bytes, tail) = entry.split_at(entry.len() - TAIL);
             let [count, length] = [&tail[..2], &tail[2..]].map(|two| usize::from(u16::from_le_bytes([two[0], two[1]])));
             (length == pretoken.len() && bytes[..length] == *pretoken).then_some(count)
         })
     }
 
-    /// Asks for the place of such a pretoken before it is looked up.
+    /// Prefetches the set of a long pretoken.
     #[inline]
     pub fn prefetch_long(&self, pretoken: &[u8], hash: u64) {
-        self.place(pretoken.len(), hash).into_iter().flatten().for_each(prefetch);
+        self.set(pretoken.len(), hash).into_iter().flatten().for_each(prefetch);
     }
 
-    /// The lines where a pretoken of that length is kept, if any is.
+    /// The cache lines of the set of a long pretoken; None while the long tables are empty.
     #[inline]
-    fn place(&self, length: usize, hash: u64) -> Option<&[Line]> {
-        self.smaller.map(|smaller| &self.long.get()[place(length, hash as usize, smaller)])
+    fn set(&self, length: usize, hash: u64) -> Option<&[Line]> {
+        self.divisor.map(|divisor| &self.long.get()[set_of(length, hash as usize, divisor)])
     }
 
-    /// Remembers a pretoken that no key holds unless it is there.
+    /// Inserts a long pretoken unless it is cached.
     pub fn learn_long(&mut self, pretoken: &[u8], hash: u64, count: usize) {
         if self.long(pretoken, hash).is_none() {
             self.keep_long(pretoken, hash, count);
         }
     }
 
-    /// By how much the tables of long pretokens are smaller when another one has come.
-    fn room_for_long(&mut self) -> usize {
+    /// Counts an insertion into the long tables and grows them where it is due; returns their divisor.
+    fn count_long_insertion(&mut self) -> usize {
         self.kept_long += 1;
-        let needed = STAGES.iter().find(|&&(_, most)| self.kept_long <= most).map_or(1, |&(smaller, _)| smaller);
-        let before = self.smaller.replace(needed);
+        let needed = STAGES.iter().find(|&&(_, most)| self.kept_long <= most).map_or(1, |&(divisor, _)| divisor);
+        let before = self.divisor.replace(needed);
         if before != Some(needed) {
             self.grow(before, needed);
         }
         needed
     }
 
-    /// Makes room for more long pretokens, and puts those that are there where they will be looked for.
+    /// Puts more sets of the long tables into use, and rehashes the entries.
     #[cold]
-    fn grow(&mut self, before: Option<usize>, smaller: usize) {
-        if smaller == 1 {
+    fn grow(&mut self, before: Option<usize>, divisor: usize) {
+        if divisor == 1 {
             self.long.advise_large_pages();
         }
         let mut start = 0;
-        for (lines, places) in LONG_TABLES {
-            let [used, new] = [before.map_or(0, |before| places / before), places / smaller].map(|n| start + lines * n);
-            // What is read first is taken twice: as zeros that all share, and anew when it is written to, for which the other
-            // processors are interrupted. Where small pages are already there are no large ones.
+        for (lines, sets) in LONG_TABLES {
+            let [used, new] = [before.map_or(0, |before| sets / before), sets / divisor].map(|n| start + lines * n);
+            // Writes to each page first: a page that is read first is mapped to the shared zero page, and the later write
+            // faults again and interrupts other processors (TLB shootdown).
             let page = SMALL_PAGE / size_of::<Line>();
             self.long.get_mut()[used..new].iter_mut().step_by(page).for_each(|line| *line = [0; 8]);
-            start += lines * places;
+            start += lines * sets;
         }
         let lines = self.long.get_mut();
         for old in before.map_or(0..0, |before| 0..2 * LONG / before).rev() {
             let entry = lines[old];
             let bytes: &[u8] = cast_slice(&entry);
             let length = usize::from(u16::from_le_bytes([bytes[62], bytes[63]]));
-            let place = place(length, hash_of(&bytes[..length]) as usize, smaller).start;
-            if length > 0 && place != old & !1 {
-                (lines[place + 1], lines[place]) = (lines[place], entry);
+            let new = set_of(length, hash_of(&bytes[..length]) as usize, divisor).start;
+            if length > 0 && new != old & !1 {
+                (lines[new + 1], lines[new]) = (lines[new], entry);
             }
         }
     }
 
-    /// Remembers a pretoken that no key holds: it comes first in its place.
+    /// Inserts a long pretoken at the front of its set.
     pub fn keep_long(&mut self, pretoken: &[u8], hash: u64, count: usize) {
-        let smaller = self.room_for_long();
+        let divisor = self.count_long_insertion();
         let length = pretoken.len();
-        let place = &mut self.long.get_mut()[place(length, hash as usize, smaller)];
-        let half = place.len() / 2;
-        place.copy_within(..half, half);
-        let entry: &mut [u8] = cast_slice_mut(&mut place[..half]);
+        let set = &mut self.long.get_mut()[set_of(length, hash as usize, divisor)];
+        let half = set.len() / 2;
+        set.copy_within(..half, half);
+        let entry: &mut [u8] = cast_slice_mut(&mut set[..half]);
         let (bytes, tail) = entry.split_at_mut(entry.len() - TAIL);
         bytes[..length].copy_from_slice(pretoken);
         tail[..2].copy_from_slice(&(count as u16).to_le_bytes());
@@ -298,16 +298,16 @@ impl Cache {
     }
 }
 
-/// The lines of a pretoken that no key holds, by its length. A table that is smaller is the beginning of the larger one, so
-/// that what lies there is a pretoken in both.
+/// The cache lines of the set of a long pretoken. A table with fewer sets is the beginning of the full one, so entries
+/// need not be cleared when it grows.
 #[inline]
-fn place(length: usize, hash: usize, smaller: usize) -> Range<usize> {
-    const BEHIND_LONG: usize = 2 * LONG;
-    const BEHIND_LONGER: usize = BEHIND_LONG + 4 * LONGER;
+fn set_of(length: usize, hash: usize, divisor: usize) -> Range<usize> {
+    const LONGER_START: usize = 2 * LONG;
+    const LONGEST_START: usize = LONGER_START + 4 * LONGER;
     let (start, lines) = match length + TAIL {
-        ..=64 => (2 * (hash & (LONG / smaller - 1)), 2),
-        65..=128 => (BEHIND_LONG + 4 * (hash & (LONGER / smaller - 1)), 4),
-        _ => (BEHIND_LONGER + 32 * (hash & (LONGEST / smaller - 1)), 32),
+        ..=64 => (2 * (hash & (LONG / divisor - 1)), 2),
+        65..=128 => (LONGER_START + 4 * (hash & (LONGER / divisor - 1)), 4),
+        _ => (LONGEST_START + 32 * (hash & (LONGEST / divisor - 1)), 32),
     };
     start..start + lines
 }
@@ -347,7 +347,7 @@ mod tests {
                 found[stage] += usize::from(count.is_some() && n % 5 < 3);
             }
         }
-        // Of 614, 615 and 4,915 of up to 60 bytes; some places have had more than two.
+        // Of 614, 615 and 4,915 of up to 60 bytes; some sets have had more than two.
         assert!(found[0] > 570 && found[1] >= found[0] && found[2] > 4_500, "{found:?}");
     }
 }

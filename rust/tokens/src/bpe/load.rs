@@ -1,4 +1,4 @@
-//! Vocabularies from files: a `tokenizer.json` is known by its pattern, a file of ranks by its tokens or with a pattern.
+//! Loads vocabularies from files: a `tokenizer.json`, or a file of ranks with a pattern or of a built-in vocabulary.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use crate::bpe::tables::Tables;
 use crate::bpe::tables::build::{Merges, bytes_of, make, merge, ranked};
 use crate::bpe::vocabulary::{CL100K, O200K, Vocabulary};
 
-/// The patterns that are known, as files write them.
+/// The supported patterns, as files write them.
 pub const PATTERNS: [(&[&str], Pattern); 8] = [
     (
         &[concat!(
@@ -46,7 +46,7 @@ pub const PATTERNS: [(&[&str], Pattern); 8] = [
     ),
     (&[r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"], Pattern::Gpt2),
     (&[r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"], Pattern::Gpt2),
-    (&[], Pattern::Gpt2), // a byte-level pre-tokenizer's own
+    (&[], Pattern::Gpt2), // the default of a byte-level pre-tokenizer
     (
         &[
             r"\p{N}{1,3}",
@@ -60,7 +60,7 @@ pub const PATTERNS: [(&[&str], Pattern); 8] = [
     ),
 ];
 
-/// What was made of files, by their digests: it stays in memory, and each is made once.
+/// Values made of files, by digest. Each is made once and never freed.
 pub struct Kept<T: 'static>(Mutex<Vec<(u128, &'static T)>>);
 
 impl<T> Kept<T> {
@@ -68,12 +68,13 @@ impl<T> Kept<T> {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// What was made of that file. Never waits, as the thread pool never does: a lock may have been held when another
-    /// thread forked.
+    /// The value of a file. Never blocks: another thread may have held the lock when this process was forked, and a lock
+    /// in the child is then never released.
     pub fn get(&self, digest: u128) -> Option<&'static T> {
         self.0.try_lock().ok()?.iter().find(|(of, _)| *of == digest).map(|(_, made)| *made)
     }
 
+    /// Stores the value of a file.
     pub fn keep(&self, digest: u128, made: T) -> &'static T {
         let made = Box::leak(Box::new(made));
         if let Ok(mut kept) = self.0.try_lock() {
@@ -83,12 +84,12 @@ impl<T> Kept<T> {
     }
 }
 
-/// Vocabularies that were read.
+/// The vocabularies that were loaded.
 static READ: Kept<Vocabulary> = Kept::new();
 
 /// The vocabulary of a file; the same file gives the same one.
 ///
-/// `pattern` says how texts are split where the file does not.
+/// `pattern` is the pretokenization pattern; a file of ranks names none.
 pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<&'static Vocabulary, String> {
     let digest = xxh3_128(data) ^ xxh3_128(pattern.unwrap_or_default().as_bytes()).rotate_left(1);
     if let Some(vocabulary) = READ.get(digest) {
@@ -108,7 +109,7 @@ pub fn read(data: &[u8], name: &str, pattern: Option<&str>) -> Result<&'static V
     Ok(READ.keep(digest, Vocabulary { name: name.to_owned(), normalizes, pattern, tables }))
 }
 
-/// Whether a file is to be a `tokenizer.json`.
+/// Whether a file is JSON: then it should be a `tokenizer.json`.
 pub fn is_json(data: &[u8]) -> bool {
     data.trim_ascii_start().first() == Some(&b'{')
 }
@@ -128,7 +129,7 @@ fn ranks(data: &[u8]) -> Result<Vec<Vec<u8>>, String> {
         .collect()
 }
 
-/// What a `tokenizer.json` says: merges, pattern, and whether texts are normalized.
+/// The merges and the pattern of a `tokenizer.json`, and whether it normalizes texts.
 fn tokenizer(file: &Value) -> Result<(Merges, Pattern, bool), String> {
     let model = &file["model"];
     for (key, allowed) in [
@@ -159,7 +160,7 @@ fn tokenizer(file: &Value) -> Result<(Merges, Pattern, bool), String> {
     Ok((merges, pattern, normalizes))
 }
 
-/// The way to split that a pre-tokenizer's patterns are.
+/// The pattern of a pre-tokenizer.
 fn pattern(pre: &Value) -> Result<Pattern, String> {
     let alone = [pre.clone()];
     let steps = pre["pretokenizers"].as_array().map_or(&alone[..], Vec::as_slice);
@@ -168,7 +169,7 @@ fn pattern(pre: &Value) -> Result<Pattern, String> {
         match step["type"].as_str() {
             Some("Split") if step["behavior"] == "Isolated" && step["invert"] != true && bytes.is_none() => {
                 let pattern = step["pattern"]["Regex"].as_str().ok_or("a pattern that is no regular expression")?;
-                // Some files hold the line ends themselves.
+                // Some files hold literal line ends.
                 patterns.push(pattern.replace('\r', r"\r").replace('\n', r"\n"));
             }
             Some("ByteLevel") if step["add_prefix_space"] != true => bytes = Some(step["use_regex"] != false),
@@ -181,13 +182,13 @@ fn pattern(pre: &Value) -> Result<Pattern, String> {
     known(&patterns)
 }
 
-/// The way to split that these patterns are, one after the other.
+/// The pattern of these regular expressions, applied in order.
 fn known(patterns: &[String]) -> Result<Pattern, String> {
     let known = PATTERNS.iter().find(|(known, _)| known == &patterns);
     known.map(|(_, pattern)| *pattern).ok_or_else(|| format!("the pattern {patterns:?} is not known"))
 }
 
-/// The merges of a model, and their tokens: the bytes, then what each merge makes.
+/// The merges of a model, and their tokens: the 256 bytes, then the token of each merge.
 fn merges(model: &Value) -> Result<Merges, String> {
     let list = model["merges"].as_array().ok_or("a tokenizer.json without merges")?;
     let bytes: HashMap<char, u8> = byte_names();
@@ -220,7 +221,7 @@ fn named(bytes: &HashMap<char, u8>, name: &str) -> Option<Vec<u8>> {
     name.chars().map(|char| bytes.get(&char).copied()).collect()
 }
 
-/// Whether each token is what its bytes merge into: then a pretoken that is in the vocabulary need not be looked up first.
+/// Checks that the bytes of each token merge into it: only then does `ignore_merges` not change any count.
 fn reachable(merges: &Merges, file: &Value) -> Result<(), String> {
     let added: HashSet<&str> =
         file["added_tokens"].as_array().into_iter().flatten().filter_map(|token| token["content"].as_str()).collect();
@@ -238,7 +239,7 @@ fn reachable(merges: &Merges, file: &Value) -> Result<(), String> {
     }
 }
 
-/// How byte-level vocabularies write each byte: itself where it can be seen, else a character from U+0100 on.
+/// How byte-level vocabularies write each byte: itself if it is printable, else a character from U+0100 on.
 fn byte_names() -> HashMap<char, u8> {
     let seen = |byte: &u8| matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
     let names = (0..=255_u8).filter(seen).map(|byte| (char::from(byte), byte));

@@ -1,10 +1,10 @@
-//! Byte-pair merging: how many tokens a pretoken falls into, and where they end.
+//! Byte-pair merging: the number of tokens of a pretoken, and where they end.
 //!
-//! A pretoken of at most [`DIRECT`] bytes is merged as the definition says. A longer one is merged in windows, and that is
-//! exact: a row of tokens is what merging gives if and only if that is true of each two neighbours alone. So the tokens
-//! of two windows stand side by side where the last of the one and the first of the other do.
+//! A pretoken of at most [`DIRECT`] bytes is merged by the definition. A longer one is merged in windows. This is exact: a
+//! sequence of tokens is the result of merging if and only if each two neighbours are the result of merging their own
+//! bytes. So the tokens of two windows can be joined if the last token of the one and the first of the other pass.
 
-#![allow(clippy::cast_possible_truncation)] // two numbers in a word
+#![allow(clippy::cast_possible_truncation)] // two numbers share a word
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,13 +14,13 @@ use crate::bpe::pretokenize::classes::decode;
 use crate::bpe::tables::{NONE, Tables};
 use crate::cancel;
 
-/// Bytes of a window; three quarters of it are kept. The longest token of any known vocabulary has 128 bytes.
+/// Bytes of a window; the tokens of its first three quarters are kept. The longest token of any known vocabulary has 128 bytes.
 const WINDOW: usize = 512;
 
-/// Bits of a place in a pretoken, beside a rank in one word: a pretoken of a terabyte.
-const PLACE: u32 = 40;
+/// Bits of an index into a pretoken, which shares a word with a rank: enough for a terabyte.
+const INDEX: u32 = 40;
 
-/// Tokens of `pretoken`, which is of whole characters.
+/// Tokens of `pretoken`, which must be whole characters.
 pub fn count(tables: &Tables, pretoken: &[u8]) -> usize {
     match pretoken.len() {
         0 | 1 => pretoken.len(),
@@ -37,7 +37,7 @@ pub fn ends(tables: &Tables, pretoken: &[u8]) -> Vec<usize> {
     windows(tables, pretoken)
 }
 
-/// Where the tokens of `pretoken` end, by a heap of the pairs: time grows a little faster than the pretoken.
+/// Where the tokens of `pretoken` end, by a heap of its pairs: O(n log n).
 fn heaped(tables: &Tables, pretoken: &[u8]) -> Vec<usize> {
     let length = pretoken.len();
     if length <= DIRECT {
@@ -45,10 +45,10 @@ fn heaped(tables: &Tables, pretoken: &[u8]) -> Vec<usize> {
         return (1..length).filter(|&at| live >> at & 1 == 1).chain([length]).collect();
     }
     let mut tokens: Vec<u32> = pretoken.iter().map(|&byte| tables.byte(byte)).collect();
-    // Starts of the next and of the last token, by the start of each; the pretoken's end for none.
+    // A doubly linked list of tokens, by their start; `length` for none.
     let mut next: Vec<usize> = (1..=length).collect();
     let mut before: Vec<usize> = (0..length).map(|at| at.checked_sub(1).unwrap_or(length)).collect();
-    let entry = |rank: u32, at: usize| Reverse(u64::from(rank) << PLACE | at as u64);
+    let entry = |rank: u32, at: usize| Reverse(u64::from(rank) << INDEX | at as u64);
     let mut heap: BinaryHeap<Reverse<u64>> = pretoken
         .windows(2)
         .enumerate()
@@ -58,9 +58,9 @@ fn heaped(tables: &Tables, pretoken: &[u8]) -> Vec<usize> {
         .collect();
     while let Some(Reverse(least)) = heap.pop() {
         cancel::poll();
-        let (rank, at) = ((least >> PLACE) as u32, (least & ((1 << PLACE) - 1)) as usize);
+        let (rank, at) = ((least >> INDEX) as u32, (least & ((1 << INDEX) - 1)) as usize);
         let right = next[at];
-        // An entry may be of a pair that is no more: its token went into another, or its neighbour did.
+        // An entry is stale if one of its tokens has been merged since.
         if tokens[at] == NONE || right >= length || tables.merged(tokens[at], tokens[right]) != rank {
             continue;
         }
@@ -84,12 +84,12 @@ fn heaped(tables: &Tables, pretoken: &[u8]) -> Vec<usize> {
     (0..length).filter(|&at| tokens[at] != NONE).map(|at| next[at]).collect()
 }
 
-/// Whether `pretoken[..middle]` and the rest of it, a token each, stay two tokens side by side.
+/// Whether `pretoken`, which is two tokens that meet at `middle`, merges to these two tokens.
 fn joins(tables: &Tables, pretoken: &[u8], middle: usize) -> bool {
     heaped(tables, pretoken) == [middle, pretoken.len()]
 }
 
-/// Where the tokens of a long pretoken end: merged in windows, larger ones where two do not join.
+/// Where the tokens of a long pretoken end: merged in windows, which grow until neighbouring windows join.
 fn windows<E: Default + Extend<usize>>(tables: &Tables, pretoken: &[u8]) -> E {
     let mut size = WINDOW;
     loop {
@@ -101,9 +101,9 @@ fn windows<E: Default + Extend<usize>>(tables: &Tables, pretoken: &[u8]) -> E {
     }
 }
 
-/// The same with windows of `size` bytes; false where two of them do not join.
+/// Writes where the tokens end, with windows of `size` bytes; false if two windows do not join.
 fn windows_of(tables: &Tables, pretoken: &[u8], size: usize, ends: &mut impl Extend<usize>) -> bool {
-    let (mut at, mut last) = (0, 0); // where the window begins, and the last token before it
+    let (mut at, mut last) = (0, 0); // start of the window, and of the last token before it
     loop {
         let stop = pretoken.len().min(at + size);
         let found = heaped(tables, &pretoken[at..stop]);
@@ -114,7 +114,7 @@ fn windows_of(tables: &Tables, pretoken: &[u8], size: usize, ends: &mut impl Ext
             ends.extend(found.iter().map(|end| at + end));
             return true;
         }
-        // What comes behind the window changes tokens near its end.
+        // The bytes after the window can change the tokens near its end.
         let kept = &found[..found.partition_point(|&end| end <= size * 3 / 4)];
         ends.extend(kept.iter().map(|end| at + end));
         let [.., before, end] = *kept else { return false };
@@ -122,7 +122,7 @@ fn windows_of(tables: &Tables, pretoken: &[u8], size: usize, ends: &mut impl Ext
     }
 }
 
-/// The number of ends, where that is all that is asked: a string of a hundred megabytes has tens of millions.
+/// Counts the ends without storing them: a string of a hundred megabytes has tens of millions.
 #[derive(Default)]
 struct Number(usize);
 
@@ -132,8 +132,8 @@ impl Extend<usize> for Number {
     }
 }
 
-/// Bytes at the start of a pretoken that is one character again and again: whole tokens, each the same, that may be
-/// counted without looking; with the number of those tokens.
+/// For a pretoken that repeats one character: the bytes at its start that are copies of one token and need no merging, and
+/// the number of these tokens.
 fn repeated(tables: &Tables, pretoken: &[u8]) -> (usize, usize) {
     let unit = decode(pretoken, 0, pretoken[0]).length;
     if pretoken[unit..] != pretoken[..pretoken.len() - unit] {
@@ -145,7 +145,7 @@ fn repeated(tables: &Tables, pretoken: &[u8]) -> (usize, usize) {
         }
         let token = heaped(tables, &pretoken[..size])[0];
         let tokens = (pretoken.len() - size) / token;
-        // If the rest begins with twice the same token, any number of it may stand before.
+        // If the rest begins with this token twice, any number of copies may precede it.
         if let [first, second, ..] = heaped(tables, &pretoken[tokens * token..])[..]
             && (first, second) == (token, 2 * token)
             && token.is_multiple_of(unit)

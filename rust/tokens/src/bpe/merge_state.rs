@@ -1,43 +1,44 @@
-//! Merging of pretokens of at most [`DIRECT`] bytes, one alone or many side by side.
+//! Merges pretokens of at most [`DIRECT`] bytes, one by itself or many side by side.
 
-#![allow(clippy::cast_possible_truncation)] // two numbers in a word, and places below 64 in a byte
+#![allow(clippy::cast_possible_truncation)] // two numbers share a word, and indices are below 64
 
 use crate::bpe::pretokenize::classes::point_at;
 use crate::bpe::tables::{NONE, Pair, Tables};
 use trimtab_simd::{Kernel, Work, prefetch, run};
 
-/// Longest pretoken that is merged by looking for the lowest rank again and again.
+/// Longest pretoken that is merged by searching all pairs for the lowest rank at each step.
 pub const DIRECT: usize = 64;
 
-/// A pretoken of at most `N` units, 64 at most, on its way to being merged: bytes, or characters that are tokens.
+/// The state of merging one pretoken of at most `N` units, where `N` is at most 64. A unit is a byte, or a character that is
+/// a token.
 ///
-/// A token lives at its first unit. A pair is its rank and its place in one number, so that the first one of the lowest
-/// rank is found by a loop without a branch.
+/// A token is stored at its first unit. A pair is its rank and its index in one number, so that a minimum without a branch
+/// finds the first pair of the lowest rank.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub struct MergeState<const N: usize> {
     pairs: [i32; N],
     tokens: [u32; N],
-    /// A bit for each unit where a token begins.
+    /// Bitmap of the units where a token begins.
     live: u64,
-    /// Whether the pairs of its units are still to be asked for.
+    /// Whether the pairs of its units are still to be looked up.
     new: bool,
-    /// Which pretoken it is.
+    /// The number of the pretoken.
     number: usize,
 }
 
-/// Two neighbouring tokens: whether they are there, and where the first of them is.
+/// Two neighbouring tokens: whether both exist, and the index of the first.
 struct AdjacentPair {
-    there: bool,
+    exists: bool,
     tokens: [u32; 2],
-    place: usize,
+    at: usize,
 }
 
 impl AdjacentPair {
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the instructions of its caller
-    fn ask(&self, row: u32) -> PairQuery {
-        PairQuery { pair: Pair::of(self.tokens[0], self.tokens[1]), row, place: self.place as u32 }
+    fn query(&self, row: u32) -> PairQuery {
+        PairQuery { pair: Pair::of(self.tokens[0], self.tokens[1]), row, at: self.at as u32 }
     }
 }
 
@@ -50,7 +51,7 @@ impl<const N: usize> MergeState<N> {
         Self { pairs: [i32::MAX; N], tokens, live: u64::MAX >> (64 - units.len()), new: true, number }
     }
 
-    /// The same of bytes, with their pairs.
+    /// The state of a pretoken whose units are bytes, with the ranks of its pairs.
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the instructions of its caller
     pub fn of_bytes(tables: &Tables, pretoken: &[u8], number: usize) -> Self {
@@ -64,7 +65,8 @@ impl<const N: usize> MergeState<N> {
         Self { pairs, tokens, live: u64::MAX >> (64 - pretoken.len()), new: false, number }
     }
 
-    /// Merges the first pair of the lowest rank: the pairs that it makes with its neighbours, which have no rank yet.
+    /// Merges the first pair of the lowest rank. Returns the pairs of the new token with its neighbours, whose ranks the
+    /// caller looks up; None if no pair is left.
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the instructions of its caller
     fn step(&mut self) -> Option<[AdjacentPair; 2]> {
@@ -73,63 +75,62 @@ impl<const N: usize> MergeState<N> {
             return None;
         }
         let (at, token) = (least.cast_unsigned() as usize % 64 % N, least.cast_unsigned() >> 6);
-        let right = self.behind(at);
+        let right = self.next(at);
         self.live &= !(1 << right);
-        let (next, ahead) = (self.behind(at), self.live & ((1 << at) - 1));
+        let (next, ahead) = (self.next(at), self.live & ((1 << at) - 1));
         let before = if ahead == 0 { at } else { 63 - ahead.leading_zeros() as usize };
         self.tokens[at] = token;
-        for place in [at, right, before] {
-            self.pairs[place % N] = i32::MAX;
+        for at in [at, right, before] {
+            self.pairs[at % N] = i32::MAX;
         }
-        let behind = AdjacentPair { there: next < 64, tokens: [token, self.tokens[next % N]], place: at };
-        let before = AdjacentPair { there: ahead != 0, tokens: [self.tokens[before % N], token], place: before };
+        let behind = AdjacentPair { exists: next < 64, tokens: [token, self.tokens[next % N]], at };
+        let before = AdjacentPair { exists: ahead != 0, tokens: [self.tokens[before % N], token], at: before };
         Some([behind, before])
     }
 
-    /// All neighbours there are.
+    /// All pairs of neighbours.
     #[inline]
-    fn neighbours(&self) -> impl Iterator<Item = AdjacentPair> {
+    fn adjacent_pairs(&self) -> impl Iterator<Item = AdjacentPair> {
         let mut left = self.live;
         std::iter::from_fn(move || {
-            let place = left.trailing_zeros() as usize;
+            let at = left.trailing_zeros() as usize;
             left &= left.wrapping_sub(1);
             let right = left.trailing_zeros() as usize;
             (left != 0).then(|| AdjacentPair {
-                there: true,
-                tokens: [self.tokens[place % N], self.tokens[right % N]],
-                place,
+                exists: true,
+                tokens: [self.tokens[at % N], self.tokens[right % N]],
+                at,
             })
         })
     }
 
-    /// Where the tokens begin when nothing is left to merge.
+    /// Merges until no pair is left; returns the bitmap of the units where tokens begin.
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the instructions of its caller
     pub fn merged(mut self, tables: &Tables) -> u64 {
-        while let Some(neighbours) = self.step() {
-            for AdjacentPair { tokens: [left, right], place, .. } in neighbours.into_iter().filter(|pair| pair.there) {
-                self.pairs[place % N] = ranked_at(tables.merged(left, right), place);
+        while let Some(pairs) = self.step() {
+            for AdjacentPair { tokens: [left, right], at, .. } in pairs.into_iter().filter(|pair| pair.exists) {
+                self.pairs[at % N] = ranked_at(tables.merged(left, right), at);
             }
         }
         self.live
     }
 
-    /// The place of the token behind the one at `at`; 64 for none.
+    /// The index of the token after the one at `at`; 64 for none.
     #[inline]
-    fn behind(&self, at: usize) -> usize {
+    fn next(&self, at: usize) -> usize {
         (self.live & (u64::MAX << at) << 1).trailing_zeros() as usize
     }
 }
 
-/// A rank and its place in one number, the largest for no rank.
+/// A rank and an index in one number; the largest number for no rank.
 #[inline]
 fn ranked_at(rank: u32, at: usize) -> i32 {
     if rank == NONE { i32::MAX } else { (rank << 6 | at as u32).cast_signed() }
 }
 
-/// What merging of a pretoken of at most [`DIRECT`] bytes begins with, and how many there are. A character that is a token,
-/// and that no token takes a part of together with a neighbour, begins as that token: its bytes merge among themselves,
-/// and before it can go into any larger one.
+/// The units of a pretoken of at most [`DIRECT`] bytes, and their number. A character is one unit if it is a token and no
+/// token spans a part of it and a neighbour: then its bytes merge with each other before any other merge takes them.
 fn units(tables: &Tables, pretoken: &[u8]) -> ([u32; DIRECT], usize) {
     let (mut units, mut count) = ([0; DIRECT], 0);
     let (mut at, mut apart, mut next) = (0, true, point_at(pretoken, 0));
@@ -156,32 +157,34 @@ fn units(tables: &Tables, pretoken: &[u8]) -> ([u32; DIRECT], usize) {
 pub fn direct(tables: &Tables, pretoken: &[u8]) -> usize {
     let (units, count) = units(tables, pretoken);
     let mut merging = MergeState::<DIRECT>::of(&units[..count], 0);
-    for AdjacentPair { tokens: [left, right], place, .. } in MergeState::<DIRECT>::of(&units[..count], 0).neighbours() {
-        merging.pairs[place] = ranked_at(tables.merged(left, right), place);
+    for AdjacentPair { tokens: [left, right], at, .. } in MergeState::<DIRECT>::of(&units[..count], 0).adjacent_pairs()
+    {
+        merging.pairs[at] = ranked_at(tables.merged(left, right), at);
     }
     merging.merged(tables).count_ones() as usize
 }
 
-/// A pair of neighbours, and where its rank goes.
+/// A lookup of a pair, and the state and index that its rank is written to.
 #[derive(Clone, Copy, Default)]
 struct PairQuery {
     pair: Pair,
     row: u32,
-    place: u32,
+    at: u32,
 }
 
-/// Scratch for merging pretokens side by side: those of at most 16 units, of 32 and of 64.
+/// Buffers for merging pretokens side by side, by size: at most 16, 32 and 64 units.
 #[derive(Default)]
 pub struct Scratch {
     few: Vec<MergeState<16>>,
     some: Vec<MergeState<32>>,
     many: Vec<MergeState<DIRECT>>,
-    asks: Vec<PairQuery>,
+    queries: Vec<PairQuery>,
     left: Vec<u32>,
 }
 
-/// Tells `found` the tokens of pretokens of two to [`DIRECT`] bytes, whole characters, each with its number. All of them take
-/// each step together, so that the lines of their pairs are on their way at once and no branch waits for one.
+/// Calls `found` with the number and the tokens of each pretoken, which are whole characters of two to [`DIRECT`] bytes.
+///
+/// All pretokens take each step together, so that the cache misses of their pair lookups overlap.
 pub fn count_all(
     tables: &Tables,
     scratch: &mut Scratch,
@@ -191,7 +194,7 @@ pub fn count_all(
     run(CountAll { tables, scratch, pretokens, found });
 }
 
-/// What [`count_all`] does.
+/// The work of [`count_all`].
 struct CountAll<'w, I, F> {
     tables: &'w Tables,
     scratch: &'w mut Scratch,
@@ -203,10 +206,10 @@ impl<I: Iterator<Item: AsRef<[u8]>>, F: FnMut(usize, usize)> Work for CountAll<'
     type Output = ();
 
     #[inline(always)]
-    #[allow(clippy::inline_always)] // its loops have no branch where the page has instructions on bits
+    #[allow(clippy::inline_always)] // its loops are branch-free where the page has bit instructions
     fn run(self, _: impl Kernel) {
         let Self { tables, scratch, pretokens, mut found } = self;
-        let Scratch { few, some, many, asks, left } = scratch;
+        let Scratch { few, some, many, queries, left } = scratch;
         for (number, pretoken) in pretokens.enumerate() {
             let pretoken = pretoken.as_ref();
             if pretoken.len() <= 16 && pretoken.is_ascii() {
@@ -219,19 +222,19 @@ impl<I: Iterator<Item: AsRef<[u8]>>, F: FnMut(usize, usize)> Work for CountAll<'
                 (units, count) => many.push(MergeState::of(&units[..count], number)),
             }
         }
-        step_all(tables, few, asks, left, &mut found);
-        step_all(tables, some, asks, left, &mut found);
-        step_all(tables, many, asks, left, &mut found);
+        step_all(tables, few, queries, left, &mut found);
+        step_all(tables, some, queries, left, &mut found);
+        step_all(tables, many, queries, left, &mut found);
     }
 }
 
-/// Merges all rows, a pair of each in a round.
+/// Merges all rows; each round merges one pair of each row.
 #[inline(always)]
 #[allow(clippy::inline_always)] // compiled for the instructions of its caller
 fn step_all<const N: usize>(
     tables: &Tables,
     rows: &mut Vec<MergeState<N>>,
-    asks: &mut Vec<PairQuery>,
+    queries: &mut Vec<PairQuery>,
     left: &mut Vec<u32>,
     found: &mut impl FnMut(usize, usize),
 ) {
@@ -240,48 +243,48 @@ fn step_all<const N: usize>(
     }
     left.clear();
     left.extend(0..rows.len() as u32);
-    asks.clear();
+    queries.clear();
     for (row, merging) in rows.iter().enumerate().filter(|(_, merging)| merging.new) {
-        asks.extend(merging.neighbours().map(|neighbours| neighbours.ask(row as u32)));
+        queries.extend(merging.adjacent_pairs().map(|pair| pair.query(row as u32)));
     }
-    let mut asked = asks.len();
-    asks.resize(asked.max(2 * rows.len()), PairQuery::default());
-    let (all, asks, mut left) = (&mut rows[..], &mut asks[..], &mut left[..]);
+    let mut pending = queries.len();
+    queries.resize(pending.max(2 * rows.len()), PairQuery::default());
+    let (all, queries, mut left) = (&mut rows[..], &mut queries[..], &mut left[..]);
     loop {
-        // Each of these loops has no branch to foresee: what it reads of memory is on its way many times over.
+        // These loops have no branch that could be mispredicted, so the processor has many of their loads in flight.
         let mut may = 0;
-        for at in 0..asked {
-            let mut ask = asks[at];
-            let passes = tables.may_merge(&mut ask.pair);
-            asks[may] = ask;
+        for at in 0..pending {
+            let mut query = queries[at];
+            let passes = tables.may_merge(&mut query.pair);
+            queries[may] = query;
             may += usize::from(passes);
         }
-        for ask in &asks[..may] {
-            prefetch(tables.place(ask.pair));
+        for query in &queries[..may] {
+            prefetch(tables.pair_bucket(query.pair));
         }
-        for &PairQuery { pair, row, place } in &asks[..may] {
-            all[row as usize].pairs[place as usize % N] = ranked_at(tables.answer(pair), place as usize);
+        for &PairQuery { pair, row, at } in &queries[..may] {
+            all[row as usize].pairs[at as usize % N] = ranked_at(tables.find_merge(pair), at as usize);
         }
         if left.is_empty() {
             break;
         }
-        let mut stay = 0;
-        asked = 0;
+        let mut kept = 0;
+        pending = 0;
         for at in 0..left.len() {
             let row = left[at];
             let merging = &mut all[row as usize];
-            let Some(neighbours) = merging.step() else {
+            let Some(pairs) = merging.step() else {
                 found(merging.number, merging.live.count_ones() as usize);
                 continue;
             };
-            for neighbours in neighbours {
-                asks[asked] = neighbours.ask(row);
-                asked += usize::from(neighbours.there);
+            for pair in pairs {
+                queries[pending] = pair.query(row);
+                pending += usize::from(pair.exists);
             }
-            left[stay] = row;
-            stay += 1;
+            left[kept] = row;
+            kept += 1;
         }
-        left = &mut left[..stay];
+        left = &mut left[..kept];
     }
     rows.clear();
 }

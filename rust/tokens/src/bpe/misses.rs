@@ -1,5 +1,7 @@
-//! Cache misses of a thread, in a queue: a full queue prefetches the lines of the vocabulary together, and merges side by
-//! side the pretokens that are not in it.
+//! A thread's queue of cache misses.
+//!
+//! Each miss prefetches its bucket of the vocabulary's table. A flush looks all of them up, then merges those that are not
+//! in the vocabulary side by side, so that memory latencies overlap.
 
 use std::ops::Range;
 
@@ -11,42 +13,42 @@ use crate::bpe::tables::{Key, SHORT, Tables};
 use crate::cancel;
 use trimtab_simd::{Kernel, Work, prefetch, run};
 
-/// Pretokens that push to be looked up together.
+/// Short misses that fill the queue.
 pub const MISSES: usize = 64;
 
-/// Pretokens of more than [`SHORT`] bytes of which no more are merged side by side: most take 320 bytes of the nearest cache.
+/// Long pretokens that are merged side by side at most: most take 320 bytes, and all must fit into the L1 cache.
 const SIDE_BY_SIDE: usize = 64;
 
-/// A pretoken of at most [`SHORT`] bytes that was not seen lately, and which count it adds to.
+/// A short pretoken that is not in the cache, and the index of the count that it adds to.
 #[derive(Clone, Copy)]
 pub struct Miss {
-    pub asked: Probe,
+    pub probe: Probe,
     pub to: usize,
 }
 
-/// A longer one: where its bytes push.
+/// A miss of more than [`SHORT`] bytes, with the range of its bytes in the queue.
 struct Long {
     bytes: Range<usize>,
     hash: u64,
     to: usize,
 }
 
-/// What waits.
+/// The misses of a thread that are not counted yet.
 #[derive(Default)]
 pub struct MissQueue {
     short: Vec<Miss>,
     long: Vec<Long>,
-    /// The bytes of the long ones: their text may be gone when they are counted.
+    /// Copies of the long pretokens: their text may be freed before the flush.
     bytes: Vec<u8>,
-    parts: Splits,
-    once: Dedup,
+    splits: Splits,
+    dedup: Dedup,
 }
 
-/// Parts of pretokens, each with the number of its pretoken.
+/// Parts of sub-split pretokens, each with the number of its pretoken.
 #[derive(Default)]
 struct Splits {
     short: Vec<Miss>,
-    /// Those that are known to be neither remembered nor in the vocabulary.
+    /// Parts that are in neither the cache nor the vocabulary.
     whole: Vec<Miss>,
     long: Vec<(Range<usize>, usize)>,
     /// Tokens of each pretoken so far.
@@ -54,72 +56,73 @@ struct Splits {
 }
 
 impl MissQueue {
-    /// Leaves a pretoken for later.
+    /// Queues a short pretoken.
     #[inline]
-    pub fn push(&mut self, tables: &Tables, asked: Probe, to: usize) {
-        prefetch(tables.line(asked.hash));
-        self.short.push(Miss { asked, to });
+    pub fn push(&mut self, tables: &Tables, probe: Probe, to: usize) {
+        prefetch(tables.short_bucket(probe.hash));
+        self.short.push(Miss { probe, to });
     }
 
-    /// Leaves a pretoken for later that no key holds.
+    /// Queues a pretoken that is too long for a key.
     pub fn push_long(&mut self, pretoken: &[u8], hash: u64, to: usize) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(pretoken);
         self.long.push(Long { bytes: start..start + pretoken.len(), hash, to });
     }
 
-    /// Whether it is time to count what waits.
+    /// Whether to flush now.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.short.len() >= MISSES || self.long.len() >= SIDE_BY_SIDE
     }
 
-    /// The fewest and the most tokens of what waits.
+    /// The fewest and the most tokens that the queued pretokens can have.
     #[inline]
     pub fn tokens(&self) -> (usize, usize) {
         (self.short.len() + self.long.len(), self.short.len() * SHORT + self.bytes.len())
     }
 
-    /// Forgets what waits.
+    /// Drops the queued pretokens.
     pub fn clear(&mut self) {
         self.short.clear();
         self.long.clear();
         self.bytes.clear();
     }
 
-    /// Tokens of a pretoken that is too long to be remembered.
+    /// Tokens of a pretoken that is too long for the cache.
     pub fn count(&mut self, tables: &Tables, cache: &mut Cache, pretoken: &[u8]) -> usize {
-        let mut apart = SubSplit { tables, cache, once: &mut self.once, parts: &mut self.parts, bytes: pretoken };
-        apart.sub_split(pretoken, 0..pretoken.len(), 0);
-        apart.resolve();
-        self.parts.tokens.drain(..).sum()
+        let mut sub_split =
+            SubSplit { tables, cache, dedup: &mut self.dedup, splits: &mut self.splits, bytes: pretoken };
+        sub_split.split(pretoken, 0..pretoken.len(), 0);
+        sub_split.resolve();
+        self.splits.tokens.drain(..).sum()
     }
 
-    /// Counts what waits, and remembers it.
+    /// Counts the queued pretokens and inserts them into the cache.
     pub fn flush(&mut self, tables: &Tables, cache: &mut Cache, counts: &mut [usize]) {
-        let Self { short, long, bytes, parts, once } = self;
+        let Self { short, long, bytes, splits, dedup } = self;
         if short.is_empty() && long.is_empty() {
             return;
         }
-        run(Known { tables, cache, waiting: short, counts });
-        // ASCII does not fall apart.
-        parts.whole.extend(short.extract_if(.., |waiting| waiting.asked.key.is_ascii()));
-        once.merge(tables, cache, &mut parts.whole, counts);
+        run(FindAll { tables, cache, misses: short, counts });
+        // ASCII pretokens are not sub-split.
+        splits.whole.extend(short.extract_if(.., |miss| miss.probe.key.is_ascii()));
+        dedup.merge(tables, cache, &mut splits.whole, counts);
         if short.is_empty() && long.is_empty() {
             return;
         }
-        let mut apart = SubSplit { tables, cache, once, parts, bytes };
-        for (number, waiting) in short.iter().enumerate() {
-            let pretoken = waiting.asked.key.bytes();
-            apart.sub_split(pretoken.as_ref(), 0..pretoken.as_ref().len(), number);
+        let mut sub_split = SubSplit { tables, cache, dedup, splits, bytes };
+        for (number, miss) in short.iter().enumerate() {
+            let pretoken = miss.probe.key.bytes();
+            sub_split.split(pretoken.as_ref(), 0..pretoken.as_ref().len(), number);
         }
         for (number, long) in (short.len()..).zip(&*long) {
-            apart.sub_split(bytes, long.bytes.clone(), number);
+            sub_split.split(bytes, long.bytes.clone(), number);
         }
-        apart.resolve();
-        let mut tokens = parts.tokens.drain(..);
-        for (Miss { asked: Probe { key, hash }, to }, count) in short.drain(..).zip(&mut tokens) {
-            // One that did not fall apart is there already, as is one that waited twice.
+        sub_split.resolve();
+        let mut tokens = splits.tokens.drain(..);
+        for (Miss { probe: Probe { key, hash }, to }, count) in short.drain(..).zip(&mut tokens) {
+            // A pretoken that was not sub-split is cached already, and so is one that was queued twice.
             cache.learn_short(key, hash, count);
             counts[to] += count;
         }
@@ -131,99 +134,99 @@ impl MissQueue {
     }
 }
 
-/// Counts those of `waiting` that are remembered or in the vocabulary; the others are left.
-struct Known<'w> {
+/// Counts the misses that are in the cache by now or in the vocabulary, and keeps the others.
+struct FindAll<'w> {
     tables: &'w Tables,
     cache: &'w mut Cache,
-    waiting: &'w mut Vec<Miss>,
+    misses: &'w mut Vec<Miss>,
     counts: &'w mut [usize],
 }
 
-impl Work for Known<'_> {
+impl Work for FindAll<'_> {
     type Output = ();
 
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the page
     fn run(self, kernel: impl Kernel) {
-        let Self { tables, cache, waiting, counts } = self;
-        let mut stay = 0;
-        for at in 0..waiting.len() {
-            let Miss { asked: Probe { key, hash }, to } = waiting[at];
-            // An equal pretoken may have waited before it.
+        let Self { tables, cache, misses, counts } = self;
+        let mut kept = 0;
+        for at in 0..misses.len() {
+            let Miss { probe: Probe { key, hash }, to } = misses[at];
+            // An equal pretoken may have been queued before it.
             let known = find(kernel, cache.line(hash), key).or_else(|| {
                 let count = tables.find_short(key, hash, |line, key| find(kernel, line, key));
                 count.inspect(|&count| cache.keep_short(key, hash, count))
             });
             counts[to] += known.unwrap_or(0);
-            waiting[stay] = waiting[at];
-            stay += usize::from(known.is_none());
+            misses[kept] = misses[at];
+            kept += usize::from(known.is_none());
         }
-        waiting.truncate(stay);
+        misses.truncate(kept);
     }
 }
 
-/// Merges each distinct pretoken once: a new name often repeats at once.
+/// Merges each distinct pretoken once: a new name often recurs within a few words.
 #[derive(Default)]
 struct Dedup {
     scratch: Scratch,
-    /// Pretokens that are all different but for a few.
+    /// The pretokens; a few duplicates remain, because the table of indices has no probing.
     pretokens: Vec<Miss>,
     /// Tokens of each.
     tokens: Vec<usize>,
-    /// Which of them came again, and which count it adds to.
-    again: Vec<(usize, usize)>,
+    /// For each duplicate the index of its pretoken, and of the count that it adds to.
+    duplicates: Vec<(usize, usize)>,
 }
 
 impl Dedup {
-    /// Counts and remembers pretokens that are known to be nowhere yet.
+    /// Counts pretokens that are in neither the cache nor the vocabulary, and inserts them into the cache.
     fn merge(&mut self, tables: &Tables, cache: &mut Cache, pretokens: &mut Vec<Miss>, counts: &mut [usize]) {
-        let mut places = [0_usize; 256];
-        for waiting in pretokens.drain(..) {
-            let place = &mut places[line_of::<256>(waiting.asked.hash)];
-            match self.pretokens.get(*place) {
-                Some(known) if known.asked.key == waiting.asked.key => self.again.push((*place, waiting.to)),
+        let mut slots = [0_usize; 256];
+        for miss in pretokens.drain(..) {
+            let slot = &mut slots[line_of::<256>(miss.probe.hash)];
+            match self.pretokens.get(*slot) {
+                Some(known) if known.probe.key == miss.probe.key => self.duplicates.push((*slot, miss.to)),
                 _ => {
-                    *place = self.pretokens.len();
-                    self.pretokens.push(waiting);
+                    *slot = self.pretokens.len();
+                    self.pretokens.push(miss);
                 }
             }
         }
-        let (once, tokens) = (&self.pretokens, &mut self.tokens);
-        tokens.resize(once.len(), 0);
-        let bytes = once.iter().map(|waiting| waiting.asked.key.bytes());
+        let (distinct, tokens) = (&self.pretokens, &mut self.tokens);
+        tokens.resize(distinct.len(), 0);
+        let bytes = distinct.iter().map(|miss| miss.probe.key.bytes());
         count_all(tables, &mut self.scratch, bytes, |number, count| {
-            let Miss { asked: Probe { key, hash }, to } = once[number];
+            let Miss { probe: Probe { key, hash }, to } = distinct[number];
             cache.learn_short(key, hash, count);
             counts[to] += count;
             tokens[number] = count;
         });
-        for (number, to) in self.again.drain(..) {
+        for (number, to) in self.duplicates.drain(..) {
             counts[to] += self.tokens[number];
         }
         self.pretokens.clear();
     }
 }
 
-/// Pretokens that fall apart.
+/// Splits pretokens into parts that are counted separately.
 struct SubSplit<'w> {
     tables: &'w Tables,
     cache: &'w mut Cache,
-    once: &'w mut Dedup,
-    parts: &'w mut Splits,
-    /// The text of the long parts.
+    dedup: &'w mut Dedup,
+    splits: &'w mut Splits,
+    /// The bytes of the long parts.
     bytes: &'w [u8],
 }
 
 impl SubSplit<'_> {
-    /// The parts of a pretoken: it falls apart where no token may span two characters.
-    fn sub_split(&mut self, text: &[u8], pretoken: Range<usize>, number: usize) {
-        self.parts.tokens.push(0);
+    /// Splits a pretoken where no token can span two neighbouring characters.
+    fn split(&mut self, text: &[u8], pretoken: Range<usize>, number: usize) {
+        self.splits.tokens.push(0);
         if text[pretoken.clone()].is_ascii() {
             return self.part(text, pretoken.clone(), pretoken, None, number);
         }
         let cross = &self.tables.cross;
         let (mut start, mut at) = (pretoken.start, pretoken.start);
-        let (mut last, mut alone) = (0, true); // the character before `at`, and whether it is all there is since `start`
+        let (mut last, mut alone) = (0, true); // the character before `at`, and whether it is the only one since `start`
         while let Some((point, length)) = point_at(&text[..pretoken.end], at) {
             cancel::poll_at(at);
             if at > start {
@@ -240,40 +243,40 @@ impl SubSplit<'_> {
         self.part(text, pretoken, start..at, alone.then_some(last), number);
     }
 
-    /// Adds a part of a pretoken to the others; `alone`: the character that it is, if it is but one.
+    /// Queues a part of a pretoken; `alone` is its character if it has only one.
     #[inline]
     fn part(&mut self, text: &[u8], pretoken: Range<usize>, part: Range<usize>, alone: Option<u32>, number: usize) {
-        let parts = &mut *self.parts;
+        let splits = &mut *self.splits;
         if let Some(count) = alone.and_then(|char| self.tables.char(char)) {
-            parts.tokens[number] += count;
+            splits.tokens[number] += count;
         } else if part.len() <= SHORT {
             let key = Key::of(text, part.start, part.end);
-            let waiting = Miss { asked: Probe { key, hash: key.hash() }, to: number };
+            let miss = Miss { probe: Probe { key, hash: key.hash() }, to: number };
             if part == pretoken {
-                parts.whole.push(waiting);
+                splits.whole.push(miss);
             } else {
-                self.cache.prefetch_short(waiting.asked.hash);
-                prefetch(self.tables.line(waiting.asked.hash));
-                parts.short.push(waiting);
+                self.cache.prefetch_short(miss.probe.hash);
+                prefetch(self.tables.short_bucket(miss.probe.hash));
+                splits.short.push(miss);
             }
         } else if part.len() <= DIRECT {
-            parts.long.push((part, number));
+            splits.long.push((part, number));
         } else {
-            parts.tokens[number] += merge::count(self.tables, &text[part]);
+            splits.tokens[number] += merge::count(self.tables, &text[part]);
         }
-        if self.parts.short.len() == BATCH || self.parts.long.len() == SIDE_BY_SIDE {
+        if self.splits.short.len() == BATCH || self.splits.long.len() == SIDE_BY_SIDE {
             self.resolve();
         }
     }
 
-    /// Counts the parts: those that were not seen lately are looked up in the vocabulary, those that are not there merged.
+    /// Counts the queued parts: from the cache, else from the vocabulary, else by merging.
     fn resolve(&mut self) {
-        let Splits { short, whole, long, tokens } = &mut *self.parts;
-        run(Known { tables: self.tables, cache: &mut *self.cache, waiting: short, counts: tokens });
+        let Splits { short, whole, long, tokens } = &mut *self.splits;
+        run(FindAll { tables: self.tables, cache: &mut *self.cache, misses: short, counts: tokens });
         whole.append(short);
-        self.once.merge(self.tables, self.cache, whole, tokens);
+        self.dedup.merge(self.tables, self.cache, whole, tokens);
         let pretokens = long.iter().map(|(part, _)| &self.bytes[part.clone()]);
-        count_all(self.tables, &mut self.once.scratch, pretokens, |number, count| tokens[long[number].1] += count);
+        count_all(self.tables, &mut self.dedup.scratch, pretokens, |number, count| tokens[long[number].1] += count);
         long.clear();
     }
 }

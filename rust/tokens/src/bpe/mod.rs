@@ -1,4 +1,4 @@
-//! Byte-pair encodings: texts split into pretokens, and pretokens counted by tables, caches and merging.
+//! Byte-pair encoding: texts are split into pretokens, which are counted by a cache, tables and merging.
 
 pub mod cache;
 mod lines;

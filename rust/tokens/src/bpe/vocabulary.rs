@@ -1,4 +1,4 @@
-//! A vocabulary: its tables, and how its texts are split.
+//! A vocabulary: its tables and its pretokenization pattern.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,11 +8,11 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 use crate::bpe::pretokenize::scalar::Pattern;
 use crate::bpe::tables::Tables;
 
-/// Words that lie at the start of a cache line.
+/// Data aligned to cache lines.
 #[repr(C, align(64))]
 struct Lines<T: ?Sized>(T);
 
-/// The tables that the build script made, where the system has mapped them.
+/// The tables that the build script made, used in place in the mapped library.
 macro_rules! tables {
     ($name:literal) => {{
         static LINES: &Lines<[u8]> = &Lines(*include_bytes!(concat!(env!("OUT_DIR"), "/", $name)));
@@ -21,26 +21,27 @@ macro_rules! tables {
 }
 
 /// `o200k_base`.
-pub static O200K: LazyLock<Vocabulary> = LazyLock::new(|| ours("o200k_base", Pattern::O200k, tables!("o200k_base")));
+pub static O200K: LazyLock<Vocabulary> =
+    LazyLock::new(|| embedded("o200k_base", Pattern::O200k, tables!("o200k_base")));
 
 /// `cl100k_base`.
 pub static CL100K: LazyLock<Vocabulary> =
-    LazyLock::new(|| ours("cl100k_base", Pattern::Cl100k, tables!("cl100k_base")));
+    LazyLock::new(|| embedded("cl100k_base", Pattern::Cl100k, tables!("cl100k_base")));
 
-fn ours(name: &str, pattern: Pattern, tables: Tables) -> Vocabulary {
+fn embedded(name: &str, pattern: Pattern, tables: Tables) -> Vocabulary {
     Vocabulary { name: name.to_owned(), normalizes: false, pattern, tables }
 }
 
-/// How texts are split, and what their pretokens are merged into.
+/// A byte-pair vocabulary.
 #[derive(Debug)]
 pub struct Vocabulary {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Whether texts are put into normalization form C first.
+    /// Whether texts are normalized to form C first.
     pub normalizes: bool,
-    /// How texts are split.
+    /// The pretokenization pattern.
     pub pattern: Pattern,
-    /// What pretokens are merged into.
+    /// The lookup tables.
     pub tables: Tables,
 }
 
@@ -53,7 +54,7 @@ impl PartialEq for Vocabulary {
 impl Eq for Vocabulary {}
 
 impl Vocabulary {
-    /// The text that is counted.
+    /// The text as it is counted: normalized where the vocabulary asks for it.
     #[must_use]
     pub fn normal<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if !self.normalizes || text.is_ascii() || is_nfc(text) {

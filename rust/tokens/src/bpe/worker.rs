@@ -1,6 +1,6 @@
 //! Counts the tokens of a text: a pretoken's count comes from the thread's cache, the vocabulary's tables, or merging.
 //!
-//! A sum needs no order, so cache misses wait in a queue until their lines of the large tables can be prefetched together.
+//! A sum needs no order, so cache misses are queued until their buckets of the vocabulary can be prefetched together.
 
 #![allow(clippy::inline_always)] // compiled for the page
 
@@ -10,14 +10,14 @@ use crate::bpe::cache::{BATCH, Batch, Cache, MEDIUM, Pretokens, hash_of, look_up
 use crate::bpe::merge;
 use crate::bpe::misses::MissQueue;
 use crate::bpe::pretokenize::scalar::solid;
-use crate::bpe::pretokenize::windows::{self, Fill, NO_MASKS, PatternWork, ROOM, apply};
+use crate::bpe::pretokenize::windows::{self, Fill, MIN_FREE, NO_MASKS, PatternWork, apply};
 use crate::bpe::tables::Tables;
 use crate::bpe::vocabulary::Vocabulary;
 use crate::cancel;
 use crate::error::require_page;
 use trimtab_simd::{Kernel, Work, run};
 
-/// Vocabularies that a thread keeps a cache for: the last ones that it counted in.
+/// Workers that a thread keeps: those of the vocabularies that it used last.
 const KEPT: usize = 4;
 
 /// Counts in one vocabulary, on one thread.
@@ -25,20 +25,20 @@ pub struct Worker {
     vocabulary: &'static Vocabulary,
     pub cache: Cache,
     pub misses: MissQueue,
-    /// Room for the ends of pretokens, and for looking them up.
+    /// Buffer for the ends of pretokens.
     ends: Vec<usize>,
     pub batch: Batch,
 }
 
 thread_local! {
-    /// The workers of this thread: a child of a fork has its own copy of them, and no lock to push for.
-    #[allow(clippy::vec_box)] // one is taken out and put back with each text: a pointer, not half a kilobyte
+    /// The workers of this thread: a forked child has its own copy of them, so no lock is needed.
+    #[allow(clippy::vec_box)] // each text takes one out and puts it back: this moves a pointer, not half a kilobyte
     static WORKERS: RefCell<Vec<Box<Worker>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Calls `work` with this thread's worker for `vocabulary`.
 pub fn with_worker<R>(vocabulary: &'static Vocabulary, work: impl FnOnce(&mut Worker) -> R) -> R {
-    // Taken out while it works: a thread that is about to end has no workers any more, and makes one for itself.
+    // Taken out while it works. A thread that is ending has dropped its thread-locals already, and makes a new worker.
     let taken = WORKERS.try_with(|workers| {
         let mut workers = workers.borrow_mut();
         let at = workers.iter().rposition(|worker| std::ptr::eq(worker.vocabulary, vocabulary))?;
@@ -56,7 +56,7 @@ pub fn with_worker<R>(vocabulary: &'static Vocabulary, work: impl FnOnce(&mut Wo
     result
 }
 
-/// Whether a pretoken ends at `at` in any text that has these two bytes there: a space behind what is none.
+/// Whether a pretoken ends at `at` in every text with these two bytes there: a space after a visible ASCII character.
 pub fn is_safe_split(text: &[u8], at: usize) -> bool {
     at > 0 && text[at] == b' ' && text[at - 1].is_ascii_graphic()
 }
@@ -73,7 +73,7 @@ impl Worker {
         }
     }
 
-    /// Makes ready for so many bytes of text.
+    /// Prepares the cache for `bytes` of text.
     pub fn expect(&mut self, bytes: usize) {
         self.cache.expect(bytes);
     }
@@ -87,17 +87,18 @@ impl Worker {
         counts[0]
     }
 
-    /// Adds the tokens of `text` to `counts[index]`, those of the pretokens that push later: [`Worker::flush`].
+    /// Adds the tokens of `text` to `counts[index]`; those of queued misses are added by [`Worker::flush`].
     pub fn add(&mut self, text: &[u8], index: usize, counts: &mut [usize]) {
         apply(self.vocabulary.pattern, Add { worker: self, text, index, counts });
     }
 
-    /// Whether `text` has more than `limit` tokens: a pretoken has at least one, and a byte at most one.
+    /// Whether `text` has more than `limit` tokens. Stops early: a pretoken has at least one token, a byte at most one.
     pub fn exceeds(&mut self, text: &[u8], limit: usize) -> bool {
         apply(self.vocabulary.pattern, Exceeds { worker: self, text, limit })
     }
 
-    /// Parts off at most `most` pretokens from `at` on: where they end, and the tokens of those that were seen lately.
+    /// Splits at most `most` pretokens from `at` on. Returns where they end, and the tokens of the cached ones; queues the
+    /// others.
     #[inline(always)]
     fn next<const CASED: bool, const DIGITS: usize>(
         &mut self,
@@ -115,25 +116,25 @@ impl Worker {
             let batch = &mut self.batch;
             let (end, tokens) =
                 windows::count::<CASED, DIGITS>(kernel, *pattern, tables.whole_numbers, lines, text, limit, at, batch);
-            return (end, tokens + self.left(text, index));
+            return (end, tokens + self.queue_misses(text, index));
         }
         let ends = &mut self.ends[..most];
         let found = windows::fill::<CASED, DIGITS>(kernel, *pattern, text, limit, at, ends);
         let end = ends[found - 1];
         let total = look_up(kernel, lines, Pretokens { text, start: at, ends: &ends[..found] }, &mut self.batch);
-        (end, total + self.left(text, index))
+        (end, total + self.queue_misses(text, index))
     }
 
-    /// Tokens of the pretokens that were seen lately, and of long ones; the others push.
+    /// Tokens of the cached pretokens; queues the others.
     fn look_up(&mut self, pretokens: Pretokens<'_>, index: usize) -> usize {
-        run(LookUp { worker: self, pretokens }) + self.left(pretokens.text, index)
+        run(LookUp { worker: self, pretokens }) + self.queue_misses(pretokens.text, index)
     }
 
-    /// Tokens of the long pretokens that a look-up left; what was not seen lately waits.
+    /// Queues the misses of a lookup. Returns the tokens of its long pretokens that are cached.
     #[inline]
-    pub fn left(&mut self, text: &[u8], index: usize) -> usize {
-        for asked in self.batch.missed.drain(..) {
-            self.misses.push(&self.vocabulary.tables, asked, index);
+    pub fn queue_misses(&mut self, text: &[u8], index: usize) -> usize {
+        for probe in self.batch.missed.drain(..) {
+            self.misses.push(&self.vocabulary.tables, probe, index);
         }
         if self.batch.longer.is_empty() { 0 } else { self.longer(text, index) }
     }
@@ -166,13 +167,13 @@ impl Worker {
         all
     }
 
-    /// The byte behind the first `tokens` tokens; None where the text has no more than that.
+    /// The end of the first `tokens` tokens in bytes; None if the text has no more tokens.
     pub fn head(&mut self, text: &[u8], tokens: usize) -> Option<usize> {
         let (mut at, mut left, limit) = (0, tokens, solid(text));
         let mut ends = vec![0; BATCH];
         while at < text.len() {
             cancel::poll();
-            let most = left.clamp(ROOM, BATCH);
+            let most = left.clamp(MIN_FREE, BATCH);
             let found = self.fill(text, limit, at, &mut ends[..most]);
             for &end in &ends[..found] {
                 let count = self.pretokens(text, at, &[end]);
@@ -187,11 +188,11 @@ impl Worker {
         None
     }
 
-    /// The byte where the last `tokens` tokens begin; None where the text has no more than that.
+    /// The start of the last `tokens` tokens in bytes; None if the text has no more tokens.
     pub fn tail(&mut self, text: &[u8], tokens: usize) -> Option<usize> {
         let mut bytes = tokens.saturating_mul(8).saturating_add(64);
         loop {
-            // A pretoken ends before any space behind a sign, a letter or a digit, whatever stands before it.
+            // A safe split needs no look at the text before it.
             let start = (1..text.len().saturating_sub(bytes)).rev().find(|&at| is_safe_split(text, at)).unwrap_or(0);
             let ends = self.split(text, start);
             let (mut end, mut left) = (text.len(), tokens);
@@ -211,7 +212,7 @@ impl Worker {
         }
     }
 
-    /// Counts the pretokens that push.
+    /// Counts the queued misses.
     pub fn flush(&mut self, counts: &mut [usize]) {
         self.misses.flush(&self.vocabulary.tables, &mut self.cache, counts);
     }
@@ -220,8 +221,7 @@ impl Worker {
         &self.vocabulary.tables
     }
 
-    /// Tokens of the pretokens that no key holds, but for those that were not seen lately: they push. Their places are asked for
-    /// before the first is looked up.
+    /// Tokens of the cached long pretokens; queues the others. Prefetches all of their sets before the first lookup.
     #[cold]
     fn longer(&mut self, text: &[u8], index: usize) -> usize {
         let mut total = 0;
@@ -246,7 +246,7 @@ impl Worker {
     }
 }
 
-/// What [`Worker::add`] does.
+/// The work of [`Worker::add`].
 struct Add<'w> {
     worker: &'w mut Worker,
     text: &'w [u8],
@@ -272,7 +272,7 @@ impl PatternWork for Add<'_> {
     }
 }
 
-/// What [`Worker::exceeds`] does.
+/// The work of [`Worker::exceeds`].
 struct Exceeds<'w> {
     worker: &'w mut Worker,
     text: &'w [u8],
@@ -287,11 +287,11 @@ impl PatternWork for Exceeds<'_> {
         let Self { worker, text, limit } = self;
         let (mut counts, mut at, solid) = ([0], 0, solid(text));
         while at < text.len() {
-            // What is left cannot reach the limit.
+            // The rest of the text cannot exceed the limit.
             if text.len() - at + counts[0] + worker.misses.tokens().1 <= limit {
                 break;
             }
-            let most = limit.saturating_sub(counts[0]).clamp(ROOM, BATCH);
+            let most = limit.saturating_sub(counts[0]).clamp(MIN_FREE, BATCH);
             let (end, tokens) = worker.next::<CASED, DIGITS>(kernel, text, solid, at, most, 0);
             (at, counts[0]) = (end, counts[0] + tokens);
             if counts[0] + worker.misses.tokens().0 > limit {
@@ -307,7 +307,7 @@ impl PatternWork for Exceeds<'_> {
     }
 }
 
-/// A look-up of pretokens that are split already.
+/// The work of [`Worker::look_up`].
 struct LookUp<'w, 't> {
     worker: &'w mut Worker,
     pretokens: Pretokens<'t>,

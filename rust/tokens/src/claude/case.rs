@@ -1,24 +1,24 @@
-//! How a word is written in the stream: its case as a marker, its ends as markers.
+//! Writes a word as the vocabulary has it: with markers for its case, its begin and its end.
 
 use super::classes::Bits;
 use super::cover::{BOW, CAPS, EOW, SHIFT};
 use crate::cancel;
 
-/// Letters from which a word all in capitals is written with a marker, by the old vocabulary.
+/// Fewest letters of a word in capitals that gets a marker, in the old vocabulary.
 const SHORTEST_CAPS: usize = 4;
 
-/// How a word's letters are cased, as far as the stream says it by a marker.
+/// The case of a word, as its marker says it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Case {
-    /// As they stand.
+    /// No marker: the letters are unchanged.
     Literal,
-    /// The first is a capital, no other is.
+    /// Only the first letter is a capital.
     Title,
-    /// All are capitals.
+    /// All letters are capitals.
     Caps,
 }
 
-/// Writes `word` with its markers behind `out`; `caps` says whether the vocabulary knows words all in capitals.
+/// Appends `word` with its markers to `out`; `caps` says whether the vocabulary has the marker for all capitals.
 pub fn mark(word: &str, caps: bool, out: &mut Vec<u8>) {
     let case = if word.is_ascii() { ascii_case(word.as_bytes(), caps) } else { case(word, caps) };
     match case {
@@ -57,7 +57,7 @@ fn ascii_case(word: &[u8], caps: bool) -> Case {
 
 fn case(word: &str, caps: bool) -> Case {
     let Some(first) = word.chars().next() else { return Case::Literal };
-    // A word that a stray mark opens has no first letter to shift, and a capital sharp s is never written small.
+    // A word that begins with a stray mark has no first letter, and the capital sharp s is never lower-cased.
     if Bits::of(first).is_stray() || word.contains('\u{1E9E}') {
         return Case::Literal;
     }
@@ -68,7 +68,7 @@ fn case(word: &str, caps: bool) -> Case {
         cancel::poll_at(letters);
         letters += 1;
         upper += usize::from(bits.is_upper() && c != '\u{130}');
-        // A letter without case, or a titlecase one: it stands in the way of the marker for all capitals.
+        // A letter without case, or a title-case one, excludes the marker for all capitals.
         blocked |= bits.is_lower() || (bits.is_letter() && !bits.is_upper());
     }
     if caps && upper > 0 && !blocked && letters >= SHORTEST_CAPS {
@@ -80,13 +80,13 @@ fn case(word: &str, caps: bool) -> Case {
     }
 }
 
-/// A character made small as Claude does it: U+0130 and U+03F4 stay as they are.
+/// Lower-cases as Claude does: U+0130 and U+03F4 do not change.
 struct Lower;
 
 impl Lower {
     fn of(c: char) -> impl Iterator<Item = char> {
         let kept = matches!(c, '\u{130}' | '\u{3F4}');
-        let small = if kept { None } else { Some(c.to_lowercase()) };
-        small.into_iter().flatten().chain(kept.then_some(c))
+        let lower = if kept { None } else { Some(c.to_lowercase()) };
+        lower.into_iter().flatten().chain(kept.then_some(c))
     }
 }

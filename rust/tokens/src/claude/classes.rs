@@ -1,23 +1,23 @@
-//! What there is to know of a character: its class in the stream, and what it does to those beside it.
+//! Properties of characters: the class, and the effect on neighbours.
 
 use super::table::{CLASS_BLOCKS, CLASS_INDEX};
 
-/// Which run a character belongs to.
+/// The kind of run that a character belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Counted by itself: ideographs, Hangul, emoji, and symbols beyond ASCII.
+    /// Counted by itself: ideographs, Hangul, emoji, and non-ASCII symbols.
     Hard,
     /// Part of a word.
     Wordy,
     /// ASCII and Arabic digits.
     Digit,
-    /// ASCII punctuation and symbols, and some others that were measured to join them.
+    /// ASCII punctuation and symbols, and some others that measurements showed to join them.
     Punct,
-    /// Blanks, tabs, line ends, the ideographic space.
+    /// Spaces, tabs, line ends, the ideographic space.
     Space,
 }
 
-/// A character's bits, as `data/claude.py` packs them.
+/// The properties of a character as bits, packed by `data/claude.py`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bits(u16);
 
@@ -59,7 +59,7 @@ impl Bits {
         }
     }
 
-    /// Whether the character is a letter or a mark of a word, and nothing else is to be said of it.
+    /// Whether the character is a letter or a mark of a word, with no other property.
     #[inline]
     pub fn is_plain_wordy(self) -> bool {
         self.0 & (7 | Self::KIND) == 1
@@ -77,8 +77,8 @@ impl Bits {
         self.0 & (7 | Self::KIND | Self::SELECTOR) == 1 << 3
     }
 
-    /// Whether the character is a letter that no text before it is read or normalized with, behind a line's end.
-    pub fn begins_apart(self) -> bool {
+    /// Whether the character is a letter that, after a line end, does not depend on the text before it.
+    pub fn begins_section(self) -> bool {
         self.is_letter() && !self.is_touched() && (self.is_plain_wordy() || self.is_plain_alone())
     }
 
@@ -87,7 +87,7 @@ impl Bits {
         self.0 & Self::KIND
     }
 
-    /// Whether a hard character is a letter: no piece joins it with another.
+    /// Whether a hard character is a letter: no piece has it and a neighbour.
     pub fn is_hard_letter(self) -> bool {
         self.kind() == 0
     }
@@ -97,12 +97,12 @@ impl Bits {
         self.kind() == 1 << 3
     }
 
-    /// A combining mark that opens a word where nothing before can be its base.
+    /// A combining mark that begins a word if no base precedes it.
     pub fn is_stray(self) -> bool {
         self.0 & Self::STRAY != 0
     }
 
-    /// A variation selector: it rides on what is before it.
+    /// A variation selector: it belongs to the character before it.
     pub fn is_selector(self) -> bool {
         self.0 & Self::SELECTOR != 0
     }
@@ -125,22 +125,22 @@ impl Bits {
         self.0 & Self::LETTER != 0
     }
 
-    /// Whether normalization form C has to do with the character: it is never so in most texts.
+    /// Whether normalization form C may involve the character; true for no character of most texts.
     pub fn is_composed(self) -> bool {
         self.0 & (Self::ORDERED | Self::DECOMPOSED | Self::JOINS) != 0
     }
 
-    /// Whether the character is a mark that has its place among marks.
+    /// Whether the character is a mark that normalization may reorder.
     pub fn is_ordered(self) -> bool {
         self.0 & Self::ORDERED != 0
     }
 
-    /// Whether normalization form C changes the character wherever it stands.
+    /// Whether normalization form C changes the character in any context.
     pub fn is_decomposed(self) -> bool {
         self.0 & Self::DECOMPOSED != 0
     }
 
-    /// Whether the character may become one with one before it.
+    /// Whether the character may compose with the one before it.
     pub fn joins(self) -> bool {
         self.0 & Self::JOINS != 0
     }
@@ -151,14 +151,14 @@ impl Bits {
         self.0 >= Self::ORDERED
     }
 
-    /// Whether normalization strips the character or puts another in its place.
+    /// Whether normalization removes or replaces the character.
     pub fn is_replaced(self) -> bool {
         self.0 & Self::REPLACED != 0
     }
 }
 
-/// The code point of two bytes or more at `at`, and its bytes. `bytes` are those of a `str`, markers apart.
-#[inline(always)] // left to itself the compiler calls it, a tenth of the time of Russian or Chinese
+/// The non-ASCII code point at `at`, and its number of bytes. `bytes` is UTF-8, except for markers.
+#[inline(always)] // as a call it takes a tenth of the time of Russian or Chinese text
 #[allow(clippy::inline_always)]
 pub fn decode(bytes: &[u8], at: usize) -> (usize, usize) {
     let tail = |n: usize| usize::from(bytes[at + n] & 0x3F);

@@ -1,4 +1,4 @@
-//! Counts a text by the vocabularies: section by section where it is one among others, at once where it is a message.
+//! Counts a text by a vocabulary: in sections, or as a whole where it is a message.
 
 use std::cell::RefCell;
 
@@ -9,11 +9,11 @@ use super::segments::Reader;
 use super::vocabulary::{Vocabulary, vocabulary};
 use super::{Claude, Frame};
 
-/// Bytes of a section at least.
+/// Fewest bytes of a section.
 const SECTION: usize = 1 << 12;
 
 thread_local! {
-    /// What this thread remembers of each family's segments.
+    /// This thread's cache of each family's segments.
     static CACHES: [RefCell<Option<SegmentCache>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
 }
 
@@ -22,7 +22,7 @@ pub fn count(claude: Claude, text: &str) -> usize {
     count_up_to(claude, text, usize::MAX)
 }
 
-/// Tokens of `text`; inside a frame, of its start alone where that has more than `limit`.
+/// Tokens of `text`. [`Frame::Inside`] stops after the section that exceeds `limit`.
 pub fn count_up_to(claude: Claude, text: &str, limit: usize) -> usize {
     let vocabulary = vocabulary(claude.family);
     CACHES.with(|caches| match caches[claude.family as usize].try_borrow_mut() {
@@ -33,8 +33,8 @@ pub fn count_up_to(claude: Claude, text: &str, limit: usize) -> usize {
     })
 }
 
-/// Bytes at the start of a text inside a frame whose tokens more text does not change.
-pub fn settled(text: &str) -> usize {
+/// The length of the prefix of `text` that more text does not change: all sections but the last.
+pub fn stable_prefix(text: &str) -> usize {
     let mut at = 0;
     loop {
         match section(&text[at..]) {
@@ -56,46 +56,47 @@ fn count_with(
     }
     let (mut total, mut rest) = (0, text);
     while !rest.is_empty() && total <= limit {
-        let (section, behind) = rest.split_at(section(rest));
-        let section = vocabulary.straightened(section);
+        let (section, tail) = rest.split_at(section(rest));
+        let section = vocabulary.fold_quotes(section);
         let raw = Reader::new(&section, vocabulary, cache).read_raw();
         total += raw.unwrap_or_else(|| Reader::new(&normalize::normalize(&section), vocabulary, cache).tokens());
-        rest = behind;
+        rest = tail;
     }
     total
 }
 
-/// Bytes of a text that are counted by themselves: up to what begins a line and is no blank, where nothing reaches across.
+/// The length of the first section of a text, which is counted separately. A section ends before a line that begins with a
+/// visible character, because no segment or normalization spans such a boundary.
 ///
-/// What has to be normalized is read twice; few sections do.
+/// Text that turns out to need normalization is read twice; with sections this is rarely the whole text.
 fn section(text: &str) -> usize {
     let mut at = SECTION;
     while let Some(end) = text.as_bytes().get(at..).and_then(|rest| memchr::memchr(b'\n', rest)) {
         at += end + 1;
-        if text[at..].chars().next().is_some_and(|c| c.is_ascii_graphic() || Bits::of(c).begins_apart()) {
+        if text[at..].chars().next().is_some_and(|c| c.is_ascii_graphic() || Bits::of(c).begins_section()) {
             return at;
         }
     }
     text.len()
 }
 
-/// Tokens of a message that is one text.
+/// Tokens of a message whose content is one text.
 fn framed(opened: bool, cache: &mut SegmentCache, vocabulary: &'static Vocabulary, raw: &str) -> usize {
-    let straight = vocabulary.straightened(raw);
+    let straight = vocabulary.fold_quotes(raw);
     let normal = normalize::normalize(&straight);
     let mut body = normal.trim_end_matches('\n');
-    let mut around = 0;
+    let mut extra = 0;
     let ends = normal.len() - body.len();
     if ends > 0 {
-        // The message's own two line ends follow, and their token is the message's.
-        around += vocabulary.blanks(b'\n', ends + 2) as usize - 1;
+        // They merge with the two line ends of the prompt format, whose token is part of the message's overhead.
+        extra += vocabulary.white_space(b'\n', ends + 2) as usize - 1;
     }
     if opened && raw.starts_with(' ') && !body.starts_with("  ") {
         body = body.strip_prefix(' ').unwrap_or(body);
     }
     let mut reader = Reader { opened, ..Reader::new(body, vocabulary, cache) };
     if opened && !reader.begins() {
-        around += 1;
+        extra += 1;
     }
-    around + reader.tokens()
+    extra + reader.tokens()
 }

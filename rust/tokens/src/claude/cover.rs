@@ -1,24 +1,24 @@
-//! The fewest pieces that a segment can be laid with.
+//! The fewest pieces that cover a segment.
 
 use super::classes::decode;
 use super::table;
 use crate::cancel;
 
-/// The markers, as bytes that UTF-8 never has.
+/// The markers, as bytes that never occur in UTF-8: begin and end of a word, title case, all capitals.
 pub const BOW: u8 = 0xF8;
 pub const EOW: u8 = 0xF9;
 pub const SHIFT: u8 = 0xFA;
 pub const CAPS: u8 = 0xFB;
 
-/// Places kept of the row of costs: more than the longest piece has bytes (`build.rs` asserts it).
+/// Size of the ring buffer of costs: more than the longest piece has bytes (`build.rs` asserts it).
 const RING: usize = 256;
 
-/// A family's pieces: a double array over bytes, and what each character costs by itself.
+/// A family's pieces: a double-array trie over bytes, and a table of characters.
 #[derive(Clone, Copy)]
 pub struct Pieces {
     units: &'static [u32],
     root: u32,
-    /// What is known of each character of the basic plane, and in two stages of the others.
+    /// The [`CharInfo`] of the basic multilingual plane; `index` and `blocks` are a two-stage table of the other planes.
     near: &'static [u8; 0x1_0000],
     index: &'static [u16; 0x10_0000 / 64],
     blocks: &'static [u8],
@@ -40,8 +40,8 @@ pub static NEW: Pieces = Pieces {
     blocks: &table::NEW_FAR_BLOCKS,
 };
 
-/// A character that is not of ASCII: its tokens by itself in bits 0 to 2; bit 3 if nothing beside it matters to it, and
-/// then the tokens once more in bits 4 to 6 if it is no letter of a word. Without bit 3 one of those says what it is.
+/// Properties of a non-ASCII character. Bits 0 to 2 are its tokens by itself. Bit 3 says that its neighbours do not matter;
+/// then bits 4 to 6 are its tokens again if it is not part of a word. Without bit 3, one of bits 4 to 6 is its kind.
 #[derive(Clone, Copy)]
 pub struct CharInfo(u8);
 
@@ -52,13 +52,13 @@ impl CharInfo {
         u32::from(self.0 & 7)
     }
 
-    /// Whether the character is a letter, of a word or standing alone, whatever is beside it.
+    /// Whether the character is a letter, of a word or counted by itself, independent of its neighbours.
     #[inline]
     pub fn is_plain(self) -> bool {
         self.0 & 1 << 3 != 0
     }
 
-    /// Whether the character is a word's that normalization may join with the one before it, and does nothing else to.
+    /// Whether the character is part of a word, and the only normalization is that it may compose with the one before it.
     #[inline]
     pub fn is_joining(self) -> bool {
         self.0 & 3 << 3 == 1 << 4
@@ -70,16 +70,16 @@ impl CharInfo {
         self.0 & 5 << 3 == 1 << 5
     }
 
-    /// Whether the character is a mark and a symbol that stays as it is behind a plain letter of the scripts from
-    /// Devanagari to Lao.
+    /// Whether the character is a mark and a symbol that does not change after a plain letter of the scripts from Devanagari
+    /// to Lao.
     #[inline]
     pub fn is_settled(self) -> bool {
         self.0 & 9 << 3 == 1 << 6
     }
 
-    /// Tokens of a plain letter that stands alone; none of a word's.
+    /// Tokens of a plain letter that is counted by itself; 0 for a letter of a word.
     #[inline]
-    pub fn apart(self) -> u32 {
+    pub fn tokens_outside_words(self) -> u32 {
         u32::from(self.0 >> 4)
     }
 }
@@ -91,7 +91,7 @@ impl Pieces {
         self.character(code).tokens()
     }
 
-    /// What is known of a code point.
+    /// The properties of a code point.
     #[inline]
     pub fn character(&self, code: usize) -> CharInfo {
         match self.near.get(code) {
@@ -100,7 +100,7 @@ impl Pieces {
         }
     }
 
-    /// The unit of the child of a node by `byte`.
+    /// The unit of a node's child by `byte`.
     #[inline]
     fn child(&self, base: u32, byte: u8) -> Option<u32> {
         let unit = *self.units.get((base ^ u32::from(byte)) as usize)?;
@@ -118,7 +118,7 @@ impl Pieces {
         ends
     }
 
-    /// Every piece, in order of bytes: how the vocabulary is checked against the published one.
+    /// Every piece, sorted: a test compares them with the published vocabulary.
     pub fn all(&self) -> Vec<Vec<u8>> {
         let (mut found, mut work) = (Vec::new(), vec![(self.root, Vec::new())]);
         while let Some((base, path)) = work.pop() {
@@ -135,26 +135,26 @@ impl Pieces {
         found
     }
 
-    /// The fewest tokens for `marked`: pieces, or the bytes of characters that no piece covers.
+    /// The fewest tokens for `marked`: pieces, or the tokens of characters that no piece covers.
     ///
-    /// Time is linear in the length, times the longest piece where the text is made for it; memory is constant.
+    /// Time is linear in the length, times the longest piece in the worst case; memory is constant.
     pub fn min_cover(&self, marked: &[u8]) -> u32 {
         if self.has(marked) {
             return 1;
         }
-        // To clear 256 places costs more than to tile a word.
+        // To clear 256 costs takes longer than to cover a word.
         if marked.len() < 32 { self.fewest::<32>(marked) } else { self.fewest::<RING>(marked) }
     }
 
-    /// Costs are kept for the last `N` places: as many as the text or the longest piece has bytes, and one more.
+    /// Dynamic programming over positions; costs are kept for `N` of them, more than the text or the longest piece has bytes.
     fn fewest<const N: usize>(&self, marked: &[u8]) -> u32 {
         let mut least = [u32::MAX; N];
         least[0] = 0;
         for at in 0..marked.len() {
             if at % 32 == 31 {
-                cancel::poll(); // a word is shorter, and a place costs up to a microsecond
+                cancel::poll(); // a word is shorter, and a position takes up to a microsecond
             }
-            // Each place is used again N bytes on, and must be empty by then.
+            // Each slot is used again N bytes later, and must be empty by then.
             let here = std::mem::replace(&mut least[at % N], u32::MAX);
             if here == u32::MAX {
                 continue; // inside a character

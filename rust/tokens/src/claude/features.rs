@@ -1,6 +1,6 @@
-//! What an estimate sees of a text: how many pieces of which kinds it has. None tells one text from another.
+//! The features of the estimate: the number of pretokens of each kind in a text.
 
-/// How many kinds there are.
+/// Number of kinds.
 pub const KINDS: usize = 38;
 
 const LONG_WORD: usize = 10;
@@ -58,7 +58,7 @@ fn class(c: char) -> Class {
     }
 }
 
-/// How many pieces of each kind `text` has: words of one to eight letters, of up to ten and up to twelve, and so on.
+/// Number of pretokens of each kind in `text`: words of one to eight letters, of up to ten and up to twelve, and so on.
 ///
 /// # Examples
 ///

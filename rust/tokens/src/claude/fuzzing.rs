@@ -1,4 +1,4 @@
-//! What Claude's counts mean, said slowly; built for the fuzz targets alone.
+//! A slow definition of Claude's counts, built for the fuzz targets only.
 #![allow(missing_docs)]
 
 use std::collections::HashMap;
@@ -11,8 +11,8 @@ use super::segment_cache::SegmentCache;
 use super::segments::{Before, Reader};
 use super::vocabulary::{Vocabulary, vocabulary};
 
-/// Tokens by one segment after another of the whole normalized text, with nothing remembered; behind the beginning of a word
-/// if `opened`.
+/// Tokens of the whole normalized text, read segment by segment with an empty cache; after a begin-of-word marker if
+/// `opened`.
 #[must_use]
 pub fn count(family: Family, text: &str, opened: bool) -> usize {
     let vocabulary = vocabulary(family);
@@ -26,7 +26,7 @@ pub fn count(family: Family, text: &str, opened: bool) -> usize {
     reader.total + reader.cache.flush(normal.as_bytes())
 }
 
-/// Tokens of the same by windows.
+/// Tokens of the same text, read by windows.
 #[must_use]
 pub fn count_wide(family: Family, text: &str, opened: bool) -> usize {
     let vocabulary = vocabulary(family);
@@ -34,7 +34,7 @@ pub fn count_wide(family: Family, text: &str, opened: bool) -> usize {
     Reader { opened, ..Reader::new(&normal, vocabulary, &mut SegmentCache::new(vocabulary)) }.tokens()
 }
 
-/// The normal form by its definition: each step goes over all of the text.
+/// The normal form by its definition: each step is a pass over the whole text.
 fn normal(vocabulary: &Vocabulary, text: &str) -> String {
     let straight = |c| match c {
         '\u{2018}' | '\u{2019}' if vocabulary.folds_quotes => '\'',
@@ -51,7 +51,7 @@ fn normal(vocabulary: &Vocabulary, text: &str) -> String {
     without_controls.replace("\u{E4D}\u{E32}", "\u{E33}").chars().filter_map(plain).collect()
 }
 
-/// A family's pieces by their first three bytes; shorter ones by all they have.
+/// A family's pieces by their first three bytes; a shorter piece by all of its bytes.
 pub struct Slow {
     vocabulary: &'static Vocabulary,
     pieces: HashMap<Vec<u8>, Vec<Vec<u8>>>,
@@ -67,31 +67,30 @@ impl Slow {
         Self { vocabulary: vocabulary(family), pieces }
     }
 
-    /// What the fast tiling says.
+    /// The result of the fast cover.
     #[must_use]
     pub fn min_cover(&self, segment: &[u8]) -> u32 {
         self.vocabulary.pieces.min_cover(segment)
     }
 
-    /// The fewest tokens of a segment with its markers: what is behind each place costs a token for each piece that it may
-    /// begin with, or a character by itself, and what is behind that.
+    /// The fewest tokens of a segment with its markers, from the end to the start: the cost of a suffix is that of its first
+    /// piece or character plus the cost of the rest.
     ///
     /// # Panics
     ///
     /// If between its markers a segment is not UTF-8.
     #[must_use]
     pub fn fewest(&self, segment: &[u8]) -> u32 {
-        let mut behind = vec![u32::MAX; segment.len() + 1];
-        behind[segment.len()] = 0;
+        let mut cost = vec![u32::MAX; segment.len() + 1];
+        cost[segment.len()] = 0;
         for at in (0..segment.len()).rev().filter(|at| !(0x80..0xC0).contains(&segment[*at])) {
             let rest = &segment[at..];
             let keys = (1..=rest.len().min(3)).filter_map(|length| self.pieces.get(&rest[..length]));
             let pieces = keys.flatten().filter(|piece| rest.starts_with(piece)).map(|piece| (piece.len(), 1));
             let ways = pieces.chain([self.alone(rest)]);
-            behind[at] =
-                ways.map(|(length, tokens)| behind[at + length].saturating_add(tokens)).min().unwrap_or(u32::MAX);
+            cost[at] = ways.map(|(length, tokens)| cost[at + length].saturating_add(tokens)).min().unwrap_or(u32::MAX);
         }
-        behind[0]
+        cost[0]
     }
 
     /// Bytes and tokens of the character or marker that `rest` begins with, by itself.

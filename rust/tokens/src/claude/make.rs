@@ -1,14 +1,14 @@
-//! Makes the tables of Claude's vocabularies, for the build script: nothing is built when a program starts.
+//! Makes the tables of Claude's vocabularies for the build script, so that no table is built at run time.
 //!
-//! A vocabulary becomes a double array over bytes: unit `base ^ byte` is the child by `byte`, if its label says so. No
-//! two nodes share a base, so the label is proof enough. Character classes and costs become two-stage tables.
+//! A vocabulary becomes a double-array trie over bytes: unit `base ^ byte` is the child by `byte` if its label is `byte`. No
+//! two nodes share a base, so the label suffices. Character classes and costs become two-stage tables.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-/// Slots below this belong to no node: base 0 means that there are no children.
+/// Slots below this are reserved: base 0 means that a node has no children.
 const FIRST: usize = 256;
 
 /// Writes the tables as Rust source.
@@ -36,17 +36,17 @@ fn classes(text: &str) -> Vec<u16> {
     bits
 }
 
-/// Whether a character is a word's letter whatever stands beside it: wordy, no stray mark, never normalized.
+/// Whether a character is a letter of a word independent of its neighbours: wordy, no stray mark, never normalized.
 fn is_plain_letter(bits: u16) -> bool {
     bits & 0xF01F == 1
 }
 
-/// Whether a character is a letter that stands alone whatever is beside it.
+/// Whether a character is a letter that is counted by itself independent of its neighbours.
 fn is_plain_alone(bits: u16) -> bool {
     bits & 0xF05F == 0
 }
 
-/// Whether a character is a word's that normalization may join with the one before it, and does nothing else to.
+/// Whether a character is part of a word, and the only normalization is that it may compose with the one before it.
 fn is_joining(bits: u16) -> bool {
     bits & 0xF01F == 0x8001
 }
@@ -56,14 +56,14 @@ fn is_symbol(bits: u16) -> bool {
     bits & 0xF05F == 8
 }
 
-/// Whether a character is a mark and a symbol that stays as it is behind a plain letter of these scripts, from Devanagari
+/// Whether a character is a mark and a symbol that does not change after a plain letter of these scripts, from Devanagari
 /// to Lao: claude/normalize.rs has the test.
 fn is_settled(code: usize, bits: u16) -> bool {
     (0x900..0xF00).contains(&code) && bits & 0xF05F == 0x1008
 }
 
-/// Writes which characters of two bytes are plain letters, sixteen at a time: by the low half of the first byte a bit for
-/// each sixteen, in the low half those behind C0 to CF, in the high half those behind D0 to DF.
+/// Writes a bitmap of the characters of two bytes, a bit for sixteen that are all plain letters. The index is the low half
+/// of the first byte; the low four bits are for C0 to CF, the high four for D0 to DF.
 fn pairs(bits: &[u16], out: &mut String) {
     let plain = |first: usize, sixteen: usize| {
         let code = first << 6 | sixteen << 4;
@@ -73,7 +73,7 @@ fn pairs(bits: &[u16], out: &mut String) {
     array("PAIRS", "u8", &all, out);
 }
 
-/// Writes a table in two stages: where each block of 64 begins, and the blocks that differ.
+/// Writes a two-stage table: the index of each block of 64, and the distinct blocks.
 fn stages<T: Copy + Eq + std::hash::Hash + std::fmt::Debug>(name: &str, unit: &str, values: &[T], out: &mut String) {
     let (mut index, mut blocks, mut seen) = (Vec::new(), Vec::new(), HashMap::new());
     for block in values.chunks(64) {
@@ -91,7 +91,7 @@ fn array<T: std::fmt::Debug>(name: &str, unit: &str, values: &[T], out: &mut Str
     writeln!(out, "pub static {name}: [{unit}; {}] = {values:?};", values.len()).expect("a string can grow");
 }
 
-/// Writes a family's double array, and what each character costs by itself, as claude/cover.rs reads it.
+/// Writes a family's trie, and the tokens of each character by itself, as claude/cover.rs reads them.
 fn vocabulary(mut bytes: &[u8], name: &str, bits: &[u16], out: &mut String) {
     let (pieces, prefixes) = (texts(&mut bytes), texts(&mut bytes));
     let (units, root) = double_array(&pieces);
@@ -105,7 +105,7 @@ fn vocabulary(mut bytes: &[u8], name: &str, bits: &[u16], out: &mut String) {
             if pieces.binary_search_by(|p| p.as_slice().cmp(utf8)).is_ok() {
                 return 1;
             }
-            // Without a piece: the longest prefix that is a token, and a token for each byte behind it.
+            // No piece: the longest prefix that is a token, and a token for each byte after it.
             let known = |n: &usize| prefixes.binary_search_by(|p| p.as_slice().cmp(&utf8[..*n])).is_ok();
             let prefix = (2..=utf8.len()).rev().find(known).unwrap_or(1);
             u8::try_from(1 + utf8.len() - prefix).expect("at most four")
@@ -126,15 +126,15 @@ fn vocabulary(mut bytes: &[u8], name: &str, bits: &[u16], out: &mut String) {
         .collect();
     alone[0xE4D] &= 7; // the first half of Thai SARA AM: claude/normalize.rs
     for ends_in_mark in [0xC48, 0xDDA, 0xDDD] {
-        alone[ends_in_mark] &= 7; // a mark may belong in front of theirs
+        alone[ends_in_mark] &= 7; // a mark may sort before theirs
     }
     array(&format!("{name}_NEAR"), "u8", &alone[..0x1_0000], out);
     stages(&format!("{name}_FAR"), "u8", &alone[0x1_0000..], out);
     let longest = pieces.iter().map(Vec::len).max().unwrap_or(0);
-    assert!(longest < 256, "the tiling keeps 256 places"); // claude/cover.rs: RING
+    assert!(longest < 256, "the cover keeps 256 costs"); // claude/cover.rs: RING
 }
 
-/// Reads one list, each text with what it shares with the one before.
+/// Reads one list; each text is stored as the length that it shares with the one before, and the rest.
 fn texts(bytes: &mut &[u8]) -> Vec<Vec<u8>> {
     let (count, mut rest) = bytes.split_at(4);
     let count = u32::from_le_bytes(count.try_into().expect("four bytes"));
@@ -152,7 +152,7 @@ fn texts(bytes: &mut &[u8]) -> Vec<Vec<u8>> {
 
 /// The units and the base of the root's children.
 ///
-/// A unit has its label in bits 0 to 7, in bit 8 whether a piece ends here, above that the base of its children.
+/// Bits 0 to 7 of a unit are its label, bit 8 says whether a piece ends here, the higher bits are the base of its children.
 fn double_array(pieces: &[Vec<u8>]) -> (Vec<u32>, usize) {
     let mut array = Array { units: vec![0; FIRST], used: vec![true; FIRST], bases: vec![true; FIRST], free: FIRST };
     let mut work = vec![(None::<usize>, 0, 0..pieces.len())];
@@ -197,7 +197,7 @@ struct Array {
 }
 
 impl Array {
-    /// Takes slots for children with these labels, and says their base.
+    /// Takes slots for children with these labels; returns their base.
     fn place(&mut self, labels: &[u8]) -> usize {
         while self.used.get(self.free).copied().unwrap_or(false) {
             self.free += 1;
@@ -222,16 +222,17 @@ impl Array {
         unreachable!("slots do not end")
     }
 
-    /// Gives each free slot a label by which no node asks for it.
+    /// Gives each free slot a label that no node looks up there.
     fn close(mut self) -> Vec<u32> {
         for slot in 0..self.units.len() {
             if !self.used[slot] || slot < FIRST {
-                let asks = |label: &u8| {
+                let is_looked_up = |label: &u8| {
                     let base = slot ^ usize::from(*label);
-                    // Base 0 is that of every leaf, so its slots need a label of their own, too.
+                    // Every leaf has base 0, so the slots of base 0 need such a label as well.
                     if slot < FIRST { base == 0 } else { self.bases[base] }
                 };
-                let label = (0..=u8::MAX).find(|label| !asks(label)).expect("a block has a base that is not used");
+                let label =
+                    (0..=u8::MAX).find(|label| !is_looked_up(label)).expect("a block has a base that is not used");
                 self.units[slot] = u32::from(label);
             }
         }

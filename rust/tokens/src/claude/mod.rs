@@ -1,9 +1,9 @@
-//! Claude's tokens, reconstructed: two vocabularies and the stream that they were measured on.
+//! Claude's tokens, reconstructed from two vocabularies and the token stream that they were measured on.
 //!
-//! Anthropic publishes no tokenizer. The vocabularies are those of the package ctok, which measured piece by piece what
-//! the provider's counting endpoint answers; they give counts, not token ids. A text is normalized, read as segments and
-//! each segment laid with the fewest pieces. Built without the feature `claude-vocab`, or asked to, this module estimates by
-//! rates of kinds of pieces instead, and its names say so.
+//! Anthropic publishes no tokenizer. The vocabularies are those of the package ctok, which measured each piece with the
+//! provider's counting endpoint; they give counts, not token ids. A text is normalized and split into segments, and each
+//! segment counts as the fewest pieces that cover it. Without the feature `claude-vocab`, or on request, this module
+//! estimates from rates of kinds of pretokens instead; the names of these encodings end in "by rates".
 
 #[cfg(feature = "claude-vocab")]
 mod case;
@@ -34,10 +34,10 @@ mod windows;
 
 pub use features::{KINDS, features};
 
-/// Whether the vocabularies are there.
+/// Whether the vocabularies are built in.
 pub const EXACT: bool = cfg!(feature = "claude-vocab");
 
-/// The vocabularies that there are.
+/// The vocabularies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Claude 3 to 4.6.
@@ -46,30 +46,30 @@ pub enum Family {
     New,
 }
 
-/// What stands around a text.
+/// The context of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// More text: nothing is added or taken.
+    /// More text on both sides: nothing is added or removed.
     Inside,
-    /// A message that begins as a word does: the beginning takes a leading space, or is a token. Up to Claude 4.7.
+    /// A message that opens with a begin-of-word marker, which merges with a leading space or is a token. Up to Claude 4.7.
     Opened,
-    /// A message, from Claude 4.8 on. Line ends at its end run together with its own, as in [`Frame::Opened`].
+    /// A message, from Claude 4.8 on. Line ends at its end merge with those of the prompt format, as in [`Frame::Opened`].
     Plain,
 }
 
-/// An encoding of Claude's: a vocabulary and what stands around the text.
+/// An encoding of Claude's: a vocabulary and the context of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claude {
     /// The vocabulary.
     pub family: Family,
-    /// What stands around the text.
+    /// The context of the text.
     pub frame: Frame,
-    /// Whether to estimate where the vocabulary could be asked.
+    /// Whether to estimate even if the vocabulary is built in.
     pub by_rates: bool,
 }
 
 impl Claude {
-    /// The encodings by name. The tokens of a message's own are in none: they depend on the model.
+    /// The encodings by name. None includes the overhead of a message, which depends on the model.
     pub const NAMES: [(&'static str, Self); 7] = [
         ("claude-old", Self::of(Family::Old, Frame::Inside)),
         ("claude-new", Self::of(Family::New, Frame::Inside)),
@@ -84,21 +84,21 @@ impl Claude {
         Self { family, frame, by_rates: false }
     }
 
-    /// The encoding of that name, if it is one of these.
+    /// The encoding of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(n, _)| *n == name).map(|(_, claude)| *claude)
     }
 
-    /// What counts: the name of the encoding, with "by rates" where it is an estimate.
+    /// The name of the encoding, with "by rates" where it is an estimate.
     #[must_use]
     pub fn name(self) -> String {
         let name = Self::NAMES.iter().find(|(_, claude)| *claude == self).map_or("claude", |(name, _)| name);
         if EXACT || self.by_rates { name.to_owned() } else { format!("{name} by rates") }
     }
 
-    /// Tokens of `text`. Time is linear in its length, whatever it holds; what segments cost is remembered by each thread, in
-    /// at most 12.5 MB a vocabulary.
+    /// Tokens of `text`. Time is linear in its length for any content. Each thread caches the counts of segments, in at most
+    /// 12.5 MB a vocabulary.
     ///
     /// # Examples
     ///
@@ -123,7 +123,7 @@ impl Claude {
         usize::try_from((thousandths + 500) / 1000).unwrap_or(usize::MAX)
     }
 
-    /// Whether `text` has more than `limit` tokens; inside a frame, stops counting some lines behind there.
+    /// Whether `text` has more than `limit` tokens. [`Frame::Inside`] stops counting some lines after the limit.
     #[must_use]
     pub fn exceeds(self, text: &str, limit: usize) -> bool {
         #[cfg(feature = "claude-vocab")]
@@ -133,13 +133,13 @@ impl Claude {
         self.count(text) > limit
     }
 
-    /// Bytes at the start of `text` whose tokens more text does not change, and which count by themselves: up to the start of
-    /// one of the last lines. None where any text may change all: in a message, by rates.
+    /// The length of the prefix of `text` that is counted separately and that more text does not change: up to the start of
+    /// one of the last lines. None for a message and for an estimate, where more text may change every token.
     #[must_use]
-    pub fn settled(self, text: &str) -> Option<usize> {
+    pub fn stable_prefix(self, text: &str) -> Option<usize> {
         #[cfg(feature = "claude-vocab")]
         if !self.by_rates && self.frame == Frame::Inside {
-            return Some(count::settled(text));
+            return Some(count::stable_prefix(text));
         }
         let _ = text;
         None
@@ -147,8 +147,8 @@ impl Claude {
 }
 
 impl Family {
-    /// Every piece as bytes, in order; the markers are F8 (a word begins), F9 (it ends), FA (shift) and FB (capitals).
-    /// None where the vocabularies are left out.
+    /// Every piece as bytes, in order. The markers are F8 (begin of word), F9 (end of word), FA (title case) and FB (all
+    /// capitals). Empty where the vocabularies are not built in.
     #[must_use]
     pub fn pieces(self) -> Vec<Vec<u8>> {
         #[cfg(feature = "claude-vocab")]

@@ -1,4 +1,4 @@
-//! What happens to a text before it is read: composition, and characters that are stripped or replaced.
+//! Normalization of a text: canonical composition, and characters that are removed or replaced.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,11 @@ use unicode_normalization::char::{canonical_combining_class, compose as join, de
 use super::classes::{Bits, decode};
 use crate::cancel;
 
-/// The first byte of the first character that a normalization has to do with: those below U+0300 are never changed.
+/// The first byte of U+0300: composition never changes characters below it.
 const FIRST_COMPOSED: u8 = 0xCC;
 
-/// `text` with straight quotation marks for the four curly ones, which no normalization touches.
-pub fn straightened(text: &str) -> Cow<'_, str> {
+/// `text` with straight quotation marks in place of the four curly ones, which normalization does not change.
+pub fn fold_quotes(text: &str) -> Cow<'_, str> {
     let (mut out, mut copied) = (String::new(), 0);
     for at in memchr::memchr_iter(0xE2, text.as_bytes()) {
         cancel::poll_at(at);
@@ -32,12 +32,12 @@ pub fn straightened(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// `text` in normalization form C, without controls and private characters, with plain blanks.
+/// `text` in normalization form C, without control and private-use characters, and with plain spaces.
 pub fn normalize(text: &str) -> Cow<'_, str> {
-    if is_normal(text, 0) { Cow::Borrowed(text) } else { Cow::Owned(replaced(&composed(text))) }
+    if is_normal(text, 0) { Cow::Borrowed(text) } else { Cow::Owned(replace(&compose_all(text))) }
 }
 
-/// Whether normalization leaves `text` as it is from `start` on, the beginning of a character.
+/// Whether normalization does not change `text` from `start` on, the beginning of a character.
 pub fn is_normal(text: &str, start: usize) -> bool {
     let (bytes, mut at) = (text.as_bytes(), start);
     while at < bytes.len() {
@@ -59,13 +59,13 @@ pub fn is_normal(text: &str, start: usize) -> bool {
     true
 }
 
-/// Whether normalization may change a character: it is never so in most texts.
+/// Whether normalization may change a character; true for no character of most texts.
 #[inline]
 pub fn may_change(code: usize, bits: Bits) -> bool {
     bits.is_touched() || code == 0xE4D
 }
 
-/// Whether normalization leaves the character at `at` as it is.
+/// Whether normalization does not change the character at `at`.
 #[inline(never)]
 pub fn stays(text: &str, at: usize, bits: Bits) -> bool {
     let (before, c) = (char_before(text, at), char_at(text, at));
@@ -75,9 +75,9 @@ pub fn stays(text: &str, at: usize, bits: Bits) -> bool {
 }
 
 /// `text` in normalization form C.
-fn composed(text: &str) -> String {
+fn compose_all(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
-    let joined = |c: char| Bits::of(c).is_composed();
+    let composes = |c: char| Bits::of(c).is_composed();
     let (bytes, mut copied, mut at) = (text.as_bytes(), 0, 0);
     while at < bytes.len() {
         cancel::poll_at(at);
@@ -88,9 +88,10 @@ fn composed(text: &str) -> String {
         let (code, width) = decode(bytes, at);
         let bits = Bits::at(code);
         if bits.is_composed() && changes(bits, char_before(text, at), char_at(text, at)) {
-            // Between two characters that join nothing before them a text is composed by itself.
-            let start = text[copied..at].rfind(|c| !joined(c)).map_or(copied, |place| copied + place);
-            let stop = text[at..].char_indices().skip(1).find(|(_, c)| !joined(*c)).map_or(text.len(), |(n, _)| at + n);
+            // Only the text between two characters that do not compose has to be composed.
+            let start = text[copied..at].rfind(|c| !composes(c)).map_or(copied, |place| copied + place);
+            let stop =
+                text[at..].char_indices().skip(1).find(|(_, c)| !composes(*c)).map_or(text.len(), |(n, _)| at + n);
             out.push_str(&text[copied..start]);
             compose(&text[start..stop], &mut out);
             (copied, at) = (stop, stop);
@@ -102,11 +103,11 @@ fn composed(text: &str) -> String {
     out
 }
 
-/// Adds `text` in normalization form C of Unicode 15.1: what came later stands as it is, and between the two sides of it
-/// nothing is ordered or joined.
+/// Appends `text` in normalization form C of Unicode 15.1: characters of later versions do not change, and nothing is
+/// reordered or composed across them.
 pub fn compose(text: &str, out: &mut String) {
     let mut rest = text;
-    while let Some(at) = rest.find(came_later) {
+    while let Some(at) = rest.find(is_newer) {
         let width = rest[at..].chars().next().map_or(0, char::len_utf8);
         out.extend(rest[..at].nfc().inspect(|_| cancel::poll()));
         out.push_str(&rest[at..at + width]);
@@ -115,9 +116,9 @@ pub fn compose(text: &str, out: &mut String) {
     out.extend(rest.nfc().inspect(|_| cancel::poll()));
 }
 
-/// Whether `c` may be a mark, a base or a composition that Unicode 15.1 does not know. Emoji and other symbols beyond the
-/// basic plane, which take no part in compositions, are let through as well.
-fn came_later(c: char) -> bool {
+/// Whether `c` may be a mark, a base or a composition that Unicode 15.1 does not have. Also true for symbols outside the
+/// basic multilingual plane such as emoji, which never compose.
+fn is_newer(c: char) -> bool {
     let bits = Bits::of(c);
     !bits.is_composed() && (canonical_combining_class(c) != 0 || (c >= '\u{10000}' && !bits.is_letter()))
 }
@@ -130,7 +131,7 @@ fn char_at(text: &str, at: usize) -> char {
     text[at..].chars().next().unwrap_or('\0')
 }
 
-/// Whether normalization form C may change `c` behind `before`: never no where it does.
+/// Whether normalization form C may change `c` after `before`; no false negatives.
 fn changes(bits: Bits, before: char, c: char) -> bool {
     if bits.is_decomposed() {
         return true;
@@ -140,16 +141,16 @@ fn changes(bits: Bits, before: char, c: char) -> bool {
         return !ordered && bits.joins() && join(before, c).is_some();
     }
     let class = canonical_combining_class(c);
-    let behind = if ordered { canonical_combining_class(before) } else { 0 };
-    if behind == 0 {
-        // A mark may belong in front of one that is in the letter already: Y with acute, and a dot below.
+    let previous = if ordered { canonical_combining_class(before) } else { 0 };
+    if previous == 0 {
+        // A mark may sort before a mark that the letter includes already: Y with acute, then a dot below.
         return (bits.joins() && join(before, c).is_some()) || (class != 0 && last_mark(before) > class);
     }
-    // A mark behind marks: out of order, or it may join what stands before them.
-    class != 0 && (behind > class || (behind < class && bits.joins()))
+    // A mark after marks: it is out of order, or it may compose with the base before them.
+    class != 0 && (previous > class || (previous < class && bits.joins()))
 }
 
-/// Whether two characters become one.
+/// Whether two characters compose.
 #[inline(never)]
 pub fn joins(before: usize, code: usize) -> bool {
     let of = |code: usize| u32::try_from(code).ok().and_then(char::from_u32).unwrap_or_default();
@@ -163,13 +164,13 @@ fn last_mark(c: char) -> u8 {
     canonical_combining_class(last)
 }
 
-/// Whether `c` and what is `behind` it are Thai SARA AM in two characters, which are made one.
-fn is_split_am(c: char, behind: &str) -> bool {
-    c == '\u{E4D}' && behind.starts_with('\u{E32}')
+/// Whether `c` and the text `after` it are Thai SARA AM in two characters, which normalization joins.
+fn is_split_am(c: char, after: &str) -> bool {
+    c == '\u{E4D}' && after.starts_with('\u{E32}')
 }
 
-/// `text` with what is stripped gone and what is replaced replaced.
-fn replaced(text: &str) -> String {
+/// Removes and replaces characters of `text`.
+fn replace(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (bytes, mut copied, mut at) = (text.as_bytes(), 0, 0);
     while at < bytes.len() {
@@ -187,7 +188,7 @@ fn replaced(text: &str) -> String {
         }
         let c = char_at(text, at);
         let end = at + c.len_utf8();
-        // Controls are gone before the pair is looked at.
+        // Controls are removed before the pair is joined.
         let joins = c == '\u{E32}' && text[..at].chars().rev().find(|c| !is_control(*c)) == Some('\u{E4D}');
         if joins || Bits::of(c).is_replaced() {
             out.push_str(&text[copied..at]);
@@ -205,7 +206,7 @@ fn replaced(text: &str) -> String {
     out
 }
 
-/// Whether a character is a control that leaves nothing.
+/// Whether normalization removes a character as a control.
 pub fn is_control(c: char) -> bool {
     c.is_control() && !matches!(c, '\0' | '\t' | '\n')
 }
@@ -216,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_settled_mark_stays_as_it_is_behind_a_plain_letter_of_its_scripts() {
+    fn normalization_keeps_a_settled_mark_after_a_plain_letter_of_its_scripts() {
         let known = |c: &char| OLD.character(*c as usize);
         let all = '\0'..=char::MAX;
         let marks: Vec<char> = all.clone().filter(|c| known(c).is_settled()).collect();

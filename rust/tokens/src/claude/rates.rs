@@ -1,4 +1,4 @@
-//! Tokens of each kind of piece, in thousandths; made by `data/claude_rates.py`.
+//! Thousandths of a token for each kind of pretoken; made by `data/claude_rates.py`.
 
 use super::features::KINDS;
 

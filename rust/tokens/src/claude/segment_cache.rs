@@ -1,4 +1,4 @@
-//! What segments cost, remembered: a thread's tables, and the segments that wait to be looked up together.
+//! A thread's cache of segment counts, with a queue of segments that are looked up together.
 
 use std::ops::Range;
 
@@ -15,34 +15,35 @@ use trimtab_simd::{Kernel, Line, Work, run};
 /// Most tokens that an entry of a short segment can hold.
 const MOST: usize = 15;
 
-/// Long words that wait at most: their places are as many lines of the processor's cache as those of [`BATCH`] short ones.
+/// Capacity of the queue of long words: they prefetch as many cache lines as [`BATCH`] short ones.
 const LONGER: usize = BATCH / 2;
 
-/// Tokens by segment: words as they stand in the text, anything else with its markers.
+/// A cache from segment to tokens. The key of a word is its text, of any other segment its text with markers.
 pub struct SegmentCache {
     vocabulary: &'static Vocabulary,
     cache: Cache,
-    /// Segments whose lines are on their way, how many they are, and those that were not found there.
-    waiting: Box<[Probe; BATCH]>,
+    /// Queue of short segments whose cache lines are being prefetched, its length, and the misses of its last lookup.
+    queue: Box<[Probe; BATCH]>,
     count: usize,
     missed: Vec<Probe>,
-    /// Where the lines are.
+    /// Address of the short table.
     lines: usize,
-    /// Words of more bytes than a key holds, that wait likewise, with their hashes.
+    /// Queue of words that are too long for a key, with their hashes.
     longer: Vec<(Range<usize>, u64)>,
     scratch: Vec<u8>,
 }
 
 impl SegmentCache {
     pub fn new(vocabulary: &'static Vocabulary) -> Self {
-        let (waiting, cache) = (Box::new([Probe::default(); BATCH]), Cache::default());
+        let (queue, cache) = (Box::new([Probe::default(); BATCH]), Cache::default());
         let (missed, longer) = (Vec::with_capacity(BATCH), Vec::with_capacity(LONGER));
         let lines = cache.short.get().as_ptr().addr();
         require_page();
-        Self { vocabulary, cache, waiting, count: 0, missed, lines, longer, scratch: Vec::new() }
+        Self { vocabulary, cache, queue, count: 0, missed, lines, longer, scratch: Vec::new() }
     }
 
-    /// Adds the tokens of the segment `text[at..end]` to `total`, now or later, with markers at its ends: a word has none.
+    /// Adds the tokens of the segment `text[at..end]` to `total`, now or in [`SegmentCache::flush`]. `opened` and `closed`
+    /// add markers at its ends; a word gets its own markers later.
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the processor, as its callers
     pub fn add(&mut self, text: &[u8], at: usize, end: usize, opened: bool, closed: bool, total: &mut usize) {
@@ -61,14 +62,14 @@ impl SegmentCache {
         }
         let hash = key.hash();
         prefetch_at(self.lines + line_of::<SHORTS>(hash) * size_of::<Line>());
-        self.waiting[self.count % BATCH] = Probe { key, hash };
+        self.queue[self.count % BATCH] = Probe { key, hash };
         self.count += 1;
         if self.count == BATCH {
             *total += self.flush_short();
         }
     }
 
-    /// Tokens of a segment that no key holds, if they are known at once.
+    /// Tokens of a segment that is too long for a key; 0 if it is queued.
     #[inline(never)]
     fn add_long(&mut self, text: &[u8], segment: Range<usize>, opened: bool, closed: bool) -> usize {
         if opened || closed || segment.len() > MEDIUM {
@@ -81,14 +82,14 @@ impl SegmentCache {
         if self.longer.len() == LONGER { self.flush_long(text) } else { 0 }
     }
 
-    /// Drops the segments that wait: those of a text whose count was broken off.
-    pub fn discard_waiting(&mut self) {
+    /// Drops the queued segments: those of a text whose count was interrupted.
+    pub fn discard_queue(&mut self) {
         self.count = 0;
         self.missed.clear();
         self.longer.clear();
     }
 
-    /// Tokens of the segments of `text` that wait.
+    /// Tokens of the queued segments of `text`.
     pub fn flush(&mut self, text: &[u8]) -> usize {
         self.flush_short() + self.flush_long(text)
     }
@@ -103,11 +104,11 @@ impl SegmentCache {
 
     #[inline(never)]
     fn flush_short(&mut self) -> usize {
-        let waiting = &self.waiting[..std::mem::take(&mut self.count)];
-        let mut total = run(FindAll { cache: &self.cache, waiting, missed: &mut self.missed });
+        let queue = &self.queue[..std::mem::take(&mut self.count)];
+        let mut total = run(FindAll { cache: &self.cache, queue, missed: &mut self.missed });
         let mut missed = std::mem::take(&mut self.missed);
         for Probe { key, hash } in missed.drain(..) {
-            // An equal segment may have been missed before it.
+            // An equal segment may have been counted just before.
             let known = self.cache.short(key, hash);
             total += known.unwrap_or_else(|| self.count_and_keep(key, hash));
         }
@@ -116,7 +117,7 @@ impl SegmentCache {
         total
     }
 
-    /// Tokens of a short segment that was not seen lately.
+    /// Counts a short segment and inserts it into the cache.
     fn count_and_keep(&mut self, key: Key, hash: u64) -> usize {
         let count = self.min_cover(key.bytes().as_ref());
         if count <= MOST {
@@ -125,7 +126,7 @@ impl SegmentCache {
         count
     }
 
-    /// Tokens of a segment that no key holds.
+    /// Tokens of a segment that is too long for a key.
     fn long(&mut self, segment: &[u8], opened: bool, closed: bool) -> usize {
         let mut marked = std::mem::take(&mut self.scratch);
         marked.clear();
@@ -138,7 +139,7 @@ impl SegmentCache {
         count
     }
 
-    /// Tokens of such a segment, from the table if they are there.
+    /// Tokens of such a segment, from the cache if it has them.
     fn count_long(&mut self, segment: &[u8], hash: u64) -> usize {
         self.cache.long(segment, hash).unwrap_or_else(|| {
             let count = self.min_cover(segment);
@@ -147,7 +148,7 @@ impl SegmentCache {
         })
     }
 
-    /// Tokens of a segment that nothing is known of.
+    /// Counts a segment without the cache.
     fn min_cover(&self, segment: &[u8]) -> usize {
         let pieces = &self.vocabulary.pieces;
         if !is_word(segment) {
@@ -159,7 +160,7 @@ impl SegmentCache {
     }
 }
 
-/// Whether a segment is a word, whose markers are not written yet.
+/// Whether a segment is a word without its markers.
 fn is_word(segment: &[u8]) -> bool {
     match segment.first() {
         Some(byte) if byte.is_ascii() => byte.is_ascii_alphabetic(),
@@ -168,10 +169,10 @@ fn is_word(segment: &[u8]) -> bool {
     }
 }
 
-/// A look-up of the segments that wait.
+/// A lookup of the queued segments.
 struct FindAll<'w> {
     cache: &'w Cache,
-    waiting: &'w [Probe],
+    queue: &'w [Probe],
     missed: &'w mut Vec<Probe>,
 }
 
@@ -181,6 +182,6 @@ impl Work for FindAll<'_> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the page
     fn run(self, kernel: impl Kernel) -> usize {
-        find_all(kernel, self.cache.short.get(), self.waiting, self.missed)
+        find_all(kernel, self.cache.short.get(), self.queue, self.missed)
     }
 }

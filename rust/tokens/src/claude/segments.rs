@@ -1,9 +1,9 @@
-//! A text read as segments, and their tokens summed.
+//! Splits a text into segments and sums their tokens.
 //!
-//! The stream that Claude's vocabularies were measured on is the text with markers: where a word begins and ends, how it
-//! is cased; and where punctuation stands beside a space. A single space between an end and a beginning is written by the
-//! two markers alone. No piece of a vocabulary reaches over the end of a word, of a run of digits or of blanks, so the
-//! stream falls into segments that are counted one by one; `data/claude.py` asserts it of every piece.
+//! Claude's vocabularies were measured on a stream that is the text with markers: for the begin, end and case of words, and
+//! for punctuation next to a space. A single space between an end marker and a begin marker is not written. No piece spans
+//! the end of a word, of a run of digits or of white space, so the stream splits into segments that are counted separately;
+//! `data/claude.py` asserts this of every piece.
 
 use super::classes::{Bits, Class, decode};
 use super::normalize::is_normal;
@@ -11,7 +11,7 @@ use super::segment_cache::SegmentCache;
 use super::vocabulary::{CONTRACTIONS, Vocabulary};
 use crate::cancel;
 
-/// What a byte begins: a letter, a digit, punctuation, white space, or a character beyond ASCII.
+/// The class of a character by its first byte; [`OTHER`] for a non-ASCII one.
 const ASCII: [u8; 256] = {
     let mut table = [OTHER; 256];
     let mut byte = 0u8;
@@ -42,80 +42,80 @@ fn class_of(bits: Bits) -> u8 {
     }
 }
 
-/// A run of hard characters: where it ends, and which markers it would take beside a space.
+/// A run of hard characters: its end, and the markers that it has next to a space.
 struct Hard {
     end: usize,
-    /// Tokens of its characters, each by itself.
+    /// Sum of the tokens of its characters.
     alone: u32,
     letters: bool,
     opens: bool,
     closes: bool,
 }
 
-/// What the run before says to the one that is read.
+/// Properties of the previous run that the next one depends on.
 #[derive(Clone, Copy, Default)]
 pub struct Before {
-    /// It writes an end before a single space.
+    /// It has an end marker before a single space.
     pub closes: bool,
-    /// It is punctuation or the like: an apostrophe behind it joins nothing.
+    /// It is like punctuation: an apostrophe after it begins no contraction.
     pub guards: bool,
 }
 
-/// Reads a text.
+/// Reads a text and sums its tokens.
 pub struct Reader<'a> {
     pub text: &'a str,
     pub vocabulary: &'static Vocabulary,
     pub cache: &'a mut SegmentCache,
-    /// Whether what stands before the text ends in the beginning of a word, which counts as a space.
+    /// Whether a begin-of-word marker precedes the text, which counts as a space.
     pub opened: bool,
-    /// Whether the text may not be normalized.
+    /// Whether the text may lack normalization.
     pub is_raw: bool,
-    /// Whether it was seen not to be.
-    pub is_odd: bool,
-    /// Tokens so far, but for the segments that wait.
+    /// Whether the text was found to need normalization.
+    pub is_not_normal: bool,
+    /// Tokens so far, without those of queued segments.
     pub total: usize,
 }
 
 impl<'a> Reader<'a> {
     /// A reader of a normalized text.
     pub fn new(text: &'a str, vocabulary: &'static Vocabulary, cache: &'a mut SegmentCache) -> Self {
-        Self { text, vocabulary, cache, opened: false, is_raw: false, is_odd: false, total: 0 }
+        Self { text, vocabulary, cache, opened: false, is_raw: false, is_not_normal: false, total: 0 }
     }
 }
 
 impl Reader<'_> {
-    /// Tokens of a text as it stands; none if it has to be normalized first.
+    /// Tokens of a text that was not normalized; None if it has to be.
     pub fn read_raw(mut self) -> Option<usize> {
         self.is_raw = true;
         let tokens = self.tokens();
-        (!self.is_odd).then_some(tokens)
+        (!self.is_not_normal).then_some(tokens)
     }
 
     /// Tokens of the whole text.
     pub fn tokens(&mut self) -> usize {
         let length = self.text.len();
-        self.cache.discard_waiting();
+        self.cache.discard_queue();
         let (mut at, mut before) = (0, Before::default());
         let mut segments = 0_u8;
         while at < length {
-            segments = segments.wrapping_add(1); // asked by the way: a segment is counted in the time that asking takes
+            segments = segments.wrapping_add(1); // polls each 256: a poll takes as long as a segment
             if segments == 0 {
                 cancel::poll();
             }
             at = self.windows(at, &mut before);
-            if at < length && !self.is_odd {
+            if at < length && !self.is_not_normal {
                 let end = self.segment(at, &mut before);
-                self.is_odd = self.is_raw && !is_normal(&self.text[..end], at);
+                self.is_not_normal = self.is_raw && !is_normal(&self.text[..end], at);
                 at = end;
             }
-            if self.is_odd {
+            if self.is_not_normal {
                 return 0;
             }
         }
         self.total + self.cache.flush(self.text.as_bytes())
     }
 
-    /// Reads the segments of one class from `at` on: where they end.
+    /// Reads the run of one class at `at`; returns its end.
     #[inline]
     pub fn segment(&mut self, at: usize, before: &mut Before) -> usize {
         let (end, after) = match self.class(at) {
@@ -138,24 +138,24 @@ impl Reader<'_> {
         self.cache.add(self.text.as_bytes(), at, end, opened, closed, &mut self.total);
     }
 
-    /// Whether the text takes the beginning that stands before it: as a space of its own, or into its first piece.
+    /// Whether the text merges with the begin-of-word marker before it: with a leading space, or with its first piece.
     pub fn begins(&self) -> bool {
         let joins = |text: &str| !text.is_empty() && self.class(0) == OTHER && !self.hard_run(0).letters;
         self.text.starts_with(' ') || self.opens(0) || joins(self.text)
     }
 
-    /// What begins at `at`, with characters beyond ASCII by their class; hard ones are [`OTHER`].
+    /// The class of the character at `at`; [`OTHER`] for hard characters.
     #[inline]
     fn class(&self, at: usize) -> u8 {
         let class = ASCII[usize::from(self.text.as_bytes()[at])];
-        if class == OTHER { self.class_beyond(at) } else { class }
+        if class == OTHER { self.non_ascii_class(at) } else { class }
     }
 
-    fn class_beyond(&self, at: usize) -> u8 {
+    fn non_ascii_class(&self, at: usize) -> u8 {
         class_of(Bits::at(decode(self.text.as_bytes(), at).0))
     }
 
-    /// The end of the characters of `class` from `at` on.
+    /// The end of the run of `class` at `at`.
     #[inline]
     fn end_of(&self, class: u8, mut at: usize) -> usize {
         let bytes = self.text.as_bytes();
@@ -177,19 +177,19 @@ impl Reader<'_> {
         at
     }
 
-    /// Whether a space stands before `at`.
+    /// Whether a space precedes `at`.
     #[inline]
-    pub fn behind_space(&self, at: usize) -> bool {
+    pub fn follows_space(&self, at: usize) -> bool {
         if at == 0 { self.opened } else { self.text.as_bytes()[at - 1] == b' ' }
     }
 
-    /// Whether one space, and no second, stands at `at`.
-    fn before_space(&self, at: usize) -> bool {
+    /// Whether exactly one space is at `at`.
+    fn precedes_space(&self, at: usize) -> bool {
         let rest = &self.text.as_bytes()[at..];
         rest.first() == Some(&b' ') && rest.get(1) != Some(&b' ')
     }
 
-    /// Whether the run at `at` would write a beginning behind a space.
+    /// Whether the run at `at` has a begin marker after a space.
     fn opens(&self, at: usize) -> bool {
         if at >= self.text.len() {
             return false;
@@ -206,20 +206,20 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether an apostrophe and nothing else stands at `at`, and a word behind it.
+    /// Whether an apostrophe at `at` directly precedes a word.
     fn is_quote_of_word(&self, at: usize) -> bool {
         let bytes = self.text.as_bytes();
         bytes[at] == b'\'' && at + 1 < bytes.len() && self.class(at + 1) == LETTER
     }
 
-    /// Whether the word that ends at `end` does so in a letter that is a symbol by category: a circled one.
+    /// Whether the word that ends at `end` has a last letter that is a symbol by category: a circled one.
     #[inline]
     fn ends_in_symbol(&self, end: usize) -> bool {
         !self.text.as_bytes()[end - 1].is_ascii()
             && self.text[..end].chars().next_back().is_some_and(|c| Bits::of(c).is_symbol())
     }
 
-    /// White space. One space between an end and a beginning is written by their markers.
+    /// Reads white space. One space between an end marker and a begin marker has no token.
     fn spaces(&mut self, at: usize, closes: bool) -> usize {
         let bytes = self.text.as_bytes();
         let mut end = at;
@@ -228,7 +228,7 @@ impl Reader<'_> {
             let (start, byte) = (end, bytes[end]);
             if byte.is_ascii() {
                 end += bytes[end..].iter().take_while(|b| **b == byte).count();
-                tokens += self.vocabulary.blanks(byte, end - start);
+                tokens += self.vocabulary.white_space(byte, end - start);
             } else {
                 let (code, width) = decode(bytes, end);
                 tokens += self.vocabulary.pieces.alone(code);
@@ -252,11 +252,12 @@ impl Reader<'_> {
             }
         }
         let end = self.end_of(PUNCT, at);
-        self.add(at, end, !quote && self.behind_space(at), self.before_space(end));
+        self.add(at, end, !quote && self.follows_space(at), self.precedes_space(end));
         (end, Before { closes: true, guards: true })
     }
 
-    /// Digits: three of ASCII a token, any other by itself; those of other scripts take markers beside a space.
+    /// Reads digits. Three ASCII digits are a token, any other digit is counted by itself; digits of other scripts have
+    /// markers next to a space.
     fn digits(&mut self, at: usize) -> (usize, Before) {
         let bytes = self.text.as_bytes();
         let (mut end, mut tokens, mut closes) = (at, 0, false);
@@ -273,7 +274,7 @@ impl Reader<'_> {
             }
         }
         let opens = !bytes[at].is_ascii();
-        tokens += usize::from(opens && self.behind_space(at)) + usize::from(closes && self.before_space(end));
+        tokens += usize::from(opens && self.follows_space(at)) + usize::from(closes && self.precedes_space(end));
         self.total += tokens;
         (end, Before { closes, guards: closes })
     }
@@ -298,23 +299,23 @@ impl Reader<'_> {
             last = bits;
             end += width;
         }
-        let takes = |bits: Bits| bits.is_selector() || bits.is_symbol() || number;
-        Hard { end, alone, letters: first.is_hard_letter(), opens: takes(first), closes: takes(last) }
+        let has_marker = |bits: Bits| bits.is_selector() || bits.is_symbol() || number;
+        Hard { end, alone, letters: first.is_hard_letter(), opens: has_marker(first), closes: has_marker(last) }
     }
 
     fn hard(&mut self, at: usize) -> (usize, Before) {
         let run = self.hard_run(at);
-        let opened = self.behind_space(at) && (run.opens || (at == 0 && !run.letters));
+        let opened = self.follows_space(at) && (run.opens || (at == 0 && !run.letters));
         if run.letters {
-            let markers = u32::from(opened) + u32::from(run.closes && self.before_space(run.end));
+            let markers = u32::from(opened) + u32::from(run.closes && self.precedes_space(run.end));
             self.total += (run.alone + markers) as usize;
             return (run.end, Before { closes: run.closes, guards: run.closes });
         }
-        // A piece may go on into punctuation that follows at once.
+        // A piece may span the run and punctuation directly after it.
         let joined = run.end < self.text.len() && self.class(run.end) == PUNCT && !self.is_quote_of_word(run.end);
         let end = if joined { self.end_of(PUNCT, run.end) } else { run.end };
         let closes = joined || run.closes;
-        self.add(at, end, opened, closes && self.before_space(end));
+        self.add(at, end, opened, closes && self.precedes_space(end));
         (end, Before { closes, guards: closes })
     }
 }

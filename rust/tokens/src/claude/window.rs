@@ -1,9 +1,9 @@
-//! Sixty-four bytes of a text, and the characters beyond ASCII in them.
+//! 64 bytes of a text, and the non-ASCII characters in them.
 
 use super::table::PAIRS;
 use trimtab_simd::{Kernel, WIDE};
 
-/// A window and the bytes that its last character may have behind it.
+/// Bytes of a window and of a character that begins at its last byte.
 pub const READ: usize = WIDE + 3;
 
 /// The lowest `count` bits.
@@ -12,20 +12,20 @@ pub fn low(count: usize) -> u64 {
     if count >= WIDE { !0 } else { (1 << count) - 1 }
 }
 
-/// The classes of 64 bytes, a bit a byte; a byte in none is a control.
+/// The classes of 64 bytes, a bit a byte. A byte in none of them is a control character.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ascii {
     pub letter: u64,
     pub digit: u64,
-    /// Visible characters that are neither.
+    /// Other visible ASCII characters.
     pub mark: u64,
     pub space: u64,
     pub tab: u64,
     pub newline: u64,
     pub apostrophe: u64,
-    /// First bytes of characters beyond ASCII.
+    /// First bytes of non-ASCII characters.
     pub lead: u64,
-    /// The bytes behind those.
+    /// UTF-8 continuation bytes.
     pub tail: u64,
 }
 
@@ -55,14 +55,14 @@ impl Ascii {
 pub struct Window<'a> {
     bytes: &'a [u8; READ],
     pub of: Ascii,
-    /// How many of them are of the text, and of characters that end in the window.
+    /// Number of bytes that belong to the text and to characters that end in the window.
     pub whole: usize,
 }
 
 impl<'a> Window<'a> {
-    /// The first bytes of `rest`; where they are not enough they are put into `padded`, with 0 behind them.
+    /// The window at the start of `rest`; a `rest` that is too short is copied to `padded` and filled up with 0.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // compiled for the processor, as what reads the window
+    #[allow(clippy::inline_always)] // compiled for the page, as its callers
     pub fn new(kernel: impl Kernel, rest: &'a [u8], padded: &'a mut [u8; READ]) -> Self {
         let bytes = rest.first_chunk().unwrap_or_else(|| pad(rest, padded));
         let of = Ascii::of(kernel, bytes.first_chunk().unwrap_or(&[0; WIDE]));
@@ -70,7 +70,7 @@ impl<'a> Window<'a> {
         Self { whole: cut.unwrap_or(WIDE).min(rest.len()), of, bytes }
     }
 
-    /// Characters of ASCII that are neither visible nor a blank.
+    /// ASCII control characters other than tab and line feed.
     #[inline]
     pub fn controls(&self) -> u64 {
         let of = &self.of;
@@ -78,13 +78,13 @@ impl<'a> Window<'a> {
         !known & low(self.whole)
     }
 
-    /// First bytes of whole characters beyond ASCII.
+    /// First bytes of the non-ASCII characters that end in the window.
     #[inline]
     pub fn leads(&self) -> u64 {
         self.of.lead & low(self.whole)
     }
 
-    /// First bytes of characters of two bytes that are plain letters, and not all of those.
+    /// First bytes of two-byte characters that are plain letters; some such letters are missing.
     #[inline(always)]
     #[allow(clippy::inline_always)] // as above
     pub fn plain_pairs(&self, kernel: impl Kernel) -> u64 {
@@ -102,7 +102,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// All bytes of the characters with these first ones.
+    /// All bytes of the characters with these first bytes.
     #[inline]
     pub fn filled(&self, leads: u64) -> u64 {
         let second = leads << 1 & self.of.tail;
@@ -111,7 +111,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// A window that ends behind the text.
+/// A window that exceeds the text.
 #[cold]
 fn pad<'a>(rest: &[u8], padded: &'a mut [u8; READ]) -> &'a [u8; READ] {
     padded.fill(0);

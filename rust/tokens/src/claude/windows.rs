@@ -1,12 +1,12 @@
-//! Segments read sixty-four bytes at a time.
+//! Reads segments 64 bytes at a time.
 //!
-//! A window begins where a segment does. Its bytes become masks of their classes; where segments begin and end, which spaces
-//! their neighbours' markers write, and what costs one token whatever it says is arithmetic on masks. What is left, words
-//! and punctuation, is looked up. The last segment of a window waits for the next one, as more of it may come. Beyond ASCII a
-//! window has letters of words, letters that stand alone, and symbols, whose segments are like those of punctuation; it ends
-//! before any other character.
+//! A window begins at the start of a segment. Arithmetic on bitmaps of its character classes finds where segments begin and
+//! end, the spaces that markers replace, and the segments that are always one token. Words and punctuation are looked up.
+//! The last segment of a window may continue, so the next window reads it again. The non-ASCII characters that a window
+//! handles are letters of words, letters that are counted by themselves, and symbols, whose segments are like those of
+//! punctuation; it ends before any other character.
 //!
-//! [`Reader`]'s other functions, which take a character at a time, are what this means.
+//! The functions of [`Reader`] that take a character at a time define the result.
 
 use super::classes::{Bits, Class};
 use super::cover::{CharInfo, Pieces};
@@ -17,21 +17,21 @@ use super::window::{Ascii, READ, Window, low};
 use crate::cancel;
 use trimtab_simd::{Kernel, WIDE, Work};
 
-/// The last bit of `mask`, which is not 0.
+/// The index of the highest bit of `mask`, which must not be 0.
 #[inline]
 fn last(mask: u64) -> usize {
     WIDE - 1 - mask.leading_zeros() as usize
 }
 
-/// First and last places of the runs of `mask`.
+/// Bitmaps of the first and the last bits of the runs of `mask`.
 #[inline]
 fn runs(mask: u64) -> (u64, u64) {
     (mask & !(mask << 1), mask & !(mask >> 1))
 }
 
-/// The runs of two masks of first and last places, as ranges.
+/// Calls `run` with the range of each run, from the bitmaps of [`runs`].
 #[inline(always)]
-#[allow(clippy::inline_always)] // compiled for the processor, as its callers
+#[allow(clippy::inline_always)] // compiled for the page, as its callers
 fn each((mut first, mut last): (u64, u64), mut run: impl FnMut(usize, usize)) {
     while first != 0 {
         run(first.trailing_zeros() as usize, last.trailing_zeros() as usize + 1);
@@ -40,7 +40,7 @@ fn each((mut first, mut last): (u64, u64), mut run: impl FnMut(usize, usize)) {
     }
 }
 
-/// Segments of a text to be read from `at` on.
+/// The work of [`Reader::windows`].
 struct Windows<'r, 'a> {
     reader: &'r mut Reader<'a>,
     at: usize,
@@ -51,14 +51,14 @@ impl Work for Windows<'_, '_> {
     type Output = usize;
 
     #[inline(always)]
-    #[allow(clippy::inline_always)] // to be compiled for the processor that it was asked for, as all that it calls
+    #[allow(clippy::inline_always)] // compiled for the page, as all functions that it calls
     fn run(self, kernel: impl Kernel) -> usize {
         self.reader.windows_with(kernel, self.at, self.before)
     }
 }
 
 impl Reader<'_> {
-    /// Reads segments from `at` on, as far as they end in sight and windows may have them: where they end.
+    /// Reads segments from `at` on as long as windows can handle them; returns where the last one ends.
     pub fn windows(&mut self, at: usize, before: &mut Before) -> usize {
         trimtab_simd::run(Windows { reader: self, at, before })
     }
@@ -70,85 +70,86 @@ impl Reader<'_> {
         loop {
             cancel::poll();
             let window = Window::new(kernel, &self.text.as_bytes()[at..], &mut padded);
-            let beyond = self.beyond(kernel, at, &window);
-            if self.is_odd {
+            let non_ascii = self.non_ascii(kernel, at, &window);
+            if self.is_not_normal {
                 return at;
             }
             let mut of = window.of;
-            let symbols = window.filled(beyond.symbol);
-            of.letter |= window.filled(beyond.letter);
+            let symbols = window.filled(non_ascii.symbol);
+            of.letter |= window.filled(non_ascii.letter);
             of.mark |= symbols;
             let quotes = of.apostrophe & !(of.mark << 1) & of.letter >> 1;
-            let sure = if at + beyond.seen == self.text.len() { beyond.seen } else { whole(&of, quotes, &beyond) };
-            if sure == 0 || (before.guards && quotes & 1 != 0) {
+            let resolved_to =
+                if at + non_ascii.end == self.text.len() { non_ascii.end } else { complete(&of, quotes, &non_ascii) };
+            if resolved_to == 0 || (before.guards && quotes & 1 != 0) {
                 return at;
             }
-            self.total += beyond.tokens as usize;
-            self.take_back(&window, beyond.alone & !low(sure));
-            self.window(at, &of, symbols, quotes, sure, *before);
-            let (closes, guards) = ((of.letter | of.mark) >> (sure - 1) & 1, of.mark >> (sure - 1) & 1);
+            self.total += non_ascii.tokens as usize;
+            self.take_back(&window, non_ascii.alone & !low(resolved_to));
+            self.window(at, &of, symbols, quotes, resolved_to, *before);
+            let (closes, guards) = ((of.letter | of.mark) >> (resolved_to - 1) & 1, of.mark >> (resolved_to - 1) & 1);
             *before = Before { closes: closes != 0, guards: guards != 0 };
-            at += sure;
+            at += resolved_to;
             if at == self.text.len() {
                 return at;
             }
         }
     }
 
-    /// What a window has beyond ASCII, and up to where it is read.
+    /// The non-ASCII characters of a window, up to the first one that it cannot handle.
     #[inline(always)]
     #[allow(clippy::inline_always)] // as above
-    fn beyond(&mut self, kernel: impl Kernel, at: usize, window: &Window) -> Beyond {
-        let mut beyond = Beyond { seen: window.whole, ..Beyond::default() };
-        self.is_odd = window.controls() != 0;
+    fn non_ascii(&mut self, kernel: impl Kernel, at: usize, window: &Window) -> NonAscii {
+        let mut non_ascii = NonAscii { end: window.whole, ..NonAscii::default() };
+        self.is_not_normal = window.controls() != 0;
         let leads = window.leads();
-        if leads == 0 || self.is_odd {
-            return beyond;
+        if leads == 0 || self.is_not_normal {
+            return non_ascii;
         }
         let (mut left, pieces) = (leads & !window.plain_pairs(kernel), self.vocabulary.pieces);
-        // Not in `beyond` yet: what is handed on is kept in memory, and each character would wait for the one before.
+        // Locals, because the fields of the result live in memory: each iteration would wait for the store of the last.
         let (mut alone, mut tokens, mut symbol) = (0, 0, 0);
         while left != 0 {
             let place = left.trailing_zeros() as usize;
-            let known = pieces.character(window.character(place));
+            let info = pieces.character(window.character(place));
             left &= left - 1;
-            if known.is_plain() {
-                alone |= u64::from(known.apart() != 0) << place;
-                tokens += known.apart();
+            if info.is_plain() {
+                alone |= u64::from(info.tokens_outside_words() != 0) << place;
+                tokens += info.tokens_outside_words();
                 continue;
             }
-            if known.is_symbol() || (known.is_settled() && is_settled(pieces, place, window)) {
+            if info.is_symbol() || (info.is_settled() && is_settled(pieces, place, window)) {
                 symbol |= 1 << place;
                 continue;
             }
-            if known.is_joining() && is_letter(pieces, place, window) {
+            if info.is_joining() && is_letter(pieces, place, window) {
                 continue;
             }
             match self.special(at, place, window) {
                 Special::Letter => {}
                 Special::Alone => {
                     alone |= 1 << place;
-                    tokens += known.tokens();
+                    tokens += info.tokens();
                 }
                 Special::Symbol => symbol |= 1 << place,
                 other => {
-                    self.is_odd = other == Special::Odd;
-                    (beyond.seen, beyond.word_ends) = (place, other == Special::NoWord);
+                    self.is_not_normal = other == Special::NotNormal;
+                    (non_ascii.end, non_ascii.word_ends) = (place, other == Special::NoWord);
                     break;
                 }
             }
         }
-        let letter = leads & low(beyond.seen) & !(alone | symbol);
-        Beyond { letter, alone, tokens, symbol, ..beyond }
+        let letter = leads & low(non_ascii.end) & !(alone | symbol);
+        NonAscii { letter, alone, tokens, symbol, ..non_ascii }
     }
 
-    /// What the character at `place` is, to which something beside it matters.
+    /// The kind of the character at `place`, which depends on its neighbours.
     #[inline(never)]
     fn special(&self, at: usize, place: usize, window: &Window) -> Special {
         let code = window.character(place);
         let bits = Bits::at(code);
         if self.is_raw && may_change(code, bits) && !stays(self.text, at + place, bits) {
-            Special::Odd
+            Special::NotNormal
         } else if bits.is_plain_alone() {
             Special::Alone
         } else if bits.is_plain_symbol() {
@@ -162,7 +163,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes back the tokens of letters that stand alone: they are read once more.
+    /// Subtracts the tokens of letters that the next window reads again.
     #[inline(always)]
     #[allow(clippy::inline_always)] // as above
     fn take_back(&mut self, window: &Window, mut alone: u64) {
@@ -173,11 +174,11 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds the tokens of the first `sure` bytes of a window.
+    /// Adds the tokens of the first `resolved_to` bytes of a window.
     #[inline(always)]
     #[allow(clippy::inline_always)] // as above
-    fn window(&mut self, at: usize, of: &Ascii, symbols: u64, quotes: u64, sure: usize, before: Before) {
-        let here = low(sure);
+    fn window(&mut self, at: usize, of: &Ascii, symbols: u64, quotes: u64, resolved_to: usize, before: Before) {
+        let here = low(resolved_to);
         let opening = (of.letter | of.mark & !quotes) >> 1;
         let closing = (of.letter | of.mark) << 1 | u64::from(before.closes);
         let single = of.space & !(of.space << 1 | of.space >> 1) & here;
@@ -203,7 +204,7 @@ impl Reader<'_> {
             self.cache.add(text, at + first, at + end, false, false, &mut self.total);
         });
 
-        let space_before = of.space << 1 | u64::from(self.behind_space(at));
+        let space_before = of.space << 1 | u64::from(self.follows_space(at));
         let opened = space_before & !quotes;
         let closed = (of.space & !(of.space >> 1)) >> 1;
         let alone = marks & !(marks << 1 | marks >> 1);
@@ -215,7 +216,7 @@ impl Reader<'_> {
             let markers = usize::from(opened >> place & 1 != 0) | usize::from(closed >> place & 1 != 0) << 1;
             self.total += usize::from(self.vocabulary.single[usize::from(text[at + place])][markers]);
         }
-        // Symbols go with the marks behind them, but for an apostrophe that belongs to a word, and not with those before.
+        // A symbol joins the punctuation after it, except an apostrophe that belongs to a word, and not the one before.
         let apart = symbols & marks << 1 & !(symbols << 1) | symbols << 1 & of.apostrophe & of.letter >> 1;
         let (first, last) = runs(marks & !alone);
         each((first | apart & here, last | apart >> 1 & marks), |first, end| {
@@ -228,7 +229,7 @@ impl Reader<'_> {
             if byte != b' ' {
                 ones += (mask & here & !several).count_ones();
             }
-            each(runs(several), |first, end| self.total += self.vocabulary.blanks(byte, end - first) as usize);
+            each(runs(several), |first, end| self.total += self.vocabulary.white_space(byte, end - first) as usize);
         }
         self.total += ones as usize;
     }
@@ -242,81 +243,81 @@ impl Reader<'_> {
     }
 }
 
-/// What a character is to which something beside it matters.
+/// The kind of a character that depends on its neighbours.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
-    /// A word's letter.
+    /// A letter of a word.
     Letter,
-    /// A letter that stands alone.
+    /// A letter that is counted by itself.
     Alone,
     /// A symbol whose segment is like those of punctuation.
     Symbol,
-    /// A word's that a window does not have.
+    /// Part of a word, but windows cannot handle it.
     Word,
-    /// No word's that a window has.
+    /// Not part of a word, and windows cannot handle it.
     NoWord,
-    /// One that normalization may change.
-    Odd,
+    /// Normalization may change it.
+    NotNormal,
 }
 
-/// What a window has beyond ASCII.
+/// The non-ASCII characters of a window.
 #[derive(Default)]
-struct Beyond {
-    /// First bytes of words' letters.
+struct NonAscii {
+    /// First bytes of letters of words.
     letter: u64,
-    /// First bytes of letters that stand alone.
+    /// First bytes of letters that are counted by themselves.
     alone: u64,
     /// Tokens of those.
     tokens: u32,
     /// First bytes of symbols.
     symbol: u64,
-    /// Bytes that were read.
-    seen: usize,
-    /// Whether no word goes on behind them.
+    /// The byte up to which the window can be read.
+    end: usize,
+    /// Whether no word continues after that byte.
     word_ends: bool,
 }
 
-/// The character before `place` that is beyond ASCII, and what is known of it.
+/// The character before `place` and its properties, if it is non-ASCII.
 #[inline]
 fn before(pieces: Pieces, place: usize, window: &Window) -> Option<(usize, CharInfo)> {
-    let is_beyond = window.of.tail & 1 << place >> 1 != 0;
-    is_beyond.then(|| window.character(last(window.of.lead & low(place)))).map(|code| (code, pieces.character(code)))
+    let is_non_ascii = window.of.tail & 1 << place >> 1 != 0;
+    is_non_ascii.then(|| window.character(last(window.of.lead & low(place)))).map(|code| (code, pieces.character(code)))
 }
 
-/// Whether the mark at `place` stays as it is.
+/// Whether normalization does not change the mark at `place`.
 #[inline]
 fn is_settled(pieces: Pieces, place: usize, window: &Window) -> bool {
-    before(pieces, place, window).is_some_and(|(code, known)| (0x900..0xF00).contains(&code) && known.is_plain())
+    before(pieces, place, window).is_some_and(|(code, info)| (0x900..0xF00).contains(&code) && info.is_plain())
 }
 
-/// Whether the letter at `place` is one: it is not joined with the letter before it.
+/// Whether the letter at `place` does not compose with the letter before it.
 #[inline]
 fn is_letter(pieces: Pieces, place: usize, window: &Window) -> bool {
-    before(pieces, place, window).is_some_and(|(code, known)| known.is_plain() && !joins(code, window.character(place)))
+    before(pieces, place, window).is_some_and(|(code, info)| info.is_plain() && !joins(code, window.character(place)))
 }
 
-/// Up to where the segments of a window are whole, and what they cost is known.
+/// The byte up to which the segments of a window are complete and their tokens known.
 #[inline]
-fn whole(of: &Ascii, quotes: u64, beyond: &Beyond) -> usize {
-    let seen = beyond.seen;
-    if beyond.word_ends && seen > 0 && of.letter >> (seen - 1) & 1 != 0 {
-        return seen;
+fn complete(of: &Ascii, quotes: u64, non_ascii: &NonAscii) -> usize {
+    let end = non_ascii.end;
+    if non_ascii.word_ends && end > 0 && of.letter >> (end - 1) & 1 != 0 {
+        return end;
     }
     let starts = [of.letter, of.digit, of.mark, of.space, of.tab, of.newline].map(|mask| mask & !(mask << 1));
-    let starts = starts.into_iter().fold(beyond.alone, |all, each| all | each) & low(seen);
+    let starts = starts.into_iter().fold(non_ascii.alone, |all, each| all | each) & low(end);
     if starts == 0 {
         return 0;
     }
-    let mut sure = last(starts);
-    // What one mark or one space means to those before it depends on what stands behind it.
-    if sure > 0 && sure + 1 == seen && (of.mark | of.space) >> sure & 1 != 0 {
-        sure = last(starts & low(sure));
+    let mut resolved_to = last(starts);
+    // The tokens of a single punctuation mark or space depend on the byte after it.
+    if resolved_to > 0 && resolved_to + 1 == end && (of.mark | of.space) >> resolved_to & 1 != 0 {
+        resolved_to = last(starts & low(resolved_to));
     }
-    // An apostrophe goes with the letters behind it.
-    sure - usize::from(sure > 0 && quotes >> (sure - 1) & 1 != 0)
+    // An apostrophe joins the letters after it.
+    resolved_to - usize::from(resolved_to > 0 && quotes >> (resolved_to - 1) & 1 != 0)
 }
 
-/// Where each group of three digits begins, from the beginning of its run.
+/// The starts of groups of three digits, from the start of each run.
 #[inline]
 fn threes(digit: u64) -> u64 {
     let mut starts = digit & !(digit << 1);
@@ -351,7 +352,7 @@ mod tests {
             usize::try_from(state >> 33).unwrap_or(0) % below
         };
         (0..12_000).map(move |_| {
-            // A few characters at a time: words of one script, and what disturbs them.
+            // A few characters at a time: words of one script, and characters that interrupt them.
             let few: [char; 6] = std::array::from_fn(|_| CHARACTERS[next(CHARACTERS.len())]);
             (0..next(200))
                 .map(|_| if next(9) == 0 { CHARACTERS[next(CHARACTERS.len())] } else { few[next(6)] })
@@ -359,10 +360,10 @@ mod tests {
         })
     }
 
-    /// What a text costs by one segment after another.
+    /// Tokens of a text, segment by segment.
     fn by_segments(text: &str, vocabulary: &'static Vocabulary) -> usize {
-        let mut known = super::super::segment_cache::SegmentCache::new(vocabulary);
-        let mut reader = Reader::new(text, vocabulary, &mut known);
+        let mut cache = super::super::segment_cache::SegmentCache::new(vocabulary);
+        let mut reader = Reader::new(text, vocabulary, &mut cache);
         let (mut at, mut before) = (0, Before::default());
         while at < text.len() {
             at = reader.segment(at, &mut before);
@@ -371,11 +372,11 @@ mod tests {
     }
 
     #[test]
-    fn windows_say_what_segments_say_and_texts_what_their_normal_forms_say() {
+    fn windows_count_as_segments_do_and_texts_as_their_normal_forms() {
         for (family, vocabulary) in [(Family::Old, &OLD), (Family::New, &NEW)] {
             let claude = Claude { family, frame: Frame::Inside, by_rates: false };
             for text in texts() {
-                let straight = vocabulary.straightened(&text);
+                let straight = vocabulary.fold_quotes(&text);
                 let normal = normalize(&straight);
                 assert_eq!(count(claude, &text), by_segments(&normal, vocabulary), "{text:?}");
             }
@@ -389,7 +390,7 @@ mod tests {
             let claude = Claude { family, frame: Frame::Inside, by_rates: false };
             for texts in all.chunks(150) {
                 let text = texts.join("\n");
-                let straight = vocabulary.straightened(&text);
+                let straight = vocabulary.fold_quotes(&text);
                 let normal = normalize(&straight);
                 assert_eq!(count(claude, &text), by_segments(&normal, vocabulary));
             }

@@ -1,14 +1,14 @@
-//! The class of each character, as tiktoken's regular expressions see it.
+//! The class of each character in tiktoken's regular expressions.
 
-/// No class of its own: controls, formats, what is not assigned.
+/// Any other character: controls, formats, unassigned code points.
 pub const OTHER: u8 = 0;
 /// `\r` and `\n`.
 pub const NEWLINE: u8 = 1;
 /// Any other white space.
 pub const SPACE: u8 = 2;
-/// Small letters: `\p{Ll}`.
+/// Lower-case letters: `\p{Ll}`.
 pub const LOWER: u8 = 3;
-/// Capital letters: `\p{Lu}` and `\p{Lt}`.
+/// Upper-case and title-case letters: `\p{Lu}` and `\p{Lt}`.
 pub const UPPER: u8 = 4;
 /// Letters without case: `\p{Lm}` and `\p{Lo}`.
 pub const CASELESS: u8 = 5;
@@ -19,7 +19,7 @@ pub const NUMBER: u8 = 7;
 /// Punctuation and symbols: `\p{P}` and `\p{S}`.
 pub const SYMBOL: u8 = 8;
 
-/// Several classes.
+/// A set of classes.
 #[derive(Clone, Copy)]
 pub struct Set(u16);
 
@@ -34,14 +34,15 @@ impl Set {
         Self(bits)
     }
 
-    /// Whether it has `class`.
+    /// Whether `class` is in the set.
     #[inline]
     pub const fn has(self, class: u8) -> bool {
         self.0 >> class & 1 == 1
     }
 }
 
-/// For each 256 code points a block, then the blocks; the build script makes it from `data/classes.txt`.
+/// A two-stage table: for each 256 code points the index of a block, then the blocks. The build script makes it from
+/// `data/classes.txt`.
 static CLASSES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes"));
 
 /// Code points in a block, and blocks in all of Unicode.
@@ -88,18 +89,18 @@ const fn class_of(point: usize) -> u8 {
     CLASSES[BLOCKS + CLASSES[point / BLOCK] as usize * BLOCK + point % BLOCK]
 }
 
-/// A character of a text: what it is, its class and its bytes.
+/// A character of a text.
 #[derive(Clone, Copy)]
 pub struct Char {
     /// The code point.
     pub point: u32,
     /// Its class.
     pub class: u8,
-    /// Its bytes in UTF-8.
+    /// Its number of bytes in UTF-8.
     pub length: usize,
 }
 
-/// The character that begins at `at`, if the text does not end there.
+/// The character at `at`; None at the end of the text.
 #[inline]
 pub fn char_at(text: &[u8], at: usize) -> Option<Char> {
     let &byte = text.get(at)?;
@@ -109,22 +110,22 @@ pub fn char_at(text: &[u8], at: usize) -> Option<Char> {
     Some(decode(text, at, byte))
 }
 
-/// The character that begins at `at` with a byte beyond ASCII. Of what is no UTF-8 it makes some character, in bounds.
+/// The non-ASCII character at `at`. Invalid UTF-8 gives an arbitrary character within the text.
 #[inline]
 pub fn decode(text: &[u8], at: usize, first: u8) -> Char {
-    let (point, length) = beyond(text, at, first);
+    let (point, length) = decode_non_ascii(text, at, first);
     Char { point, class: of(point), length }
 }
 
-/// The code point of the character that begins at `at`, and its bytes, where its class is not asked for.
+/// The code point of the character at `at`, and its number of bytes; cheaper than [`char_at`].
 #[inline]
 pub fn point_at(text: &[u8], at: usize) -> Option<(u32, usize)> {
     let &byte = text.get(at)?;
-    Some(if byte < 0x80 { (u32::from(byte), 1) } else { beyond(text, at, byte) })
+    Some(if byte < 0x80 { (u32::from(byte), 1) } else { decode_non_ascii(text, at, byte) })
 }
 
 #[inline]
-fn beyond(text: &[u8], at: usize, first: u8) -> (u32, usize) {
+fn decode_non_ascii(text: &[u8], at: usize, first: u8) -> (u32, usize) {
     let rest = |n: usize| u32::from(text.get(at + n).copied().unwrap_or_default() & 0x3F);
     let (point, length) = match first {
         0..0xE0 => (u32::from(first & 0x1F) << 6 | rest(1), 2),
@@ -136,8 +137,7 @@ fn beyond(text: &[u8], at: usize, first: u8) -> (u32, usize) {
 
 /// Writes into `classes` the class of each character of `window` that begins at a bit of `leads`, for all its bytes.
 ///
-/// Such a character is beyond ASCII and begins before the last three bytes. Bytes that are no part of one may be
-/// overwritten.
+/// The characters must be non-ASCII and begin before the last three bytes. Other bytes may be overwritten.
 #[inline(always)]
 #[allow(clippy::inline_always)] // part of a page's loop
 pub fn fill(window: &[u8; 64], mut leads: u64, classes: &mut [u8; 64]) {

@@ -1,8 +1,8 @@
-//! The contractions of English, as every pattern has them.
+//! The contractions of English, which all patterns share.
 
-/// Bytes of a contraction at `at`: an apostrophe with s, d, m, t, ll, ve or re; 0 for none.
+/// Bytes of the contraction at `at`, 0 for none: an apostrophe with s, d, m, t, ll, ve or re.
 ///
-/// Without regard to case the long s is an s as well.
+/// With `caseless`, capitals match, and so does the long s (U+017F).
 #[inline]
 pub fn contraction(text: &[u8], at: usize, caseless: bool) -> usize {
     if text.get(at) != Some(&b'\'') {

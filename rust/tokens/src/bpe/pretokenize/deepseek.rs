@@ -1,4 +1,4 @@
-//! How `DeepSeek` V3 splits: numbers apart, then runs of Chinese and Japanese, then what is left, each by itself.
+//! The pattern of `DeepSeek` V3: numbers, runs of Chinese and Japanese, and the rest are split separately.
 
 use crate::bpe::pretokenize::classes::{
     CASELESS, Char, LOWER, MARK, NEWLINE, NUMBER, SPACE, SYMBOL, Set, UPPER, char_at,
@@ -8,7 +8,7 @@ use crate::cancel;
 const WORDS: Set = Set::of(&[LOWER, UPPER, CASELESS, MARK]);
 const WHITE_SPACE: Set = Set::of(&[SPACE, NEWLINE]);
 
-/// A part of the text that is split by itself.
+/// A part of the text that is split separately.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Number,
@@ -26,7 +26,7 @@ fn part(char: Char) -> Part {
     }
 }
 
-/// The character at `at` if it is in the same part of the text.
+/// The character at `at` if it is in the part `of`.
 #[inline]
 fn inside(text: &[u8], at: usize, of: Part) -> Option<Char> {
     char_at(text, at).filter(|&char| part(char) == of)
@@ -46,7 +46,7 @@ fn run(text: &[u8], mut at: usize, set: Set, of: Part) -> usize {
 /// The end of the pretoken that begins at `at`.
 ///
 /// `\p{N}{1,3}`, then `[一-龥぀-ゟ゠-ヿ]+`, then
-/// `[ASCII sign][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+/// `[ASCII punctuation][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 pub fn end(text: &[u8], at: usize) -> usize {
     let Some(first) = char_at(text, at) else { return at };
     let of = part(first);
@@ -60,7 +60,7 @@ pub fn end(text: &[u8], at: usize) -> usize {
     if let Some(end) = matched(text, at, first, of) {
         return end;
     }
-    // What no alternative matches stays together up to what one does.
+    // Characters that no alternative matches form one pretoken up to the next match.
     let mut end = at + first.length;
     while let Some(char) = inside(text, end, of)
         && matched(text, end, char, of).is_none()
@@ -71,7 +71,7 @@ pub fn end(text: &[u8], at: usize) -> usize {
     end
 }
 
-/// The end of what an alternative matches at `at`.
+/// The end of the match at `at`, if an alternative matches.
 #[inline]
 fn matched(text: &[u8], at: usize, first: Char, of: Part) -> Option<usize> {
     let next = at + first.length;
@@ -90,11 +90,11 @@ fn matched(text: &[u8], at: usize, first: Char, of: Part) -> Option<usize> {
         let newlines = text[end..].iter().take_while(|byte| of == Part::Rest && matches!(byte, b'\r' | b'\n'));
         return Some(end + newlines.count());
     }
-    WHITE_SPACE.has(first.class).then(|| blanks(text, at, of))
+    WHITE_SPACE.has(first.class).then(|| white_space(text, at, of))
 }
 
-/// As in the other patterns, but that the text ends where its part does.
-fn blanks(text: &[u8], at: usize, of: Part) -> usize {
+/// The end of white space, as in the other patterns, within one part of the text.
+fn white_space(text: &[u8], at: usize, of: Part) -> usize {
     let (mut end, mut last, mut newline) = (at, at, None);
     while let Some(char) = inside(text, end, of)
         && WHITE_SPACE.has(char.class)

@@ -1,8 +1,7 @@
-//! Where a text falls apart into pretokens, one character class after the other: the meaning of every other scanner.
+//! The scalar pretokenizer, a character at a time. It defines the result that all other scanners must give.
 //!
-//! Each function takes a text and the start of a pretoken and gives the pretoken's end. The pattern it stands for is above it;
-//! a `/` between two letters of a class is a choice. Nothing is looked at twice but for a run's end, so that a text is
-//! split in time linear in its length.
+//! Each function takes a text and the start of a pretoken and returns the pretoken's end. Its documentation has the regular
+//! expression that it implements. Only the end of a run is read twice, so time is linear in the length of the text.
 
 use crate::bpe::pretokenize::classes::{
     CASELESS, Char, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, SYMBOL, Set, UPPER, char_at,
@@ -13,29 +12,29 @@ use crate::cancel;
 const LETTERS: Set = Set::of(&[LOWER, UPPER, CASELESS]);
 const UPPERS: Set = Set::of(&[UPPER, CASELESS, MARK]);
 const LOWERS: Set = Set::of(&[LOWER, CASELESS, MARK]);
-const EITHER: Set = Set::of(&[CASELESS, MARK]);
+const CASELESS_OR_MARK: Set = Set::of(&[CASELESS, MARK]);
 const WHITE_SPACE: Set = Set::of(&[SPACE, NEWLINE]);
 const PUNCTUATION: Set = Set::of(&[OTHER, MARK, SYMBOL]);
 
-/// A way to split, named after the first vocabulary that had it.
+/// A pretokenization pattern, named after the first vocabulary that used it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// `o200k_base`: words by case, with their contractions.
+    /// `o200k_base`: case splits words, and contractions join them.
     O200k,
-    /// `cl100k_base` as tiktoken has it: white space at the end of the text stays together.
+    /// `cl100k_base` as in tiktoken: white space at the end of the text is one pretoken.
     Cl100k,
-    /// Llama 3: `cl100k_base` as it was published.
+    /// Llama 3: `cl100k_base` without that rule.
     Llama3,
-    /// Qwen 2 and later: the same with digits one by one.
+    /// Qwen 2 and later: as Llama 3, but each digit is a pretoken.
     Qwen2,
-    /// GPT-2: a word takes a space with it, and nothing else.
+    /// GPT-2: a word includes the space before it, and no other character.
     Gpt2,
     /// `DeepSeek` V3: numbers, then Chinese and Japanese, then the rest, each split by itself.
     DeepSeek3,
 }
 
 impl Pattern {
-    /// Ends of pretokens from `at` on, the start of one, by characters: as many as fit.
+    /// Writes the ends of pretokens from `at` on, the start of one: as many as fit. Returns their number.
     pub fn fill_one_by_one(self, text: &[u8], mut at: usize, ends: &mut [usize]) -> usize {
         let mut found = 0;
         while at < text.len() && found < ends.len() {
@@ -60,13 +59,13 @@ impl Pattern {
     }
 }
 
-/// The bytes of `text` without the ASCII white space at its end.
+/// The length of `text` without the ASCII white space at its end.
 #[inline]
 pub fn solid(text: &[u8]) -> usize {
     text.iter().rposition(|byte| !matches!(byte, b' ' | 9..=13)).map_or(0, |last| last + 1)
 }
 
-/// Behind the characters of `set` that begin at `at`.
+/// The end of the run of characters of `set` that begins at `at`.
 #[inline]
 pub fn run(text: &[u8], mut at: usize, set: Set) -> usize {
     while let Some(char) = char_at(text, at)
@@ -78,17 +77,17 @@ pub fn run(text: &[u8], mut at: usize, set: Set) -> usize {
     at
 }
 
-/// The class and the length of the character at `at`; no class at all behind the text.
+/// The class and the length of the character at `at`; class 15, which is in no set, at the end of the text.
 #[inline]
 fn peek(text: &[u8], at: usize) -> (u8, usize) {
     char_at(text, at).map_or((15, 0), |char| (char.class, char.length))
 }
 
-/// The end of white space that begins at `at`: `\s*[\r\n]+`, then all but the last before what is no white space.
+/// The end of the white space that begins at `at`: `\s*[\r\n]+|\s+(?!\S)|\s+`.
 ///
-/// `whole`: at the end of the text it stays together (`\s++$`).
+/// With `whole`, white space at the end of the text is one pretoken (`\s++$`).
 #[inline]
-fn blanks(text: &[u8], at: usize, whole: bool) -> usize {
+fn white_space(text: &[u8], at: usize, whole: bool) -> usize {
     let (mut end, mut last, mut newline) = (at, at, None);
     while let Some(char) = char_at(text, end)
         && WHITE_SPACE.has(char.class)
@@ -108,7 +107,7 @@ fn blanks(text: &[u8], at: usize, whole: bool) -> usize {
     }
 }
 
-/// Up to `most` numbers.
+/// The end of at most `most` numbers from `at` on.
 #[inline]
 fn numbers(text: &[u8], mut at: usize, most: usize) -> usize {
     for _ in 0..most {
@@ -120,9 +119,9 @@ fn numbers(text: &[u8], mut at: usize, most: usize) -> usize {
     at
 }
 
-/// Signs, and the line ends behind them; with `slash` also slashes among those.
+/// The end of punctuation and the line ends after it; with `slash`, slashes among these line ends count as well.
 #[inline]
-fn signs(text: &[u8], at: usize, slash: bool) -> usize {
+fn punctuation(text: &[u8], at: usize, slash: bool) -> usize {
     let mut end = run(text, at, PUNCTUATION);
     while let Some(b'\r' | b'\n' | b'/') = text.get(end).filter(|&&byte| slash || byte != b'/') {
         end += 1;
@@ -138,7 +137,7 @@ fn cl100k(text: &[u8], at: usize, digits: usize, whole: bool) -> usize {
     match class {
         LOWER | UPPER | CASELESS => run(text, next, LETTERS),
         NUMBER => numbers(text, at, digits),
-        NEWLINE => blanks(text, at, whole),
+        NEWLINE => white_space(text, at, whole),
         _ => {
             let short = contraction(text, at, true);
             if short > 0 {
@@ -147,15 +146,15 @@ fn cl100k(text: &[u8], at: usize, digits: usize, whole: bool) -> usize {
             let (second, width) = peek(text, next);
             match second {
                 LOWER | UPPER | CASELESS => run(text, next + width, LETTERS),
-                _ if class != SPACE => signs(text, next, false),
-                OTHER | MARK | SYMBOL if text[at] == b' ' => signs(text, next, false),
-                _ => blanks(text, at, whole),
+                _ if class != SPACE => punctuation(text, next, false),
+                OTHER | MARK | SYMBOL if text[at] == b' ' => punctuation(text, next, false),
+                _ => white_space(text, at, whole),
             }
         }
     }
 }
 
-/// `[^\r\n\p{L}\p{N}]?WORD|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`, where WORD is a word by case.
+/// `[^\r\n\p{L}\p{N}]?WORD|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`, where WORD is one of [`Word`].
 #[inline]
 fn o200k(text: &[u8], at: usize) -> usize {
     let (class, length) = peek(text, at);
@@ -166,17 +165,17 @@ fn o200k(text: &[u8], at: usize) -> usize {
             Word::None => next,
         },
         NUMBER => numbers(text, at, 3),
-        NEWLINE => blanks(text, at, false),
+        NEWLINE => white_space(text, at, false),
         _ => match word(text, next) {
-            // A mark is a word of its own before capitals: the first form of a word is tried with and without it.
+            // A mark is a word by itself before capitals: the regular expression tries its first form with and without it.
             Word::Capitals(_) | Word::None if class == MARK => match word(text, at) {
                 Word::Ends(end) | Word::Capitals(end) => end,
                 Word::None => next,
             },
             Word::Ends(end) | Word::Capitals(end) => end,
-            Word::None if class != SPACE => signs(text, next, true),
-            Word::None if text[at] == b' ' && PUNCTUATION.has(peek(text, next).0) => signs(text, next, true),
-            Word::None => blanks(text, at, false),
+            Word::None if class != SPACE => punctuation(text, next, true),
+            Word::None if text[at] == b' ' && PUNCTUATION.has(peek(text, next).0) => punctuation(text, next, true),
+            Word::None => white_space(text, at, false),
         },
     }
 }
@@ -200,7 +199,7 @@ fn word(text: &[u8], at: usize) -> Word {
     {
         cancel::poll_at(end);
         end += length;
-        if EITHER.has(class) {
+        if CASELESS_OR_MARK.has(class) {
             either = Some(end);
         }
         next = char_at(text, end);
@@ -208,7 +207,7 @@ fn word(text: &[u8], at: usize) -> Word {
     let behind = |end: usize| end + contraction(text, end, true);
     match (next, either) {
         (Some(Char { class: LOWER, length, .. }), _) => Word::Ends(behind(run(text, end + length, LOWERS))),
-        // The capitals behind the last letter that may be either are given back.
+        // The regular expression backtracks to the last character that both sets have.
         (_, Some(either)) => Word::Ends(behind(either)),
         _ if end > at => Word::Capitals(behind(end)),
         _ => Word::None,
@@ -256,7 +255,7 @@ mod tests {
     const ALL: [Pattern; 6] =
         [Pattern::O200k, Pattern::Cl100k, Pattern::Llama3, Pattern::Qwen2, Pattern::Gpt2, Pattern::DeepSeek3];
 
-    /// Small numbers that look random, the same ones in each run.
+    /// Pseudorandom numbers from a seed.
     fn numbers(mut seed: u64) -> impl FnMut(usize) -> usize {
         move |below| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -402,8 +401,8 @@ mod tests {
         let portable = all_of(text, |at, ends| by_portable(pattern, Fill { pattern, text, limit, at, ends }));
         assert_eq!(portable, slow, "{pattern:?} {:?}", String::from_utf8_lossy(text));
         assert_eq!(fast, slow, "{pattern:?} {:?}", String::from_utf8_lossy(text));
-        // Where a scanner asks for pretokens itself, those that it leaves out are known to be tokens.
-        let (mut at, mut left_out, mut asked, mut batch) = (0, 0, Vec::new(), Batch::default());
+        // The counting scanner leaves out pretokens that are surely one token.
+        let (mut at, mut left_out, mut probed, mut batch) = (0, 0, Vec::new(), Batch::default());
         while at < text.len() {
             if matches!(pattern, Pattern::Gpt2 | Pattern::DeepSeek3) {
                 return;
@@ -411,17 +410,17 @@ mod tests {
             let (end, tokens) = NOTHING
                 .with(|lines| apply(pattern, Count { pattern, lines: lines.get(), text, at, batch: &mut batch }));
             (at, left_out) = (end, left_out + tokens);
-            asked.extend(batch.missed.drain(..).map(|asked| asked.key.bytes().as_ref().to_vec()));
-            asked.extend(batch.longer.drain(..).map(|(pretoken, _)| text[pretoken].to_vec()));
+            probed.extend(batch.missed.drain(..).map(|probe| probe.key.bytes().as_ref().to_vec()));
+            probed.extend(batch.longer.drain(..).map(|(pretoken, _)| text[pretoken].to_vec()));
         }
-        assert_eq!(asked.len() + left_out, slow.len());
+        assert_eq!(probed.len() + left_out, slow.len());
         let starts = [0].into_iter().chain(slow.iter().copied());
         let mut pretokens: Vec<Vec<u8>> = starts.zip(&slow).map(|(start, &end)| text[start..end].to_vec()).collect();
-        for list in [&mut asked, &mut pretokens] {
+        for list in [&mut probed, &mut pretokens] {
             list.retain(|pretoken| pretoken.len() > 1 && !pretoken.iter().all(u8::is_ascii_digit));
             list.sort_unstable();
         }
-        assert_eq!(asked, pretokens, "{pattern:?} {:?}", String::from_utf8_lossy(text));
+        assert_eq!(probed, pretokens, "{pattern:?} {:?}", String::from_utf8_lossy(text));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The only state is `at`, the previous boundary, because a pattern matches from there. The scalar scanner defines the result.
 
 #![allow(clippy::inline_always)] // compiled for the page
-#![allow(clippy::cast_possible_truncation)] // places in a window are below 64
+#![allow(clippy::cast_possible_truncation)] // indices in a window are below 64
 
 use trimtab_simd::{Kernel, Line, WIDE, Work, prefetch, run};
 
@@ -14,19 +14,19 @@ use crate::bpe::pretokenize::scalar::Pattern;
 use crate::bpe::tables::{Key, MASKS, SHORT, TAGS};
 use crate::cancel;
 
-/// Pretokens that must fit into what is left of a buffer for a window to be read.
-pub const ROOM: usize = WIDE;
+/// Free entries that a buffer needs before a window is read: a window has at most one pretoken a byte.
+pub const MIN_FREE: usize = WIDE;
 
-/// Bytes of a window, and behind it as many as a key that begins at any of its places is made of.
+/// Bytes that are loaded: the context, the window, and the bytes of a key that begins at its last byte.
 const READ: usize = CONTEXT + WIDE + 16;
 
-/// What is known of a window.
+/// The pretoken boundaries in a window.
 struct Boundaries {
-    /// A bit for each start of a pretoken.
+    /// Bitmap of the starts of pretokens.
     at: u64,
-    /// The byte up to which they are known.
+    /// The byte up to which the starts are resolved.
     resolved_to: usize,
-    /// Digits.
+    /// Bitmap of the digits.
     number: u64,
 }
 
@@ -35,14 +35,14 @@ struct Boundaries {
 fn boundaries<const CASED: bool, const DIGITS: usize>(
     kernel: impl Kernel,
     window: &[u8; WIDE],
-    known: usize,
+    prev_boundary: usize,
 ) -> Boundaries {
     let ascii = ascii_masks(kernel, window);
-    let beyond = kernel.non_ascii(kernel.load(window));
-    let (at, resolved_to) = if beyond == 0 {
-        masks::boundaries::<CASED, DIGITS>(ascii, window, known)
+    let non_ascii = kernel.non_ascii(kernel.load(window));
+    let (at, resolved_to) = if non_ascii == 0 {
+        masks::boundaries::<CASED, DIGITS>(ascii, window, prev_boundary)
     } else {
-        masks::boundaries::<CASED, DIGITS>(all_masks::<CASED>(kernel, ascii, window, beyond), window, known)
+        masks::boundaries::<CASED, DIGITS>(all_masks::<CASED>(kernel, ascii, window, non_ascii), window, prev_boundary)
     };
     Boundaries { at, resolved_to, number: ascii.number }
 }
@@ -65,12 +65,12 @@ fn ascii_masks(kernel: impl Kernel, window: &[u8; WIDE]) -> Masks {
     }
 }
 
-/// The masks of a window that has bytes beyond ASCII: all bytes of a character are of its class.
+/// The masks of a window with non-ASCII bytes: all bytes of a character have its class.
 #[inline(always)]
-fn all_masks<const CASED: bool>(kernel: impl Kernel, mut of: Masks, window: &[u8; WIDE], beyond: u64) -> Masks {
+fn all_masks<const CASED: bool>(kernel: impl Kernel, mut of: Masks, window: &[u8; WIDE], non_ascii: u64) -> Masks {
     let text = kernel.load(window);
     let inside = kernel.within(text, 0x80, 0xBF);
-    let leads = beyond & !inside;
+    let leads = non_ascii & !inside;
     // Han, U+4E00 to U+9FFF, and Hangul, U+AC00 to U+D77F, are letters without case.
     let han = kernel.within(text, 0xE5, 0xE9) | kernel.equal(text, 0xE4) & kernel.within(text, 0xB8, 0xFF) >> 1;
     let hangul = kernel.within(text, 0xEB, 0xEC)
@@ -83,9 +83,9 @@ fn all_masks<const CASED: bool>(kernel: impl Kernel, mut of: Masks, window: &[u8
     let classes = kernel.load(&classes);
     let cut = leads & !whole;
     let seen = (cut & cut.wrapping_neg()).wrapping_sub(1);
-    let others = beyond & seen & !(han_or_hangul | han_or_hangul << 1 | han_or_hangul << 2);
+    let others = non_ascii & seen & !(han_or_hangul | han_or_hangul << 1 | han_or_hangul << 2);
     let last = if CASED { classes::MARK } else { classes::CASELESS };
-    of.caseless = beyond & seen & !others | kernel.within(classes, classes::CASELESS, last) & others;
+    of.caseless = non_ascii & seen & !others | kernel.within(classes, classes::CASELESS, last) & others;
     of.upper |= kernel.equal(classes, classes::UPPER) & others;
     of.letter |= of.caseless | kernel.within(classes, classes::LOWER, classes::UPPER) & others;
     of.mark = kernel.equal(classes, classes::MARK) & others;
@@ -99,20 +99,20 @@ fn all_masks<const CASED: bool>(kernel: impl Kernel, mut of: Masks, window: &[u8
 struct Window<'w> {
     /// The last boundary before the window.
     at: usize,
-    /// The place in the text of bit 0 of `starts`; [`CONTEXT`] in `bytes`.
+    /// The offset of bit 0 of `starts`: this in the text, [`CONTEXT`] in `bytes`.
     from: usize,
-    /// A bit for each byte that starts a pretoken; at least one.
+    /// Bitmap of the bytes that start a pretoken; not 0.
     starts: u64,
-    /// A bit for each digit.
+    /// Bitmap of the digits.
     number: u64,
-    /// The window.
+    /// The bytes of the window, with its context.
     bytes: &'w [u8; READ],
 }
 
 /// Work on the pretokens that [`walk`] finds.
 ///
-/// A trait and not a closure: a closure that is not inlined is compiled without the vector instructions of its page, and
-/// made counting a fifth slower. Methods are to be marked `#[inline(always)]`. Each says whether there is room for more.
+/// A trait, because a closure that is not inlined is compiled without the vector instructions of its page, which made
+/// counting a fifth slower. Mark the methods `#[inline(always)]`. Each returns whether its buffer has room for another window.
 trait Visit {
     /// Takes one pretoken.
     fn pretoken(&mut self, at: usize, end: usize) -> bool;
@@ -121,10 +121,10 @@ trait Visit {
     fn window(&mut self, kernel: impl Kernel, window: &Window<'_>) -> bool;
 }
 
-/// Shows the pretokens of `text` from `at` on, the start of one, to `visit` as long as that has room; returns where it
+/// Passes the pretokens of `text` from `at` on, the start of one, to `visit` while that has room; returns where it
 /// stopped.
 ///
-/// Behind `limit` there must be white space only, and none before it.
+/// `text[limit..]` must be all ASCII white space at the end of the text.
 #[inline(always)]
 fn walk<const CASED: bool, const DIGITS: usize>(
     kernel: impl Kernel,
@@ -134,7 +134,7 @@ fn walk<const CASED: bool, const DIGITS: usize>(
     mut at: usize,
     visit: &mut impl Visit,
 ) -> usize {
-    let (mut from, mut more) = (at + 1, true); // what starts before `from` is known
+    let (mut from, mut more) = (at + 1, true); // the starts before `from` are resolved
     while from < limit && more {
         let padded;
         let whole = from.checked_sub(CONTEXT).and_then(|start| text[start..].first_chunk::<READ>());
@@ -157,14 +157,14 @@ fn walk<const CASED: bool, const DIGITS: usize>(
         }
         let starts = (starts & ((1 << resolved_to) - 1)) >> CONTEXT;
         if starts == 0 {
-            cancel::poll(); // a pretoken of many windows
+            cancel::poll(); // a pretoken may span many windows
         } else {
             more = visit.window(kernel, &Window { at, from, starts, number: number >> CONTEXT, bytes });
             at = from + 63 - starts.leading_zeros() as usize;
         }
         from += resolved_to - CONTEXT;
     }
-    // The last pretoken, and white space behind it.
+    // The last pretoken, and the white space after it.
     while from >= limit && at < text.len() && more {
         let end = pattern.end(text, at);
         more = visit.pretoken(at, end);
@@ -178,11 +178,11 @@ pub trait PatternWork {
     /// Its result.
     type Output;
 
-    /// Does it; to be marked `#[inline(always)]`.
+    /// Does the work; mark it `#[inline(always)]`.
     fn run<const CASED: bool, const DIGITS: usize>(self, kernel: impl Kernel) -> Self::Output;
 }
 
-/// [`PatternWork`] on one kind of pattern: whether words are told by case, and the digits of a number at most.
+/// [`PatternWork`] on one kind of pattern: whether case splits words, and the most digits of a number.
 pub struct ByPattern<W, const CASED: bool, const DIGITS: usize>(pub W);
 
 impl<W: PatternWork, const CASED: bool, const DIGITS: usize> Work for ByPattern<W, CASED, DIGITS> {
@@ -194,7 +194,7 @@ impl<W: PatternWork, const CASED: bool, const DIGITS: usize> Work for ByPattern<
     }
 }
 
-/// For digits: a pattern that masks do not know.
+/// Value of `DIGITS` for a pattern that has no masks and is scanned character by character.
 pub const NO_MASKS: usize = 0;
 
 /// Does `work` with `pattern`.
@@ -208,7 +208,7 @@ pub fn apply<W: PatternWork>(pattern: Pattern, work: W) -> W::Output {
     }
 }
 
-/// What [`fill`] does.
+/// The work of [`fill`].
 pub struct Fill<'w> {
     pub pattern: Pattern,
     pub text: &'w [u8],
@@ -226,9 +226,9 @@ impl PatternWork for Fill<'_> {
     }
 }
 
-/// Ends of pretokens from `at` on, the start of one: as many as fit, at least one.
+/// Writes the ends of pretokens from `at` on, the start of one: as many as fit, at least one. Returns their number.
 ///
-/// Behind `limit` there must be white space only, and none before it.
+/// `text[limit..]` must be all ASCII white space at the end of the text.
 #[inline(always)]
 pub fn fill<const CASED: bool, const DIGITS: usize>(
     kernel: impl Kernel,
@@ -238,7 +238,7 @@ pub fn fill<const CASED: bool, const DIGITS: usize>(
     at: usize,
     ends: &mut [usize],
 ) -> usize {
-    if DIGITS == NO_MASKS || ends.len() < ROOM {
+    if DIGITS == NO_MASKS || ends.len() < MIN_FREE {
         return pattern.fill_one_by_one(text, at, ends);
     }
     let mut found = Ends { ends, count: 0 };
@@ -257,23 +257,23 @@ impl Visit for Ends<'_> {
     fn pretoken(&mut self, _at: usize, end: usize) -> bool {
         self.ends[self.count] = end;
         self.count += 1;
-        self.count + ROOM <= self.ends.len()
+        self.count + MIN_FREE <= self.ends.len()
     }
 
     #[inline(always)]
     fn window(&mut self, _kernel: impl Kernel, window: &Window<'_>) -> bool {
         self.count += emit(window.starts, window.from, &mut self.ends[self.count..]);
-        self.count + ROOM <= self.ends.len()
+        self.count + MIN_FREE <= self.ends.len()
     }
 }
 
-/// Counts pretokens of `text` from `at` on, the start of one, as many as fit into `batch`: where the next one begins, and the
-/// tokens of those that need not be looked up or that `lines` has; the others are left in `batch`.
+/// Counts pretokens of `text` from `at` on, the start of one, as many as fit into `batch`. Returns where the next one begins,
+/// and the tokens of those that are one byte or number, or cached in `lines`; the others are left in `batch`.
 ///
-/// Behind `limit` there must be white space only, and none before it. `whole_numbers`: whether all numbers of up to three
+/// `text[limit..]` must be all ASCII white space at the end of the text. `whole_numbers`: whether all numbers of up to three
 /// digits are tokens.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)] // the state of a worker, apart for the borrow checker
+#[allow(clippy::too_many_arguments)] // the fields of a worker, which it cannot borrow as a whole
 pub fn count<const CASED: bool, const DIGITS: usize>(
     kernel: impl Kernel,
     pattern: Pattern,
@@ -285,49 +285,49 @@ pub fn count<const CASED: bool, const DIGITS: usize>(
     batch: &mut Batch,
 ) -> (usize, usize) {
     let numbers = if whole_numbers { u64::MAX } else { 0 };
-    let mut found = Counts { lines, text, numbers, batch, asked: 0, tokens: 0 };
+    let mut found = Counts { lines, text, numbers, batch, probed: 0, tokens: 0 };
     let at = walk::<CASED, DIGITS>(kernel, pattern, text, limit, at, &mut found);
-    let Counts { batch, asked, tokens, .. } = found;
-    (at, tokens + find_all(kernel, lines, &batch.asked[..asked], &mut batch.missed))
+    let Counts { batch, probed, tokens, .. } = found;
+    (at, tokens + find_all(kernel, lines, &batch.probes[..probed], &mut batch.missed))
 }
 
-/// Adds up the pretokens that are one token, and asks for the others.
+/// Counts the pretokens that are surely one token, and prefetches the others.
 struct Counts<'w> {
     lines: &'w [Line; SHORTS],
     text: &'w [u8],
     /// All bits where each number of up to three digits is a token, otherwise none.
     numbers: u64,
     batch: &'w mut Batch,
-    asked: usize,
+    probed: usize,
     tokens: usize,
 }
 
 impl Visit for Counts<'_> {
     #[inline(always)]
     fn pretoken(&mut self, at: usize, end: usize) -> bool {
-        one(self.lines, self.text, at, end, self.batch, &mut self.asked);
-        self.asked + ROOM < BATCH
+        one(self.lines, self.text, at, end, self.batch, &mut self.probed);
+        self.probed + MIN_FREE < BATCH
     }
 
     #[inline(always)]
     fn window(&mut self, kernel: impl Kernel, window: &Window<'_>) -> bool {
         let Window { at, from, starts, number, bytes } = *window;
-        // The one that began before; the last one is not known to end.
-        one(self.lines, self.text, at, from + starts.trailing_zeros() as usize, self.batch, &mut self.asked);
+        // The pretoken that began before the window; the end of the window's last one is not known yet.
+        one(self.lines, self.text, at, from + starts.trailing_zeros() as usize, self.batch, &mut self.probed);
         let byte = starts & starts >> 1;
         let number = number & self.numbers;
         let inside = starts & (u64::MAX >> 1 >> starts.leading_zeros());
         let single = inside & (byte | number);
         self.tokens += single.count_ones() as usize;
         let ends = starts & (starts - 1) & !(byte << 1 | number << 1);
-        self.asked += several(kernel, self.lines, bytes, from, [inside & !single, ends], self.batch, self.asked);
-        self.asked + ROOM < BATCH
+        self.probed += several(kernel, self.lines, bytes, from, [inside & !single, ends], self.batch, self.probed);
+        self.probed + MIN_FREE < BATCH
     }
 }
 
-/// Asks for a pretoken that may begin before the window.
+/// Prefetches a pretoken that may begin before the window.
 #[inline(always)]
-fn one(lines: &[Line; SHORTS], text: &[u8], at: usize, end: usize, batch: &mut Batch, asked: &mut usize) {
+fn one(lines: &[Line; SHORTS], text: &[u8], at: usize, end: usize, batch: &mut Batch, probed: &mut usize) {
     if end - at > SHORT {
         put_off(&mut batch.longer, at, end - at);
         return;
@@ -335,11 +335,11 @@ fn one(lines: &[Line; SHORTS], text: &[u8], at: usize, end: usize, batch: &mut B
     let key = Key::of(text, at, end);
     let hash = key.hash();
     prefetch(&lines[line_of::<SHORTS>(hash)]);
-    batch.asked[*asked % BATCH] = Probe { key, hash };
-    *asked += 1;
+    batch.probes[*probed % BATCH] = Probe { key, hash };
+    *probed += 1;
 }
 
-/// Asks for the pretokens that begin and end at the bits of two masks; how many of them a key holds.
+/// Prefetches the pretokens that begin and end at the bits of two masks; returns how many of them fit into a key.
 #[inline(always)]
 fn several(
     kernel: impl Kernel,
@@ -348,10 +348,10 @@ fn several(
     from: usize,
     [mut begins, mut ends]: [u64; 2],
     batch: &mut Batch,
-    asked: usize,
+    probed: usize,
 ) -> usize {
     let mut count = 0;
-    let room = batch.asked[asked..].first_chunk_mut::<ROOM>().expect("a batch goes on with room for a window");
+    let room = batch.probes[probed..].first_chunk_mut::<MIN_FREE>().expect("a batch has room for a window");
     while begins != 0 {
         let place = begins.trailing_zeros() as usize;
         let length = ends.trailing_zeros() as usize - place;
@@ -360,17 +360,17 @@ fn several(
         if length > SHORT {
             put_off(&mut batch.longer, from + place, length);
         } else {
-            let bytes = window[CONTEXT + place % WIDE..].first_chunk().expect("a window is read that far");
-            let asked = &mut room[count % ROOM];
-            *asked = key_of(kernel, bytes, length);
-            prefetch(&lines[line_of::<SHORTS>(asked.hash)]);
+            let bytes = window[CONTEXT + place % WIDE..].first_chunk().expect("the bytes of a key follow the window");
+            let probe = &mut room[count % MIN_FREE];
+            *probe = key_of(kernel, bytes, length);
+            prefetch(&lines[line_of::<SHORTS>(probe.hash)]);
             count += 1;
         }
     }
     count
 }
 
-/// [`Key::of`] and [`Key::hash`] of the first `length` of some bytes, in wide registers.
+/// [`Key::of`] and [`Key::hash`] of the first `length` bytes, in vector registers.
 #[inline(always)]
 fn key_of(kernel: impl Kernel, bytes: &[u8; 16], length: usize) -> Probe {
     let [low, high] = kernel.key(bytes, MASKS[length % 16], TAGS[length % 16]);
@@ -378,7 +378,7 @@ fn key_of(kernel: impl Kernel, bytes: &[u8; 16], length: usize) -> Probe {
     Probe { key, hash: key.hash() }
 }
 
-/// A window that begins before the text or ends behind it.
+/// A window that exceeds the text at its start or end, padded with line ends.
 #[cold]
 fn pad(text: &[u8], from: usize) -> [u8; READ] {
     let mut window = [b'\n'; READ];
@@ -388,15 +388,15 @@ fn pad(text: &[u8], from: usize) -> [u8; READ] {
     window
 }
 
-/// Writes the places of `bits`, which begin at `base`.
+/// Writes the offsets of the set bits, plus `base`; returns their number.
 #[inline(always)]
 fn emit(mut bits: u64, base: usize, ends: &mut [usize]) -> usize {
     let count = bits.count_ones() as usize;
     let mut written = 0;
-    let Some(room) = ends.first_chunk_mut::<ROOM>() else { return 0 };
-    // Four at a time: how many there are is hard to foresee.
+    let Some(room) = ends.first_chunk_mut::<MIN_FREE>() else { return 0 };
+    // Writes four at a time: a loop over the exact number mispredicts its end.
     while written < count {
-        for place in &mut room[written..(written + 4).min(ROOM)] {
+        for place in &mut room[written..(written + 4).min(MIN_FREE)] {
             *place = base + bits.trailing_zeros() as usize;
             bits &= bits.wrapping_sub(1);
         }

@@ -1,26 +1,27 @@
-//! Making the tables: from the merges of a vocabulary, or from the ranks of its tokens.
+//! Builds the tables from the merges of a vocabulary, or from the ranks of its tokens.
 
 use std::collections::HashMap;
 
 use super::cross::packed;
-use super::{Key, MANY, NONE, PAIRS, SECTIONS, SHORT, TOKEN, cross, hash_pair, line_of};
+use super::{Key, MANY, NONE, PAIRS, SECTIONS, SHORT, TOKEN, bucket_of, cross, hash_pair};
 
-/// A byte-pair vocabulary: tokens by rank, and for each the two that it is merged from.
+/// A byte-pair vocabulary: tokens by rank, and the two parts that each is merged from.
 pub struct Merges {
     /// The bytes of each token.
     pub tokens: Vec<Vec<u8>>,
-    /// The parts of each token, none for a single byte.
+    /// The parts of each token; None for a single byte.
     pub parts: Vec<Option<(u32, u32)>>,
 }
 
 impl Merges {
-    /// What two tokens merge into.
+    /// The token that each pair of tokens merges into.
     pub fn table(&self) -> HashMap<(u32, u32), u32> {
         self.parts.iter().zip(0..).filter_map(|(parts, token)| parts.map(|parts| (parts, token))).collect()
     }
 }
 
-/// Tokens of `pretoken` under `merges`, by the definition: as long as there is one, the first pair of the lowest rank.
+/// The tokens of `pretoken`, by the definition of byte-pair encoding: merge the first pair of the lowest rank until no
+/// pair merges.
 pub fn merge(pretoken: &[u8], bytes: &[u32; 256], merges: &HashMap<(u32, u32), u32>) -> Vec<u32> {
     let mut tokens: Vec<u32> = pretoken.iter().map(|&byte| bytes[usize::from(byte)]).collect();
     loop {
@@ -39,7 +40,7 @@ pub fn merge(pretoken: &[u8], bytes: &[u32; 256], merges: &HashMap<(u32, u32), u
 ///
 /// # Errors
 ///
-/// The byte that has none.
+/// Names the byte that has no token.
 pub fn bytes_of(tokens: &[Vec<u8>]) -> Result<[u32; 256], String> {
     let mut bytes = [NONE; 256];
     for (token, number) in tokens.iter().zip(0..) {
@@ -53,11 +54,11 @@ pub fn bytes_of(tokens: &[Vec<u8>]) -> Result<[u32; 256], String> {
     }
 }
 
-/// The merges of tokens given by rank: each is merged from what its bytes are under the ranks below it.
+/// The merges of tokens given by rank: the parts of a token are the two tokens that the lower ranks make of its bytes.
 ///
 /// # Errors
 ///
-/// The token that cannot be reached by merges, or the byte that has none.
+/// Names the token that no merge makes, or the byte that has no token.
 pub fn ranked(tokens: Vec<Vec<u8>>) -> Result<Merges, String> {
     let bytes = bytes_of(&tokens)?;
     let mut merges = HashMap::with_capacity(tokens.len());
@@ -76,11 +77,11 @@ pub fn ranked(tokens: Vec<Vec<u8>>) -> Result<Merges, String> {
     Ok(Merges { tokens, parts })
 }
 
-/// The words of the tables.
+/// The words that [`Tables::read`](super::Tables::read) reads.
 ///
 /// # Errors
 ///
-/// Why this vocabulary cannot be held: a byte without a token, too many tokens.
+/// The vocabulary has a byte without a token, or too many tokens.
 pub fn make(merges: &Merges) -> Result<Vec<u64>, String> {
     if merges.tokens.len() >= 1 << TOKEN {
         return Err(format!("{} tokens are more than the tables can name", merges.tokens.len()));
@@ -127,18 +128,18 @@ pub fn make(merges: &Merges) -> Result<Vec<u64>, String> {
     Ok(words)
 }
 
-/// Lines of four entries, two of them taken on average: one line in seven is full and goes on in the next.
+/// Hash table with two entries a bucket of four on average: at this load one bucket in seven overflows.
 fn short_tokens(tokens: &[Vec<u8>], count: impl Fn(&[u8]) -> usize) -> Vec<u64> {
     let short: Vec<&Vec<u8>> = tokens.iter().filter(|token| token.len() <= SHORT).collect();
-    let lines = (short.len() / 2).max(2);
-    let mut words = vec![0; lines * 8];
+    let buckets = (short.len() / 2).max(2);
+    let mut words = vec![0; buckets * 8];
     for token in short {
         let key = Key::of(token, 0, token.len());
-        let mut at = line_of(key.hash(), lines) * 4;
-        // Low words are in the first half of a line, high ones in the other.
+        let mut at = bucket_of(key.hash(), buckets) * 4;
+        // The low words are the first half of a bucket, the high words the second.
         let low = |at: usize| at / 4 * 8 + at % 4;
         while words[low(at) + 4] != 0 {
-            at = (at + 1) % (lines * 4);
+            at = (at + 1) % (buckets * 4);
         }
         words[low(at)] = key.low;
         words[low(at) + 4] = key.with_count(count(token));
@@ -146,23 +147,23 @@ fn short_tokens(tokens: &[Vec<u8>], count: impl Fn(&[u8]) -> usize) -> Vec<u64> 
     words
 }
 
-/// The pairs, three places in five taken, lines of which the first ones are taken first, and the filter before them: ten bits a pair.
+/// Hash table of the pairs at a load of 60 %, and its Bloom filter with ten bits a pair.
 fn pairs(table: &HashMap<(u32, u32), u32>) -> (Vec<u64>, Vec<u64>) {
-    let lines = table.len() * 5 / 3 / PAIRS + 1;
-    let mut places = vec![u64::MAX; lines * PAIRS];
+    let buckets = table.len() * 5 / 3 / PAIRS + 1;
+    let mut slots = vec![u64::MAX; buckets * PAIRS];
     let mut filter = vec![0_u64; (table.len() * 10 / 64).next_power_of_two().max(1)];
     let mut sorted: Vec<(u32, (u32, u32))> = table.iter().map(|(&parts, &token)| (token, parts)).collect();
-    sorted.sort_unstable(); // the same tables on every machine
+    sorted.sort_unstable(); // makes the build reproducible
     for (token, (left, right)) in sorted {
         let pair = u64::from(left) << TOKEN | u64::from(right);
         let hash = hash_pair(pair);
         let bit = usize::try_from(hash & (filter.len() as u64 * 64 - 1)).unwrap_or_default();
         filter[bit >> 6] |= 1 << (bit & 63);
-        let mut at = line_of(hash, lines) * PAIRS;
-        while places[at] != u64::MAX {
-            at = (at + 1) % places.len();
+        let mut at = bucket_of(hash, buckets) * PAIRS;
+        while slots[at] != u64::MAX {
+            at = (at + 1) % slots.len();
         }
-        places[at] = pair << TOKEN | u64::from(token);
+        slots[at] = pair << TOKEN | u64::from(token);
     }
-    (places, filter)
+    (slots, filter)
 }

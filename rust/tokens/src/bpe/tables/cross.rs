@@ -1,11 +1,12 @@
-//! Which neighbouring characters a token may span. Where none may, a pretoken falls apart into pretokens that are counted alone.
+//! Which neighbouring characters a token may span. Where no token can span two characters, a pretoken is sub-split there
+//! and its parts are counted separately.
 
 use bytemuck::cast_slice;
 
-/// Words of a set of the basic plane.
+/// Words of a bitmap of the basic multilingual plane.
 const PLANE: usize = 0x1_0000 / 64;
 
-/// Sets of characters and of pairs of them; whatever is not of the basic plane may always be spanned.
+/// Bitmaps of characters and a hash table of pairs. Characters of other planes are not stored and always may be spanned.
 #[derive(Clone, Copy, Debug)]
 pub struct Cross {
     /// Characters with a right neighbour in some token.
@@ -18,7 +19,7 @@ pub struct Cross {
     behind_part: &'static [u64],
     /// Last and first byte of two parts in one token.
     parts: &'static [u64],
-    /// Neighbours in some token: open addressing, 0 for none.
+    /// Hash table of the neighbours in some token: open addressing, 0 for an empty slot.
     pairs: &'static [u32],
 }
 
@@ -35,8 +36,8 @@ impl Cross {
         }
     }
 
-    /// Whether a token may span the boundary between characters `x` and `y`, whose bytes there are `last` and `first`,
-    /// and hold but a part of one of them.
+    /// Whether a token may span the boundary between characters `x` and `y` and hold only a part of one of them. `last` and
+    /// `first` are the bytes before and after the boundary.
     #[inline]
     pub fn breaks(&self, x: u32, y: u32, last: u8, first: u8) -> bool {
         (x | y) >= 0x1_0000
@@ -45,7 +46,7 @@ impl Cross {
             || has(self.parts, u32::from(last) << 8 | u32::from(first))
     }
 
-    /// Whether a token may span that boundary at all.
+    /// Whether any token may span that boundary.
     #[inline]
     pub fn may(&self, x: u32, y: u32, last: u8, first: u8) -> bool {
         if self.breaks(x, y, last, first) {
@@ -60,7 +61,7 @@ fn has(set: &[u64], point: u32) -> bool {
     set[(point >> 6) as usize] >> (point & 63) & 1 == 1
 }
 
-/// Where `pair` lies, or the empty place where it would.
+/// The slot of `pair`, else the empty slot where it belongs.
 #[inline]
 fn find(pairs: &[u32], pair: u32) -> Result<usize, usize> {
     let mask = pairs.len() - 1;
@@ -74,7 +75,7 @@ fn find(pairs: &[u32], pair: u32) -> Result<usize, usize> {
     }
 }
 
-/// Two numbers a word, the first one low.
+/// Packs two numbers into a word, the first one low.
 pub fn packed(numbers: &[u32]) -> Vec<u64> {
     numbers.chunks_exact(2).map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32).collect()
 }
@@ -94,31 +95,31 @@ pub(super) fn make(tokens: &[Vec<u8>]) -> Vec<u64> {
                     set(1, y);
                     pairs.insert(x << 16 | y);
                 }
-                (Some(_), Some(_)) => {} // beyond the basic plane: always spanned
+                (Some(_), Some(_)) => {} // other planes: always spanned
                 (Some(x), None) if x < 0x1_0000 => set(2, x),
                 (None, Some(y)) if y < 0x1_0000 => set(3, y),
                 _ => set(4, u32::from(token[at - 1]) << 8 | u32::from(token[at])),
             }
         }
     }
-    let mut places = vec![0_u32; ((pairs.len() + 1) * 3 / 2).next_power_of_two().max(2)];
+    let mut slots = vec![0_u32; ((pairs.len() + 1) * 3 / 2).next_power_of_two().max(2)];
     let mut pairs: Vec<u32> = pairs.into_iter().filter(|&pair| pair != 0).collect();
     pairs.sort_unstable();
     for pair in pairs {
-        if let Err(at) = find(&places, pair) {
-            places[at] = pair;
+        if let Err(at) = find(&slots, pair) {
+            slots[at] = pair;
         }
     }
-    words.extend(packed(&places));
+    words.extend(packed(&slots));
     words
 }
 
-/// Whether a byte goes on with a character.
+/// Whether a byte is a UTF-8 continuation byte.
 fn continues(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// The character that these bytes are, if they are a whole one.
+/// The first character, if the bytes are UTF-8.
 fn plain(bytes: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(bytes).ok()?;
     text.chars().next().map(u32::from)

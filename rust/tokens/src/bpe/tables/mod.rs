@@ -1,8 +1,8 @@
-//! A vocabulary as tables that are read where they lie: made when the crate is built, or when a file is loaded.
+//! The lookup tables of a vocabulary, built with the crate or when a file is loaded.
 //!
-//! One run of 64-bit words: a header with the length of each section, then the sections. Nothing is parsed at load.
+//! The format is a slice of 64-bit words that is used in place: a header with the length of each section, then the sections.
 
-#![allow(clippy::cast_possible_truncation)] // words are cut into halves, and hashes to the size of a table
+#![allow(clippy::cast_possible_truncation)] // words are split into halves, and hashes reduced to table sizes
 
 pub mod build;
 mod cross;
@@ -14,23 +14,22 @@ pub use cross::Cross;
 /// Longest pretoken that a key holds, in bytes.
 pub const SHORT: usize = 15;
 
-/// No token.
+/// Marks the absence of a token.
 pub const NONE: u32 = u32::MAX;
 
-/// No token either: what is above it is a number of tokens.
+/// Flag in the table of characters: the lower bits are a number of tokens, not a token.
 const MANY: u32 = 1 << 31;
 
-/// Bits of a token in an entry of the pairs.
+/// Bits of a token in an entry of the pair table.
 const TOKEN: u32 = 21;
 
-/// Pairs in a line.
+/// Pairs in a bucket, which is one cache line.
 const PAIRS: usize = 8;
 
-/// Sections of the tables, in order.
+/// Number of sections.
 const SECTIONS: usize = 7;
 
-/// A pretoken of at most [`SHORT`] bytes: its bytes, and in the last one its length and room for its count. It is written
-/// as sixteen bytes, so its words lie in order.
+/// A pretoken of at most [`SHORT`] bytes. The sixteenth byte holds its length and, in table entries, its count.
 ///
 /// ```text
 /// low word: bytes 0 to 7      high word: bytes 8 to 14 | count, 4 bits | length, 4 bits
@@ -44,10 +43,10 @@ pub struct Key {
     pub high: u64,
 }
 
-/// What the words of a key are mixed with.
+/// Constants of the hash, one for each word of a key.
 pub const SALT: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
 
-/// Where the count lies in the high word of an entry.
+/// Offset in bits of the count in the high word of an entry.
 const COUNT: u32 = 56;
 
 /// The high word without its count.
@@ -58,13 +57,13 @@ impl Key {
     #[inline]
     pub fn of(text: &[u8], start: usize, stop: usize) -> Self {
         if let Some(wide) = text.get(start..start + 16) {
-            // One read for all lengths; what lies behind the pretoken is masked away.
+            // One load of fixed size needs no branch on the length; the mask clears the bytes after the pretoken.
             let wide = u128::from_le_bytes(wide.try_into().unwrap_or_default());
             return Self::masked(wide, stop - start);
         }
         if let Some(last) = text.last_chunk::<16>() {
-            let behind = 16 - (text.len() - start) as u32;
-            return Self::masked(u128::from_le_bytes(*last).unbounded_shr(8 * behind), stop - start);
+            let missing = 16 - (text.len() - start) as u32;
+            return Self::masked(u128::from_le_bytes(*last).unbounded_shr(8 * missing), stop - start);
         }
         let mut wide = [0; 16];
         wide[..stop - start].copy_from_slice(&text[start..stop]);
@@ -78,20 +77,20 @@ impl Key {
         Self { low: wide as u64, high: (wide >> 64) as u64 | (length as u64) << 60 }
     }
 
-    /// The high word of the entry that says `count` for this pretoken.
+    /// The high word of this pretoken's table entry with `count`.
     #[inline]
     pub fn with_count(self, count: usize) -> u64 {
         self.high | (count as u64) << COUNT
     }
 
-    /// A well mixed hash: one wide multiplication, folded.
+    /// Hash of the key: one 128-bit multiplication, its halves combined by xor.
     #[inline]
     pub fn hash(self) -> u64 {
         let wide = u128::from(self.low ^ SALT[0]) * u128::from(self.high ^ SALT[1]);
         wide as u64 ^ (wide >> 64) as u64
     }
 
-    /// Whether the pretoken is of ASCII alone.
+    /// Whether the pretoken is ASCII.
     #[inline]
     pub fn is_ascii(self) -> bool {
         (self.low | self.high << 8) & 0x8080_8080_8080_8080 == 0
@@ -104,7 +103,7 @@ impl Key {
     }
 }
 
-/// The bytes of a short pretoken, and how many they are.
+/// The bytes of a short pretoken, and their number.
 pub struct Bytes([u8; 16], usize);
 
 impl AsRef<[u8]> for Bytes {
@@ -119,7 +118,7 @@ pub fn count_of(high: u64) -> usize {
     (high >> COUNT & 0xF) as usize
 }
 
-/// The low bytes, by how many they are.
+/// Masks that keep the lowest bytes, by number of bytes.
 pub const MASKS: [u128; 16] = {
     let mut masks = [0; 16];
     let mut length = 1;
@@ -130,7 +129,7 @@ pub const MASKS: [u128; 16] = {
     masks
 };
 
-/// What a key has above its bytes, by how many they are.
+/// The length field of a key, by number of bytes.
 pub const TAGS: [u128; 16] = {
     let mut tags = [0; 16];
     let mut length = 1;
@@ -141,38 +140,38 @@ pub const TAGS: [u128; 16] = {
     tags
 };
 
-/// Two tokens, and the line where what they merge into is looked for first, once it is known that they may.
+/// A key of the pair table: two tokens, and the bucket where probing starts, set by [`Tables::may_merge`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pair {
     tokens: u64,
-    line: usize,
+    bucket: usize,
 }
 
 impl Pair {
-    /// Two tokens of which nothing is known.
+    /// The pair of two tokens, not hashed yet.
     #[inline]
     pub fn of(left: u32, right: u32) -> Self {
-        Self { tokens: u64::from(left) << TOKEN | u64::from(right), line: 0 }
+        Self { tokens: u64::from(left) << TOKEN | u64::from(right), bucket: 0 }
     }
 }
 
 /// The tables of one vocabulary.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
-    /// Pretokens of at most [`SHORT`] bytes that are in the vocabulary, with their counts: lines of four entries, their low words
-    /// first; a full one goes on in the next.
+    /// Hash table of the tokens of at most [`SHORT`] bytes, with the count of each. A bucket is one cache line: the low
+    /// words of four entries, then their high words. A full bucket overflows into the next one.
     short_tokens: &'static [[u64; 8]],
-    /// Two tokens and the token that they merge into: lines of eight, a full one goes on in the next.
+    /// Hash table from two tokens to the token that they merge into: eight entries a bucket, overflow into the next one.
     pairs: &'static [[u64; PAIRS]],
-    /// A bit for each pair by its hash: most look-ups end here.
+    /// Bloom filter of the pairs with one hash function: most lookups are of pairs that do not merge, and end here.
     filter: &'static [u64],
-    /// What two ASCII bytes merge into.
+    /// The token that two ASCII bytes merge into, by the bytes.
     ascii: &'static [u32],
     /// The token of each byte.
     bytes: &'static [u32],
-    /// Each character of the basic plane alone: its token, or [`MANY`] and how many it has.
+    /// For each character of the basic multilingual plane its token, or [`MANY`] plus its number of tokens.
     chars: &'static [u32],
-    /// Which neighbours a token may span.
+    /// Which neighbouring characters a token may span.
     pub cross: Cross,
     /// Whether each number of at most three digits is a token.
     pub whole_numbers: bool,
@@ -187,8 +186,8 @@ impl Tables {
     pub fn read(words: &'static [u64]) -> Self {
         let (lengths, mut rest) = words.split_at(SECTIONS.next_multiple_of(8));
         let mut next = |section: usize| {
-            let (found, behind) = rest.split_at(usize::try_from(lengths[section]).unwrap_or(usize::MAX));
-            rest = behind;
+            let (found, tail) = rest.split_at(usize::try_from(lengths[section]).unwrap_or(usize::MAX));
+            rest = tail;
             found
         };
         Self {
@@ -203,30 +202,30 @@ impl Tables {
         }
     }
 
-    /// Where the look-up of a pretoken with that hash begins.
+    /// The bucket of a pretoken with that hash, to be prefetched.
     #[inline]
-    pub fn line(&self, hash: u64) -> &'static [u64; 8] {
-        &self.short_tokens[line_of(hash, self.short_tokens.len())]
+    pub fn short_bucket(&self, hash: u64) -> &'static [u64; 8] {
+        &self.short_tokens[bucket_of(hash, self.short_tokens.len())]
     }
 
-    /// Tokens of a pretoken that is in the vocabulary, as `find` finds them in a line.
+    /// The count of a short pretoken that is in the vocabulary; `find` searches one bucket.
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the instructions of its caller
     pub fn find_short(&self, key: Key, hash: u64, find: impl Fn(&[u64; 8], Key) -> Option<usize>) -> Option<usize> {
-        let mut at = line_of(hash, self.short_tokens.len());
+        let mut at = bucket_of(hash, self.short_tokens.len());
         loop {
-            let line = &self.short_tokens[at];
-            if let Some(count) = find(line, key) {
+            let bucket = &self.short_tokens[at];
+            if let Some(count) = find(bucket, key) {
                 return Some(count);
             }
-            if line[7] == 0 {
+            if bucket[7] == 0 {
                 return None;
             }
             at = if at + 1 == self.short_tokens.len() { 0 } else { at + 1 };
         }
     }
 
-    /// What two bytes merge into, or [`NONE`].
+    /// The token that two bytes merge into, or [`NONE`].
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the instructions of its caller
     pub fn merged_bytes(&self, left: u8, right: u8) -> u32 {
@@ -236,36 +235,37 @@ impl Tables {
         self.merged(self.byte(left), self.byte(right))
     }
 
-    /// What two tokens merge into, or [`NONE`]. A token's number is its rank: lower ones merge first.
+    /// The token that two tokens merge into, or [`NONE`]. A token's id is its merge rank: lower ranks merge first.
     #[inline]
     pub fn merged(&self, left: u32, right: u32) -> u32 {
         let mut pair = Pair::of(left, right);
-        if self.may_merge(&mut pair) { self.answer(pair) } else { NONE }
+        if self.may_merge(&mut pair) { self.find_merge(pair) } else { NONE }
     }
 
-    /// Whether two tokens may merge into one: most that do not end here. If they may, [`Tables::answer`] knows more.
+    /// Tests the Bloom filter and sets the pair's bucket. False is final; after true, [`Tables::find_merge`] decides.
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the instructions of its caller
     pub fn may_merge(&self, pair: &mut Pair) -> bool {
         let hash = hash_pair(pair.tokens);
-        pair.line = line_of(hash, self.pairs.len());
+        pair.bucket = bucket_of(hash, self.pairs.len());
         let bit = hash as usize & (self.filter.len() * 64 - 1);
         self.filter[bit >> 6] >> (bit & 63) & 1 == 1
     }
 
-    /// Where [`Tables::answer`] begins to look.
+    /// The bucket where [`Tables::find_merge`] starts, to be prefetched.
     #[inline]
-    pub fn place(&self, pair: Pair) -> &'static [u64; PAIRS] {
-        &self.pairs[pair.line]
+    pub fn pair_bucket(&self, pair: Pair) -> &'static [u64; PAIRS] {
+        &self.pairs[pair.bucket]
     }
 
-    /// What such a pair merges into, or [`NONE`].
+    /// The token that a pair merges into, or [`NONE`]. [`Tables::may_merge`] must have set the pair's bucket.
     #[inline(always)]
     #[allow(clippy::inline_always)] // compiled for the instructions of its caller
-    pub fn answer(&self, Pair { tokens, mut line }: Pair) -> u32 {
+    pub fn find_merge(&self, Pair { tokens, mut bucket }: Pair) -> u32 {
         loop {
-            // All are compared, so that no branch depends on where it lies; 0 is a byte.
-            let entries = &self.pairs[line];
+            // Compares all entries: an early exit would be a branch that is often mispredicted. Token 0 is a byte, which no
+            // pair merges into, so 0 means not found.
+            let entries = &self.pairs[bucket];
             let of = |entry: u64| if entry >> TOKEN == tokens { entry & ((1 << TOKEN) - 1) } else { 0 };
             let found = entries.iter().fold(0, |found, &entry| found | of(entry));
             if found != 0 {
@@ -274,7 +274,7 @@ impl Tables {
             if entries[PAIRS - 1] == u64::MAX {
                 return NONE;
             }
-            line = if line + 1 == self.pairs.len() { 0 } else { line + 1 };
+            bucket = if bucket + 1 == self.pairs.len() { 0 } else { bucket + 1 };
         }
     }
 
@@ -284,19 +284,19 @@ impl Tables {
         self.bytes[usize::from(byte)]
     }
 
-    /// Tokens of a character of the basic plane that stands alone.
+    /// Tokens of a character of the basic multilingual plane, counted by itself.
     #[inline]
     pub fn char(&self, point: u32) -> Option<usize> {
         self.chars.get(point as usize).map(|&token| if token < MANY { 1 } else { (token - MANY) as usize })
     }
 
-    /// The token of a character of the basic plane that is one.
+    /// The token of a character of the basic multilingual plane, if it is a single token.
     #[inline]
     pub fn token(&self, point: u32) -> Option<u32> {
         self.chars.get(point as usize).copied().filter(|&token| token < MANY)
     }
 
-    /// The bytes of each token, by rank: bytes and what they merge into.
+    /// The bytes of each token, by rank, rebuilt from the merges.
     pub fn vocabulary(&self) -> Vec<Vec<u8>> {
         let mask = (1 << TOKEN) - 1;
         let mut made: Vec<(u64, u64, u64)> = self
@@ -312,17 +312,17 @@ impl Tables {
             tokens[self.byte(byte) as usize] = vec![byte];
         }
         for (token, left, right) in made {
-            // Both parts are older than what they merge into.
+            // Both parts have lower ranks than the token that they merge into.
             tokens[token as usize] = [&tokens[left as usize][..], &tokens[right as usize]].concat();
         }
         tokens
     }
 }
 
-/// A place in a table of `places`, from the high half of a hash.
+/// The bucket of a hash in a table of `buckets`. Uses the high half of the hash; the filter uses the low bits.
 #[inline]
-fn line_of(hash: u64, places: usize) -> usize {
-    (((hash >> 32) * places as u64) >> 32) as usize
+fn bucket_of(hash: u64, buckets: usize) -> usize {
+    (((hash >> 32) * buckets as u64) >> 32) as usize
 }
 
 #[inline]
