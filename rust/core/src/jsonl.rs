@@ -1,6 +1,6 @@
-//! Messages as JSON text to a ledger: a list, or a message a line; no object is made of them.
+//! Reads messages from JSON text into a ledger: a list, or a message a line. No Python object is created.
 //!
-//! Bytes are pushed as they come and let go as soon as they are counted, so that a file may be larger than memory.
+//! Bytes are pushed in chunks and dropped once they are counted, so that a file may be larger than memory.
 //! Whole lines are read in parallel; a chunk in which a value spans lines, or a line holds several, is read in order.
 
 mod collect;
@@ -23,25 +23,25 @@ use trimtab_tokens::pool;
 use walk::{Place, Walk, is_blank, lines};
 pub use wanted::{Found, Wanted};
 
-/// Bytes that are read at once: many pieces for each thread, little beside what a process needs anyway.
+/// Bytes that are read at once: many tasks for each thread, and little memory for a process.
 const CHUNK: usize = if cfg!(fuzzing) { 16 } else { 8 << 20 };
 
-/// Bytes of a task: its values and texts stay in a core's cache.
+/// Bytes of a task: its values and texts fit into a core's cache.
 const PIECE: usize = 256 << 10;
 
-/// Bytes that are looked at first for whose messages they are: to go through a chunk for it is another walk through memory.
+/// Bytes that are searched first for the provider: to search a whole chunk is one more pass through memory.
 const FIRST: usize = if cfg!(fuzzing) { 4 } else { 16 << 10 };
 
-/// Bytes of a row for which room is made before it is read: most are longer, few much shorter.
+/// Bytes of text for each row that is reserved: most rows are longer, few much shorter.
 const COMMON: usize = 256;
 
-/// Bytes of a value beyond which it is left out: no provider takes such a message.
+/// Largest value in bytes; a larger one is skipped, because no provider accepts such a message.
 const LONGEST: usize = 64 << 20;
 
-/// Bytes that are held at most while no message gives its provider away.
+/// Most bytes that are buffered while the provider is unknown.
 const UNSURE: usize = 32 << 20;
 
-/// Lines that are named at most; the others are counted.
+/// Most skipped parts that are listed; the others are only counted.
 const NAMED: usize = 10_000;
 
 /// A part of a text that could not be read.
@@ -58,15 +58,15 @@ pub struct Skip {
 /// The contents of a text.
 #[derive(Clone, Debug)]
 pub struct Reading<F> {
-    /// What was made of its messages.
+    /// The ledger or the sums of its messages.
     pub found: F,
     /// The counter of its texts.
     pub counter: Counter,
-    /// Their shape.
+    /// The provider whose shape they have.
     pub provider: Provider,
     /// Parts that could not be read, the first ten thousand.
     pub skipped: Vec<Skip>,
-    /// How many that are in all.
+    /// Number of all parts that could not be read.
     pub lost: u64,
 }
 
@@ -77,7 +77,7 @@ impl<F> Reading<F> {
     }
 }
 
-/// Reads messages out of bytes that are pushed, and makes of them what `C` collects.
+/// Reads messages from bytes that are pushed, and passes them to the collector `C`.
 ///
 /// # Examples
 ///
@@ -100,22 +100,22 @@ impl<F> Reading<F> {
 pub struct Reader<C> {
     counter: Counter,
     provider: Option<Provider>,
-    /// [`CHUNK`], but in tests.
+    /// [`CHUNK`]; smaller in tests.
     chunk: usize,
     collected: C,
     skipped: Vec<Skip>,
     lost: u64,
     held: Vec<u8>,
-    /// Bytes to be held before there is a point in reading on; 0 where the end of a line is enough.
+    /// Bytes to buffer before the next attempt to read; 0 where the end of a line suffices.
     wanted: usize,
     begun: bool,
-    /// Whether what comes belongs to a line that is too long.
+    /// Whether the next bytes belong to a line that is too long.
     dropping: bool,
     walk: Walk,
 }
 
 impl Reader<Ledger> {
-    /// A reader of a ledger, of nothing yet; `provider` is found from the first messages where it is `None`.
+    /// A reader that builds a ledger; a `provider` of `None` is detected from the first messages.
     #[must_use]
     pub fn new(counter: Counter, provider: Option<Provider>) -> Self {
         Self::of(counter, provider)
@@ -123,7 +123,7 @@ impl Reader<Ledger> {
 }
 
 impl<C: Collect> Reader<C> {
-    /// A reader of nothing yet; `provider` is found from the first messages where it is `None`.
+    /// A reader; a `provider` of `None` is detected from the first messages.
     #[must_use]
     pub fn of(counter: Counter, provider: Option<Provider>) -> Self {
         Self {
@@ -150,7 +150,7 @@ impl<C: Collect> Reader<C> {
         let mut rest = bytes;
         while !rest.is_empty() {
             cancel::poll_now();
-            // Less than a task for each thread is held until there is more.
+            // Buffers until there is a task for each thread.
             let is_enough = rest.len() >= self.wanted.max(self.chunk / 16);
             let taken = if self.held.is_empty() && is_enough { self.take(rest)? } else { self.hold(rest)? };
             rest = &rest[taken..];
@@ -158,7 +158,7 @@ impl<C: Collect> Reader<C> {
         Ok(())
     }
 
-    /// Reads bytes where they lie and holds what is not complete of the last ones; gives how many are through.
+    /// Reads bytes in place and buffers an incomplete value at their end; returns how many were read.
     fn take(&mut self, bytes: &[u8]) -> Result<usize, Error> {
         let part = &bytes[..bytes.len().min(self.wanted.max(self.chunk))];
         let read = self.read(part, false)?;
@@ -171,7 +171,7 @@ impl<C: Collect> Reader<C> {
         Ok(bytes.len())
     }
 
-    /// Holds bytes, and reads once there are as many as are wanted; gives how many it took.
+    /// Buffers bytes, and reads once there are enough; returns how many it took.
     fn hold(&mut self, bytes: &[u8]) -> Result<usize, Error> {
         if self.held.is_empty() {
             self.wanted = self.wanted.max(self.chunk);
@@ -187,7 +187,7 @@ impl<C: Collect> Reader<C> {
         Ok(taken)
     }
 
-    /// Says what is wanted behind what could not be read yet: the rest of its line, or of a value of several lines.
+    /// Sets how much must follow an incomplete value: the rest of its line, or of a value of several lines.
     fn want(&mut self, left: &[u8]) {
         let is_line = left.len() < self.chunk && memchr::memchr(b'\n', left).is_none();
         self.wanted = if is_line { 0 } else { (2 * left.len()).clamp(self.chunk, LONGEST + self.chunk) };
@@ -210,7 +210,7 @@ impl<C: Collect> Reader<C> {
         Ok(Reading { found, counter: self.counter, provider, skipped: self.skipped, lost: self.lost })
     }
 
-    /// Reads what is held, and keeps what is not complete.
+    /// Reads the buffer, and keeps an incomplete value.
     fn work(&mut self, is_end: bool) -> Result<(), Error> {
         let held = std::mem::take(&mut self.held);
         let read = self.read(&held, is_end)?;
@@ -248,10 +248,10 @@ impl<C: Collect> Reader<C> {
         }
         let bytes = if lines > from { &held[from..lines] } else { whole(&held[from..], is_end) };
         if self.provider.is_none() {
-            self.provider = self.detect(&mended(first(bytes)), false);
+            self.provider = self.detect(&decode(first(bytes)), false);
         }
         if self.provider.is_none() {
-            self.provider = self.detect(&mended(bytes), is_end);
+            self.provider = self.detect(&decode(bytes), is_end);
             if self.provider.is_none() && !is_end && held.len() < UNSURE {
                 return Ok(from);
             }
@@ -261,7 +261,7 @@ impl<C: Collect> Reader<C> {
             self.walk.is_behind = false;
             return Ok(lines);
         }
-        Ok(from + self.in_order(&mended(bytes), bytes, provider, is_end)?)
+        Ok(from + self.in_order(&decode(bytes), bytes, provider, is_end)?)
     }
 
     /// Reads lines of one message each, in parallel; false where one is not, and then nothing was read.
@@ -270,7 +270,7 @@ impl<C: Collect> Reader<C> {
         let is_alone = pieces.len() > 1;
         let read = |piece: &&[u8]| {
             let (text, mut builder) = (simdutf8::basic::from_utf8(piece).ok()?, C::Sink::begin(counter.prompt, 0));
-            // Lines are counted while they are in the core's cache: of all that was read it is a walk through memory.
+            // Counts lines while they are in the core's cache: later it is one more pass through memory.
             read_lines(text, provider, &mut builder)
                 .map(|lines| (lines, C::Sink::part(&mut builder, &counter, is_alone)))
         };
@@ -284,14 +284,14 @@ impl<C: Collect> Reader<C> {
         Ok(true)
     }
 
-    /// Reads value after value; gives the bytes that are through.
+    /// Reads value after value; returns the number of bytes read.
     fn in_order(&mut self, text: &str, raw: &[u8], provider: Provider, is_end: bool) -> Result<usize, Error> {
         let (before, mut faults) = (self.collected.messages(), Vec::new());
         let mut builder = C::Sink::begin(self.counter.prompt, before);
         let mut walk = std::mem::take(&mut self.walk);
         let through =
             walk.over(text, is_end, &mut |value| provider.read(&value, &mut builder), &mut |place, at, reason| {
-                // A line that is not UTF-8 was blotted out.
+                // `decode` replaced a line that is not UTF-8.
                 let is_text = text.as_bytes().get(at) == raw.get(at);
                 faults.push((place, if is_text { reason } else { "not UTF-8" }));
             });
@@ -305,13 +305,13 @@ impl<C: Collect> Reader<C> {
         Ok(through.bytes)
     }
 
-    /// The provider that the first of the messages gives away; Chat where the text is over and one is system text.
+    /// The provider of the first message that identifies one; Chat if none does and the complete text has system text.
     fn detect(&self, text: &str, is_end: bool) -> Option<Provider> {
         let mut detector = Detector::default();
         let mut see = |value: Json<'_, '_>| {
             if detector.see(&value)? { Err(Error::Argument("the provider is known".to_owned())) } else { Ok(()) }
         };
-        // The error stops the walk; any other error comes again when the text is read.
+        // The error stops the search; any other error occurs again when the text is read.
         let _ = self.walk.clone().over(text, is_end, &mut see, &mut |_, _, _| ());
         if is_end { detector.found_in_all() } else { detector.found() }
     }
@@ -324,8 +324,8 @@ impl<C: Collect> Reader<C> {
     }
 }
 
-/// Reads each line as one message: how many lines end in the text; `None` at the first that is no message. A value may go
-/// on in the next line.
+/// Reads each line as one message; returns the number of line ends. `None` if a line is no message: a value may continue in
+/// the next line.
 fn read_lines<'a, S>(text: &'a str, provider: Provider, builder: &mut Builder<S>) -> Option<u64>
 where
     S: Countable<Text = LazyText<'a>>,
@@ -370,7 +370,7 @@ impl<'a, S: Sink<Text = LazyText<'a>>> Work for Lines<'_, 'a, S> {
     }
 }
 
-/// The bytes in pieces of about the size of a task, cut at the ends of lines.
+/// Splits the bytes at line ends into parts of about the size of a task.
 fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
     let (mut pieces, mut rest) = (Vec::with_capacity(bytes.len() / PIECE + 1), bytes);
     while rest.len() > PIECE {
@@ -383,13 +383,13 @@ fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
     pieces
 }
 
-/// The first lines, among which there mostly is one that tells whose messages they are.
+/// The first lines, which mostly identify the provider.
 fn first(bytes: &[u8]) -> &[u8] {
     let some = &bytes[..bytes.len().min(FIRST)];
     &some[..memchr::memrchr(b'\n', some).map_or(0, |end| end + 1)]
 }
 
-/// The bytes without a character at their end that is still to come.
+/// The bytes without an incomplete character at their end.
 fn whole(bytes: &[u8], is_end: bool) -> &[u8] {
     let last = bytes.len().saturating_sub(3);
     let begun = bytes[last..].iter().rposition(|&b| b >= 0xC0).map(|n| last + n);
@@ -399,9 +399,9 @@ fn whole(bytes: &[u8], is_end: bool) -> &[u8] {
     }
 }
 
-/// The bytes as text of the same length: a surrogate, which Python lets pass, is U+FFFD, and a line that is not UTF-8
-/// is blotted out with NULs, which no JSON has.
-fn mended(bytes: &[u8]) -> Cow<'_, str> {
+/// Decodes the bytes as text of the same length: an encoded surrogate becomes U+FFFD, and a line that is not UTF-8 becomes
+/// NULs, which are not valid JSON.
+fn decode(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
         return Cow::Borrowed(text);
     }

@@ -1,4 +1,4 @@
-//! Keys of a map found by the address of their string, without a hash or a comparison of text.
+//! Finds keys of a map by the address of their interned string, without hashing or comparing text.
 
 use std::cell::Cell;
 

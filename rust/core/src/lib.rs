@@ -1,8 +1,8 @@
-//! The core of trimtab: transcripts in, numbers out.
+//! The core of trimtab: transcripts to numbers.
 //!
 //! A transcript is read once, through a [`node::Node`], into a [`ledger::Ledger`]: parallel columns, one row a content
-//! block. Everything else here answers questions about those columns ([`ledger::cut`], [`validate`]) or about one text
-//! ([`truncate`]). Nothing here knows Python, opens a file or reads a clock.
+//! block. The other modules compute on these columns ([`ledger::cut`], [`validate`]) or on one text ([`truncate`]).
+//! No module depends on Python, opens a file or reads a clock.
 #![forbid(unsafe_code)]
 
 mod content;

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use crate::error::Error;
 use trimtab_simd::find_special;
 
-/// Nesting beyond this is refused: no real message comes near it, and a cycle ends here at once.
+/// Deepest nesting that is accepted: real messages are far below it, and it stops at cycles.
 pub const MAX_DEPTH: usize = 200;
 
 /// The type of a value.
@@ -83,7 +83,7 @@ keys! {
     FileData "fileData", SnakeFileData "file_data", MimeType "mimeType", SnakeMimeType "mime_type",
 }
 
-/// Where texts are made, one after the other.
+/// A buffer that texts are decoded into, one after the other.
 #[derive(Debug, Default)]
 pub struct Room {
     pub(crate) text: String,
@@ -91,13 +91,13 @@ pub struct Room {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Text as a view hands it out: borrowed where it can be, or yet to be made.
+/// Text of a view: borrowed where possible, else decoded on demand.
 pub trait Text: Send + Sync {
     /// The text.
     fn text(&self) -> Cow<'_, str>;
 
-    /// The text, in `room` where it has to be made, and whether it is known to be ASCII: who goes over many texts makes
-    /// them all in one place.
+    /// The text, and whether it is known to be ASCII. It is decoded into `room` if necessary: a loop over many texts reuses
+    /// one buffer.
     fn decode_into<'s>(&'s self, room: &'s mut Room) -> (&'s str, bool) {
         let text = match self.text() {
             Cow::Borrowed(text) => text,
@@ -109,7 +109,7 @@ pub trait Text: Send + Sync {
         (text, false)
     }
 
-    /// About the bytes of the text, without making it.
+    /// Estimated bytes of the text, without decoding it.
     fn length(&self) -> usize;
 }
 

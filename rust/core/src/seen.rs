@@ -1,7 +1,7 @@
-//! Which objects a list of messages was made of when it was read, so that unchanged messages are not read again.
+//! Remembers the objects of a list of messages, so that unchanged messages are not read again.
 //!
-//! By identity, never by content. A leaf (a string or a number) is named by its address and kept alive here, so an equal
-//! address is an equal value. A container is named by a mark of its kind and length.
+//! Objects are compared by identity, not by content. A leaf (a string or a number) is stored as its address and kept alive,
+//! so an equal address is an equal value. A container is stored as a mark of its kind and length.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};

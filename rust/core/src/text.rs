@@ -1,10 +1,10 @@
-//! UTF-8 made of what a foreign string is stored in.
+//! Converts strings of other encodings to UTF-8.
 
 use std::cell::RefCell;
 
 use trimtab_simd::{capacity_for, transcode};
 
-/// Most code points of a string that is transcoded here: the buffers take at most a megabyte a thread.
+/// Longest string in code points that is transcoded here: the buffers take at most a megabyte a thread.
 const MOST: usize = 1 << 17;
 
 thread_local! {
@@ -12,9 +12,9 @@ thread_local! {
     static BUFFERS: RefCell<(Vec<u32>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
-/// The text of `length` code points, which `fill` writes and says whether it could.
+/// The text of `length` code points. `fill` writes them, and returns false if it cannot.
 ///
-/// Takes half of the time of an interpreter. None for a long string and for one with a surrogate.
+/// Takes half of the time of CPython's encoder. None for a long string and for one with a surrogate.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Text of a value, made when it is asked for.
+//! Text of a value, decoded at its first use.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -19,7 +19,7 @@ use crate::node::{Room, Text, write_json};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LazyText<'a> {
-    /// Where it stands, and `behind` bytes more.
+    /// The source of the text, and `behind` bytes more.
     raw: &'a str,
     behind: u8,
     form: Form,
@@ -30,7 +30,7 @@ const BEHIND: [u8; 4] = [128, 129, 130, 131];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// The text stands as it is.
+    /// Text without escapes, in place.
     Plain,
     /// Between quotes, with escapes.
     Escaped,

@@ -46,8 +46,8 @@ impl<'t, 'a> Json<'t, 'a> {
     /// assert_eq!(tape.parse(text, 0), Ok(text.len()));
     /// let parsed = tape.of(text);
     /// let value = Json::new(&parsed);
-    /// let said = value.get(Key::Text)?.expect("it is there").text()?;
-    /// assert_eq!(said.map(|text| text.text().into_owned()), Some("café".to_owned()));
+    /// let text = value.get(Key::Text)?.expect("it is there").text()?;
+    /// assert_eq!(text.map(|text| text.text().into_owned()), Some("café".to_owned()));
     /// # Ok::<(), trimtab_core::error::Error>(())
     /// ```
     #[must_use]

@@ -1,11 +1,11 @@
-//! The names that a shape reader asks for, as numbers: a name is compared once, when it is parsed.
+//! The keys that shape readers look up, as numbers: a key is compared once, when it is parsed.
 
 use crate::node::Key;
 
-/// A name that nobody asks for.
+/// Any other key.
 pub const NONE: u8 = 62;
 
-/// Slots of the table: seven for each name, so that most others meet an empty one at once.
+/// Slots of the hash table: seven for each key, so that most other keys probe an empty slot first.
 const SLOTS: usize = 512;
 
 /// Names by the hash of their first eight bytes and their length, in the next free slot.

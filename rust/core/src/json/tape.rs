@@ -1,4 +1,4 @@
-//! The values of a text in order, an entry each, so that a view can step over values that nobody reads.
+//! The values of a text in order, an entry each, so that a view can skip values that are not read.
 
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) enum Kind {
     Float,
     /// `NaN`, `Infinity`, `-Infinity`.
     Word,
-    /// A string that stands for itself.
+    /// A string without escapes.
     Plain,
     /// A string with escapes.
     Escaped,
@@ -36,7 +36,7 @@ pub(super) struct Entry {
     pub names: u64,
 }
 
-/// Why a text is no JSON.
+/// Why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The text ends inside the value.
@@ -45,7 +45,7 @@ pub enum Fault {
     Wrong(&'static str),
 }
 
-/// The values of one text, in order. Used again and again, it allocates once.
+/// The values of one text, in order. Reusing it avoids allocations.
 #[derive(Clone, Debug, Default)]
 pub struct Tape {
     pub(super) entries: Vec<Entry>,

@@ -1,4 +1,4 @@
-//! The text that a JSON string stands for.
+//! Decodes JSON strings.
 
 use trimtab_simd::{Kernel, WIDE, Work};
 
@@ -114,7 +114,7 @@ fn window(kernel: impl Kernel, bytes: &[u8; 2 * WIDE], length: usize, out: &mut 
     Step { read, made, is_long: false, is_ascii }
 }
 
-/// Copies a window, of which what is too much is written over: how long a part is is hard to foresee.
+/// Copies a whole window, of which later copies overwrite the excess: a copy of the exact length mispredicts.
 #[inline(always)]
 #[allow(clippy::inline_always)] // to be compiled for the processor
 fn copy(from: &[u8], to: &mut [u8]) {

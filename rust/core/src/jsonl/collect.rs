@@ -1,4 +1,4 @@
-//! What a reader makes of the messages: a ledger, or their costs added up.
+//! The collectors of a reader: a ledger, or sums of tokens.
 
 use crate::error::Error;
 use crate::json::LazyText;
@@ -7,15 +7,15 @@ use crate::ledger::{Costs, Countable, Ledger, Sums, Whole};
 
 /// Takes the parts of a list, in order.
 pub trait Collect: Default + Send {
-    /// What is kept of the rows of a part.
+    /// The sink of the rows of a part.
     type Sink<'a>: Countable<Text = LazyText<'a>>;
-    /// What comes of the whole list.
+    /// The result for the whole list.
     type Found;
 
-    /// Messages that have come so far.
+    /// Number of messages so far.
     fn messages(&self) -> usize;
 
-    /// Makes room for what is to be taken.
+    /// Reserves memory for the next parts.
     fn make_room(&mut self, _messages: usize, _rows: usize) {}
 
     /// Takes the next part.
@@ -33,7 +33,7 @@ pub trait Collect: Default + Send {
     fn end(self, empty: Ledger) -> Result<Self::Found, Error>;
 }
 
-/// All rows; their pairs and cuts are found at the end.
+/// Collects all rows; pairs and cuts are computed at the end.
 impl Collect for Ledger {
     type Sink<'a> = Whole<LazyText<'a>>;
     type Found = Self;
@@ -57,8 +57,7 @@ impl Collect for Ledger {
     }
 }
 
-/// Costs: memory is for some chunks of text, however many they are, and for a turn that has no end and calls that have no
-/// result.
+/// Collects sums. Memory is bounded by some chunks of text, the last turn, and calls without a result.
 impl<S: Sum> Collect for Sums<S> {
     type Sink<'a> = Costs<LazyText<'a>>;
     type Found = S;

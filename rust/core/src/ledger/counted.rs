@@ -253,23 +253,23 @@ fn reads<T: Text>(pieces: &Pieces<T>, ledger: &Ledger) -> Vec<Read> {
 /// XXH3, not a cryptographic hash: BLAKE3 was half of a scan without counting, and who makes two messages collide
 /// has pinned one of his own messages more.
 fn digests(ledger: &Ledger) -> Vec<[u8; 16]> {
-    let mut said = Vec::new();
+    let mut bytes = Vec::new();
     let mut one = |index: usize| {
-        said.clear();
-        // A string and one block with it say the same: whoever sets a cache marker writes the block.
+        bytes.clear();
+        // A string and one block with it are the same content: whoever sets a cache marker writes the block.
         let [low, high] = (ledger.marks[index] & !(MessageFlag::Plain as u16)).to_le_bytes();
-        said.extend_from_slice(&[ledger.role[index] as u8, low, high]);
+        bytes.extend_from_slice(&[ledger.role[index] as u8, low, high]);
         for row in ledger.rows_of(index) {
-            said.push(ledger.kind[row] as u8);
+            bytes.push(ledger.kind[row] as u8);
             for text in [ledger.ids.get(row), ledger.names.get(row)] {
-                said.extend_from_slice(&(text.len() as u64).to_le_bytes()); // the length parts an id from the name behind it
-                said.extend_from_slice(text.as_bytes());
+                bytes.extend_from_slice(&(text.len() as u64).to_le_bytes()); // the length separates an id from the name after it
+                bytes.extend_from_slice(text.as_bytes());
             }
-            // A cache marker says where to cache, not what is said: it may move without making another message.
-            said.extend_from_slice(&(ledger.flags[row] & !(RowFlag::Cached as u16)).to_le_bytes());
-            said.extend_from_slice(&ledger.content[row]);
+            // A cache marker says where to cache and is no content: it may move without changing the message.
+            bytes.extend_from_slice(&(ledger.flags[row] & !(RowFlag::Cached as u16)).to_le_bytes());
+            bytes.extend_from_slice(&ledger.content[row]);
         }
-        digest(&said)
+        digest(&bytes)
     };
     (0..ledger.messages()).map(&mut one).collect()
 }

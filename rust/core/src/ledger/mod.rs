@@ -400,16 +400,16 @@ impl Ledger {
         for column in [&mut self.texts, &mut self.labels] {
             column.reserve_exact(rows);
         }
-        let mut said = 0; // what the rows of the same message before this one are long
+        let mut length_before = 0; // length of the earlier rows of the same message
         for (row, (text, media)) in sizes.zip(media).enumerate() {
             let (kind, tagged) = (self.kind[row], prompt.form == Form::Tagged);
             let written = self.role[self.owner[row] as usize] == Role::Assistant && kind != Kind::ServerResult;
             let factor = if written { prompt.written } else { prompt.given };
             let mut plain = joined.map_or(text.tokens, |chars| {
-                said = if row > 0 && self.owner[row - 1] == self.owner[row] { said } else { 0 };
-                let before = chars.tokens(said);
-                said += chars.length(&text);
-                chars.tokens(said) - before
+                length_before = if row > 0 && self.owner[row - 1] == self.owner[row] { length_before } else { 0 };
+                let before = chars.tokens(length_before);
+                length_before += chars.length(&text);
+                chars.tokens(length_before) - before
             });
             if tagged && kind == Kind::Result {
                 plain = self.terms.result(plain, media.tokens == 0 && self.has(row, RowFlag::Empty));

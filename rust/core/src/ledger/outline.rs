@@ -11,7 +11,7 @@ use crate::prompt::Prompt;
 
 /// Rows for provider rules: flags of texts are noted while they are read, and the texts let go.
 pub struct Outline<T> {
-    /// Whether nothing was said yet in the row.
+    /// Whether the row has no text yet.
     is_new: bool,
     /// JSON is written here, and let go.
     json: String,

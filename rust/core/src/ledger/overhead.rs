@@ -142,10 +142,10 @@ fn calls_in(ledger: &Ledger, start: usize, stop: usize) -> bool {
 fn opening(ledger: &Ledger, message: usize, first: bool) -> u32 {
     let prompt = ledger.terms.prompt;
     let mut rows = ledger.rows_of(message);
-    let said =
+    let has_text =
         rows.is_empty() || rows.any(|row| !matches!(ledger.kind[row], Kind::Call | Kind::Result | Kind::Thinking));
     match (prompt.form, side(ledger.role[message])) {
-        (Form::Framed, _) if !said => 0, // a call and a result have their own
+        (Form::Framed, _) if !has_text => 0, // a call and a result have their own
         (Form::Tagged, _) if !first => prompt.again,
         (_, Role::Assistant) => prompt.assistant,
         (_, Role::System) => prompt.system,

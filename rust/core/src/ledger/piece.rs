@@ -22,7 +22,7 @@ pub enum Piece<T> {
 }
 
 impl<T: Text> Piece<T> {
-    /// The flags that it gives its row, from its text; None where it is no part of what is said.
+    /// The flags that it gives its row, from its text; None where it is no content.
     pub fn traits(&self, text: &str) -> Option<u16> {
         match self {
             Self::Prompted(_) => None,
@@ -65,14 +65,14 @@ pub struct Measured {
     pub length: u64,
 }
 
-/// The size of each row's texts, with what stands around them in the prompt, and the digest of what it says.
+/// The size of each row's texts, with the text around them in the prompt, and the digest of its content.
 ///
-/// `said` gives a row's pieces. Their texts are made one after the other in the same place, and counted together. No digest
-/// is made where it `wants_digests` to nobody.
+/// `pieces` returns the pieces of a row. Their texts are decoded into one buffer and counted together. Digests are computed
+/// only if `wants_digests`.
 pub fn measured<'p, T: Text + 'p>(
     ledger: &Ledger,
     rows: Range<usize>,
-    said: impl Fn(usize) -> &'p [Piece<T>],
+    pieces: impl Fn(usize) -> &'p [Piece<T>],
     counter: &Counter,
     wants_digests: bool,
 ) -> Vec<Measured> {
@@ -80,8 +80,8 @@ pub fn measured<'p, T: Text + 'p>(
     let tokens = counter.text.count_rows(rows.len(), |counting| {
         for row in rows {
             counting.of(row - first);
-            let around = Around::of(ledger, row, said(row), counter.prompt.form);
-            all.push(one(&around, said(row), counting, &mut room, wants_digests));
+            let around = Around::of(ledger, row, pieces(row), counter.prompt.form);
+            all.push(one(&around, pieces(row), counting, &mut room, wants_digests));
         }
     });
     for (measured, tokens) in all.iter_mut().zip(tokens) {

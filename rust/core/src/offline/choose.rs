@@ -1,4 +1,4 @@
-//! Which candidates fit a limit, and the text they make.
+//! Selects the candidates that fit a limit, and renders them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,25 +9,25 @@ use crate::error::Error;
 
 pattern!(WORD = r"\w+");
 
-/// The lists, in the order they stand in; the root is first, as the paths behind it are relative to it.
+/// The lists in their order; the root is first, because the paths of the others are relative to it.
 const GROUPS: [&str; 10] =
     ["root", "created", "edited", "deleted", "read", "mentioned", "names", "ids", "urls", "versions"];
-/// Choices that are tried, each with a budget corrected by the last text's tokens.
+/// Rounds of selection; each corrects the budget by the tokens of the last text.
 const ROUNDS: usize = 6;
-/// The part of a limit from which on a text is full.
+/// Share of the limit from which a text counts as full.
 const FULL: f64 = 0.97;
-/// Candidates that are tried alone where no choice fits.
+/// Candidates that are tried by themselves if no selection fits.
 const MOST_ALONE: usize = 200;
 
-/// Something that a summary may hold.
+/// A line or a word that the summary may contain.
 pub struct Candidate {
-    /// The heading it stands under.
+    /// Its heading.
     pub section: Section,
-    /// The list it is a word of; empty if it is a line.
+    /// Its list; empty for a line.
     pub group: &'static str,
-    /// A clean line or a word.
+    /// The line, cleaned, or the word.
     pub text: String,
-    /// Worth of a token of it.
+    /// Value of each of its tokens.
     pub rank: f64,
     /// Order among the lines of its section: message, number.
     pub at: (i64, i64),
@@ -38,14 +38,14 @@ pub struct Candidate {
 /// Counts the tokens of a text.
 pub type Count<'c> = dyn FnMut(&str) -> Result<i64, Error> + 'c;
 
-/// A candidate, its tokens, and what two candidates that say the same have in common.
+/// A candidate, its tokens, and a key that is equal for duplicates.
 struct Priced {
     one: Candidate,
     cost: i64,
     key: String,
 }
 
-/// The part of a limit at which the rank of what a section has left is halved.
+/// Share of the limit that a section has to fill for the rank of its other candidates to be halved.
 fn share(section: Section) -> f64 {
     match section {
         Section::Requests => 0.35,
@@ -58,7 +58,7 @@ fn share(section: Section) -> f64 {
     }
 }
 
-/// The text of the best candidates that a limit holds; empty if it holds none.
+/// The text of the best candidates within a limit; empty if none fits.
 ///
 /// # Errors
 ///
@@ -74,9 +74,9 @@ pub fn fitted(candidates: Vec<Candidate>, limit: i64, count: &mut Count<'_>) -> 
             overhead.insert(group, count(&format!("- {group}:\n"))?);
         }
     }
-    let (mut best, mut most, mut budget, mut said) = (String::new(), 0, float(limit), HashSet::new());
+    let (mut best, mut most, mut budget, mut mentioned) = (String::new(), 0, float(limit), HashSet::new());
     for _ in 0..ROUNDS {
-        let chosen = chosen(&ranked, budget, &overhead, &said);
+        let chosen = chosen(&ranked, budget, &overhead, &mentioned);
         let text = render(&chosen.iter().copied());
         let total = count(&text)?;
         let fits = total <= limit;
@@ -88,7 +88,7 @@ pub fn fitted(candidates: Vec<Candidate>, limit: i64, count: &mut Count<'_>) -> 
         if fits && (FULL * float(limit) <= float(total) || whole) {
             break;
         }
-        said = chosen.iter().filter(|one| one.group.is_empty()).flat_map(|one| &one.names).collect();
+        mentioned = chosen.iter().filter(|one| one.group.is_empty()).flat_map(|one| &one.names).collect();
         budget = if fits {
             budget + 0.9 * (float(limit) - float(total))
         } else {
@@ -98,7 +98,7 @@ pub fn fitted(candidates: Vec<Candidate>, limit: i64, count: &mut Count<'_>) -> 
     if best.is_empty() { shaved(&ranked, limit, count) } else { Ok(best) }
 }
 
-/// The candidates, best first, after each section's rank has fallen with what stands before in it.
+/// The candidates, best first, with ranks that fall with the length of the better ones of the same section.
 fn shared(mut candidates: Vec<Candidate>, limit: i64) -> Vec<Candidate> {
     let mut used = [0.0; Section::ALL.len()];
     sort(&mut candidates);
@@ -112,7 +112,7 @@ fn shared(mut candidates: Vec<Candidate>, limit: i64) -> Vec<Candidate> {
     candidates
 }
 
-/// Sorts by rank, then the newest first; then by anything, so that the order is always the same.
+/// Sorts by rank, then newest first, then by the other fields, so that the order is deterministic.
 fn sort(candidates: &mut [Candidate]) {
     let last = |one: &Candidate| (std::cmp::Reverse(one.at.0), one.at.1, one.section.name());
     candidates.sort_by(|one, other| {
@@ -121,12 +121,12 @@ fn sort(candidates: &mut [Candidate]) {
     });
 }
 
-/// About the tokens of a candidate.
+/// Estimated tokens of a candidate.
 fn guess(one: &Candidate) -> f64 {
     1.0 + float(length(&one.text)) / 4.0
 }
 
-/// The first of the candidates, some times as many as fit, with their costs.
+/// The best candidates with their tokens; about three times as many as fit.
 fn priced(ranked: Vec<Candidate>, limit: i64, count: &mut Count<'_>) -> Result<Vec<Priced>, Error> {
     let (mut kept, mut guessed) = (Vec::new(), 0.0);
     for one in ranked {
@@ -143,16 +143,16 @@ fn priced(ranked: Vec<Candidate>, limit: i64, count: &mut Count<'_>) -> Result<V
     Ok(kept)
 }
 
-/// The candidates that fit a budget, best first; names in the lines said need not be listed.
+/// The candidates that fit a budget, best first; skips names that the lines of the last round mention.
 fn chosen<'c>(
     ranked: &'c [Priced],
     budget: f64,
     overhead: &HashMap<&str, i64>,
-    said: &HashSet<&String>,
+    mentioned: &HashSet<&String>,
 ) -> Vec<&'c Candidate> {
     let (mut chosen, mut opened, mut seen, mut budget) = (Vec::new(), HashSet::new(), HashSet::new(), budget);
     for Priced { one, cost, key } in ranked {
-        if seen.contains(key) || (one.section == Section::Identifiers && said.contains(&one.text)) {
+        if seen.contains(key) || (one.section == Section::Identifiers && mentioned.contains(&one.text)) {
             continue;
         }
         let extra =
@@ -169,7 +169,7 @@ fn chosen<'c>(
     chosen
 }
 
-/// The text: a heading a section, its lines in order, its lists of words by rank.
+/// Renders the text: for each section a heading, its lines in order, its lists by rank.
 fn render<'c>(chosen: &(impl Iterator<Item = &'c Candidate> + Clone)) -> String {
     let mut out = String::new();
     for section in Section::ALL {
@@ -193,7 +193,7 @@ fn render<'c>(chosen: &(impl Iterator<Item = &'c Candidate> + Clone)) -> String 
     out
 }
 
-/// A text for a limit too small, or a counter too odd, for the ordinary way: some candidates, or a few words.
+/// The fallback for a very small limit or an unusual counter: some candidates, or a few words.
 fn shaved(ranked: &[Priced], limit: i64, count: &mut Count<'_>) -> Result<String, Error> {
     let (mut best, mut low, mut high) = (String::new(), 0, ranked.len());
     while low < high {

@@ -1,4 +1,4 @@
-//! An earlier summary, taken apart so that it is updated and not nested.
+//! Parses an earlier summary, so that it is updated and not nested.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use super::tool_runs::{LATER_OK, plain};
 pattern!(COMMAND = r"^(`[^`]*`.*?)(?: \(x\d+\))?: (ok|exit|failed|no result)\b");
 pattern!(TIMES = r" \(x\d+\)$");
 
-/// What an earlier summary said.
+/// The contents of an earlier summary.
 #[derive(Default)]
 pub struct Earlier {
     /// Its lines, in order, at negative positions.

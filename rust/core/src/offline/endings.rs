@@ -1,4 +1,4 @@
-//! How calls ended, and when a command or a change went well for the last time.
+//! The outcome of calls, and the last success of each command or edit.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -17,7 +17,7 @@ pattern!(
 );
 pattern!(FAILING = r"\b[1-9]\d* (?:failed|failing|errors?)\b|^test result: FAILED|^FAIL\b");
 
-/// Commands with the same words whose files are compared: a session runs few more between a failure and its end.
+/// Most commands with the same words whose files are compared: sessions run few more between a failure and its fix.
 const MOST_WIDE: usize = 40;
 
 impl Part {
@@ -40,7 +40,7 @@ impl Part {
     }
 }
 
-/// The last line that tells how tests went.
+/// The last line that reports the result of tests.
 fn tests_in(text: &str) -> Option<&str> {
     let mut end = text.len();
     for word in TEST_WORDS.find_all(text).into_iter().rev() {
@@ -56,7 +56,7 @@ fn tests_in(text: &str) -> Option<&str> {
     None
 }
 
-/// When each thing that was run or changed went well for the last time.
+/// The last success of each command or edit.
 #[derive(Default)]
 pub struct Endings {
     well: HashMap<String, i64>,
@@ -65,7 +65,7 @@ pub struct Endings {
 }
 
 impl Endings {
-    /// Notes that something went well.
+    /// Records a success.
     pub fn well(&mut self, key: &str, at: i64) {
         self.well.insert(key.to_owned(), at);
         let (words, about) = taken_apart(key);
@@ -79,17 +79,17 @@ impl Endings {
         }
     }
 
-    /// Forgets that something went well.
+    /// Removes a success.
     pub fn ill(&mut self, key: &str) {
         self.well.remove(key);
     }
 
-    /// Whether a command with this file went well.
+    /// Whether a command with this file succeeded.
     pub fn about(&self, file: &str) -> bool {
         self.files.contains(file)
     }
 
-    /// Whether this went well behind a position, or the same command with this and more files did.
+    /// Whether a target succeeded after a position, or its command with these and more files did.
     pub fn since(&self, key: &str, at: i64) -> bool {
         if self.well.get(key).is_some_and(|last| *last > at) {
             return true;

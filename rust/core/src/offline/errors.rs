@@ -1,4 +1,4 @@
-//! What went wrong: error lines that a summary may keep, and whether the same went well later.
+//! Candidate lines of the summary for errors, and whether the failed command or edit succeeded later.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -25,24 +25,24 @@ pattern!(COUNTED = r"^[= ]*\d+ (?:failed|passed|failing|passing|errors?)\b");
 pattern!(QUOTED = r#"'[^']*'|"[^"]*""#);
 pattern!(pub DIGITS = r"\d+");
 
-/// What follows an error where the same went well later.
+/// Suffix of an error whose command or edit succeeded later.
 pub const SOLVED: &str = " (resolved)";
-/// Error lines of a result that are told: those behind repeat them.
+/// Most error lines of a result: later ones repeat them.
 const MOST: usize = 12;
 
-/// The error lines of a tool's result, clean.
+/// The error lines of a tool's result, cleaned.
 fn faults(text: &str) -> Vec<String> {
-    // Only this letter becomes two when it is made small.
+    // The only letter whose lower case has two characters, which changes byte offsets.
     let text = if text.contains('İ') { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) };
-    let (mut found, mut told) = (Vec::new(), 0);
+    let (mut found, mut searched) = (Vec::new(), 0);
     for word in SUSPECT.find_all(&text) {
-        if word.start < told {
+        if word.start < searched {
             continue;
         }
         let start = text[..word.start].rfind('\n').map_or(0, |at| at + 1);
         let end = text[word.start..].find('\n').map_or(text.len(), |at| word.start + at);
         let raw = &text[start..end];
-        if (10..=600).contains(&length(raw)) && tells_a_fault(raw) && !LISTED.is_match(raw) {
+        if (10..=600).contains(&length(raw)) && reports_failure(raw) && !LISTED.is_match(raw) {
             let line = clean(raw, 200);
             if !is_code(&line) {
                 found.push(line);
@@ -51,13 +51,13 @@ fn faults(text: &str) -> Vec<String> {
                 }
             }
         }
-        told = end;
+        searched = end;
     }
     found
 }
 
-/// Whether one of a line's first words is one of failure, and not behind "0" or "no".
-fn tells_a_fault(raw: &str) -> bool {
+/// Whether one of a line's first words reports a failure and does not follow "0" or "no".
+fn reports_failure(raw: &str) -> bool {
     let line = words(head(raw, 200)).take(6).collect::<Vec<_>>().join(" ");
     let mut from = 0;
     while let Some(found) = FAULT.find_from(&line, from) {
@@ -76,7 +76,7 @@ struct Fault {
     times: i64,
 }
 
-/// What went wrong in the first `size` messages, each line once, and whether the same went well later.
+/// The distinct error lines of the first `size` messages, marked where the command or edit succeeded later.
 pub fn errors(parts: &[&Part], calls: &HashMap<&str, &Part>, size: i64) -> Vec<Line> {
     let (mut found, mut endings) = (Ordered::<Fault>::default(), Endings::default());
     for part in parts.iter().filter(|part| part.kind == Kind::Result) {
@@ -90,13 +90,13 @@ pub fn errors(parts: &[&Part], calls: &HashMap<&str, &Part>, size: i64) -> Vec<L
                 continue;
             }
         }
-        for text in told_once(part) {
-            let alike = alike(&text);
-            if part.at >= size && !found.contains(&alike) {
+        for text in distinct_errors(part) {
+            let key_of_kind = kind_key(&text);
+            if part.at >= size && !found.contains(&key_of_kind) {
                 continue;
             }
             let new = || Fault { text: String::new(), at: 0, keys: BTreeSet::new(), times: 0 };
-            let fault = found.entry(&alike, new);
+            let fault = found.entry(&key_of_kind, new);
             (fault.text, fault.at) = (text, part.at);
             fault.times += 1;
             fault.keys.insert(key.to_owned());
@@ -118,7 +118,7 @@ fn line_of(fault: &Fault, endings: &Endings, size: i64) -> Line {
     Line::new(Section::Errors, format!("{}{times}{ending}", fault.text), rank, fault.at, 0)
 }
 
-/// What went well.
+/// The commands and edits that succeeded.
 pub fn successes(parts: &[&Part]) -> Endings {
     let calls: HashMap<&str, &&Part> =
         parts.iter().filter(|part| part.kind == Kind::Call).map(|part| (part.id.as_str(), part)).collect();
@@ -134,8 +134,8 @@ pub fn successes(parts: &[&Part]) -> Endings {
     endings
 }
 
-/// The error lines of a result, without those that another one holds, and without the count of the tests.
-fn told_once(part: &Part) -> Vec<String> {
+/// The error lines of a result, without lines that another line contains, and without counts of tests.
+fn distinct_errors(part: &Part) -> Vec<String> {
     let mut lines = faults(&part.text);
     if lines.is_empty() && part.failed && length(&part.text) > 16 {
         lines.push(clean(&part.text, 200));
@@ -147,8 +147,8 @@ fn told_once(part: &Part) -> Vec<String> {
     lines.iter().filter(|line| !is_held(line) && !COUNTED.is_match(line)).cloned().collect()
 }
 
-/// An error line with what differs between two of a kind made alike: digits, and names in quotes if much is left.
-fn alike(text: &str) -> String {
+/// A key that is equal for errors of one kind: digits and quoted names are replaced by 0; quoted names stay if the rest is short.
+fn kind_key(text: &str) -> String {
     let plain = QUOTED.replaced(text, "0");
     DIGITS.replaced(if length(&plain) > 40 { &plain } else { text }, "0").into_owned()
 }

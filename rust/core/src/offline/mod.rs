@@ -1,4 +1,4 @@
-//! The summary without a model: the sentences, lines and names that are most likely needed again, as they stand.
+//! The summary without a model: an extract of the sentences, lines and names that are most likely needed again.
 //!
 //! `tests/oracles/offline` is the slow version of this folder: a property test holds both to the same text.
 
@@ -17,7 +17,7 @@ mod pattern;
 mod read;
 mod renamed;
 mod retracted;
-mod said;
+mod statements;
 mod summary;
 mod text;
 mod tool_runs;

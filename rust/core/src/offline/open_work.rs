@@ -1,4 +1,4 @@
-//! What is still to do when the zone ends, and not said or done behind it.
+//! Candidate lines of the summary for open items at the end of the zone that later messages do not resolve.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::part::{HOSTED, Kind, Part};
 use super::pattern::pattern;
 use super::text::{clean, sentences, without_code};
 
-/// What stands before the assistant's last words.
+/// Prefix of the assistant's last words.
 pub const LAST: &str = "last said: ";
 
 pattern!(
@@ -20,12 +20,12 @@ pattern!(
 );
 pattern!(WORD = r"[^\W\d_]{4,}");
 
-/// Sentences of the tail that are compared, the last ones.
+/// Number of sentences at the end of the tail that are compared.
 const MOST_TAIL: usize = 400;
-/// Parts that are searched for what was left open, the last ones.
+/// Number of parts at the end of the zone that are searched.
 const MOST_SPOKEN: usize = 40;
 
-/// Listed tasks, calls without a result, an unanswered request, the last words; none that the tail goes on with.
+/// Listed tasks, calls without a result, an unanswered request and the last words, unless the tail continues them.
 pub fn open_work(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     let mut found = Vec::new();
     let mut add = |text: String, rank: f64, at: i64| found.push(Line::new(Section::OpenItems, text, rank, at, 0));
@@ -63,8 +63,8 @@ fn last_words(last: &Part, parts: &[&Part]) -> Vec<Line> {
             .into_iter()
             .collect();
     }
-    let told: Vec<&String> = ending.iter().filter(|one| one.chars().count() > 20 && !one.ends_with(':')).collect();
-    let lines = told.last().into_iter().chain(told.iter().take(2)).enumerate();
+    let long: Vec<&String> = ending.iter().filter(|one| one.chars().count() > 20 && !one.ends_with(':')).collect();
+    let lines = long.last().into_iter().chain(long.iter().take(2)).enumerate();
     let line = |(number, one): (usize, &&String)| {
         let rank = 1.2 - 0.2 * float(number);
         Line::new(Section::OpenItems, format!("{LAST}{one}"), rank, last.at, number)
@@ -72,10 +72,10 @@ fn last_words(last: &Part, parts: &[&Part]) -> Vec<Line> {
     lines.map(line).collect()
 }
 
-/// What the assistant called open.
+/// Sentences of the assistant about open work.
 ///
-/// Not a question that was answered, not what the tail speaks of again, and not what is old: three requests where a
-/// turn ended with it, one where the turn went on.
+/// Excludes answered questions, sentences that the tail repeats, and old ones: three requests ago at the end of a turn, one
+/// request ago within a turn.
 fn left(spoken: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     let tail: Vec<HashSet<String>> = after
         .iter()
@@ -112,7 +112,7 @@ fn words_of(text: &str) -> HashSet<String> {
     WORD.texts(&text.to_lowercase()).into_iter().map(str::to_owned).collect()
 }
 
-/// The task list as it stands at the end, by id: text and status.
+/// The final task list, by id: text and status.
 pub fn tasks(parts: &[&Part]) -> Ordered<(String, String)> {
     let mut found: Ordered<(String, String)> = Ordered::default();
     for part in parts.iter().filter(|part| part.kind == Kind::Call) {
@@ -121,9 +121,9 @@ pub fn tasks(parts: &[&Part]) -> Ordered<(String, String)> {
             found.clear();
             for (at, one) in listed.iter().enumerate() {
                 let Value::Map(one) = one else { continue };
-                let said = |key: &str| one.get(key).filter(|value| value.says_something()).map(Value::words);
-                let text = ["content", "step", "text"].into_iter().find_map(said).unwrap_or_default();
-                let status = said("status").unwrap_or_else(|| "pending".to_owned());
+                let field = |key: &str| one.get(key).filter(|value| value.says_something()).map(Value::words);
+                let text = ["content", "step", "text"].into_iter().find_map(field).unwrap_or_default();
+                let status = field("status").unwrap_or_else(|| "pending".to_owned());
                 found.entry(&(at + 1).to_string(), || (text, status));
             }
         } else if let Some(subject) = arguments.text("subject").filter(|_| arguments.get("description").is_some()) {

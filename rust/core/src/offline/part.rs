@@ -1,10 +1,10 @@
-//! Messages as a flat list of what was said, called and returned.
+//! Messages as a flat list of texts, tool calls and results.
 
 use std::cell::OnceCell;
 
 use super::arguments::Arguments;
 
-/// What a part of a message is.
+/// The kind of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// The user's own words.
@@ -17,17 +17,17 @@ pub enum Kind {
     Result,
     /// An earlier summary.
     Earlier,
-    /// Text that a program put in.
+    /// Text that a program inserted.
     #[default]
     Note,
 }
 
-/// One thing that a message holds.
+/// A text, a call or a result of a message.
 #[derive(Debug, Default)]
 pub struct Part {
     /// Position of its message.
     pub at: i64,
-    /// What it is; a note by default.
+    /// Its kind; a note by default.
     pub kind: Kind,
     /// Its text; of a call, all strings of the arguments.
     pub text: String,
@@ -37,13 +37,13 @@ pub struct Part {
     pub id: String,
     /// A call's arguments.
     pub arguments: Arguments,
-    /// Whether a result says that it is an error.
+    /// Whether a result is flagged as an error.
     pub failed: bool,
-    /// The shell command of a call, once it was asked for.
+    /// The shell command of a call, computed at its first use.
     pub shell: OnceCell<String>,
-    /// What a call is about, once it was asked for.
+    /// The target of a call, computed at its first use.
     pub target: OnceCell<String>,
-    /// How a result says that its call ended and whether it failed, once it was asked for.
+    /// The outcome of a result and whether it is a failure, computed at its first use.
     pub outcome: OnceCell<(String, bool)>,
 }
 
@@ -51,12 +51,12 @@ pub struct Part {
 pub const HOSTED: &str = "hosted";
 
 impl Part {
-    /// Whether somebody said it.
+    /// Whether it is text of the user or the assistant.
     pub(super) fn is_spoken(&self) -> bool {
         matches!(self.kind, Kind::User | Kind::Assistant)
     }
 
-    /// Whether the assistant said or called it.
+    /// Whether it is text or a call of the assistant.
     pub(super) fn is_assistants(&self) -> bool {
         matches!(self.kind, Kind::Assistant | Kind::Call)
     }

@@ -1,4 +1,4 @@
-//! Messages of any provider as parts: what was said, called and returned.
+//! Reads messages of any provider into parts: texts, tool calls and results.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pattern!(
     r"|\[?Previous conversation summary|\[COMPACT SUMMARY\]|Another language model started to solve this problem)",
 );
 
-/// Tags around text that a program put into a user's message.
+/// Tags around text that a program inserted into a user's message.
 const PROGRAM_TAGS: [&str; 20] = [
     "system-reminder",
     "command-name",
@@ -40,11 +40,11 @@ const PROGRAM_TAGS: [&str; 20] = [
     "ide_diagnostics",
     "new-diagnostics",
 ];
-/// Tags around what a user typed behind a command.
+/// Tags around the arguments that a user typed after a command.
 const USER_TAGS: [&str; 2] = ["command-args", "bash-input"];
-/// Most characters between two of them.
+/// Most characters between such a pair of tags.
 const LONGEST_ARGUMENTS: usize = 4_000;
-/// Integers from here on are ids of machines, not numbers that somebody looks up.
+/// Integers from here on are machine ids, which nobody looks up.
 const LARGE: i64 = 1_000_000_000_000;
 
 /// Reads messages, in order; see [`Reader::read`].
@@ -150,7 +150,7 @@ fn is_media(kind: &str) -> bool {
     MEDIA.iter().any(|(name, _)| *name == kind)
 }
 
-/// Every string inside a value, a line each; a string that spells JSON is looked into.
+/// Every string inside a value, a line each; a string of JSON is parsed.
 fn flat<N: Node>(value: &N) -> Result<String, Error> {
     let mut found = Vec::new();
     strings(value, &mut found, 0)?;
@@ -191,24 +191,24 @@ fn strings<N: Node>(value: &N, found: &mut Vec<String>, depth: usize) -> Result<
     }
 }
 
-/// Whether a text spells a JSON object or list; then `tape` has its values.
+/// Whether a text is a JSON object or list; then `tape` has its values.
 fn is_json(text: &str, tape: &mut Tape) -> bool {
     text.starts_with(['{', '[']) && text.ends_with(['}', ']']) && tape.parse(text, 0) == Ok(text.len())
 }
 
-/// Whether a user's text was put in by a program: it begins as one writes, or stands in one tag.
+/// Whether a program inserted a user's text: it has a known beginning, or is enclosed in one tag.
 fn is_of_a_program(own: &str) -> bool {
     if PROGRAM.is_match(own) {
         return true;
     }
     let Some(groups) = TAGGED.groups(own) else { return false };
     let tag = groups.text(1);
-    // A program's tag has a joint within its first 41 characters; an HTML tag has none.
-    let has_joint = tag.chars().skip(1).take(40).any(|c| matches!(c, '_' | ' ' | '-'));
-    has_joint && strip(own).ends_with(&format!("</{tag}>"))
+    // A program's tag has a separator within its first 41 characters; an HTML tag has none.
+    let has_separator = tag.chars().skip(1).take(40).any(|c| matches!(c, '_' | ' ' | '-'));
+    has_separator && strip(own).ends_with(&format!("</{tag}>"))
 }
 
-/// The text with a blank for what a user typed behind a command, and these words.
+/// The text with a space in place of a command's arguments, and these arguments.
 fn without_arguments(text: &str) -> (String, Vec<&str>) {
     let (mut rest, mut out, mut words) = (text, String::new(), Vec::new());
     while let Some(at) = rest.find('<') {
@@ -227,7 +227,7 @@ fn without_arguments(text: &str) -> (String, Vec<&str>) {
     (out, words)
 }
 
-/// What stands between `<tag>` and `</tag>` at the start of a text, and the text behind.
+/// The content of the `<tag>` at the start of a text, and the text after it.
 fn inside<'t>(text: &'t str, tag: &str) -> Option<(&'t str, &'t str)> {
     let open = text.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
     let (inside, close) = open.split_at(open.find('<')?);
@@ -235,7 +235,7 @@ fn inside<'t>(text: &'t str, tag: &str) -> Option<(&'t str, &'t str)> {
     (head(inside, LONGEST_ARGUMENTS).len() == inside.len()).then_some((inside, behind))
 }
 
-/// A user's text without what a program put in between known tags.
+/// A user's text without the content of known program tags.
 fn unwrapped(text: &str) -> String {
     let (mut rest, mut out, mut endless) = (text, String::new(), Vec::new());
     while let Some(at) = rest.find('<') {

@@ -1,4 +1,4 @@
-//! Names that were given up: what they became, as it was said, asked for or done by a call.
+//! Renamed names and their new names, from statements, requests and calls.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ pattern!(INSTEAD = r",? (?:instead of|rather than|and not) ");
 pattern!(CALL = r#"[`"'](\w\w+)[`"'][^`\n]{1,200}?\b[Cc]all (?:it|them|this|the \w+) [`"'](\w\w+)[`"']"#);
 pattern!(ANCHOR = r"\\[bB<>]");
 
-/// What stands between an old name and a new one.
+/// The text between an old name and a new one.
 const TO: [&str; 6] = ["to", "into", "as", "->", "→", "=>"];
 const QUOTES: [char; 3] = ['`', '"', '\''];
 /// Characters of a name in quotes, and at each side of a capital letter or `_` in a name without.
@@ -23,12 +23,12 @@ const MOST_UNITS: usize = 80;
 /// Names of which the lines are searched for.
 const MOST_NAMES: usize = 400;
 
-/// Names that were given up: what they became, and the position where.
+/// Renamed names: the new name, and the position of the renaming.
 #[derive(Default)]
 pub struct Renamed(HashMap<String, (String, i64)>);
 
 impl Renamed {
-    /// The names that the parts give up.
+    /// The names that the parts rename.
     pub fn of(parts: &[&Part]) -> Self {
         let mut found = Self::default();
         for part in parts {
@@ -44,7 +44,7 @@ impl Renamed {
         found
     }
 
-    /// Notes that a name became another one.
+    /// Records a renaming.
     fn add(&mut self, old: String, new: String, at: i64) {
         if old != new {
             self.0.remove(&new);
@@ -52,13 +52,13 @@ impl Renamed {
         }
     }
 
-    /// Whether a name, seen last at a position, is not in use any more.
+    /// Whether a name that was last seen at a position was renamed later.
     pub fn gone(&self, name: &str, last: i64) -> bool {
         name.split('.').any(|one| self.0.get(one).is_some_and(|(_, at)| *at >= last))
     }
 }
 
-/// Lowers the lines that speak of a name before it was given up, and do not say what it became.
+/// Lowers the lines that mention a name before its renaming and do not mention the new one.
 pub fn outdate(lines: &mut [Line], names: &Renamed) {
     let mut known: Vec<&String> = names.0.keys().collect();
     known.sort();
@@ -74,7 +74,7 @@ pub fn outdate(lines: &mut [Line], names: &Renamed) {
     }
 }
 
-/// The pairs of an old and a new name that a text tells.
+/// The pairs of an old and a new name in a text.
 fn told(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if text.contains("enam") {
@@ -180,7 +180,7 @@ fn is_capital(c: char) -> bool {
     c.is_ascii_uppercase() || c == '_'
 }
 
-/// The pairs of an old and a new name that a call replaces.
+/// The pairs of an old and a new name that a call replaces with each other.
 fn replaced(part: &Part) -> Vec<(String, String)> {
     let shell = head(part.shell(), 4_000);
     let plain = |text: &str| ANCHOR.replaced(text, "").into_owned();
@@ -202,7 +202,7 @@ struct Substitution<'t> {
     new: &'t str,
 }
 
-/// What sed and perl replace in a text, and by what.
+/// The replacements of sed and perl in a text: old and new.
 fn substitutions(text: &str) -> Vec<Substitution<'_>> {
     let (mut found, mut from) = (Vec::new(), 0);
     while let Some(start) = text[from..].find('s').map(|at| from + at) {

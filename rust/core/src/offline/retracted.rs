@@ -1,8 +1,7 @@
-//! What was taken back later: statements that fall in rank.
+//! Lowers the ranks of statements that were retracted later.
 //!
-//! A guess from the words alone. A statement falls where a later one shares most of its words and has a word of
-//! correction, or says the contrary (the same words with and without a "not"); or where the user answers it with "no". It
-//! falls and is not removed, because the guess may be wrong.
+//! A heuristic on words. A statement is retracted if a later one shares most of its words and has a word of correction or
+//! the opposite negation, or if the user answers it with "no". It is not removed, because the heuristic may be wrong.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -29,21 +28,21 @@ const COMMON: &str = "the and for that this with from are was were has have had 
     should could now then than them they there here what when which where who why how all any also just into only still \
     very already again one two been being does did done get got let see use used always never about because instead \
     actually wrong";
-/// Words of a line that are compared.
+/// Most words of a line that are compared.
 const MOST_WORDS: usize = 40;
-/// Statements a word that are compared, so that a transcript which repeats itself is read in linear time.
+/// Most statements with a word that are compared, so that a repetitive transcript takes linear time.
 const RECENT: usize = 6;
-/// Statements that are compared at all, the last ones; 3 MB of recorded sessions have 2,100.
+/// Number of last statements that are compared; 3 MB of recorded sessions have 2,100.
 const MOST: usize = 5_000;
 
-/// Lowers the lines that were taken back in the zone or behind it (`later`), and raises what corrects them.
+/// Lowers the lines that were retracted in the zone or after it (`later`), and raises the corrections.
 pub fn reconcile(lines: &mut [Line], later: Vec<Line>, spoken: &[&Part]) {
     use Section::{Decisions, Earlier, OpenItems, Requests};
-    let mut said: Vec<&mut Line> =
+    let mut statements: Vec<&mut Line> =
         lines.iter_mut().filter(|line| matches!(line.section, Requests | Decisions | OpenItems | Earlier)).collect();
-    refuse(&mut said, spoken);
+    refuse(&mut statements, spoken);
     let mut later = later;
-    let mut ordered: Vec<&mut Line> = said.into_iter().chain(&mut later).collect();
+    let mut ordered: Vec<&mut Line> = statements.into_iter().chain(&mut later).collect();
     ordered.sort_by_key(|line| (line.at, line.number));
     ordered.drain(..ordered.len().saturating_sub(MOST));
     let words: Vec<HashSet<String>> = ordered.iter().map(|line| words_of(&line.text)).collect();
@@ -82,7 +81,7 @@ pub fn reconcile(lines: &mut [Line], later: Vec<Line>, spoken: &[&Part]) {
     }
 }
 
-/// The words of a text that say what it is about, in the singular.
+/// The content words of a text, in the singular.
 fn words_of(text: &str) -> HashSet<String> {
     static KNOWN: std::sync::LazyLock<HashSet<&str>> = std::sync::LazyLock::new(|| COMMON.split_whitespace().collect());
     let small = text.to_lowercase();
@@ -90,7 +89,7 @@ fn words_of(text: &str) -> HashSet<String> {
     told.map(|word| word.strip_suffix('s').filter(|one| one.chars().count() > 2).unwrap_or(word).to_owned()).collect()
 }
 
-/// Lowers what a line takes back: of other messages, and what the user said only if a request takes it back.
+/// Lowers the lines of other messages that a line retracts; lines of the user only if a request retracts them.
 fn lower(lines: &mut [&mut Line], now: usize, found: &[usize]) {
     let (at, section) = (lines[now].at, lines[now].section);
     let mut any = false;
@@ -104,8 +103,8 @@ fn lower(lines: &mut [&mut Line], now: usize, found: &[usize]) {
     lines[now].rank += 0.3 * one_if(any);
 }
 
-/// Lowers what the assistant said between two messages of the user of which the second refuses it, most of all what has a
-/// word of the refusal.
+/// Lowers the assistant's statements between two messages of the user if the second one refuses them; more so statements
+/// that share a word with the refusal.
 fn refuse(lines: &mut [&mut Line], spoken: &[&Part]) {
     let (mut refusals, mut before): (Vec<(i64, i64, HashSet<String>)>, i64) = (Vec::new(), -1);
     for part in spoken.iter().filter(|part| part.kind == Kind::User) {

@@ -16,7 +16,7 @@ use super::part::{Kind, Part};
 use super::pattern::{is_space, length, pattern};
 use super::renamed::{Renamed, outdate, without_substitutions};
 use super::retracted::reconcile;
-use super::said::{decisions, requests};
+use super::statements::{decisions, requests};
 use super::text::{clean, is_code, sentences};
 use super::tool_runs::{EDITS, WRITES, commands};
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! What was run: commands as lines that a summary may keep, each once with its last outcome.
+//! Candidate lines of the summary for commands, each once with its last outcome.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ pattern!(VERBOSE = r"(\s(?:-[qvsx]{1,3}|--(?:quiet|verbose|no-header|tb=\w+|colo
 pattern!(MEANS_NOTHING = r"^\s*(?:import |from \S+ import |use |#!|set -|package |$)");
 pattern!(LEADING = r"^(?:bash -lc |cd \S+ *(?:&&|;) *)");
 
-/// What follows a command that failed and went well later.
+/// Suffix of a command that failed and succeeded later.
 pub const LATER_OK: &str = ", later ok";
 
 impl Part {
@@ -50,7 +50,7 @@ impl Part {
         })
     }
 
-    /// What a call was about: its command, or its file.
+    /// The target of a call: its command, or its file.
     pub fn target(&self) -> &str {
         self.target.get_or_init(|| {
             if !self.shell().is_empty() {
@@ -65,7 +65,7 @@ impl Part {
     }
 }
 
-/// A command as it is shown: a script by its description, else by the first line that does something.
+/// A command as the summary shows it: for a script its description, else the first line that has an effect.
 fn shown(part: &Part) -> String {
     let text = part.shell();
     let opened = HEREDOC.groups(text).map(|found| found.text(1));
@@ -85,13 +85,13 @@ fn shown(part: &Part) -> String {
     format!("`{}`", clean(text, 160))
 }
 
-/// Whether a command only shows what is there.
+/// Whether a command only reads.
 pub fn looks(text: &str) -> bool {
     let bare = QUOTED.replaced(head(text, 2_000), "''");
     BETWEEN.split(&bare).into_iter().filter(|one| !strip(one).is_empty()).all(|one| LOOKS.is_match(one))
 }
 
-/// A command without what only changes what is shown.
+/// A command without the parts that only change its output.
 pub fn plain(text: &str) -> String {
     let shown = SHOWS.replaced(head(text, 2_000), "").into_owned();
     let (mut out, mut end) = (String::new(), 0);
@@ -121,9 +121,9 @@ impl Run {
     }
 }
 
-/// What was run in the first `size` messages, each command once with its last outcome.
+/// The commands of the first `size` messages, each once with its last outcome.
 ///
-/// A failure that went well later says so, and a command that the messages behind run again falls in rank.
+/// A failed command that succeeded later is marked, and a command that later messages run again gets a lower rank.
 pub fn commands(parts: &[&Part], results: &HashMap<&str, &Part>, size: i64) -> Vec<Line> {
     let (mut runs, mut endings) = (Ordered::<Run>::default(), Endings::default());
     for part in parts.iter().filter(|part| part.kind == Kind::Call) {

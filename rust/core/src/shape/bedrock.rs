@@ -91,12 +91,12 @@ fn requested<N: Node, S: Sink<Text = N::Text>>(call: &N, builder: &mut Builder<S
 
 fn reasoning<N: Node, S: Sink<Text = N::Text>>(thought: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     builder.row(Kind::Thinking, "reasoningContent");
-    let Some(said) = thought.get(Key::ReasoningText)? else {
+    let Some(text) = thought.get(Key::ReasoningText)? else {
         builder.flag(RowFlag::Signed);
         return stamp(thought, Key::RedactedContent, builder);
     };
-    push_text(&said, Key::Text, builder)?;
-    if let Some(signature) = text_of(&said, Key::Signature)?
+    push_text(&text, Key::Text, builder)?;
+    if let Some(signature) = text_of(&text, Key::Signature)?
         && !signature.text().is_empty()
     {
         builder.flag(RowFlag::Signed);

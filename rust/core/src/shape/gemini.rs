@@ -52,7 +52,7 @@ fn part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S>) ->
         let what = format!("is {}, expected a part", part.shape().name());
         return Err(builder.bad("", &what, "a part is a dict such as {\"text\": \"...\"}"));
     }
-    said(part, builder)?;
+    read_part(part, builder)?;
     if let Some(signature) = either(part, Key::ThoughtSignature, Key::SnakeThoughtSignature)? {
         builder.flag(RowFlag::Signed);
         if let Some(text) = signature.text()? {
@@ -62,7 +62,7 @@ fn part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S>) ->
     Ok(())
 }
 
-fn said<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S>) -> Result<(), Error> {
+fn read_part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     if part.get(Key::Text)?.is_some() {
         let thought = part.get(Key::Thought)?.is_some_and(|thought| thought.is_true());
         let kind = if thought { Kind::Thinking } else { Kind::Text };

@@ -30,7 +30,7 @@ pub fn read<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder
                 builder.row(Kind::Thinking, "reasoning_content");
                 builder.push_text(&reasoning)?;
             }
-            said(content, builder)?;
+            read_content(content, builder)?;
             if let Some(refusal) = refusal.filter(is_text) {
                 builder.row(Kind::Text, "refusal");
                 builder.push_text(&refusal)?;
@@ -84,7 +84,7 @@ fn legacy_id(name: &str) -> String {
     format!("function_call:{name}")
 }
 
-fn said<N: Node, S: Sink<Text = N::Text>>(content: Option<N>, builder: &mut Builder<S>) -> Result<(), Error> {
+fn read_content<N: Node, S: Sink<Text = N::Text>>(content: Option<N>, builder: &mut Builder<S>) -> Result<(), Error> {
     match content {
         None => {
             builder.mark(MessageFlag::Null);

@@ -167,7 +167,7 @@ fn action<N: Node, S: Sink<Text = N::Text>>(name: &str, item: &N, builder: &mut 
     }
 }
 
-/// A call that waits for its output: by `function_call` and `custom_tool_call` what is said, else the whole item.
+/// A call that requires an output: name and arguments of `function_call` and `custom_tool_call`, else the whole item.
 fn requested<N: Node, S: Sink<Text = N::Text>>(
     name: &str,
     id: Key,

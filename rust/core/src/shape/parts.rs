@@ -57,12 +57,12 @@ pub fn blocks<N: Node, S: Sink<Text = N::Text>>(
         builder.mark(MessageFlag::Thinks);
     }
     if last == Kind::Thinking {
-        builder.mark(MessageFlag::Glued); // what was thought belongs to what was said or called next
+        builder.mark(MessageFlag::Glued); // thinking belongs to the text or call after it
     }
     Ok(())
 }
 
-/// The first key of a block: what it is, where it does not say.
+/// The first key of a block: its type, if it has no `type`.
 pub fn first_key<N: Node>(block: &N) -> Result<String, Error> {
     let mut name = String::new();
     block.entries(&mut |key, _| {
@@ -96,17 +96,17 @@ pub fn identified<N: Node, S: Sink<Text = N::Text>>(id: Option<N>, builder: &mut
 /// Adds the text under `key` to the row; a row without one is incomplete.
 pub fn push_text<N: Node, S: Sink<Text = N::Text>>(node: &N, key: Key, builder: &mut Builder<S>) -> Result<(), Error> {
     let [text] = node.fields([key])?;
-    let said = match text {
+    let is_pushed = match text {
         Some(text) => builder.push_text(&text)?,
         None => false,
     };
-    if !said {
+    if !is_pushed {
         builder.flag(RowFlag::Incomplete);
     }
     Ok(())
 }
 
-/// Lets the text under `key` change the digest, if there is any: part of what is said, but no text to the model.
+/// Lets the text under `key` change the digest, if there is any: part of the message, but not text to the model.
 pub fn stamp<N: Node, S: Sink<Text = N::Text>>(node: &N, key: Key, builder: &mut Builder<S>) -> Result<(), Error> {
     if let Some(text) = text_of(node, key)? {
         builder.data(text);

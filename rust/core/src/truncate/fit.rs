@@ -110,11 +110,11 @@ impl Limits {
         if category.head() == 10 {
             return (head, end);
         }
-        let said = &source.front[..head];
+        let kept = &source.front[..head];
         let rest = Self {
-            tokens: tokens.map(|n| n.saturating_sub(counter.count(said))),
-            lines: lines.map(|n| n.saturating_sub(lines_of(said))),
-            chars: chars.map(|n| n.saturating_sub(chars_of(said))),
+            tokens: tokens.map(|n| n.saturating_sub(counter.count(kept))),
+            lines: lines.map(|n| n.saturating_sub(lines_of(kept))),
+            chars: chars.map(|n| n.saturating_sub(chars_of(kept))),
         };
         let from = if source.whole { head } else { 0 };
         let tail = &source.back[from..];

@@ -1,4 +1,4 @@
-//! What was said: requests and decisions as lines that a summary may keep, each with its rank.
+//! Candidate lines of the summary for requests and decisions, with their ranks.
 
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ const SMALL: &str = "no nope yes yep yeah ok okay k thanks thank thx you ty grea
     was very so much looks lgtm hello hi hey please continue go on ahead proceed again all to me now then same next and a \
     for the indeed cheers";
 
-/// Whether a sentence has only words that ask and tell nothing by themselves.
+/// Whether a sentence has only words without information.
 fn is_small_talk(sentence: &str) -> bool {
     static KNOWN: std::sync::LazyLock<HashSet<&str>> = std::sync::LazyLock::new(|| SMALL.split_whitespace().collect());
     let small = sentence.to_lowercase().replace('’', "'");
@@ -39,10 +39,10 @@ fn is_small_talk(sentence: &str) -> bool {
     (1..=6).contains(&words.len()) && words.iter().all(|word| KNOWN.contains(word))
 }
 
-/// What the user said, sentence by sentence; the newest request most of all, if none comes after.
+/// The sentences of the user; those of the newest request rank highest, unless `after` has a newer one.
 ///
-/// Small talk is left out unless it is all that the newest request says, or all that answers a question; the answer
-/// then carries the question.
+/// Small talk is left out unless it is the whole newest request, or the whole answer to a question; then the line includes
+/// the question.
 pub fn requests(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     let last = parts.iter().rposition(|part| part.kind == Kind::User);
     let newer = after.iter().any(|part| part.kind == Kind::User);
@@ -79,14 +79,14 @@ pub fn requests(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     found
 }
 
-/// The sentences of a user's text that say something.
+/// The sentences of a user's text without small talk.
 fn asked(text: &str, question: &str, last: bool) -> Vec<String> {
     let found = sentences(text, 500);
-    let telling =
+    let without_small_talk =
         |line: &String| split(line).into_iter().filter(|one| !is_small_talk(one)).collect::<Vec<_>>().join(" ");
-    let told: Vec<String> = found.iter().map(telling).filter(|line| !line.is_empty()).collect();
-    if !told.is_empty() || found.is_empty() {
-        return told;
+    let kept: Vec<String> = found.iter().map(without_small_talk).filter(|line| !line.is_empty()).collect();
+    if !kept.is_empty() || found.is_empty() {
+        return kept;
     }
     let asked = if question.ends_with('?') { sentences(&without_code(question), 300).pop() } else { None };
     match asked.as_deref().and_then(|asked| split(asked).pop()) {
@@ -96,7 +96,7 @@ fn asked(text: &str, question: &str, last: bool) -> Vec<String> {
     }
 }
 
-/// What the assistant concluded; the last words that announce what comes only if nothing comes.
+/// The conclusions of the assistant. Its last words may announce work; they are trusted only if no work follows.
 pub fn decisions(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     let last = parts.iter().filter(|part| part.kind == Kind::Assistant).map(|part| part.at).max().unwrap_or(-1);
     let ahead = after.iter().any(|part| part.is_assistants());
