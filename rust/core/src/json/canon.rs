@@ -1,7 +1,7 @@
-//! The JSON in which a message is kept: character for character what Python's `json.dumps` writes, all of it ASCII.
+//! The JSON in which a message is archived: ASCII, identical to Python's `json.dumps`.
 //!
-//! There is one exception. Two surrogates that stand apart in a string are written like the one character that they
-//! would make, and come back as it. Their escapes have capitals here, which `json.dumps` never writes.
+//! There is one exception. Two surrogates that are separate characters of a string are written like the character of that
+//! pair, and are read back as it. Their escapes have capitals here, which `json.dumps` never writes.
 
 use sha2::{Digest, Sha256};
 
@@ -11,7 +11,7 @@ use crate::node::MAX_DEPTH;
 /// Nesting of archived values: deeper than any list that is scanned, and shallow enough for a thread's stack.
 const DEEPEST: usize = 2 * MAX_DEPTH;
 
-/// Texts of JSON, one after the other.
+/// A sequence of JSON texts.
 #[derive(Debug, Default)]
 pub struct Texts {
     bytes: Vec<u8>,
@@ -47,7 +47,7 @@ impl Texts {
         quote_points(&points, &mut self.bytes);
     }
 
-    /// Appends what stands between a key and its value.
+    /// Appends the separator between a key and its value.
     pub fn colon(&mut self) {
         self.bytes.extend_from_slice(b": ");
     }
@@ -80,7 +80,7 @@ impl Texts {
     }
 }
 
-/// A float as JSON has it, from Python's `repr`.
+/// A float in JSON, from Python's `repr`.
 #[must_use]
 pub fn float(repr: &str) -> &str {
     match repr {
@@ -91,7 +91,7 @@ pub fn float(repr: &str) -> &str {
     }
 }
 
-/// Whether a byte stands for itself inside a JSON string.
+/// Whether a byte needs no escape inside a JSON string.
 fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\'
 }
@@ -187,7 +187,7 @@ pub fn address(text: &[u8]) -> String {
     hex(&Sha256::digest(text))
 }
 
-/// Bytes in hexadecimal, in small letters.
+/// Bytes in lower-case hexadecimal.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(SMALL[usize::from(digit)])).collect()

@@ -1,4 +1,4 @@
-//! JSON text as nodes: the second view beside the binding's over Python objects.
+//! JSON text as nodes; the binding has the other view, over Python objects.
 //!
 //! A value has the meaning that Python's `json.loads` gives it: the last of equal keys counts, where the first stood;
 //! `NaN` and `Infinity` are numbers; integers have any length up to [`parse::MOST_DIGITS`]; a lone surrogate is U+FFFD
@@ -22,13 +22,13 @@ pub use lazy_text::LazyText;
 use tape::{Entry, Kind};
 pub use tape::{Fault, Parsed, Tape};
 
-/// From so many entries on, equal keys are found by a table; below, each is compared with those behind it.
+/// Number of entries from which a hash table finds equal keys; fewer are compared with each other.
 const MANY: usize = 32;
 
 /// A value in a parsed text.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<'t, 'a> {
-    /// By reference, so that a value fits two registers: it is handed on many times.
+    /// By reference, so that a value fits into two registers: it is passed on often.
     all: &'t Parsed<'t, 'a>,
     at: usize,
 }
@@ -101,7 +101,7 @@ impl<'t, 'a> Json<'t, 'a> {
         self.entry().kind == Kind::Map
     }
 
-    /// The value under `key` in a map whose names stand as they are, each once.
+    /// The value under `key` in a map with distinct names without escapes.
     #[inline(always)]
     #[allow(clippy::inline_always)] // as `get`
     fn first(&self, key: Key, map: &Entry) -> Option<Self> {
@@ -228,7 +228,7 @@ impl<'a> Node for Json<'_, 'a> {
     }
 
     fn json(&self) -> Option<Self::Text> {
-        // Too deep nesting is refused now, not when the text is counted.
+        // Rejects deep nesting here, because counting cannot fail.
         (self.is_map() && self.all.depth <= MAX_DEPTH).then(|| LazyText::written(self.raw()))
     }
 

@@ -1,16 +1,16 @@
-//! JSON text to a tape: one pass, one entry a value.
+//! Parses JSON text into a tape: one pass, one entry a value.
 
 use super::names;
 use super::tape::{Entry, Fault, Kind, Tape};
 use trimtab_simd::{Kernel, NEAR, Work};
 
-/// Nesting beyond this is refused, as Python's parser refuses it a little later.
+/// Deepest nesting that is accepted; Python's parser accepts slightly more.
 pub const DEEPEST: usize = 900;
 
-/// Digits of an integer beyond which Python refuses to read it.
+/// Most digits of an integer that Python accepts.
 pub const MOST_DIGITS: usize = 4_300;
 
-/// A fault by reference: it fits a register.
+/// A fault as a reference, which fits into a register.
 type Why = &'static Fault;
 
 /// The parent of the outermost value.
@@ -19,11 +19,11 @@ const OUTSIDE: u32 = u32::MAX;
 impl Tape {
     /// Parses the value that begins at `at`, after white space; returns the position after it.
     ///
-    /// Linear in the value. The entries are those of this value alone.
+    /// Linear in the value. The tape holds the entries of this value only.
     ///
     /// # Errors
     ///
-    /// The fault of the text; the entries mean nothing then.
+    /// The fault of the text; then the entries are meaningless.
     #[inline]
     pub fn parse(&mut self, text: &str, at: usize) -> Result<usize, Fault> {
         trimtab_simd::run(Parse { tape: self, text, at })
@@ -66,8 +66,8 @@ impl Work for Parse<'_, '_> {
     }
 }
 
-/// Parses one value. Code that nearly every message needs is inlined into one function, for one processor, with its state
-/// in registers; a function that is not inlined takes the position and returns a new one.
+/// Parses one value. The code for nearly every message is inlined into one function of each page, so that its state stays in
+/// registers; a function that is not inlined takes the position and returns a new one.
 struct Parser<'a, K> {
     kernel: K,
     bytes: &'a [u8],
@@ -75,7 +75,7 @@ struct Parser<'a, K> {
     entries: Vec<Entry>,
     /// The name of the next value.
     name: (u8, u32, u32),
-    /// Lists and maps that are open, and the most that were.
+    /// Current and largest nesting depth.
     depth: usize,
     deepest: usize,
     /// Whether there was more white space than single blanks.
@@ -110,8 +110,8 @@ impl<'a, K: Kernel> Parser<'a, K> {
         (done.map(|()| parsed), self.entries)
     }
 
-    /// Goes to the next byte that is no white space, which is seldom more than one blank. Whether it is one is foreseen:
-    /// as a sum it would be waited for.
+    /// Skips white space, which is rarely more than one space. A predicted branch is faster than arithmetic, on whose result
+    /// the next load would depend.
     #[inline(always)]
     fn next(&mut self) -> Result<u8, Why> {
         match self.bytes.get(self.at) {
@@ -136,7 +136,7 @@ impl<'a, K: Kernel> Parser<'a, K> {
         self.entries.push(Entry { kind, name, name_start, name_end, start, end, next, names: 0 });
     }
 
-    /// One value and all that is inside it.
+    /// Parses one value and the values inside it.
     #[inline(always)]
     fn value(&mut self) -> Result<(), Why> {
         let (mut around, mut in_map, mut byte) = (OUTSIDE, false, self.next()?);
@@ -195,7 +195,7 @@ impl<'a, K: Kernel> Parser<'a, K> {
         }
     }
 
-    /// Ends the list or the map of entry `place`; gives the one around it, and whether that is a map.
+    /// Ends the list or the map of entry `place`; returns its parent, and whether that is a map.
     #[inline(always)]
     fn close(&mut self, place: u32) -> (u32, bool) {
         self.at += 1;
@@ -207,8 +207,7 @@ impl<'a, K: Kernel> Parser<'a, K> {
         (around, self.entries.get(around as usize).is_some_and(|entry| entry.kind == Kind::Map))
     }
 
-    /// A name in the map of entry `map`, which begins with `byte`, and what stands before its value; gives the value's
-    /// first byte.
+    /// Parses a name, which begins with `byte`, in the map of entry `map`, and the colon; returns the first byte of the value.
     #[inline(always)]
     fn name(&mut self, map: u32, byte: u8) -> Result<u8, Why> {
         if byte != b'"' {
@@ -235,7 +234,7 @@ impl<'a, K: Kernel> Parser<'a, K> {
         self.next()
     }
 
-    /// Where the string ends that begins at `start`, behind its quote, and whether it has escapes.
+    /// The end of the string that begins at `start`, after its quote, and whether it has escapes.
     #[inline(always)]
     fn string(&self, start: usize) -> Result<(usize, bool), Why> {
         let Some(window) = self.bytes.get(start..).and_then(|rest| rest.first_chunk::<NEAR>()) else {
@@ -249,7 +248,7 @@ impl<'a, K: Kernel> Parser<'a, K> {
     }
 }
 
-/// The end of a string of more than a few bytes, or with escapes; up to `at` it has none.
+/// The end of a string that is long or has escapes; the bytes before `at` have none.
 #[inline(never)]
 fn long<K: Kernel>(kernel: K, bytes: &[u8], mut at: usize) -> Result<(usize, bool), Why> {
     let mut has_escapes = false;
@@ -271,7 +270,7 @@ fn long<K: Kernel>(kernel: K, bytes: &[u8], mut at: usize) -> Result<(usize, boo
     }
 }
 
-/// Where white space ends.
+/// The end of white space.
 #[cold]
 #[inline(never)]
 fn spaced(bytes: &[u8], at: usize) -> usize {
@@ -279,7 +278,7 @@ fn spaced(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take_while(|byte| is_space(byte)).count()
 }
 
-/// A value without quotes or brackets: what it is, and where it ends.
+/// The kind and the end of a value without quotes or brackets.
 #[inline(never)]
 fn bare(bytes: &[u8], at: usize) -> Result<(Kind, usize), Why> {
     match bytes[at] {
@@ -303,7 +302,7 @@ fn word(bytes: &[u8], at: usize, word: &'static str, kind: Kind) -> Result<(Kind
     Err(if is_cut { &Fault::Cut } else { &Fault::Wrong("not JSON (expected a value)") })
 }
 
-/// How many digits there are; at least one.
+/// The number of digits; at least one.
 fn digits(bytes: &[u8], at: usize) -> Result<usize, Why> {
     match bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count() {
         0 => Err(bytes.get(at).map_or(&Fault::Cut, |_| &Fault::Wrong("not JSON (expected a digit)"))),

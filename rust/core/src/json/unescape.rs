@@ -10,8 +10,8 @@ pub fn text(raw: &str) -> String {
     String::from_utf8(room).unwrap_or_default()
 }
 
-/// Decodes the first `length` bytes into `room`, which grows to the longest text and a window; returns whether the text is
-/// known to be ASCII, too. Two windows behind them spare a copy of their end.
+/// Decodes the first `length` bytes into `room`, which grows to the longest text and a window; also returns whether the text
+/// is known to be ASCII. If `raw` has two windows after these bytes, their end need not be copied.
 pub fn text_in<'r>(raw: &str, length: usize, room: &'r mut Vec<u8>) -> (&'r str, bool) {
     let most = length + WIDE; // no escape is shorter than what it stands for
     if room.len() < most {
@@ -21,7 +21,7 @@ pub fn text_in<'r>(raw: &str, length: usize, room: &'r mut Vec<u8>) -> (&'r str,
     (simdutf8::basic::from_utf8(&room[..made]).unwrap_or_default(), is_ascii)
 }
 
-/// Whether the text of a validated string is written as it stands here: no escape has a shorter or another form.
+/// Whether [`write_json`](crate::node::write_json) writes a validated string unchanged: each escape is in its shortest form.
 pub fn is_as_written(raw: &str) -> bool {
     let mut rest = raw.as_bytes();
     while let Some(at) = memchr::memchr(b'\\', rest) {
@@ -76,18 +76,18 @@ impl Work for Unescape<'_, '_> {
     }
 }
 
-/// How far a window went.
+/// The result of decoding a window.
 struct Step {
     read: usize,
     made: usize,
-    /// Whether an escape of more than two bytes stands there.
+    /// Whether an escape of more than two bytes follows.
     is_long: bool,
     /// Whether the window is ASCII.
     is_ascii: bool,
 }
 
-/// Makes the first `length` bytes of a window, one or more, up to an escape of more than two. Where its escapes are is
-/// known before the first is read: what one stands for is not waited for, nor where the next window begins.
+/// Decodes the first `length` bytes of a window, at least one, up to an escape of more than two bytes. The positions of all
+/// escapes are computed first, so that the next escape and the next window do not wait for a decoded one.
 #[inline(always)]
 #[allow(clippy::inline_always)] // to be compiled for the processor
 fn window(kernel: impl Kernel, bytes: &[u8; 2 * WIDE], length: usize, out: &mut [u8]) -> Step {
@@ -137,7 +137,7 @@ pub fn units(raw: &str) -> Vec<u16> {
     out
 }
 
-/// The character that the escape at the start stands for, with the one behind it where both make one, and their length.
+/// The character of the escape at the start, or of a surrogate pair there, and its length in bytes.
 fn long(text: &str) -> (char, usize) {
     let (unit, behind) = escape(text);
     match char::from_u32(u32::from(unit)) {
@@ -146,13 +146,13 @@ fn long(text: &str) -> (char, usize) {
     }
 }
 
-/// The character that a high surrogate and the low one behind it make.
+/// The character of a surrogate pair.
 fn low(high: u16, rest: &str) -> Option<char> {
     let next = rest.starts_with("\\u").then(|| escape(rest).0)?;
     char::decode_utf16([high, next]).next()?.ok()
 }
 
-/// The unit that an escape stands for, and its length; the parser has seen that it is one.
+/// The UTF-16 unit of an escape, which the parser has validated, and its length.
 fn escape(text: &str) -> (u16, usize) {
     let bytes = text.as_bytes();
     let unit = match bytes.get(1) {
@@ -172,7 +172,7 @@ fn escape(text: &str) -> (u16, usize) {
 mod tests {
     use super::*;
 
-    /// Decodes by definition: a character or an escape at a time.
+    /// Decodes by the definition: a character or an escape at a time.
     fn one_by_one(raw: &str) -> String {
         let (mut out, mut rest) = (String::new(), raw);
         while let Some(c) = rest.chars().next() {

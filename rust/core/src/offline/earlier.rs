@@ -20,9 +20,9 @@ pattern!(TIMES = r" \(x\d+\)$");
 pub struct Earlier {
     /// Its lines, in order, at negative positions.
     pub lines: Vec<Line>,
-    /// Paths and what was done to them.
+    /// Paths, and the operation on each.
     pub files: Vec<(String, Done)>,
-    /// The text whose names count again.
+    /// The text whose names are counted.
     pub names: String,
 }
 
@@ -84,11 +84,11 @@ pub fn earlier(text: &str) -> Earlier {
     found
 }
 
-/// Brings an earlier summary's commands and errors up to date with what the parts ran.
+/// Updates an earlier summary's commands and errors with the calls of the parts.
 ///
-/// What is told anew goes, a failed command that went well says so, and so does an error: where it names a file of a
-/// command that went well, or where every command that had failed did. That is a guess, as an error line does not say
-/// where it came from.
+/// Drops lines that the new summary repeats. Marks a failed command that succeeded. Marks an error if it names a file of a
+/// command that succeeded, or if every failed command succeeded; this is a heuristic, because an error line does not name
+/// its command.
 pub fn update(before: &mut Earlier, new: &[Line], parts: &[&Part]) {
     let was_run = |line: &Line| matches!(line.section, Section::Commands | Section::Errors);
     if !before.lines.iter().any(was_run) {
@@ -116,12 +116,12 @@ pub fn update(before: &mut Earlier, new: &[Line], parts: &[&Part]) {
     before.lines.retain(|line| !was_run(line) || !told.contains(&bare(&line.text)));
 }
 
-/// Whether a line names a file of a command that went well.
+/// Whether a line names a file of a command that succeeded.
 fn names_a_file(text: &str, endings: &Endings) -> bool {
     words(text).filter(|word| word.contains('/')).any(|word| endings.about(word.split("::").next().unwrap_or(word)))
 }
 
-/// A line without what changes when it is told anew.
+/// A line without the parts that change when it is repeated.
 fn bare(text: &str) -> String {
     if let Some(run) = COMMAND.groups(text) {
         return run.text(1).to_owned();
@@ -130,7 +130,7 @@ fn bare(text: &str) -> String {
     DIGITS.replaced(&TIMES.replaced(text, ""), "0").into_owned()
 }
 
-/// Whether a line of an earlier summary holds after these parts: open items end with what comes.
+/// Whether a line of an earlier summary is still valid after these parts: new parts end open items.
 pub fn still_holds(line: &Line, parts: &[&Part]) -> bool {
     if line.section != Section::OpenItems || parts.is_empty() {
         return true;

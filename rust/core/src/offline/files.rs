@@ -1,4 +1,4 @@
-//! The files of a transcript: what was done to which, and the folder that their paths are relative to.
+//! The files of a transcript, the operation on each, and the folder that their paths are relative to.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,12 +16,12 @@ pattern!(SEARCHES = r"(?i)grep|glob|search|find|list|tree|\bls\b");
 pattern!(FOLDERS = r"<cwd>\s*(/[^<\s]+)|(?:[Ww]orking directory:?|[Ii]nstructions for) *`?(/[\w./@+-]+)");
 pattern!(MOVES = r"cd (/[\w./@+-]+) *(?:&&|;)");
 pattern!(
-    /// Folders that hold a project and are none.
+    /// Folders that contain projects and are no projects.
     NO_ROOT = r"^/(?:usr|tmp|var|opt|etc|mnt|private|dev|bin|lib|(?:home|Users)(?:/[^/]+)?)$"
 );
 pattern!(pub SUFFIX = r"[\w-]\.[A-Za-z]\w{0,7}$");
 
-/// What was done to a file, the strongest first.
+/// The operation on a file, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Done {
     Deleted,
@@ -47,7 +47,7 @@ impl Done {
     }
 }
 
-/// The files that calls touched, oldest first: path, and what was done to it. A searched file is not read.
+/// The files of calls, oldest first: path and operation. A search does not count as a read.
 pub fn files(parts: &[&Part]) -> Vec<(String, Done)> {
     let mut found = Vec::new();
     for part in parts.iter().filter(|part| part.kind == Kind::Call) {
@@ -83,7 +83,7 @@ pub fn files(parts: &[&Part]) -> Vec<(String, Done)> {
     found
 }
 
-/// The working folders that a transcript names, by how often.
+/// The working folders that a transcript names, with their number of mentions.
 pub fn folders(parts: &[&Part]) -> HashMap<String, i64> {
     let mut found: HashMap<String, i64> = HashMap::new();
     let mut add = |folder: &str| *found.entry(folder.to_owned()).or_default() += 1;
@@ -110,11 +110,11 @@ pub fn folders(parts: &[&Part]) -> HashMap<String, i64> {
     found
 }
 
-/// The one folder that paths are told from, empty if none holds half of the absolute ones.
+/// The root folder that paths are written relative to; empty if no folder contains half of the absolute paths.
 ///
-/// It is the folder from which most of the relative paths lead to an absolute one, or where commands ran (`told`);
+/// It is the folder from which most of the relative paths lead to an absolute one, or where commands ran (`named`);
 /// without such evidence the longest one that holds 85 % of the absolute paths, or else half of them.
-pub fn root(paths: &Ordered<i64>, told: &HashMap<String, i64>) -> String {
+pub fn root(paths: &Ordered<i64>, named: &HashMap<String, i64>) -> String {
     let (mut votes, mut known): (HashMap<&str, i64>, HashMap<&str, i64>) = (HashMap::new(), HashMap::new());
     let mut total = 0;
     for (path, seen) in paths.iter().filter(|(path, _)| path.starts_with('/')) {
@@ -129,13 +129,13 @@ pub fn root(paths: &Ordered<i64>, told: &HashMap<String, i64>) -> String {
             cut = folder.rfind('/');
         }
     }
-    for (folder, times) in told {
+    for (folder, times) in named {
         if let Some((folder, _)) = votes.get_key_value(folder.as_str()) {
             *known.entry(folder).or_default() += 3 * times;
         }
     }
     let half = |folder: &str| 2 * votes[folder] > total && !NO_ROOT.is_match(folder);
-    let held: Vec<&str> = votes.keys().copied().filter(|folder| half(folder) || told.contains_key(*folder)).collect();
+    let held: Vec<&str> = votes.keys().copied().filter(|folder| half(folder) || named.contains_key(*folder)).collect();
     let evidence = |folder: &str| known.get(folder).copied().unwrap_or_default();
     let sure = held.iter().any(|folder| evidence(folder) > 0);
     let most = |folder: &str| i64::from(float(votes[folder]) >= 0.85 * float(total));
@@ -146,7 +146,7 @@ pub fn root(paths: &Ordered<i64>, told: &HashMap<String, i64>) -> String {
     best.unwrap_or_default().to_owned()
 }
 
-/// The short paths and file names that are the end of just one path, and that path, in the order in which they came.
+/// The short paths and file names that are a suffix of exactly one path, with that path, in order of occurrence.
 pub fn longer(paths: &[String], short: &HashSet<String>) -> Vec<(String, String)> {
     let mut found: Ordered<String> = Ordered::default();
     for path in paths {

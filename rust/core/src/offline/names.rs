@@ -21,26 +21,26 @@ pub enum Sort {
     Version,
 }
 
-/// Where a name stood, as bits.
+/// The contexts of a name, as bits.
 pub mod place {
     /// The user's words.
     pub const USER: u8 = 1;
     /// The assistant's text.
-    pub const SAID: u8 = 1 << 1;
+    pub const ASSISTANT: u8 = 1 << 1;
     /// A call's arguments.
     pub const CALLED: u8 = 1 << 2;
     /// The arguments of a call that writes.
     pub const WROTE: u8 = 1 << 3;
     /// An error line.
     pub const FAILED: u8 = 1 << 4;
-    /// Behind the zone.
+    /// After the zone.
     pub const AFTER: u8 = 1 << 5;
     /// The caller's instructions.
     pub const ASKED: u8 = 1 << 6;
     /// An earlier summary.
     pub const EARLIER: u8 = 1 << 7;
 }
-use place::{AFTER, ASKED, CALLED, EARLIER, FAILED, SAID, USER, WROTE};
+use place::{AFTER, ASKED, ASSISTANT, CALLED, EARLIER, FAILED, USER, WROTE};
 
 pattern!(RUN = r#"https?://[^\s"'<>)\]}`\\,|*]+|[\w./:@~+#%-]{4,}"#);
 pattern!(PATH = r"^(?:~|\.{1,2})?/?(?:[\w.@+%-]+/)+[\w.@+%-]*\w$");
@@ -52,7 +52,7 @@ pattern!(ADDRESS = r"^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}):\d{2,5}$");
 pattern!(NUMBERED = r"^#\d{2,6}$");
 pattern!(QUOTED = r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?:\(\))?`");
 
-/// Endings of files' names.
+/// File name extensions.
 const ENDINGS: [&str; 43] = [
     "py", "pyi", "rs", "go", "ts", "tsx", "js", "jsx", "mjs", "cjs", "json", "jsonl", "md", "toml", "yml", "yaml",
     "sh", "txt", "sql", "html", "css", "scss", "c", "h", "cc", "cpp", "hpp", "java", "kt", "rb", "php", "lock", "cfg",
@@ -63,7 +63,7 @@ const LONGEST: usize = 160;
 /// Words of every transcript that look like names.
 const COMMON: [&str; 9] =
     ["GitHub", "GitLab", "JavaScript", "TypeScript", "OpenAI", "PostgreSQL", "macOS", "utf-8", "UTF-8"];
-/// Characters that end a name no name ends with.
+/// Characters that are stripped from the end of a name.
 const ENDS: [char; 9] = ['.', ':', ',', '-', '+', '#', '/', '@', '%'];
 
 /// A name and the evidence that it will be needed again.
@@ -73,11 +73,11 @@ pub struct Term {
     pub text: String,
     /// Its kind.
     pub sort: Sort,
-    /// Number of messages that hold it.
+    /// Number of messages that contain it.
     pub seen: i64,
     /// Position of the last of them, -1 for an earlier summary, -2 for none.
     pub last: i64,
-    /// The places it stood in.
+    /// The contexts it occurred in.
     pub places: u8,
 }
 
@@ -169,7 +169,7 @@ fn is_identifier(word: &str) -> bool {
         && INNER.is_match(word)
 }
 
-/// The names that stand in backticks and would be taken for a word without: `Name` and `one.other`.
+/// The names in backticks that would be plain words without them: `Name` and `one.other`.
 pub fn quoted<'t>(texts: impl Iterator<Item = &'t str>) -> HashSet<String> {
     let mut found = HashSet::new();
     for text in texts.filter(|text| text.contains('`')) {
@@ -188,9 +188,9 @@ pub fn quoted<'t>(texts: impl Iterator<Item = &'t str>) -> HashSet<String> {
 pub struct Terms {
     /// The folder that paths are relative to.
     pub root: String,
-    /// All that ever were; a path that was renamed has its new text.
+    /// All terms; a renamed path has its new text.
     all: Vec<Term>,
-    /// Names in the order in which they came, with their places in `all`; none where a path was renamed.
+    /// Names in order of occurrence, with their indices in `all`; None for a renamed path.
     found: Vec<Option<(String, usize)>>,
     places: HashMap<String, usize>,
     quoted: HashSet<String>,
@@ -211,7 +211,7 @@ impl Terms {
         }
     }
 
-    /// The terms, in the order in which they came.
+    /// The terms, in order of occurrence.
     pub fn iter(&self) -> impl Iterator<Item = &Term> {
         self.found.iter().flatten().map(|(_, at)| &self.all[*at])
     }
@@ -222,7 +222,7 @@ impl Terms {
         self.found[*place].as_ref().map(|(_, at)| &self.all[*at])
     }
 
-    /// The place in `all` of a name's term, made where there is none.
+    /// The index in `all` of a name's term, which is created if it is missing.
     fn place_of(&mut self, name: &str, sort: Sort) -> usize {
         if let Some((_, at)) = self.places.get(name).and_then(|place| self.found[*place].as_ref()) {
             return *at;
@@ -250,7 +250,7 @@ impl Terms {
         self.terms(text).into_iter().map(|at| self.now(&self.all[at].text).to_owned()).collect()
     }
 
-    /// A name as it is since the paths were settled.
+    /// The current form of a name, after paths were unified.
     fn now<'s>(&'s self, text: &'s str) -> &'s str {
         let mut text = text;
         while let Some(new) = self.moved.get(text) {
@@ -259,7 +259,7 @@ impl Terms {
         text
     }
 
-    /// The places in `all` of the terms of each different run of a text.
+    /// The indices in `all` of the terms of each distinct run of a text.
     fn terms(&mut self, text: &str) -> Vec<usize> {
         let plain = if text.contains('\\') { without_escapes(text) } else { text.into() };
         let mut seen = HashSet::new();
@@ -298,14 +298,14 @@ impl Terms {
         }
     }
 
-    /// Notes that a text outside of the zone has these names, without counting it.
+    /// Marks the names of a text outside the zone, without counting it.
     pub fn mark(&mut self, text: &str, places: u8) {
         for place in self.terms(text) {
             self.all[place].places |= places;
         }
     }
 
-    /// Tells every path once: from one root, and a shorter one by the longer one it is the end of. To be called last.
+    /// Unifies paths: relative to one root, and a suffix of one longer path becomes that path. Call it last.
     ///
     /// `folders` are the working folders that are known, by how often they were named.
     pub fn settle(&mut self, folders: &HashMap<String, i64>) {
@@ -330,7 +330,7 @@ impl Terms {
         }
     }
 
-    /// Gives a term another text, and its evidence to the one that has it already.
+    /// Renames a term; merges its evidence into an existing term of that name.
     fn rename(&mut self, old: &str, new: &str) {
         let new = self.now(new).to_owned();
         if old == new || new.is_empty() {
@@ -349,13 +349,13 @@ impl Terms {
         other.places |= places;
     }
 
-    /// A path as the summary tells it.
+    /// A path as the summary writes it.
     pub fn path(&self, text: &str) -> String {
         self.now(relative(text, &self.root)).to_owned()
     }
 }
 
-/// The text with a blank in place of each `\n`, `\r` and `\t` that is spelled out.
+/// The text with a space in place of each literal `\n`, `\r` and `\t`.
 fn without_escapes(text: &str) -> std::borrow::Cow<'_, str> {
     pattern!(ESCAPE = r"\\[nrt]");
     ESCAPE.replaced(text, " ")
@@ -366,18 +366,18 @@ fn relative<'p>(path: &'p str, root: &str) -> &'p str {
     inside.unwrap_or_else(|| path.strip_prefix("./").unwrap_or(path))
 }
 
-/// The chance that a term of a zone of this many messages comes back.
+/// The probability that a term of a zone of this many messages occurs again.
 ///
 /// The weights are those of logistic regressions on the sessions that `evals/summaries.py` tunes on, for all names that
 /// come back and for those that somebody writes again, between the two and rounded; those of an error line and of the
 /// instructions, which those sessions hardly have, are a judgement. A name that only tools gave counts least.
 pub fn chance(term: &Term, size: i64) -> f64 {
     let stood = |places: u8| one_if(term.places & places != 0);
-    let own = term.places & (USER | SAID | CALLED | WROTE | ASKED | EARLIER) != 0;
+    let own = term.places & (USER | ASSISTANT | CALLED | WROTE | ASKED | EARLIER) != 0;
     let often = if own { 1.0 } else { 0.7 };
     let mut logit =
         -2.5 + often * float(1 + term.seen).log2() + 1.4 * float(term.last.max(0)) / float(size) - 0.5 * one_if(!own);
-    logit += 1.8 * stood(USER) + 0.6 * stood(SAID) + 0.3 * stood(CALLED | WROTE);
+    logit += 1.8 * stood(USER) + 0.6 * stood(ASSISTANT) + 0.3 * stood(CALLED | WROTE);
     logit += 0.2 * stood(FAILED) + 0.9 * stood(AFTER);
     logit -= one_if(term.sort == Sort::Version && !own);
     logit += 0.8 * stood(EARLIER) + 2.0 * stood(ASKED);

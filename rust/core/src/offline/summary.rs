@@ -1,4 +1,4 @@
-//! The summary: lines and names with their ranks, and the text of the best.
+//! The summary: ranks candidate lines and names, and renders the best.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,9 +25,9 @@ pattern!(FILE = r"\w\.\w+$");
 pattern!(WORD = r"\w+");
 pattern!(LONG_WORD = r"\w\w\w\w+");
 
-/// Worth of a name that surely comes back, in tokens of a request.
+/// Value of a name that surely occurs again, relative to a token of a request.
 const NAME: f64 = 5.0;
-/// Words of instructions that do not say what to stress.
+/// Words of instructions that carry no topic.
 const COMMON: [&str; 15] = [
     "that", "this", "with", "from", "have", "what", "when", "which", "should", "would", "about", "into", "keep",
     "focus", "summary",
@@ -35,25 +35,25 @@ const COMMON: [&str; 15] = [
 
 /// Messages to be summarized, and how.
 pub struct Zone {
-    /// What the zone's messages hold, oldest first.
+    /// The parts of the zone's messages, oldest first.
     pub parts: Vec<Part>,
-    /// Number of the zone's messages, which the positions of its parts are below.
+    /// Number of the zone's messages; the positions of its parts are smaller.
     pub size: usize,
-    /// What the messages behind the zone hold; their positions begin at 0, too.
+    /// The parts of the messages after the zone; their positions begin at 0 as well.
     pub after: Vec<Part>,
-    /// The text of the summary that the zone starts with; empty where there is none.
+    /// The summary that the zone starts with; empty for none.
     pub previous: String,
-    /// What the caller wants the summary to stress; empty where there is nothing.
+    /// The caller's instructions for the summary; empty for none.
     pub instructions: String,
 }
 
-/// Requests, decisions, files, commands, errors, names and open items of a zone, most needed first, in at most `limit`
-/// tokens as `count` counts them. The same zone gives the same text.
+/// Requests, decisions, files, commands, errors, names and open items of a zone, by rank, in at most `limit` tokens by
+/// `count`. Deterministic.
 ///
-/// Takes sentences, lines and names as they stand and ranks them by the evidence that they will be needed again: late,
-/// in several messages, in the user's words, in a call's arguments, in an error, asked for in the instructions. An
-/// earlier summary is updated. What stays behind the zone is looked at: a failure that went well there is resolved, what
-/// it goes on with is not open, and what it takes back falls in rank, which is a guess from the words.
+/// Extracts sentences, lines and names and ranks them by the evidence that they will be needed again: late, in several
+/// messages, in the user's text, in a call's arguments, in an error, in the instructions. An earlier summary is updated.
+/// The messages after the zone resolve failures that succeed there, close open items that they continue, and lower the rank
+/// of statements that they retract, by a heuristic on words.
 ///
 /// # Errors
 ///
@@ -90,7 +90,7 @@ pub fn summary(mut zone: Zone, limit: i64, count: &mut Count<'_>) -> Result<Stri
     if text.is_empty() { tally(&known, limit, count) } else { Ok(text) }
 }
 
-/// How often each tool was called, as far as the limit goes: where nothing stands out.
+/// The number of calls of each tool, within the limit: the fallback without candidates.
 fn tally(known: &[&Part], limit: i64, count: &mut Count<'_>) -> Result<String, Error> {
     let mut times: Ordered<u64> = Ordered::default();
     for part in known.iter().filter(|part| part.kind == Kind::Call) {
@@ -114,7 +114,7 @@ fn with_commas(number: u64) -> String {
     if number < 1_000 { number.to_string() } else { format!("{},{:03}", with_commas(number / 1_000), number % 1_000) }
 }
 
-/// Whether a part is the message that carries the earlier summary.
+/// Whether a part is the message with the earlier summary.
 fn repeats(part: &Part, previous: &str) -> bool {
     if previous.is_empty() || matches!(part.kind, Kind::Result | Kind::Call) || part.at > 1 {
         return false;
@@ -134,7 +134,7 @@ fn gathered(zone: &Zone, known: &[&Part], after: &[&Part], spoken: &[&Part], bef
         let writes = || EDITS.is_match(&part.name) || WRITES.is_match(&part.name);
         let places = match part.kind {
             Kind::User => place::USER,
-            Kind::Assistant => place::SAID,
+            Kind::Assistant => place::ASSISTANT,
             Kind::Call if writes() => place::CALLED | place::WROTE,
             Kind::Call => place::CALLED,
             Kind::Earlier => place::EARLIER,
