@@ -14,7 +14,7 @@ thread_local! {
 
 /// The text of `length` code points. `fill` writes them, and returns false if it cannot.
 ///
-/// Takes half of the time of CPython's encoder. None for a long string and for one with a surrogate.
+/// Takes half of the time of `CPython`'s encoder. None for a long string and for one with a surrogate.
 ///
 /// # Examples
 ///
