@@ -13,8 +13,9 @@ from werkzeug import Response
 
 import trimtab
 from support.transcripts import transcript
-from trimtab import Compactor, Counter, CountError, Keep, Messages, Model, Usage, read
-from trimtab.planning.forecast import ENOUGH, MAJORITY, Forecast
+from trimtab import Compactor, Counter, CountError, Keep, Messages, Model, Transcript, Usage, read
+from trimtab.messages.types import Charged
+from trimtab.planning.forecast import CHARGES, ENOUGH, MAJORITY, Forecast
 from trimtab.policies import POLICIES
 from trimtab.session.provider_count import KEPT
 
@@ -301,3 +302,21 @@ def test_fit_uses_the_estimate_where_the_counting_endpoint_fails(httpserver, cap
         cm = Compactor(model, policy="agentpg", provider="anthropic", count_with=client)
         assert cm.fit(messages, when="after_run").messages is messages
     assert "using the estimate" in caplog.text
+
+
+def test_a_long_file_is_learned_from_its_newest_calls(monkeypatch):
+    messages, usage = turns(200)[-1], []
+    for n in range(200):
+        prompt = 5_000 + int(Counter.for_model(SONNET).per_message(messages[: 1 + 2 * n]).sum())
+        usage.append(Charged(1 + 2 * n, prompt, 9))
+    found = Transcript(messages=messages, provider="anthropic", format="claude-code", usage=usage)
+    every, newest = Forecast.of(SONNET), Forecast.read(found, SONNET)
+    for charged in usage:
+        every.count(messages[: charged.before])
+        every.record(Usage(charged.prompt, charged.output))
+    assert newest.count(messages) == every.count(messages)
+    assert (newest.beyond, newest.offset) == (every.beyond, every.offset) == (5_000, 0)
+    read_lists = []
+    monkeypatch.setattr(Forecast, "count", lambda _, messages, *__: read_lists.append(len(messages)))
+    Forecast.read(found, SONNET)
+    assert len(read_lists) == CHARGES

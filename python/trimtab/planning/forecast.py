@@ -35,6 +35,10 @@ VOTES, MAJORITY = 8, 6
 TURNS, ENOUGH = 15, 5
 """Number of tool turns whose error is kept, and how many must have the same error before it becomes the offset."""
 
+CHARGES = 64
+"""Newest billed calls of a session file that a forecast learns from: each one reads the messages before it, so that all
+would take time quadratic in the file's length. The rules above look at 15 turns at most."""
+
 OTHERS = {"claude-old": "claude-4.8", "claude-new": "claude-4.6"}
 """Prompt rules of the other vocabulary, by vocabulary: a model id does not always tell which of the two applies."""
 
@@ -142,9 +146,9 @@ class Forecast:
 
     @classmethod
     def read(cls, transcript: Transcript, model: str | Model) -> Self:
-        """Return a forecast that has learned from all usage in a session file."""
+        """Return a forecast that has learned from the newest ``CHARGES`` billed calls in a session file."""
         forecast = cls.of(model)
-        for charged in transcript.usage:
+        for charged in transcript.usage[-CHARGES:]:
             forecast.count(transcript.messages[: charged.before], transcript.provider)
             forecast.record(Usage(charged.prompt, charged.output))
         return forecast
