@@ -477,7 +477,7 @@ def test_a_negative_number_is_rejected_and_a_huge_one_is_no_limit(archive: SqlAr
     ):
         with pytest.raises(ValueError, match="must be 0 or more, got -1"):
             call(-1)
-        with pytest.raises(TypeError, match="must be an int, got str"):
+        with pytest.raises(TypeError):
             call("1")
         call(10**30)
     assert archive.prune(older_than=timedelta.max).events == ()

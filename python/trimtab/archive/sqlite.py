@@ -191,7 +191,7 @@ class SqliteArchive(SqlArchive):
         with self._lock:
             try:
                 answer = self._run(operation, write=write, dry_run=dry_run)
-            except (self._driver.error, *UNREADABLE) as error:
+            except (self._driver.error, UnicodeError) as error:  # SQLite's own message may be no UTF-8
                 raise ArchiveError(f"archive {self.path}: {_with_advice(error)}") from error
             if self._remains:
                 with suppress(self._driver.error):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import partial
 from typing import Any
 
 from ...errors import ArchiveError, SessionError
 from ..names import check_session, is_ref, may_read
 from ..values import Fault
 from .codec import load
-from .statements import UNREADABLE, Database, Dialect, Row, Steps, damaged, format_time, parse_ids, parse_time
+from .statements import UNREADABLE, Database, Row, Steps, damaged, format_time, parse_ids, parse_time, transaction
 
 EVENT = (
     "SELECT e.id, e.session_id, c.version, e.strategy, e.original_tokens, e.compacted_tokens, e.messages_removed,"
@@ -45,7 +44,8 @@ def link(before: str, content: str) -> str:
 class Integrity(Database):
     """Reading with verification."""
 
-    def load(self, ref: str, *, session: str | None = None) -> list[dict[str, Any]]:
+    @transaction(write=False)
+    def load(self, ref: str, *, session: str | None = None) -> Steps[list[dict[str, Any]]]:
         """Return the original messages of a compaction, equal to the input, also as JSON text.
 
         Args:
@@ -57,9 +57,18 @@ class Integrity(Database):
             ArchiveError: there is no such compaction, the session may not read it, or its data is damaged.
             ValueError: the session's name is empty, blank or not printable.
         """
-        return self.transact(partial(_load, ref, check_session(session)), write=False)
+        check_session(session)
+        events = (yield f"{EVENT} WHERE e.id = ?", (ref,)) if is_ref(ref) else []
+        if not events or (session is not None and not may_read(session, events[0][1], ref)):
+            reason = yield from _why_missing(ref, session)
+            raise ArchiveError(f"no compaction {ref!r} in this archive{reason}")
+        rows = yield from _originals(ref)
+        if faults := _faults(events[0], rows):
+            raise damaged(ref, faults[0])
+        return [load(body, digest) for body, digest in rows]
 
-    def verify(self, session: str | None = None) -> list[Fault]:
+    @transaction(write=False)
+    def verify(self, session: str | None = None) -> Steps[list[Fault]]:
         """Recompute all digests and the hash chain; return each place that does not match.
 
         Raises:
@@ -67,18 +76,14 @@ class Integrity(Database):
             ArchiveError: the database cannot be read.
             ValueError: the session's name is empty, blank or not printable.
         """
-        return self.transact(partial(_verify, self.dialect, check_session(session)), write=False)
-
-
-def _load(ref: str, session: str | None) -> Steps[list[dict[str, Any]]]:
-    events = (yield f"{EVENT} WHERE e.id = ?", (ref,)) if is_ref(ref) else []
-    if not events or (session is not None and not may_read(session, events[0][1], ref)):
-        reason = yield from _why_missing(ref, session)
-        raise ArchiveError(f"no compaction {ref!r} in this archive{reason}")
-    rows = yield from _originals(ref)
-    if faults := _faults(events[0], rows):
-        raise damaged(ref, faults[0])
-    return [load(body, digest) for body, digest in rows]
+        query = "SELECT id, version FROM sessions WHERE CAST(? AS TEXT) IS NULL OR id = ? ORDER BY id"
+        sessions = yield query, (check_session(session), session)
+        if session is not None and not sessions:
+            raise SessionError(f"no session {session!r} in this archive")
+        faults = [Fault("database", what) for (what,) in (yield self.dialect.integrity_check, ())]
+        for name, version in sessions:
+            faults += yield from _verify_session(name, version)
+        return faults
 
 
 def _why_missing(ref: str, session: str | None) -> Steps[str]:
@@ -88,17 +93,6 @@ def _why_missing(ref: str, session: str | None) -> Steps[str]:
         if pruned:
             return f"; retention removed it at {format_time(parse_time(pruned))}"
     return "" if session is None else ", or it is of another session: any_session=True (--any-session) reads those too"
-
-
-def _verify(dialect: Dialect, session: str | None) -> Steps[list[Fault]]:
-    faults = [Fault("database", what) for (what,) in (yield dialect.integrity_check, ())]
-    query = "SELECT id, version FROM sessions WHERE CAST(? AS TEXT) IS NULL OR id = ? ORDER BY id"
-    sessions = yield query, (session, session)
-    if session is not None and not sessions:
-        raise SessionError(f"no session {session!r} in this archive")
-    for name, version in sessions:
-        faults += yield from _verify_session(name, version)
-    return faults
 
 
 def _originals(ref: str) -> Steps[list[Row]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ...errors import ArchiveError
@@ -31,22 +30,39 @@ class Queries(Database):
         rows = yield query, ()
         return [value_of(Session, *row[:2], parse_time(row[2]), *row[3:]) for row in rows]
 
-    def history(self, session: str | None = None, *, limit: int | None = 10) -> list[ArchivedCompaction]:
+    @transaction(write=False)
+    def history(self, session: str | None = None, *, limit: int | None = 10) -> Steps[list[ArchivedCompaction]]:
         """Return the compactions of one session or of all, latest first; ``limit=None`` returns all of them.
 
         Raises:
             ValueError: the session's name is empty, blank or not printable, or the limit is negative.
         """
-        most = check_count("limit", limit)
-        return self.transact(partial(_history, check_session(session), most), write=False)
+        values = (check_session(session), session, MANY if limit is None else check_count("limit", limit))
+        query = (
+            "SELECT e.id, e.session_id, e.strategy, e.original_tokens, e.compacted_tokens, e.messages_removed,"
+            " e.summary_content, e.preserved_message_ids, e.model_used, e.duration_ms, e.created_at"
+            " FROM compaction_events e LEFT JOIN commits c ON c.event_id = e.id"
+            " WHERE (CAST(? AS TEXT) IS NULL OR e.session_id = ?)"
+            " ORDER BY e.created_at DESC, c.version DESC, e.id LIMIT ?"
+        )
+        rows = yield query, values
+        return [
+            value_of(ArchivedCompaction, *row[:7], parse_ids(row[7]), *row[8:10], parse_time(row[10])) for row in rows
+        ]
 
-    def totals(self, session: str | None = None) -> Totals:
+    @transaction(write=False)
+    def totals(self, session: str | None = None) -> Steps[Totals]:
         """Return sums over the compactions of one session or of all.
 
         Raises:
             ValueError: the session's name is empty, blank or not printable.
         """
-        return self.transact(partial(_totals, check_session(session)), write=False)
+        query = (
+            "SELECT coalesce(sum(original_tokens - compacted_tokens), 0), coalesce(sum(messages_removed), 0), count(*)"
+            " FROM compaction_events WHERE (CAST(? AS TEXT) IS NULL OR session_id = ?)"
+        )
+        [sums] = yield query, (check_session(session), session)
+        return Totals(*map(int, sums))
 
     @transaction(write=False)
     def archived(self, ref: str) -> Steps[list[Original]]:
@@ -98,23 +114,3 @@ class Queries(Database):
         )
         rows = yield query, (json.dumps(list(refs)),)
         return {ref: may_read(session, owner, ref) for ref, owner in rows if isinstance(owner, str)}
-
-
-def _history(session: str | None, limit: int | None) -> Steps[list[ArchivedCompaction]]:
-    query = (
-        "SELECT e.id, e.session_id, e.strategy, e.original_tokens, e.compacted_tokens, e.messages_removed,"
-        " e.summary_content, e.preserved_message_ids, e.model_used, e.duration_ms, e.created_at"
-        " FROM compaction_events e LEFT JOIN commits c ON c.event_id = e.id "
-        " WHERE (CAST(? AS TEXT) IS NULL OR e.session_id = ?) ORDER BY e.created_at DESC, c.version DESC, e.id LIMIT ?"
-    )
-    rows = yield query, (session, session, MANY if limit is None else limit)
-    return [value_of(ArchivedCompaction, *row[:7], parse_ids(row[7]), *row[8:10], parse_time(row[10])) for row in rows]
-
-
-def _totals(session: str | None) -> Steps[Totals]:
-    query = (
-        "SELECT coalesce(sum(original_tokens - compacted_tokens), 0), coalesce(sum(messages_removed), 0), count(*)"
-        " FROM compaction_events WHERE (CAST(? AS TEXT) IS NULL OR session_id = ?)"
-    )
-    [sums] = yield query, (session, session)
-    return Totals(*map(int, sums))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from math import log
 from typing import Any
 
@@ -11,7 +10,7 @@ from ...errors import ArchiveError
 from ..names import check_session
 from ..values import Hit
 from .codec import MIN_CHARS, compress, decompress, load
-from .statements import Database, Dialect, Row, Steps, check_count, parse_time, value_of
+from .statements import Database, Dialect, Row, Steps, check_count, parse_time, transaction, value_of
 from .words import index_words, texts_in, words
 
 BATCH = 500
@@ -50,7 +49,8 @@ class Search(Database):
         self.transact(lambda: index(self.dialect))
         return self.transact(lambda: search(self.dialect, query, limited_to, most), write=False)
 
-    def fetch(self, number: int, *, session: str | None = None) -> dict[str, Any]:
+    @transaction(write=False)
+    def fetch(self, number: int, *, session: str | None = None) -> Steps[dict[str, Any]]:
         """Return one archived message in full.
 
         Args:
@@ -61,19 +61,16 @@ class Search(Database):
             ArchiveError: there is no such message, or it is damaged.
             ValueError: the session's name is empty, blank or not printable.
         """
-        return self.transact(partial(_fetch, number, check_session(session)), write=False)
-
-
-def _fetch(number: int, session: str | None) -> Steps[dict[str, Any]]:
-    query = (
-        "SELECT m.body, m.digest FROM message_archive a JOIN messages m ON m.id = a.original_message"
-        " WHERE a.id = ? AND (CAST(? AS TEXT) IS NULL OR a.session_id = ?)"
-    )
-    # A model may invent a number outside the databases' range.
-    rows = (yield query, (number, session, session)) if 0 <= number < 2**63 else []
-    if not rows:
-        raise ArchiveError(f"no archived message {number}")
-    return load(*rows[0])
+        values = (number, check_session(session), session)
+        query = (
+            "SELECT m.body, m.digest FROM message_archive a JOIN messages m ON m.id = a.original_message"
+            " WHERE a.id = ? AND (CAST(? AS TEXT) IS NULL OR a.session_id = ?)"
+        )
+        # A model may invent a number outside the databases' range.
+        rows = (yield query, values) if 0 <= number < 2**63 else []
+        if not rows:
+            raise ArchiveError(f"no archived message {number}")
+        return load(*rows[0])
 
 
 def index(dialect: Dialect) -> Steps[None]:

@@ -119,27 +119,29 @@ def run_steps(steps: Steps[T], execute: Callable[[Statement], list[Row]]) -> T:
     """Run an operation: execute each of its statements and send it the rows.
 
     Raises:
-        ArchiveError: a row is damaged. Arguments are checked before, where their errors are told apart.
+        ArchiveError: a row is damaged.
+        ValueError: an argument is wrong, which an operation checks before its first statement.
+        TypeError: the same.
     """
+    reads = False
     try:
         statement = next(steps)
+        reads = True
         while True:
             statement = steps.send(execute(statement))
     except StopIteration as done:
         answer: T = done.value
         return answer
     except UNREADABLE as error:
-        raise unreadable(error) from error
+        if not reads:
+            raise
+        name = type(error).__name__
+        raise ArchiveError(f"the archive cannot be read ({name}: {error}); see trimtab archive verify") from error
 
 
 def damaged(ref: str, fault: str) -> ArchiveError:
     """Return the error of a compaction whose rows are missing or changed."""
     return ArchiveError(f"compaction {ref} is damaged: {fault}; see trimtab archive verify")
-
-
-def unreadable(error: Exception) -> ArchiveError:
-    """Return the error of an archive whose rows are damaged."""
-    return ArchiveError(f"the archive cannot be read ({type(error).__name__}: {error}); see trimtab archive verify")
 
 
 def format_time(time: datetime) -> str:
@@ -193,18 +195,13 @@ def check_count(what: str, count: int | None) -> int | None:
     """Return a number of rows or bytes, at most ``MANY``; None is no limit.
 
     Raises:
-        TypeError: it is no int.
+        TypeError: it is no number.
         ValueError: it is negative.
     """
-    if count is None:
-        return None
-    if isinstance(count, bool) or not isinstance(count, int):
-        msg = f"{what} must be an int, got {type(count).__name__}"
-        raise TypeError(msg)
-    if count < 0:
+    if count is not None and count < 0:
         msg = f"{what} must be 0 or more, got {count}"
         raise ValueError(msg)
-    return min(count, MANY)
+    return None if count is None else min(count, MANY)
 
 
 def clean(text: str | None) -> str | None:

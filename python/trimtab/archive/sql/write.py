@@ -80,25 +80,22 @@ class Writes(Database):
         yield from _append(stored, record, version + 1)
         yield "UPDATE sessions SET version = ? WHERE id = ?", (version + 1, session)
 
-    def pin(self, session: str, kind: str, value: str) -> None:
+    @transaction(write=True)
+    def pin(self, session: str, kind: str, value: str) -> Steps[None]:
         """Add a pin to a session: a ``message`` by its digest, or all messages that contain a ``text``.
 
         Raises:
             ValueError: the session's name is empty, blank or not printable.
         """
-        now, name, [text] = self.now(), check_name(session), encode([value])[0]
-        self.transact(lambda: _pin(name, kind, text, now))
+        now, [text] = self.now(), encode([value])[0]
+        yield from _touch_session(check_name(session), now)
+        yield "INSERT INTO pins VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", (session, kind, text, now)
 
     @transaction(write=True)
     def unpin(self, session: str, kind: str, value: str) -> Steps[None]:
         """Remove a pin if it exists."""
         values = (session, kind, *encode([value])[0])
         yield "DELETE FROM pins WHERE session_id = ? AND kind = ? AND value = ?", values
-
-
-def _pin(session: str, kind: str, text: str, now: str) -> Steps[None]:
-    yield from _touch_session(session, now)
-    yield "INSERT INTO pins VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", (session, kind, text, now)
 
 
 def store(texts: Sequence[str], digests: Sequence[str], session: str, now: str, dialect: Dialect) -> Steps[Stored]:
