@@ -19,6 +19,7 @@ from trimtab.summarize import Function
 
 MODEL = "claude-sonnet-4-5"
 NAMES = sorted(POLICIES)
+BINDS = "claude-sonnet-5-5"
 ROOM = 7_000
 TURNS = 60
 ASCII = "line {n}: the build went on in src/module_{n}.py and said nothing that anybody has to know\n"
@@ -474,3 +475,40 @@ def test_the_result_of_a_pinned_call_is_cut_where_it_is_above_the_window(name: s
     assert call in fitted.messages
     assert counted(fitted.messages) <= cm.budget().window - cm.budget().reserve
     assert cm.restore(fitted.compaction.ref) == messages  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_pinned_message_with_thinking_stays_after_its_thinking_was_removed(name: str) -> None:
+    """Its digest changed with the first edit, and the second compaction removed it."""
+    plan = {"type": "text", "text": "The plan is this."}
+    pinned = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, plan]}
+    cm = trimtab.Compactor(BINDS, policy=name, window=8_000, max_output=1_000)
+    cm.pin(pinned)
+    messages: list[Any] = [{"role": "user", "content": "start"}, pinned, {"role": "user", "content": "go on"}]
+    for n in range(3):
+        messages = list(cm.fit([*messages, *steps(60 * n, 60)]).messages)
+        assert any(plan["text"] in str(message) for message in messages if message["role"] == "assistant"), n
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "window", "share"), [("spec09", BINDS, 8_000, 1.5), ("sven", MODEL, 6_000, 2)]
+)
+def test_the_ref_of_two_compactions_in_one_call_restores_the_callers_list(
+    name: str, model: str, window: int, share: float
+) -> None:
+    """Where the policy's stages left too much, the shared ones began with the list of these, which held a summary."""
+    told: list[Any] = []
+    cm = trimtab.Compactor(model, policy=name, window=window, max_output=window // 8, listeners=[told.append])
+    messages: list[Any] = [{"role": "user", "content": "start"}]
+    twice = 0
+    for n in range(40):
+        told.clear()
+        fitted = cm.fit(messages)
+        twice += sum(isinstance(event, trimtab.Compacted) for event in told) > 1
+        if fitted.compaction is not None:
+            assert cm.restore(fitted.compaction.ref or "") == messages
+        messages = list(fitted.messages)
+        cm.record({"input_tokens": int(share * trimtab.count(messages, model=model)), "output_tokens": 5})
+        words = "".join(ASCII.format(n=k) for k in range(20))
+        messages += [{"role": role, "content": f"{n} {words}"} for role in ("assistant", "user")]
+    assert twice

@@ -18,7 +18,7 @@ from ..planning.edits import Cut, Drop, Prune, StripThinking, Summarize, Truncat
 from ..planning.stages.template import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from ..counting.counter import Counter
     from ..ledger.columns import Ledger
@@ -187,15 +187,27 @@ def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter:
                 for row in rows:
                     change(row, partial(_shortened, most=most, counter=counter, provider=plan.provider))
             case StripThinking(rows):
-                blocks: dict[int, set[int]] = {}
-                for row in rows:
-                    index = int(owner[row])
-                    blocks.setdefault(index, set()).add(row - int(first[index]))
-                for index, found in blocks.items():
+                for index, found in _blocks(ledger, rows).items():
                     edited[index] = _without(edited.get(index, messages[index]), found)
             case _:
                 pass
     return edited
+
+
+def stripped(messages: Sequence[Message], ledger: Ledger) -> list[Message]:
+    """Return the messages that have thinking, without it; a message of thinking alone is left out."""
+    rows = [row for row, kind in enumerate(ledger.kind.tolist()) if kind == Kind.THINKING]
+    left = (_without(messages[index], found) for index, found in _blocks(ledger, rows).items())
+    return [message for message in left if message is not None]
+
+
+def _blocks(ledger: Ledger, rows: Iterable[int]) -> dict[int, set[int]]:
+    """Return the positions of rows in their messages, by message."""
+    found: dict[int, set[int]] = {}
+    for row in rows:
+        index = int(ledger.owner[row])
+        found.setdefault(index, set()).add(row - int(ledger.first[index]))
+    return found
 
 
 def _with_text(message: Message | None, block: int, text: str, provider: str) -> Message | None:

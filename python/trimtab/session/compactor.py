@@ -521,7 +521,7 @@ class Compactor:
             ValueError: an empty text, or one of which ``redact`` leaves nothing, would pin everything.
         """
         if not isinstance(what, str):
-            self.archive.pin(self.session, "message", self._session.scan([what]).digest_of(0))
+            self._session.pin(what)
             return
         redact = self._session.settings.redact
         text = what if redact is None else redact(what)

@@ -288,7 +288,7 @@ class Session:
         request, not_due = self._due(call, when, size)
         if request is None and crowded:
             request, not_due = self.thinned(call, ledger), ""
-        done, reason = None, not_due
+        given, done, reason = call, None, not_due
         try:
             while request is not None:
                 with self.alone():
@@ -300,10 +300,11 @@ class Session:
                 if made.ref is None:
                     break
                 done = made
-                call = replace(call, messages=made.messages)
+                call = replace(given, messages=made.messages)
                 size = self.size(call)
                 protects = request.room is None and not self.policy.parity
-                request = self._rescue(call, size) if protects and self._exceeds(size) else None
+                # From the caller's list, so that the ref of what goes out restores that.
+                request = self._rescue(given, size) if protects and self._exceeds(size) else None
         except SummaryError as error:
             log.warning("automatic compaction failed: %s", error.account)
             self._fail()
@@ -557,6 +558,20 @@ class Session:
             made, fillers = apply(plan, request.messages, request.ledger, counter, None, fillers=known)
             self._own.remember(None, marks(self.scan(made), fillers))
         return request.inputs.write(made)
+
+    def pin(self, message: Message) -> None:
+        """Keep a message verbatim, and the same message after an edit has removed its thinking.
+
+        Raises:
+            ArchiveError: the pin cannot be stored.
+            MessageError: the message cannot be read.
+        """
+        from ..compaction.apply import stripped  # noqa: PLC0415 - numpy comes with the first plan
+
+        settings = self.settings
+        inputs, ledger = read_plain((message,), settings.counter, settings.provider, settings.model.provider)
+        for form in (message, *stripped(inputs.messages, ledger)):
+            self.handler.archive.pin(settings.session, "message", self.scan([form]).digest_of(0))
 
     def done(self, compaction: Compaction, size: Size | None = None) -> Compaction:
         """Record a compaction; the last usage belongs to another list now.
