@@ -327,3 +327,9 @@ def test_an_asynchronous_summarizer_is_refused_at_once_without_an_event_loop(nam
             with pytest.raises(TypeError, match=f"{what} is asynchronous: use a(fit|compact|overflow)"):
                 verb([GO])
         assert asyncio.run(cm.afit([GO])).messages == [GO]
+
+
+def test_compact_names_the_message_that_cannot_be_archived() -> None:
+    messages = [*shots(9), {"role": "user", "content": "hm", "meta": object()}]
+    with pytest.raises(trimtab.ArchiveError, match=r"messages\[19\] cannot be archived as JSON: object is not JSON"):
+        trimtab.Compactor(MODEL).compact(messages, target_share=0.5)

@@ -28,7 +28,7 @@ def encode(values: Sequence[object]) -> tuple[list[str], list[str]]:
     The JSON is that of ``json.dumps``, except for two adjacent lone surrogates, which stay two when decoded.
 
     Raises:
-        ArchiveError: a value is not JSON.
+        ArchiveError: a value is not JSON; names its position.
     """
     try:
         try:
@@ -36,7 +36,18 @@ def encode(values: Sequence[object]) -> tuple[list[str], list[str]]:
         except TypeError:  # a mapping, a tuple, an enum, or a value that is not JSON
             return _core.dumps([_plain(value) for value in values])
     except (TypeError, ValueError, RecursionError) as error:
-        raise ArchiveError(f"a message cannot be archived as JSON: {error}") from error
+        place = "a message" if len(values) == 1 else f"messages[{_first_refused(values)}]"
+        raise ArchiveError(f"{place} cannot be archived as JSON: {error}") from error
+
+
+def _first_refused(values: Sequence[object]) -> int:
+    """Return the position of the first value that is not JSON."""
+    for index, value in enumerate(values):
+        try:
+            encode([value])
+        except ArchiveError:
+            return index
+    return len(values)
 
 
 def _plain(value: object) -> object:
