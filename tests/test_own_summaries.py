@@ -281,3 +281,21 @@ def test_there_is_one_summary_wherever_the_earlier_ones_stand(policy: str, provi
         asks = [{"role": "user", "content": "Where were we?"}] if placed and placed[0]["role"] == "assistant" else []
         tail = talk(20 * n, 20 * n + 2)[: 3 if asks else 4]
         messages = [{"role": "user", "content": "hello"}, *others, *talk(), *asks, *placed, *tail[bool(asks) :]]
+
+
+@pytest.mark.parametrize("policy", ["default", "drop"])
+def test_a_summary_alone_is_not_summarized_again(policy: str) -> None:
+    asked = Asked()
+    cm = trimtab.Compactor(MODEL, policy=policy, summarizer=asked)
+    cm.pin("user 3:")
+    first = cm.compact([*talk(), {"role": "user", "content": RULE}], target_tokens=1_500)
+    messages = [
+        *first.messages[:1],
+        *(m for m in first.messages if m["content"].startswith("user 3:")),
+        *step(0, 60_000),
+    ]
+    messages.insert(2, {"role": "user", "content": RULE})
+    done = cm.compact(messages, target_tokens=1_500)
+    assert done.tokens_after < done.tokens_before
+    assert done.messages[0] is messages[0] or policy == "drop"
+    assert all(ask.messages for ask in asked.asks)

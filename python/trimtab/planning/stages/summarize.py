@@ -102,8 +102,13 @@ class SummarizeZone:
         if part:
             yield Truncate((int(pruned[-returned - 1]),), part)
         yield from prune(costs, pruned[: len(pruned) - returned - bool(part)])
-        if cut > costs.head:
-            stop, staying = _with_summaries(costs, cut, staying)
+        stop, staying = _with_summaries(costs, cut, staying)
+        leaves = costs.mask(range(costs.head, stop)) & ~costs.filled
+        leaves[list(staying)] = False
+        again = (
+            int(costs.per_message[leaves].sum()) <= limit + left + costs.frame
+        )  # it would not make a summary smaller
+        if (leaves & ~costs.summarized).any() or (leaves.any() and not again):
             yield Summarize(costs.head, stop, limit + left, staying)
 
     def _older_groups(
