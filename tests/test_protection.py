@@ -15,6 +15,7 @@ import trimtab
 from support.checker import check
 from support.transcripts import transcript
 from trimtab import Limits, Usage, UsageIgnored, Verdict
+from trimtab.cli import main
 from trimtab.policies import POLICIES
 from trimtab.summarize import Function
 
@@ -116,6 +117,22 @@ def test_record_refuses_what_is_no_usage_and_learns_nothing(usage: Any) -> None:
         cm.record(usage)
     assert cm.count(messages) == counted(messages)
     assert cm.fit(messages).messages is messages
+
+
+def test_a_session_file_with_absurd_usage_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    entries = []
+    for n, tokens in enumerate((-5, 10**400, 2**60, 30)):
+        usage = {"input_tokens": tokens, "output_tokens": -3}
+        answer = {"id": f"m{n}", "role": "assistant", "content": [{"type": "text", "text": "a"}], "usage": usage}
+        entries.append({"type": "user", "message": {"role": "user", "content": f"q{n}"}, "uuid": f"u{n}"})
+        entries.append({"type": "assistant", "message": answer, "uuid": f"a{n}"})
+    for n, entry in enumerate(entries):
+        entry |= {"sessionId": "s", "parentUuid": entries[n - 1]["uuid"] if n else None}
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, entries)))
+    assert [(charged.prompt, charged.output) for charged in trimtab.read(path).usage] == [(30, 0)]
+    assert main(["count", str(path)]) == 0
+    assert "the last recorded call was billed 30 tokens" in capsys.readouterr().out
 
 
 def test_record_takes_the_largest_number_and_missing_fields() -> None:

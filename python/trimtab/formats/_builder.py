@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import MessageError
 from ..messages.types import Charged, Skipped, Transcript
+from ..messages.usage import is_tokens
 from ._parts import Content, call, dict_of, images_of, text_of, text_part, words_of
 
 if TYPE_CHECKING:
@@ -118,9 +119,9 @@ class Builder:
 
     def charge(self, prompt: object, output: object, before: int | None = None) -> None:
         """Record the usage of a call whose prompt was the messages before `before`, by default all."""
-        if isinstance(prompt, int) and prompt > 0 and self.is_prompt:
+        if is_tokens(prompt) and prompt and self.is_prompt:
             at = len(self.messages) if before is None else before
-            self.usage.append(Charged(at, prompt, output if isinstance(output, int) else 0))
+            self.usage.append(Charged(at, prompt, output if is_tokens(output) else 0))
 
     def result(self, ref: object, content: Content) -> None:
         """Add a call's result; its images follow in a user message after the last result."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 from .._repr import short
 
@@ -74,11 +74,16 @@ def _tokens(usage: object, *names: str) -> int | None:
         value = _get(usage, name)
         if value is None:
             continue
-        if type(value) is not int or not 0 <= value <= MOST:
-            msg = f"{name} must be a number of tokens from 0 to 2**53, got {_shown(value)}"
-            raise ValueError(msg)
-        return value
+        if is_tokens(value):
+            return value
+        msg = f"{name} must be a number of tokens from 0 to 2**53, got {_shown(value)}"
+        raise ValueError(msg)
     return None
+
+
+def is_tokens(value: object) -> TypeGuard[int]:
+    """Return whether a value is a number of tokens: an integer from 0 to 2**53, no bool."""
+    return type(value) is int and 0 <= value <= MOST
 
 
 def _shown(value: object) -> str:
