@@ -60,14 +60,14 @@ def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | Non
                 floor = str(error)
                 continue
             at.done(done, size)
-            floor, call = done.reason, replace(call, messages=done.messages)
+            floor, made = done.reason, replace(call, messages=done.messages)
             if done.reason.startswith(REFUSED):
                 break
-            after = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
+            after = scan(made.messages, counter, at.settings.provider, at.settings.model.provider).total
             if done.ref is not None and after <= room:
                 at.edited = True
-                at.size(call)  # the next charge is for these messages
-                return at.fitted(call, done, f"{why}; {done.reason}")
+                at.size(made)  # the next charge is for these messages
+                return at.fitted(made, done, f"{why}; {done.reason}")
     held = f"; system text and tools have {sum(fixed):,} tokens" if sum(fixed) else ""
     raise OverflowedError(
         f"{why}; at most {room:,} tokens of messages fit, and too little can leave: {floor}{held}"
