@@ -16,6 +16,7 @@ SHARED = {
     "limits": ("anthropic",),
     "turns": (),
     "mod": (),
+    "since": (),
 }
 """Files with rules of several providers, or of one with another name."""
 
