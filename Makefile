@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test lint docs data data-check record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
+.PHONY: help wheel demo test lint docs data data-check record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -38,6 +38,9 @@ help: ## list the targets
 		$(PIP) install "$$rival" || echo "$$rival does not install here"; \
 	done
 	@touch $@
+
+wheel: .venv/dev ## build the release wheel into dist/
+	$(BIN)/maturin build --release --quiet --compression-level 9 --out dist
 
 demo: .venv/release ## compact a recorded session and show what happened
 	@$(BIN)/python examples/demo.py

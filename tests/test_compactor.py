@@ -24,7 +24,7 @@ from trimtab.compaction.effects import Commit, Store, Write
 from trimtab.compaction.flow import compaction
 from trimtab.compaction.settings import target_of
 from trimtab.messages.envelope import unwrap, wrap
-from trimtab.session.session import Call
+from trimtab.session.call import Call
 
 TALK = " ".join("u:60 a:90" for _ in range(30))
 LONG = " ".join(f"u:30 c{n} r{n}:300 a:60" for n in range(20))

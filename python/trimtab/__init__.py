@@ -75,10 +75,10 @@ if TYPE_CHECKING:
         Turns,
     )
     from .planning.zones import Stats
+    from .session.call import Fitted
     from .session.compactor import Compactor
     from .session.overflow import is_overflow
     from .session.provider_count import ProviderCount
-    from .session.session import Fitted
     from .summarize import Answer, Ask, Limits, Summarizer, Writer
     from .validity.repair import Repair, repair
     from .validity.validate import Problem, RequestOptions, validate
@@ -284,7 +284,7 @@ _HOMES = {
     ),
     "planning.zones": ("Stats",),
     "session.compactor": ("Compactor",),
-    "session.session": ("Fitted",),
+    "session.call": ("Fitted",),
     "session.overflow": ("is_overflow",),
     "session.provider_count": ("ProviderCount",),
     "summarize": (

@@ -17,8 +17,9 @@ from ..planning.forecast import Forecast
 from ..summarize import open_summarizer
 from ..summarize.drive import AwaitableError, adrive, drive
 from ..validity.validate import check
+from .call import Call
 from .overflow import Refusal, refusal
-from .session import Call, Session
+from .session import Session
 from .shrink import shrink
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from ..planning.policy import Policy
     from ..planning.zones import Stats
     from ..summarize import Answer, Ask, Summarizer, Writer
+    from .call import Fitted, When
     from .provider_count import ProviderCount
-    from .session import Fitted, When
 
 P = ParamSpec("P")
 T = TypeVar("T")

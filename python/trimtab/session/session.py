@@ -11,11 +11,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from .. import _core
 from .._log import log
-from .._repr import short
 from ..archive.redact import redact_message
 from ..archive.sql.codec import encode
 from ..compaction.flow import REFUSED, compaction
@@ -31,6 +30,7 @@ from ..messages.usage import Usage
 from ..models.model import UNBOUND
 from ..planning.edits import Summarize
 from ..planning.pins import flagged, pinned
+from .call import Call, Fitted, Size, When
 from .own import OwnMessages
 from .provider_count import ProviderCounts, request_of
 
@@ -52,78 +52,8 @@ if TYPE_CHECKING:
     from ..planning.zones import Stats
     from .provider_count import ProviderCount
 
-When = Literal["before_call", "after_step", "after_tool_batch", "after_run", "on_length", "on_overflow"]
-"""Moments at which an agent calls ``fit``."""
-
 PATIENCE = 3
 """Failures in a row before the summarizer is asked in every fourth round only."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """The input of the next call.
-
-    Attributes:
-        messages: the list to send; the caller's own object if nothing was done.
-        request: keywords of the provider's call: the messages, and the system text if it was given; if thinking was
-            marked, also ``betas`` and the field of ``thinking`` that lets the provider drop it.
-        compaction: the compaction; None if nothing was done.
-        reason: why ``messages`` are still past the policy's trigger or the input budget; after an overflow, the window
-            from now on and what was done; empty otherwise.
-    """
-
-    __repr__ = short
-
-    messages: Sequence[Message]
-    request: dict[str, Any]
-    compaction: Compaction | None = None
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """The content of the next call.
-
-    Attributes:
-        messages: the transcript.
-        system: system text beside it.
-        tools: tool definitions.
-    """
-
-    messages: Sequence[Message]
-    system: object = None
-    tools: object = None
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """The sizes of a call's prompt.
-
-    Attributes:
-        terms: the terms of the policy's trigger, by the policy's counter.
-        fixed: tokens of system text and tools, by the policy's counter.
-        beside: tokens of system text and tools, by the model's counter.
-        counted: tokens of the prompt, by the model's counter.
-        prompt: the larger of ``counted``, with what was billed beyond it, and the forecast from the last billed prompt.
-    """
-
-    terms: Terms
-    fixed: tuple[int, int]
-    beside: int
-    counted: int
-    prompt: int
-
-    @property
-    def room(self) -> int:
-        """Most tokens of messages within the input budget, by the model's counter; negative without any.
-
-        Tokens that were billed beyond the count stay if messages leave. Where they alone exceed the input budget, they
-        are taken for an error of the count instead, in proportion to it.
-        """
-        budget = self.terms.input_budget
-        beyond = self.prompt - self.counted
-        free = budget - beyond - self.beside
-        return free if free > 0 else budget * self.counted // max(self.prompt, 1) - self.beside
 
 
 @dataclass

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from ..compaction.effects import Flow
     from ..compaction.request import Request
     from ..planning.policy import Policy
+    from .call import Call, Fitted
     from .overflow import Refusal
-    from .session import Call, Fitted, Session
+    from .session import Session
 
 
 def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | None = None) -> Flow[Fitted]:

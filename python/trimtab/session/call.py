@@ -1,0 +1,85 @@
+"""The values of a call: its content, its sizes, the moment, and the input that ``fit`` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from .._repr import short
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..compaction.result import Compaction
+    from ..messages.types import Message
+    from ..planning.budget import Terms
+
+When = Literal["before_call", "after_step", "after_tool_batch", "after_run", "on_length", "on_overflow"]
+"""Moments at which an agent calls ``fit``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The input of the next call.
+
+    Attributes:
+        messages: the list to send; the caller's own object if nothing was done.
+        request: keywords of the provider's call: the messages, and the system text if it was given; if thinking was
+            marked, also ``betas`` and the field of ``thinking`` that lets the provider drop it.
+        compaction: the compaction; None if nothing was done.
+        reason: why ``messages`` are still past the policy's trigger or the input budget; after an overflow, the window
+            from now on and what was done; empty otherwise.
+    """
+
+    __repr__ = short
+
+    messages: Sequence[Message]
+    request: dict[str, Any]
+    compaction: Compaction | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The content of the next call.
+
+    Attributes:
+        messages: the transcript.
+        system: system text beside it.
+        tools: tool definitions.
+    """
+
+    messages: Sequence[Message]
+    system: object = None
+    tools: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The sizes of a call's prompt.
+
+    Attributes:
+        terms: the terms of the policy's trigger, by the policy's counter.
+        fixed: tokens of system text and tools, by the policy's counter.
+        beside: tokens of system text and tools, by the model's counter.
+        counted: tokens of the prompt, by the model's counter.
+        prompt: the larger of ``counted``, with what was billed beyond it, and the forecast from the last billed prompt.
+    """
+
+    terms: Terms
+    fixed: tuple[int, int]
+    beside: int
+    counted: int
+    prompt: int
+
+    @property
+    def room(self) -> int:
+        """Most tokens of messages within the input budget, by the model's counter; negative without any.
+
+        Tokens that were billed beyond the count stay if messages leave. Where they alone exceed the input budget, they
+        are taken for an error of the count instead, in proportion to it.
+        """
+        budget = self.terms.input_budget
+        beyond = self.prompt - self.counted
+        free = budget - beyond - self.beside
+        return free if free > 0 else budget * self.counted // max(self.prompt, 1) - self.beside
