@@ -227,12 +227,16 @@ class Session:
                 if made.ref is None and crowded and request.plan is None and not made.reason.startswith(REFUSED):
                     request = self.thinned(call, ledger)  # the policy stopped: pictures leave nevertheless
                     continue
+                protects = request.room is None and not self.policy.parity
+                stopped = made.ref is None and self._exceeds(size) and not crowded
+                if stopped and protects and not made.reason.startswith(REFUSED):
+                    request = self._rescue(given, size)  # the policy's last step removed nothing
+                    continue
                 if made.ref is None:
                     break
                 done = made
                 call = replace(given, messages=made.messages)
                 size = self.size(call)
-                protects = request.room is None and not self.policy.parity
                 # From the caller's list, so that the ref of what goes out restores that.
                 request = self._rescue(given, size) if protects and self._exceeds(size) else None
         except SummaryError as error:
