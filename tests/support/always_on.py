@@ -192,11 +192,11 @@ class AlwaysOn(RuleBasedStateMachine):
     @rule(n=st.integers(0, 40), goes_back=st.booleans())
     def user_restores(self, n, goes_back):
         """The originals of any compaction come back; the agent may go on from them."""
-        ref, original, request, pinned = self.refs[n % len(self.refs)]
+        ref, original, request = self.refs[n % len(self.refs)]
         found = self.cm.restore(ref)
         assert json.dumps(found) == original, "restore: not the original list"
         if goes_back and not open_calls(found):
-            self.messages, self.request, self.pinned = found, request, [*pinned]
+            self.messages, self.request = found, request
 
     @rule(when=st.sampled_from(WHEN))
     def agent_fits_at_any_moment(self, when):
@@ -408,6 +408,6 @@ class AlwaysOn(RuleBasedStateMachine):
         if ref:
             self.known.add(ref)
             self.envelope = next((only_text(message) for message in messages if enveloped(message)), self.envelope)
-            self.refs.append((ref, json.dumps(before), self.request, [*self.pinned]))
+            self.refs.append((ref, json.dumps(before), self.request))
         self.sent = list(messages)
         self.messages = self.sent if self.adopts else before
