@@ -9,7 +9,7 @@ from ..compaction.flow import REFUSED, compaction
 from ..counting.counter import fixed_tokens, scan
 from ..errors import NothingToCompactError, OverflowedError, SummaryError
 from ..planning.edits import Summarize
-from ..planning.protection import EMERGENCY, SHARE, lasting, protective
+from ..planning.protection import SHARE, lasting, protective
 
 if TYPE_CHECKING:
     from ..compaction.effects import Flow
@@ -35,8 +35,8 @@ def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | Non
     fixed = fixed_tokens(counter, call.system, call.tools)
     own = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
     size = at.size(call)
-    window, most, why = _bounds(refused, own + sum(fixed), size.prompt, at.window)
-    room = most - sum(fixed)
+    window, limit, why = _bounds(refused, own + sum(fixed), size.prompt, at.window)
+    room = limit - sum(fixed)
     try:
         settings = at.settings.lowered(window, sum(fixed))
         target = min(settings.budget(*fixed).target, int(room * SHARE))
@@ -47,11 +47,15 @@ def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | Non
     at.settings = settings
     floor = ""
     with at.alone():
-        for policy in (lasting(at.policy), protective(at.policy)):
+        # The last try is for a list that did not get smaller although its plan was: it asks for less.
+        for policy, most in (
+            (lasting(at.policy), None),
+            (protective(at.policy), room),
+            (protective(at.policy), target),
+        ):
             own = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
             request = _request(at, call, policy, target, own)
-            if policy.strategy == EMERGENCY:
-                request = replace(request, room=room)
+            request = replace(request, room=most)
             least, floor = _expected(request, own)
             if least > room:
                 continue
