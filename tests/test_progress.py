@@ -24,7 +24,7 @@ SAID = {
     "compact s.json -o out --target-share 0.5": ["reading s.json", "compacting"],
     "rescue claude.jsonl -o rescued --target-share 0.5": ["reading claude.jsonl", "compacting", "writing"],
     "truncate text --lines 5": ["reading"],
-    "restore REF -o out": ["restoring REF"],
+    "restore REF --session talk -o out": ["restoring REF"],
     "archive list": ["listing"],
     "archive show talk": ["looking it up"],
     "archive show REF": ["looking it up"],

@@ -92,7 +92,7 @@ def is_whole(verb: str, raw: bytes) -> bool:
 
 VERBS = {
     "compact": ["compact", "s.json", "-o", "out", "--target-share", "0.5", "--session", "other"],
-    "restore": ["restore", "REF", "-o", "out"],
+    "restore": ["restore", "REF", "--session", "talk", "-o", "out"],
     "export": ["archive", "export", "talk", "-o", "out"],
     "rescue": ["rescue", "claude.jsonl", "-o", "rescued", "--target-share", "0.5"],
     "prune": ["archive", "prune", "--session", "talk", "--keep", "1"],
