@@ -159,20 +159,19 @@ class Costs:
         if self.binds_thinking or self.ledger.provider not in ("anthropic", "bedrock") or not len(requests):
             return ()
         start = int(requests[-1]) + 1
-        first = self.ledger.first.astype(np.int64)
+        first = self.ledger.first[start:].astype(np.int64)  # rows of the loop's messages alone
         filled = first[:-1] < first[1:]
-        thinks = np.zeros(self.messages + 1, dtype=bool)
-        thinks[:-1][filled] = self.kind[first[:-1][filled]] == Kind.THINKING
-        if start >= self.messages or not thinks[start] or self._closed:
+        thinks = np.zeros(len(first) - 1, dtype=bool)
+        thinks[filled] = self.kind[first[:-1][filled]] == Kind.THINKING
+        if start >= self.messages or not thinks[0] or self._closed:
             return ()
-        later = np.arange(start + 1, self.messages)
-        return self.closed([start]) if (self.safe[later] & ~thinks[later]).any() else ()
+        return self.closed([start]) if (self.safe[start + 1 : self.messages] & ~thinks[1:]).any() else ()
 
     @cached_property
     def _closed(self) -> bool:
         """Whether the last message is the assistant's, without an open call."""
         ends = self.role[-1] == Role.ASSISTANT
-        return bool(ends and not (self.kind[self.owner == self.messages - 1] == Kind.CALL).any())
+        return bool(ends and not (self.kind[int(self.ledger.first[-2]) :] == Kind.CALL).any())
 
     @cached_property
     def cuts(self) -> NDArray[np.int64]:
@@ -204,7 +203,9 @@ class Costs:
         rows |= (kind == Kind.IMAGE) | (kind == Kind.DOCUMENT)
         spoken = np.zeros(self.messages, dtype=bool)
         spoken[self.owner[rows]] = True
-        return np.flatnonzero(spoken & (self.role == Role.USER) & ~self.summarized & ~self.filled)
+        found = np.flatnonzero(spoken & (self.role == Role.USER))
+        own = {*self.summaries, *self.fillers}
+        return found[~np.isin(found, list(own))] if own else found
 
     @cached_property
     def floor(self) -> tuple[int, ...]:
