@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_type
+from typing import Any, assert_type
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ async def compacting(found: trimtab.Transcript) -> list[trimtab.Message]:
     cm.pin(found.messages[0])
     assert_type(cm.plan(found.messages, target_share=0.5), trimtab.Plan)
     done = await cm.acompact(found.messages, system=found.system, tools=found.tools, target_tokens=20_000)
-    assert_type(done, trimtab.Compaction)
+    assert_type(done, trimtab.Compaction[dict[str, Any]])
     if done.ref is not None:
         originals = cm.restore(done.ref)
         print(originals[0]["role"])

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _report(result: Compaction, url: str, session: str | None) -> dict[str, Any]:
+def _report(result: Compaction[Any], url: str, session: str | None) -> dict[str, Any]:
     from ..planning.edits import Drop, Prune, StripThinking, Summarize, Truncate
 
     plan, zone = result.plan, result.plan.zone()

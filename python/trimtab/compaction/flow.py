@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._mask import mask
 from ..archive import Record
@@ -33,7 +33,7 @@ REFUSED = "refused: "
 """Start of the reason of a compaction that a hook refused."""
 
 
-def compaction(request: Request) -> Flow[Compaction]:
+def compaction(request: Request) -> Flow[Compaction[Any]]:
     """Plan; review; review the plan; store the originals; summarize; build and check; commit; report the events.
 
     An automatic compaction of a list from which nothing can leave ends with its plan: no hook is asked.
@@ -130,12 +130,12 @@ def _review(request: Request, plan: Plan | None) -> Flow[Verdict]:
     return Verdict(refuse=f"the hook returned {mask(repr(verdict))} instead of None or a Verdict")
 
 
-def _refused(request: Request, reason: str, plan: Plan) -> Flow[Compaction]:
+def _refused(request: Request, reason: str, plan: Plan) -> Flow[Compaction[Any]]:
     yield Refused(request.trigger, reason)
     return _unchanged(request, plan, f"{REFUSED}{reason}")
 
 
-def _unchanged(request: Request, plan: Plan, reason: str) -> Compaction:
+def _unchanged(request: Request, plan: Plan, reason: str) -> Compaction[Any]:
     undone = replace(plan, edits=(), tokens_after=plan.tokens_before, reason=reason)
     return Compaction(request.given, undone, None, plan.tokens_before, plan.tokens_before, reason)
 
@@ -144,7 +144,7 @@ def _either(new: str | None, old: str | None) -> str | None:
     return old if new is None else new
 
 
-def _record(request: Request, done: Compaction, summary: str | None) -> Record:
+def _record(request: Request, done: Compaction[Any], summary: str | None) -> Record:
     """Return the archive's record of the compaction."""
     kept = {id(message) for message in done.messages}
     record = Record(
@@ -163,7 +163,7 @@ def _record(request: Request, done: Compaction, summary: str | None) -> Record:
     return record if request.settings.redact is None else redact_record(record, request.settings.redact)
 
 
-def _live(request: Request, done: Compaction) -> tuple[str, ...]:
+def _live(request: Request, done: Compaction[Any]) -> tuple[str, ...]:
     """Return the refs of the session's summaries in the new list: its own, and of those that stay."""
     stays = {id(request.messages[index]) for index in request.summaries}
     found = ((message, enveloped(message)) for message in done.messages)

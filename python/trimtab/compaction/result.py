@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 from .._repr import short
+from ..messages.types import MessageT
 from ..planning.edits import Summarize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..messages.types import Message
     from ..planning.plan import Plan
     from ..summarize import Offer, Usage
 
 
 @dataclass(frozen=True)
-class Compaction:
+class Compaction(Generic[MessageT]):
     """The result of a compaction.
 
     Attributes:
@@ -38,7 +38,7 @@ class Compaction:
 
     __repr__ = short
 
-    messages: Sequence[Message]
+    messages: Sequence[MessageT]
     plan: Plan
     ref: str | None
     tokens_before: int

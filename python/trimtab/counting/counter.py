@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from .. import _core
 from ..errors import MessageError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..messages.types import Message
+    from ..messages.types import AnyMessage, Message
     from ..models.prompts import Prompt
     from ..models.provider import Provider
 
@@ -106,7 +106,7 @@ class Counter(_core.Counter):
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from None
 
-    def per_message(self, messages: Sequence[Message], *, provider: str | None = None) -> NDArray[np.uint32]:
+    def per_message(self, messages: Sequence[AnyMessage], *, provider: str | None = None) -> NDArray[np.uint32]:
         """Return the tokens that each message adds to the model's prompt: uint32, shape (messages,).
 
         The counter caches the last list and counts only changed messages, which it finds by the identity of their
@@ -158,7 +158,7 @@ RAISED = "cannot be read: "
 
 
 def scan(
-    messages: Sequence[Message], counter: _core.Counter, provider: str | None = None, fallback: str | None = None
+    messages: Sequence[AnyMessage], counter: _core.Counter, provider: str | None = None, fallback: str | None = None
 ) -> _core.Ledger:
     """Read messages of any kind once into a ledger.
 
@@ -174,7 +174,7 @@ def scan(
     return read_with(messages, lambda known: _ledger(known, counter, provider, fallback))
 
 
-def read_with(messages: Sequence[Message], read: Callable[[Sequence[Message]], T]) -> T:
+def read_with(messages: Sequence[AnyMessage], read: Callable[[Sequence[Message]], T]) -> T:
     """Call ``read``, a function of the core, with messages of any kind.
 
     Raises:
@@ -193,7 +193,7 @@ def read_with(messages: Sequence[Message], read: Callable[[Sequence[Message]], T
 
 
 def read_plain(
-    messages: Sequence[Message], counter: _core.Counter, provider: str | None = None, fallback: str | None = None
+    messages: Sequence[AnyMessage], counter: _core.Counter, provider: str | None = None, fallback: str | None = None
 ) -> tuple[InputMessages, _core.Ledger]:
     """Read messages of any kind once, as plain dicts and as a ledger; ``scan`` describes the arguments.
 
@@ -210,7 +210,7 @@ def read_plain(
     return inputs, _call(lambda known: _ledger(known, counter, provider, fallback), inputs.messages)
 
 
-def _call(read: Callable[[Sequence[Message]], T], messages: Sequence[Message]) -> T:
+def _call(read: Callable[[Sequence[Message]], T], messages: Sequence[Any]) -> T:
     try:
         return read(messages)
     except ValueError as error:
@@ -295,7 +295,7 @@ def _schema(output_config: object) -> object:
 
 
 def count(
-    messages: str | Sequence[Message],
+    messages: str | Sequence[AnyMessage],
     *,
     model: str | Model,
     system: object = None,

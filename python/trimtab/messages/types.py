@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from .._repr import short
 
@@ -15,6 +15,26 @@ if TYPE_CHECKING:
 
 Message: TypeAlias = "Mapping[str, Any]"
 """One message or item, in its provider's own shape. Never mutated."""
+
+
+class ModelObject(Protocol):
+    """A pydantic model, as SDKs answer with."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """Return the fields as a dict."""
+
+
+class DataObject(Protocol):
+    """An object of a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+AnyMessage: TypeAlias = "Mapping[str, Any] | ModelObject | DataObject"
+"""One message or item in any kind that is read: a dict, a typed dict, another mapping, or an object."""
+
+MessageT = TypeVar("MessageT", bound=AnyMessage)
+"""The kind of the caller's messages, which comes back."""
 
 
 @dataclass(frozen=True, slots=True)

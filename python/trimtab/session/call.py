@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from .._repr import short
+from ..messages.types import MessageT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..compaction.result import Compaction
-    from ..messages.types import Message
     from ..planning.budget import Terms
 
 When = Literal["before_call", "after_step", "after_tool_batch", "after_run", "on_length", "on_overflow"]
@@ -19,7 +19,7 @@ When = Literal["before_call", "after_step", "after_tool_batch", "after_run", "on
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Generic[MessageT]):
     """The input of the next call.
 
     Attributes:
@@ -33,9 +33,9 @@ class Fitted:
 
     __repr__ = short
 
-    messages: Sequence[Message]
+    messages: Sequence[MessageT]
     request: dict[str, Any]
-    compaction: Compaction | None = None
+    compaction: Compaction[MessageT] | None = None
     reason: str = ""
 
 
@@ -44,12 +44,12 @@ class Call:
     """The content of the next call.
 
     Attributes:
-        messages: the transcript.
+        messages: the transcript, in the caller's kind.
         system: system text beside it.
         tools: tool definitions.
     """
 
-    messages: Sequence[Message]
+    messages: Sequence[Any]
     system: object = None
     tools: object = None
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..compaction.result import Compaction
     from ..events import Event
     from ..hooks import Cause, PreCompact
-    from ..messages.types import Message
+    from ..messages.types import AnyMessage, MessageT
     from ..models.model import Model
     from ..models.provider import Provider
     from ..planning.budget import Budget
@@ -204,7 +204,9 @@ class Compactor:
         at = self._session
         return at.settings.budget(*at.fixed(Call((), system, tools)))
 
-    def explain(self, messages: Sequence[Message] | None = None, *, system: object = None, tools: object = None) -> str:
+    def explain(
+        self, messages: Sequence[AnyMessage] | None = None, *, system: object = None, tools: object = None
+    ) -> str:
         """Return every term of the budget, a line each; with messages, also the ways to get a summary of them.
 
         The first way is tried first; each line has its maximum cost.
@@ -224,7 +226,7 @@ class Compactor:
             lines.append(at.counts.last.explain())
         return "\n".join([*lines, *(at.explain(Call(messages, system, tools)) if messages is not None else ())])
 
-    def count(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> int:
+    def count(self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None) -> int:
         """Return the tokens of the next call's prompt: the last billed prompt, and the count of the messages since.
 
         Before the first ``record``, and after a change of the billed messages, it is the count alone.
@@ -241,7 +243,7 @@ class Compactor:
 
     @_blocking
     def check(
-        self, messages: Sequence[Message], client: Any, *, system: object = None, tools: object = None
+        self, messages: Sequence[AnyMessage], client: Any, *, system: object = None, tools: object = None
     ) -> Flow[ProviderCount]:
         """Compare the count with that of the provider's counting endpoint.
 
@@ -265,7 +267,7 @@ class Compactor:
 
     def plan(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[AnyMessage],
         *,
         system: object = None,
         tools: object = None,
@@ -290,7 +292,7 @@ class Compactor:
         check(request.ledger, request.settings.rules)
         return request.decide()
 
-    def stats(self, messages: Sequence[Message], *, system: object = None, tools: object = None) -> Stats:
+    def stats(self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None) -> Stats:
         """Return the messages of each of the policy's zones, and how full the window is.
 
         Args:
@@ -303,7 +305,7 @@ class Compactor:
     @_blocking
     def compact(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[MessageT],
         *,
         system: object = None,
         tools: object = None,
@@ -312,7 +314,7 @@ class Compactor:
         instructions: str | None = None,
         plan: Plan | None = None,
         trigger: Cause = "manual",
-    ) -> Flow[Compaction]:
+    ) -> Flow[Compaction[MessageT]]:
         """Compact the messages to the target, whatever the trigger says; return a new list and change no message.
 
         Args:
@@ -349,13 +351,13 @@ class Compactor:
     @_blocking
     def fit(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[MessageT],
         *,
         system: object = None,
         tools: object = None,
         when: When = "before_call",
         turn: int | None = None,
-    ) -> Flow[Fitted]:
+    ) -> Flow[Fitted[MessageT]]:
         """Return the messages for the next call: the same list below the policy's trigger, a compacted one above it.
 
         Each call looks at the messages that are new since the last one: what the provider or the archive would refuse
@@ -387,8 +389,8 @@ class Compactor:
 
     @_blocking
     def overflow(
-        self, error: object, messages: Sequence[Message], *, system: object = None, tools: object = None
-    ) -> Flow[Fitted]:
+        self, error: object, messages: Sequence[MessageT], *, system: object = None, tools: object = None
+    ) -> Flow[Fitted[MessageT]]:
         """Return a smaller list for a call that the provider refused as too long; never the list that it refused.
 
         The window of this session is lowered to the limit that the error states; where it states none, to nine tenths
@@ -450,7 +452,7 @@ class Compactor:
         ingest = self.policy.ingest
         return output if ingest is None else ingest.cut(output, ingest.category(tool))
 
-    def prune(self, messages: Sequence[Message]) -> list[Message]:
+    def prune(self, messages: Sequence[MessageT]) -> list[MessageT]:
         """Return the messages with old results pruned by the policy's rule; archive nothing.
 
         Args:
@@ -508,7 +510,7 @@ class Compactor:
         past: list[ArchivedCompaction] = self.archive.history(self.session, limit=limit)
         return past
 
-    def pin(self, what: Message | str) -> None:
+    def pin(self, what: AnyMessage | str) -> None:
         """Keep a message, or every message that contains a text, verbatim from now on, in this session.
 
         The text is stored as ``redact`` leaves it, and pins the messages that contain it before or after redaction.

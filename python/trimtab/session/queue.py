@@ -63,7 +63,7 @@ class Queue:
         """Return the visible messages in OpenAI's chat shape: markers as questions, pruned results as placeholders."""
         return opencode.prompt(self.visible())
 
-    def run(self) -> Compaction | None:
+    def run(self) -> Compaction[Stored] | None:
         """Answer the pending marker with a summary; None without one.
 
         The summary is stored as the marker's answer. After a successful automatic compaction, a synthetic user message

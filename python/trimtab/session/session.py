@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ..counting.counter import Counter
     from ..hooks import Cause
     from ..ledger.columns import Ledger
-    from ..messages.types import Message
+    from ..messages.types import AnyMessage, Message, MessageT
     from ..planning.budget import Terms
     from ..planning.forecast import Forecast
     from ..planning.plan import Plan
@@ -119,7 +119,7 @@ class Session:
         """The model's window in tokens; smaller than the model's own after a refusal that says so."""
         return self.settings.model.window
 
-    def scan(self, messages: Sequence[Message]) -> Ledger:
+    def scan(self, messages: Sequence[AnyMessage]) -> Ledger:
         """Return the ledger of the messages.
 
         Raises:
@@ -199,7 +199,7 @@ class Session:
             return call
         return replace(call, messages=[*call.messages[:-1], *inputs.write([last])])
 
-    def fit(self, call: Call, when: When, turn: int | None) -> Flow[Fitted]:
+    def fit(self, call: Call, when: When, turn: int | None) -> Flow[Fitted[Any]]:
         """Return the input of the next call: the list itself, or a compacted one.
 
         Raises:
@@ -481,7 +481,7 @@ class Session:
             self.settings.session, groups, tokens, trigger.utilisation(terms), self.rounds, trigger.fires(terms)
         )
 
-    def prune(self, messages: Sequence[Message]) -> list[Message]:
+    def prune(self, messages: Sequence[MessageT]) -> list[MessageT]:
         """Return the messages with old results pruned."""
         from ..compaction.apply import apply  # noqa: PLC0415 - numpy comes with the first plan
 
@@ -493,7 +493,7 @@ class Session:
             self._own.remember(None, marks(self.scan(made), fillers))
         return request.inputs.write(made)
 
-    def pin(self, message: Message) -> None:
+    def pin(self, message: AnyMessage) -> None:
         """Keep a message verbatim, and the same message after an edit has removed its thinking.
 
         Raises:
@@ -507,7 +507,7 @@ class Session:
         for form in (message, *stripped(inputs.messages, ledger)):
             self.handler.archive.pin(settings.session, "message", self.scan([form]).digest_of(0))
 
-    def done(self, compaction: Compaction, size: Size | None = None) -> Compaction:
+    def done(self, compaction: Compaction[Any], size: Size | None = None) -> Compaction[Any]:
         """Record a compaction; the last usage belongs to another list now.
 
         Args:
@@ -534,7 +534,7 @@ class Session:
         self.failed += not self._failing
         self._failing = True
 
-    def fitted(self, call: Call, compaction: Compaction | None, reason: str) -> Fitted:
+    def fitted(self, call: Call, compaction: Compaction[Any] | None, reason: str) -> Fitted[Any]:
         """Return the input of the call."""
         key = "input" if self.settings.provider == "openai_responses" else "messages"
         request = {key: call.messages, **({"system": call.system} if call.system is not None else {})}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..compaction.flow import REFUSED, compaction
 from ..counting.counter import fixed_tokens, scan
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .session import Session
 
 
-def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | None = None) -> Flow[Fitted]:
+def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | None = None) -> Flow[Fitted[Any]]:
     """Lower the session's window to the provider's limit, and return the input of a call below it.
 
     Raises:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from ..messages.types import Message
+    from ..messages.types import AnyMessage
     from ..models.provider import Provider
 
 
@@ -85,7 +85,7 @@ class Rules:
         """Return the problems of a transcript; ``original`` is its ledger before it was edited."""
         return [Problem(*finding) for finding in _core.validate(ledger, original=original, **asdict(self))]
 
-    def problems_in(self, messages: Sequence[Message], provider: str) -> list[Problem]:
+    def problems_in(self, messages: Sequence[AnyMessage], provider: str) -> list[Problem]:
         """Return the problems of messages without building a ledger: no text is kept or counted.
 
         Raises:
@@ -117,7 +117,7 @@ class RequestOptions(TypedDict, total=False):
     alternation: bool
     system: object
     tools: object
-    original: Sequence[Message] | None
+    original: Sequence[AnyMessage] | None
 
 
 def rules_of(options: RequestOptions) -> Rules:
@@ -146,7 +146,7 @@ def rules_of(options: RequestOptions) -> Rules:
     return replace(rules, prefill=rules.prefill and model.prefill, binds=model.binds_thinking)
 
 
-def validate(messages: Sequence[Message], *, provider: Provider, **options: Unpack[RequestOptions]) -> list[Problem]:
+def validate(messages: Sequence[AnyMessage], *, provider: Provider, **options: Unpack[RequestOptions]) -> list[Problem]:
     """Return everything that the provider would refuse about a list, in its order; empty if nothing.
 
     Args:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from ..._repr import short
 from ...counting.counter import Counter, read_plain, scan
 from ...messages.shapes import ShapeAdapter, text_message
-from ...messages.types import Repaired
+from ...messages.types import MessageT, Repaired
 from ..validate import Rules, rules_of
 from .chat import repair_chat
 from .entries import BEGINNING, Changes, Entry
@@ -33,7 +33,7 @@ __all__ = ["Repair", "repair", "run_steps"]
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(Generic[MessageT]):
     """A list that its provider accepts.
 
     Attributes:
@@ -45,12 +45,12 @@ class Repair:
 
     __repr__ = short
 
-    messages: Sequence[Message]
+    messages: Sequence[MessageT]
     changes: list[Repaired]
     positions: Sequence[int]
 
 
-def repair(messages: Sequence[Message], *, provider: Provider, **options: Unpack[RequestOptions]) -> Repair:
+def repair(messages: Sequence[MessageT], *, provider: Provider, **options: Unpack[RequestOptions]) -> Repair[MessageT]:
     """Repair a list so that its provider accepts it; idempotent.
 
     The options are those of ``validate``: ``RequestOptions`` describes them. The only text that is added are notices: a
@@ -89,7 +89,7 @@ def repair(messages: Sequence[Message], *, provider: Provider, **options: Unpack
 
 def run_steps(
     messages: Sequence[Message], provider: Provider, rules: Rules | None = None, original: Any = None
-) -> Repair:
+) -> Repair[Message]:
     """Run all steps, whether the list needs them or not; problems that no step solves stay.
 
     Args:
