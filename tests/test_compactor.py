@@ -37,7 +37,9 @@ def talk(provider: str = "anthropic") -> list[dict]:
 
 def test_the_order_of_a_compaction_is_read_off_its_generator() -> None:
     cm = trimtab.Compactor(MODEL)
-    flow = compaction(cm._session.request(Call(talk()), target=target_of(None, 0.5), instructions="stress the tests"))
+    flow = compaction(
+        cm._session._memory.request(Call(talk()), target=target_of(None, 0.5), instructions="stress the tests")
+    )
     wants = [next(flow)]
     wants.append(flow.send(None))
     wants.append(flow.send(Verdict(instructions="stress the files")))

@@ -12,7 +12,7 @@ import pytest
 import trimtab
 from support.transcripts import transcript
 from trimtab.counting import counter
-from trimtab.session import session
+from trimtab.session import memory
 
 PACKAGE = Path(trimtab.__file__).parent
 TOOLS = [{"name": "Read", "description": "reads", "input_schema": {"type": "object", "properties": {}}}]
@@ -23,7 +23,7 @@ def grown(count: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-4-6", "gpt-5.5"])
-def test_fit_below_the_trigger_reads_the_list_once_and_enters_five_modules(
+def test_fit_below_the_trigger_reads_the_list_once_and_enters_seven_modules(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cm, messages = trimtab.Compactor(model), grown(4)
@@ -52,8 +52,8 @@ def test_fit_below_the_trigger_reads_the_list_once_and_enters_five_modules(
             modules.add(str(path.relative_to(PACKAGE)))
 
     monkeypatch.setattr(counter._core, "Ledger", Ledger)
-    monkeypatch.setattr(session, "fixed_tokens", counted)
-    monkeypatch.setattr(session, "overhead", counted)
+    monkeypatch.setattr(memory, "fixed_tokens", counted)
+    monkeypatch.setattr(memory, "overhead", counted)
     sys.setprofile(enter)
     try:
         fitted = cm.fit(messages, system="rules", tools=TOOLS)
@@ -65,6 +65,8 @@ def test_fit_below_the_trigger_reads_the_list_once_and_enters_five_modules(
     assert modules == {
         "session/compactor.py",
         "session/session.py",
+        "session/memory.py",
+        "session/fit.py",
         "counting/counter.py",
         "planning/forecast.py",
         "planning/budget.py",

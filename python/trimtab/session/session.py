@@ -1,542 +1,457 @@
-"""The state of one conversation between calls, and the decision whether a compaction is due.
-
-A prompt has up to three sizes: by the policy's counter, which its trigger uses; by the model's counter; and by the
-forecast from the last billed prompt. No policy lets a prompt pass whose larger one of the last two exceeds the input
-budget: the policy's own stages apply, or, where they leave too much, those that all policies share
-(``planning.protection``).
-"""
+"""A session: one conversation, and what its calls share."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from threading import Lock
-from typing import TYPE_CHECKING, Any, get_args
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from .. import _core
-from .._log import log
-from ..archive.redact import redact_message
-from ..archive.sql.codec import encode
-from ..compaction.flow import REFUSED, compaction
-from ..compaction.request import Request
-from ..compaction.summary import offered
-from ..counting.counter import fixed_tokens, overhead, read_plain, scan
-from ..errors import ArchiveError, BusyError, CountError, MessageError, PlanError, SummaryError
-from ..events import UsageIgnored
-from ..ledger.marks import marks
-from ..messages.objects import HINT, InputMessages, plain
-from ..messages.types import whole_calls
-from ..messages.usage import Usage
-from ..models.model import UNBOUND
-from ..planning.edits import Summarize
-from ..planning.pins import flagged, pinned
-from .call import Call, Fitted, Size, When
-from .own import OwnMessages
-from .provider_count import ProviderCounts, request_of
+from ..compaction.flow import compaction
+from ..compaction.settings import target_of
+from ..errors import ArchiveError
+from ..summarize.drive import AwaitableError, adrive, drive
+from ..validity.validate import check
+from .call import Call
+from .fit import next_input
+from .overflow import Refusal, refusal
+from .shrink import shrink
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
 
+    from ..archive import Archive, ArchivedCompaction, SqlArchive
+    from ..archive.recall import Recall
     from ..compaction.effects import Flow
-    from ..compaction.handler import EffectHandler
     from ..compaction.result import Compaction
-    from ..compaction.settings import Settings, Target
-    from ..counting.counter import Counter
     from ..hooks import Cause
-    from ..ledger.columns import Ledger
-    from ..messages.types import AnyMessage, Message, MessageT
-    from ..planning.budget import Terms
-    from ..planning.forecast import Forecast
+    from ..messages.types import AnyMessage, MessageT
+    from ..planning.budget import Budget
     from ..planning.plan import Plan
     from ..planning.policy import Policy
     from ..planning.zones import Stats
+    from .call import Fitted, When
+    from .memory import Memory
     from .provider_count import ProviderCount
 
-PATIENCE = 3
-"""Failures in a row before the summarizer is asked in every fourth round only."""
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-@dataclass
+def _blocking(flow: Callable[Concatenate[Session, P], Flow[T]]) -> Callable[Concatenate[Session, P], T]:
+    """Make a method that drives a flow without an event loop."""
+
+    @wraps(flow)
+    def method(self: Session, /, *args: P.args, **options: P.kwargs) -> T:
+        if self._awaits and flow.__name__ != "check":
+            raise AwaitableError(f"{self._awaits} is asynchronous: use a{flow.__name__}")
+        started = flow(self, *args, **options)
+        try:
+            effect = next(started)
+        except StopIteration as done:  # below its trigger, ``fit`` ends here
+            result: T = done.value
+            return result
+        return drive(started, effect, self._memory.handler.answer)
+
+    # ``help`` shows the type of the result.
+    flow.__annotations__["return"] = flow.__annotations__["return"].removeprefix("Flow[").removesuffix("]")
+    return method
+
+
+def _awaitable(
+    method: Callable[Concatenate[Session, P], T], doc: str
+) -> Callable[Concatenate[Session, P], Coroutine[Any, Any, T]]:
+    """Make the asynchronous form of a ``_blocking`` method."""
+    flow: Callable[Concatenate[Session, P], Flow[T]] = method.__wrapped__  # type: ignore[attr-defined]
+
+    @wraps(flow)
+    async def amethod(self: Session, /, *args: P.args, **options: P.kwargs) -> T:
+        started = flow(self, *args, **options)
+        try:
+            effect = next(started)
+        except StopIteration as done:
+            result: T = done.value
+            return result
+        return await adrive(started, effect, self._memory.handler.aanswer)
+
+    amethod.__name__, amethod.__qualname__ = f"a{flow.__name__}", f"Session.a{flow.__name__}"
+    amethod.__doc__ = doc
+    return amethod
+
+
 class Session:
-    """The state of one conversation between calls.
+    """One conversation: what its calls share, and the methods that use it.
 
-    Attributes:
-        settings: the settings of its Compactor.
-        forecast: forecast of the next prompt's tokens.
-        handler: answers the effects of a compaction.
-        counts: answers of the provider's counting endpoint.
-        turn: number of tool batches since the last user message.
-        failed: rounds in a row in which the summarizer returned no summary.
-        rounds: number of compactions.
-        summaries: digests of summaries without an envelope.
-        edited: whether ``fit`` has compacted.
+    ``Compactor.session`` makes one. Two sessions of one Compactor share its settings and its archive, and nothing else:
+    each may be used in a thread of its own.
     """
 
-    settings: Settings
-    forecast: Forecast
-    handler: EffectHandler
-    counts: ProviderCounts = field(default_factory=ProviderCounts)
-    turn: int = 0
-    failed: int = 0
-    rounds: int = 0
-    summaries: list[str] = field(default_factory=list)
-    edited: bool = False
-    _verified: tuple[int, str] = (0, "")
-    _moments: set[When] = field(default_factory=set)
-    _failing: bool = False
-    _compacting: Lock = field(default_factory=Lock)
-    _own: OwnMessages = field(init=False)
+    def __init__(self, memory: Memory, awaits: str) -> None:
+        """Take what the calls share, and what of the Compactor's is asynchronous."""
+        self._memory, self._awaits = memory, awaits
 
-    def __post_init__(self) -> None:
-        """Know the messages that the session puts into its lists."""
-        self._own = OwnMessages(self.settings, self.handler.archive)
+    def __repr__(self) -> str:
+        """Return name, model, policy and window."""
+        return f"Session({self.id!r}, {self.model!r}, policy={self.policy.name!r}, window={self.window})"
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Allow one compaction at a time in a named session.
+    @property
+    def id(self) -> str:
+        """The conversation's name in the archive."""
+        return self._memory.settings.session
 
-        Raises:
-            BusyError: another one is under way.
-        """
-        if not self.settings.exclusive:
-            yield
-        elif self._compacting.acquire(blocking=False):
-            try:
-                yield
-            finally:
-                self._compacting.release()
-        else:
-            name = self.settings.session
-            raise BusyError(f"session {name!r} is being compacted: wait for it, then compact its latest messages")
+    @property
+    def model(self) -> str:
+        """The id that the session's calls name."""
+        return self._memory.settings.model_id
+
+    @property
+    def archive(self) -> Archive:
+        """The archive that holds the originals."""
+        return self._memory.handler.archive
 
     @property
     def policy(self) -> Policy:
-        """The policy."""
-        return self.settings.policy
+        """The policy that decides."""
+        return self._memory.policy
 
     @property
     def window(self) -> int:
-        """The model's window in tokens; smaller than the model's own after a refusal that says so."""
-        return self.settings.model.window
+        """The model's context window in tokens, input and output together; smaller after a refusal that says so."""
+        return self._memory.window
 
-    def scan(self, messages: Sequence[AnyMessage]) -> Ledger:
-        """Return the ledger of the messages.
+    def budget(self, *, system: object = None, tools: object = None) -> Budget:
+        """Return the limits of a call.
+
+        Args:
+            system: system text beside the messages.
+            tools: tool definitions.
+        """
+        at = self._memory
+        return at.settings.budget(*at.fixed(Call((), system, tools)))
+
+    def explain(
+        self, messages: Sequence[AnyMessage] | None = None, *, system: object = None, tools: object = None
+    ) -> str:
+        """Return every term of the budget, a line each; with messages, also the ways to get a summary of them.
+
+        The first way is tried first; each line has its maximum cost.
+
+        Args:
+            messages: the transcript; None explains the budget alone.
+            system: system text beside the messages.
+            tools: tool definitions.
+        """
+        at = self._memory
+        tokens = None if messages is None else at.scan(messages).total
+        lines = [f"model          {self.model}", f"counted by     {at.settings.counter.explain()}"]
+        lines.append(self.budget(system=system, tools=tools).explain(tokens))
+        if at.forecast.anchor:
+            lines.append(at.forecast.explain())
+        if at.counts.last:
+            lines.append(at.counts.last.explain())
+        return "\n".join([*lines, *(at.explain(Call(messages, system, tools)) if messages is not None else ())])
+
+    def count(self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None) -> int:
+        """Return the tokens of the next call's prompt: the last billed prompt, and the count of the messages since.
+
+        Before the first ``record``, and after a change of the billed messages, it is the count alone.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text beside the messages.
+            tools: tool definitions.
 
         Raises:
             MessageError: a message cannot be read.
         """
-        settings = self.settings
-        return scan(messages, settings.counter, settings.provider, settings.model.provider)
+        return self._memory.count(Call(messages, system, tools))
 
-    def fixed(self, call: Call) -> tuple[int, int]:
-        """Return the tokens of system text and of tools, these by the policy's own estimate if it has one."""
-        counter, estimate = self.settings.counter, self.policy.counter
-        if estimate is None or not isinstance(call.tools, list | tuple):
-            return fixed_tokens(counter, call.system, call.tools)
-        return fixed_tokens(counter, call.system)[0], estimate.overhead(call.tools)
+    @_blocking
+    def check(
+        self, messages: Sequence[AnyMessage], client: Any, *, system: object = None, tools: object = None
+    ) -> Flow[ProviderCount]:
+        """Compare the count with that of the provider's counting endpoint.
 
-    def count(self, call: Call) -> int:
-        """Return the tokens of the call's prompt: the last billed prompt, and the count of the messages since.
+        Answers are kept by request; ``explain`` shows the newest.
 
-        A policy with its own estimate returns that.
-        """
-        ledger = self.scan(call.messages)
-        beside = overhead(self.settings.counter, system=call.system, tools=call.tools)
-        forecast = self.forecast.count(call.messages, fixed=self._beside(call, beside), ledger=ledger)
-        return forecast if self.policy.counter is None else ledger.total + beside
-
-    def _beside(self, call: Call, fixed: int) -> int:
-        """Return the tokens of system text and tools by the model's counter; ``fixed`` are those by the policy's."""
-        if self.policy.counter is None:
-            return fixed
-        return sum(fixed_tokens(self.forecast.counters[0], call.system, call.tools))
-
-    def record(self, usage: object) -> None:
-        """Learn from the usage of the last call; ignore one that cannot be that call's.
+        Args:
+            messages: the transcript, in Anthropic's shape or that of OpenAI's Responses.
+            client: an ``anthropic.Anthropic`` or an ``openai.OpenAI``, or any object with the
+                ``messages.count_tokens`` of the first or the ``responses.input_tokens.count`` of the second.
+            system: system text beside the messages.
+            tools: tool definitions.
 
         Raises:
-            ValueError: the usage has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
+            CountError: the client raised, or it is asynchronous.
+            MessageError: a message cannot be read.
+            ValueError: the model is of another provider, or the messages are of Chat Completions.
         """
-        charged = Usage.of(usage)
-        if doubt := self.forecast.doubt(charged, self.settings.limits.window):
-            log.warning("the recorded usage is ignored: %s", doubt)
-            self.handler.answer(UsageIgnored(charged, doubt))
-        else:
-            self.forecast.record(charged)
+        return (yield from self._memory.check(Call(messages, system, tools), client))
 
-    def check(self, call: Call, client: Any) -> Flow[ProviderCount]:
-        """Return the provider's count of the call's prompt, and the count here without any correction."""
-        counted = self.scan(call.messages).total
-        counted += overhead(self.settings.counter, system=call.system, tools=call.tools)
-        return (
-            yield from self.counts.ask(
-                client, request_of(self.settings, call.messages, call.system, call.tools), counted
-            )
-        )
+    acheck = _awaitable(check, "``check`` with an asynchronous or a blocking client.")
 
-    def begin(self, call: Call, when: When, turn: int | None) -> Call:
-        """Record the moment; remove unfinished calls from an answer that was cut at its limit.
-
-        Raises:
-            ValueError: ``when`` is unknown; lists the valid ones.
-        """
-        if when not in get_args(When):
-            msg = f"when must be one of {', '.join(get_args(When))}, got {when!r}"
-            raise ValueError(msg)
-        if when in self._moments:  # a moment that comes again begins the next round
-            self._moments.clear()
-            self._failing = False
-        self._moments.add(when)
-        if turn is not None:
-            self.turn = turn
-        else:
-            self.turn = 0 if when == "before_call" else self.turn + (when == "after_tool_batch")
-        if when != "on_length" or not call.messages:
-            return call
-        inputs = InputMessages(call.messages)
-        last = whole_calls(inputs.messages[-1])
-        if last is inputs.messages[-1]:
-            return call
-        return replace(call, messages=[*call.messages[:-1], *inputs.write([last])])
-
-    def fit(self, call: Call, when: When, turn: int | None) -> Flow[Fitted[Any]]:
-        """Return the input of the next call: the list itself, or a compacted one.
-
-        Raises:
-            MessageError: the provider would refuse the list.
-            ArchiveError: the originals cannot be stored; nothing was changed.
-            BusyError: another compaction of the named session is under way.
-        """
-        call = self.begin(call, when, turn)
-        ledger = self.scan(call.messages)
-        crowded = self.verify(call, ledger)
-        size = self.size(call, ledger)
-        estimate, trigger = self.policy.counter, self.policy.trigger
-        asks = estimate is not None and estimate.asks and self.settings.count_with is not None
-        if asks and trigger.auto and when in trigger.when:
-            size = replace(size, terms=(yield from self._asked(call, size.terms, size.terms.messages)))
-        request, not_due = self._due(call, when, size)
-        if request is None and crowded:
-            request, not_due = self.thinned(call, ledger), ""
-        given, done, reason = call, None, not_due
-        try:
-            while request is not None:
-                with self.alone():
-                    made = self.done((yield from compaction(request)), size)
-                reason = not_due or made.reason
-                if made.ref is None and crowded and request.plan is None and not made.reason.startswith(REFUSED):
-                    request = self.thinned(call, ledger)  # the policy stopped: pictures leave nevertheless
-                    continue
-                protects = request.room is None and not self.policy.parity
-                stopped = made.ref is None and self._exceeds(size) and not crowded
-                if stopped and protects and not made.reason.startswith(REFUSED):
-                    request = self._rescue(given, size)  # the policy's last step removed nothing
-                    continue
-                if made.ref is None:
-                    break
-                done = made
-                call = replace(given, messages=made.messages)
-                size = self.size(call)
-                # From the caller's list, so that the ref of what goes out restores that.
-                request = self._rescue(given, size) if protects and self._exceeds(size) else None
-        except SummaryError as error:
-            log.warning("automatic compaction failed: %s", error.account)
-            self._fail()
-            reason = str(error)
-        self.edited |= done is not None
-        explains = trigger.reached(size.terms) or self._exceeds(size) or (crowded and done is None)
-        return self.fitted(call, done, reason if explains else "")
-
-    def size(self, call: Call, ledger: Ledger | None = None) -> Size:
-        """Return the sizes of the call's prompt; the next usage is for this call. None reads the messages."""
-        fixed = self.fixed(call)
-        ledger = self.scan(call.messages) if ledger is None else ledger
-        beside = self._beside(call, sum(fixed))
-        forecast = self.forecast.count(call.messages, fixed=beside, ledger=ledger)
-        counted, terms = self.forecast.own + beside, self._terms(ledger.total, fixed)
-        if self.policy.counter is None:
-            terms = replace(terms, beyond=forecast - terms.sent)
-        return Size(terms, fixed, beside, counted, max(counted + self.forecast.unseen, forecast))
-
-    def _exceeds(self, size: Size) -> bool:
-        """Return whether a prompt is in danger: past its input budget, or the danger line of a policy that counts."""
-        terms, trigger = size.terms, self.policy.trigger
-        if size.prompt > terms.input_budget or trigger.overflows(terms):
-            return True
-        return self.policy.counter is None and trigger.endangers(replace(terms, beyond=max(terms.beyond, 0)))
-
-    def _due(self, call: Call, when: When, size: Size) -> tuple[Request | None, str]:
-        """Return the compaction or pruning that is due at this moment, or None; and why no compaction is due."""
-        policy, trigger, prune = self.policy, self.policy.trigger, self.policy.prune
-        if not trigger.auto:
-            return None, f"automatic compaction is off: policy {policy.name} has auto=False"
-        watched = when in trigger.when
-        in_danger = self._exceeds(size) or when == "on_overflow"
-        if in_danger and not policy.parity:
-            request = self._protecting(call, size)
-            return request, "" if request else f"system text and tools have {size.beside:,} tokens"
-        if watched and (trigger.reached(size.terms) or when == "on_overflow"):
-            if self._rests():
-                self._fail()
-                return None, "the summarizer failed too often in a row: it is asked in every fourth round"
-            return self._automatic(call, size, policy), ""
-        elsewhere = f"policy {policy.name} compacts {', '.join(trigger.when)}, not {when}"
-        if prune is not None and when in prune.when:
-            return self._automatic(call, size, policy.pruning()), elsewhere
-        return None, elsewhere
-
-    def _rests(self) -> bool:
-        """Return whether a compaction waits for a summarizer that failed: the policy has no step without it."""
-        stops = not self.policy.fallback or self.policy.fallback[0] in {"error", "stop"}
-        return stops and (self._failing or self._skips())
-
-    def _skips(self) -> bool:
-        """Return whether this round does not ask the summarizer: after three failures in a row, every fourth does."""
-        return self.failed >= PATIENCE and (self.failed - PATIENCE) % (PATIENCE + 1) != PATIENCE
-
-    def _automatic(self, call: Call, size: Size, policy: Policy) -> Request:
-        """Return a request by a policy's own stages."""
-        target = self.settings.target(*size.fixed)
-        urgent = policy.trigger.endangers(size.terms) or policy.trigger.overflows(size.terms)
-        return self.request(
-            call, fixed=size.fixed, policy=policy, target=lambda _: target, trigger="auto", urgent=urgent
-        )
-
-    def _protecting(self, call: Call, size: Size) -> Request | None:
-        """Return the request for a prompt in danger: by the policy's stages if they suffice, else by the shared ones.
-
-        None if system text and tools leave no tokens for messages.
-        """
-        from ..planning.protection import lasting  # noqa: PLC0415 - loaded with the first plan
-
-        rescue = self._rescue(call, size)
-        if rescue is None or not len(rescue.ledger):
-            return rescue
-        own = self._automatic(call, size, lasting(self.policy))
-        plan = own.decide()
-        fits = plan.edits and rescue.tokens_after(plan) <= size.room
-        return replace(own, plan=plan) if fits else rescue
-
-    def _rescue(self, call: Call, size: Size) -> Request | None:
-        """Return the request that leaves at most what the input budget holds, by the model's counter."""
-        from ..planning.protection import protective, target_within  # noqa: PLC0415 - loaded with the first plan
-
-        room = size.room
-        if room <= 0:
-            return None
-        policy, target = protective(self.policy), target_within(self.policy, room)
-        request = self.request(
-            call,
-            fixed=size.fixed,
-            policy=policy,
-            target=lambda _: target,
-            trigger="auto",
-            counter=self.forecast.counters[0],
-        )
-        return replace(request, room=room)
-
-    def _asked(self, call: Call, terms: Terms, counted: int) -> Flow[Terms]:
-        """Return the terms with the messages as the counting endpoint counts them; unchanged if it fails."""
-        try:
-            request = request_of(self.settings, call.messages)
-            found = yield from self.counts.ask(self.settings.count_with, request, counted)
-        except (CountError, ValueError) as error:
-            log.warning("%s; using the estimate", error)
-            return terms
-        return replace(terms, messages=found.answered)
-
-    def _terms(self, tokens: int, fixed: tuple[int, int]) -> Terms:
-        """Return the terms of a call with these tokens of messages, with the usage of the last call."""
-        system, tools = fixed
-        return self.forecast.terms(replace(self.settings.limits, messages=tokens, system=system, tools=tools))
-
-    def request(
+    def plan(
         self,
-        call: Call,
+        messages: Sequence[AnyMessage],
         *,
-        fixed: tuple[int, int] | None = None,
-        policy: Policy | None = None,
-        counter: Counter | None = None,
-        target: Target | None = None,
+        system: object = None,
+        tools: object = None,
+        target_tokens: int | None = None,
+        target_share: float | None = None,
+    ) -> Plan:
+        """Return the plan of ``compact``, with its reason; change nothing.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text beside the messages.
+            tools: tool definitions.
+            target_tokens: tokens of messages to reach; the policy's target if neither is given.
+            target_share: share of the messages' tokens to reach, more than 0 and less than 1.
+
+        Raises:
+            MessageError: the provider would refuse the list; says where, why and what to do.
+            TypeError: a target is no number.
+            ValueError: a target is out of its range, or both are given.
+        """
+        request = self._memory.request(Call(messages, system, tools), target=target_of(target_tokens, target_share))
+        check(request.ledger, request.settings.rules)
+        return request.decide()
+
+    def stats(self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None) -> Stats:
+        """Return the messages of each of the policy's zones, and how full the window is.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text beside the messages.
+            tools: tool definitions.
+        """
+        return self._memory.stats(Call(messages, system, tools))
+
+    @_blocking
+    def compact(
+        self,
+        messages: Sequence[MessageT],
+        *,
+        system: object = None,
+        tools: object = None,
+        target_tokens: int | None = None,
+        target_share: float | None = None,
         instructions: str | None = None,
         plan: Plan | None = None,
         trigger: Cause = "manual",
-        urgent: bool = False,
-    ) -> Request:
-        """Return a request to compact these messages, whatever the trigger says.
+    ) -> Flow[Compaction[MessageT]]:
+        """Compact the messages to the target, whatever the trigger says; return a new list and change no message.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text beside the messages.
+            tools: tool definitions.
+            target_tokens: tokens of messages to reach; the policy's target if neither is given.
+            target_share: share of the messages' tokens to reach, more than 0 and less than 1.
+            instructions: for the summarizer.
+            plan: the plan to apply; None decides. With a plan, a target has no effect.
+            trigger: for hooks and events: ``manual`` if a user asked, ``auto`` if a program did.
 
         Raises:
+            MessageError: the provider would refuse the list; says where, why and what to do.
             PlanError: the plan is of another transcript.
+            ArchiveError: the originals cannot be stored; no model was asked.
+            BusyError: another compaction of the named session is under way in this Compactor.
+            SummaryError: no summary, and the policy has no fallback.
+            TypeError: a target is no number.
+            ValueError: a target is out of its range, or both are given.
         """
-        settings = self.settings.under(policy or self.policy)
-        settings = settings if counter is None else replace(settings, counter=counter)
-        taken = tuple(call.messages) if isinstance(call.messages, list | tuple) else call.messages
-        inputs, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
-        if plan is not None and plan.digest != ledger.digest:
-            raise PlanError("the plan was made for another transcript; make a new one for these messages")
-        fixed = fixed or self.fixed(call)
-        pins, summaries = self.policy.keep.flags()
-        known = {*ledger.find(set(self.summaries)), *flagged(inputs.messages, summaries)}
-        known |= {*self._own.summaries(ledger, inputs.messages)}
-        fillers = self._own.fillers(ledger)
-        return Request(
-            settings=settings,
-            given=call.messages,
-            inputs=inputs,
-            ledger=ledger,
-            target=target(ledger) if target else settings.budget(*fixed).target,
-            fixed=sum(fixed),
-            cached=self.forecast.cached(ledger),
-            pins=self._pinned(ledger, inputs.messages, pins, {*known, *fillers}),
-            summaries=tuple(sorted(known)),
-            fillers=fillers,
-            trigger=trigger,
-            plan=plan,
-            urgent=urgent,
+        request = self._memory.request(
+            Call(messages, system, tools),
+            target=target_of(target_tokens, target_share),
             instructions=instructions,
-            system=call.system,
-            tools=call.tools,
-            skips_summarizer=self._skips() or (self._failing and trigger == "auto"),
-            turn=self.turn,
+            plan=plan,
+            trigger=trigger,
         )
+        with self._memory.alone():
+            return self._memory.done((yield from compaction(request)))
 
-    def _pinned(self, ledger: Ledger, messages: Sequence[Message], flag: str | None, own: set[int]) -> tuple[int, ...]:
-        """Return the positions of the pinned messages; a stored text is redacted, so redacted messages hold it too."""
-        pins, redact = self.handler.archive.pins(self.settings.session), self.settings.redact
-        found = pinned(ledger, messages, pins, flag, own)
-        if redact is None or not any(kind == "text" for kind, _ in pins):
-            return found
-        redacted = [redact_message(message, redact) for message in messages]
-        return tuple(sorted({*found, *pinned(ledger, redacted, pins, None, own)}))
+    acompact = _awaitable(compact, "``compact`` with hooks and a summarizer that may be asynchronous.")
 
-    def verify(self, call: Call, ledger: Ledger) -> bool:
-        """Return whether pictures must leave; looks at the messages since the last valid list alone.
+    @_blocking
+    def fit(
+        self,
+        messages: Sequence[MessageT],
+        *,
+        system: object = None,
+        tools: object = None,
+        when: When = "before_call",
+        turn: int | None = None,
+    ) -> Flow[Fitted[MessageT]]:
+        """Return the messages for the next call: the same list below the policy's trigger, a compacted one above it.
 
-        Raises:
-            MessageError: the provider or the archive would refuse a message, or automatic compaction is off and the
-                provider would refuse the number or the size of pictures.
-        """
-        length, digest = self._verified
-        since = length if length <= len(ledger) and ledger.digest_until(length) == digest else 0
-        if since == len(ledger) or self.policy.parity:
-            return False
-        found = _core.validate(ledger, since=since, **self.settings.rule_options)
-        if found:
-            from ..validity.validate import Problem, reject  # noqa: PLC0415 - for lists with problems alone
+        Each call looks at the messages that are new since the last one: what the provider or the archive would refuse
+        is a ``MessageError`` at once. If the list has more pictures than the provider takes, the oldest leave.
 
-            if reject([Problem(*finding) for finding in found], len(ledger), sizes=not self.policy.trigger.auto):
-                return True
-        for index in range(since, len(ledger)):
-            try:
-                _core.dumps([call.messages[index]])
-            except (TypeError, ValueError):
-                self._check_json(call.messages[index], index)
-        self._verified = (len(ledger), ledger.digest)
-        return False
-
-    def _check_json(self, message: Message, index: int) -> None:
-        """Reject a message that JSON cannot say: no object of an SDK, which is read as a dict.
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text beside the messages.
+            tools: tool definitions.
+            when: the moment: ``before_call``, ``after_step``, ``after_tool_batch``, ``after_run``, ``on_length`` (the
+                answer was cut at its limit) or ``on_overflow`` (the provider refused the call as too long: as
+                ``overflow`` does where the error states no limit). A policy's trigger has its own moments: ``agentpg``
+                after a run, ``opencode`` after a step. A prompt above the input budget is compacted at every moment.
+            turn: number of tool batches since the user spoke; counted from ``when`` where it is not given.
 
         Raises:
-            MessageError: names it.
+            MessageError: the provider would refuse the list, or a message is not JSON; says where, why and what to do.
+            ArchiveError: the originals cannot be stored; nothing was changed.
+            BusyError: another compaction of the named session is under way in this Compactor.
+            TypeError: the summarizer or the hook is asynchronous: ``afit`` awaits it.
+            OverflowedError: ``on_overflow``, and too little can leave.
         """
+        at, call = self._memory, Call(messages, system, tools)
+        if when == "on_overflow" and at.policy.trigger.auto and not at.policy.parity:
+            return (yield from shrink(at, at.begin(call, when, turn), Refusal()))
+        return (yield from next_input(at, call, when, turn))
+
+    afit = _awaitable(fit, "``fit`` with hooks, a summarizer and a counting client that may be asynchronous.")
+
+    @_blocking
+    def overflow(
+        self, error: object, messages: Sequence[MessageT], *, system: object = None, tools: object = None
+    ) -> Flow[Fitted[MessageT]]:
+        """Return a smaller list for a call that the provider refused as too long; never the list that it refused.
+
+        The window of this session is lowered to the limit that the error states; where it states none, to nine tenths
+        of the refused prompt by our own count, which ``reason`` says. Acts under every policy, whatever its moments:
+        first with the policy's own stages; where these do not reach the limit, by pruning, truncating and summarizing
+        everything but pins, the last request, open calls and system messages.
+
+        Args:
+            error: the SDK's exception, or the error's body or text.
+            messages: the refused transcript.
+            system: system text beside the messages.
+            tools: tool definitions.
+
+        Raises:
+            ValueError: the error is a rate limit or another failure; nothing was changed.
+            OverflowedError: too little can leave, says what stays; or a hook refused, or automatic compaction is off.
+            MessageError: the provider would refuse the list whatever its length.
+            ArchiveError: the originals cannot be stored.
+            BusyError: another compaction of the named session is under way in this Compactor.
+
+        Example:
+            >>> cm = Compactor("claude-sonnet-4-5")
+            >>> messages = [{"role": "user", "content": f"step {n}: " + "words " * 900} for n in range(60)]
+            >>> fitted = cm.overflow("prompt is too long: 54321 tokens > 30000 maximum", messages)
+            >>> cm.window, cm.count(fitted.messages) < 30_000
+            (30000, True)
+        """
+        cause = error if isinstance(error, BaseException) else None
         try:
-            encode(plain([message]))
-        except ArchiveError as error:
-            what = f"not_json: {error.__cause__ or error}"
-            raise MessageError(what, path=f"messages[{index}]", index=index, hint=HINT) from error
+            refused = refusal(error)
+        except ValueError as other:
+            raise other from cause
+        at = self._memory
+        return (yield from shrink(at, at.begin(Call(messages, system, tools), "on_overflow", None), refused, cause))
 
-    def thinned(self, call: Call, ledger: Ledger) -> Request:
-        """Return the request that removes the pictures which the provider does not take, and nothing else."""
-        from ..planning.plan import Plan  # noqa: PLC0415 - loaded with the first plan
+    aoverflow = _awaitable(overflow, "``overflow`` with hooks and a summarizer that may be asynchronous.")
 
-        total, policy = ledger.total, replace(self.policy, summarize=None, order=())
-        plan = Plan((), total, total, total, "", len(ledger), ledger.digest, ledger.provider, policy.name)
-        return self.request(call, policy=policy, plan=plan, trigger="auto")
+    def record(self, usage: object) -> None:
+        """Record the usage of the last call; the next ``fit`` starts from it.
 
-    def explain(self, call: Call) -> list[str]:
-        """Return the ways to get a summary of these messages, a line each.
+        A usage that cannot be that call's is ignored, with a warning and the event ``UsageIgnored``: no input tokens,
+        fewer than half of the messages' count, or more than the window holds.
 
-        For messages below the target, the target is a tenth of their tokens.
+        Args:
+            usage: of the answer, in any provider's form.
+
+        Raises:
+            ValueError: it has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
         """
-        request = self.request(call)
-        target = min(request.target, max(request.ledger.total // 10, 1))
-        zone = replace(request, target=target).decide().zone() if len(request.ledger) else None
-        if self.settings.summarizer == "offline" or not isinstance(zone, Summarize):
-            return []
-        found = offered(request, zone)
-        return [f"{'summary' if offer is found[0] else 'or':14} {offer}" for offer in found]
+        self._memory.record(usage)
 
-    def stats(self, call: Call) -> Stats:
-        """Return the messages of each of the policy's zones, and how full the window is."""
-        from ..planning.stages.costs import Costs  # noqa: PLC0415 - numpy comes with the first plan
-        from ..planning.zones import Stats, grouped  # noqa: PLC0415
+    def ingest(self, tool: str, output: str) -> str:
+        """Return a tool's output for the transcript, truncated by the policy's rule for this category of tool.
 
-        request, trigger = self.request(call), self.policy.trigger
-        terms = self._terms(request.ledger.total, self.fixed(call))
-        costs = Costs(request.ledger, request.pins, summaries=request.summaries, fillers=request.fillers)
-        window = self.settings.model.window
-        groups, tokens = grouped(costs, self.policy, window=window, target=request.target)
-        return Stats(
-            self.settings.session, groups, tokens, trigger.utilisation(terms), self.rounds, trigger.fires(terms)
-        )
+        Args:
+            tool: the tool's name.
+            output: its output.
+        """
+        ingest = self.policy.ingest
+        return output if ingest is None else ingest.cut(output, ingest.category(tool))
 
     def prune(self, messages: Sequence[MessageT]) -> list[MessageT]:
-        """Return the messages with old results pruned."""
-        from ..compaction.apply import apply  # noqa: PLC0415 - numpy comes with the first plan
+        """Return the messages with old results pruned by the policy's rule; archive nothing.
 
-        request = self.request(Call(messages), policy=self.policy.pruning())
-        made, plan = [*request.messages], request.decide()
-        if plan.edits:
-            counter, known = self.settings.counter, frozenset(request.fillers)
-            made, fillers = apply(plan, request.messages, request.ledger, counter, None, fillers=known)
-            self._own.remember(None, marks(self.scan(made), fillers))
-        return request.inputs.write(made)
+        Args:
+            messages: the transcript, in its provider's shape.
+        """
+        return self._memory.prune(messages)
 
-    def pin(self, message: AnyMessage) -> None:
-        """Keep a message verbatim, and the same message after an edit has removed its thinking.
+    def restore(self, ref: str, *, any_session: bool = False) -> list[dict[str, Any]]:
+        """Return the whole original list of a compaction, equal to the original and identical as JSON.
+
+        Refs stand in every compacted list, where a model or another user can read them. A session with a name
+        therefore restores its own compactions, and one without a name those of all sessions without a name.
+
+        Objects come back as dicts: an archive holds JSON without class names, so that stored text never decides which
+        code runs. ``kind.model_validate(message)`` makes a pydantic model of such a dict, ``kind(**message)`` a
+        dataclass; an SDK takes the dict itself.
+
+        Args:
+            ref: ``Compaction.ref``.
+            any_session: also restore compactions of any other session.
+
+        Raises:
+            ArchiveError: the archive has no such compaction of this session, or it cannot give all of its messages.
+        """
+        return self.archive.load(ref, session=None if any_session else self.id)
+
+    def recall_tool(self, *, limit: int = 5) -> Recall:
+        """Return a tool with which the model looks up messages of this session that were summarized.
+
+        ``definition(provider)`` goes into the request's tools; calling the tool with a call's input answers it.
+
+        Args:
+            limit: most messages of one answer.
+
+        Raises:
+            ArchiveError: the archive cannot search.
+        """
+        from ..archive.recall import Recall  # noqa: PLC0415 - loaded with the first tool
+
+        if not (hasattr(self.archive, "search") and hasattr(self.archive, "fetch")):
+            raise ArchiveError(f"{type(self.archive).__name__} cannot search: it needs search and fetch")
+        return Recall(cast("SqlArchive", self.archive), self.id, limit)
+
+    def history(self, limit: int | None = 10) -> list[ArchivedCompaction]:
+        """Return the compactions of this session, the newest first.
+
+        Args:
+            limit: most compactions; None returns all.
+
+        Raises:
+            ArchiveError: the archive has no history.
+        """
+        if not hasattr(self.archive, "history"):
+            raise ArchiveError(f"{type(self.archive).__name__} has no history")
+        past: list[ArchivedCompaction] = self.archive.history(self.id, limit=limit)
+        return past
+
+    def pin(self, what: AnyMessage | str) -> None:
+        """Keep a message, or every message that contains a text, verbatim from now on, in this session.
+
+        The text is stored as ``redact`` leaves it, and pins the messages that contain it before or after redaction.
+
+        Args:
+            what: a message as it stands in the list, or a text.
 
         Raises:
             ArchiveError: the pin cannot be stored.
             MessageError: the message cannot be read.
+            ValueError: an empty text, or one of which ``redact`` leaves nothing, would pin everything.
         """
-        from ..compaction.apply import stripped  # noqa: PLC0415 - numpy comes with the first plan
-
-        settings = self.settings
-        inputs, ledger = read_plain((message,), settings.counter, settings.provider, settings.model.provider)
-        for form in (message, *stripped(inputs.messages, ledger)):
-            self.handler.archive.pin(settings.session, "message", self.scan([form]).digest_of(0))
-
-    def done(self, compaction: Compaction[Any], size: Size | None = None) -> Compaction[Any]:
-        """Record a compaction; the last usage belongs to another list now.
-
-        Args:
-            compaction: the compaction.
-            size: the sizes of the prompt before; None for a manual compaction, which is a round of its own.
-        """
-        self._failing = self._failing and size is not None
-        if compaction.failed:
-            self._fail()
-        elif compaction.offer:
-            self.failed = 0
-        if compaction.ref is not None:
-            self.rounds += 1
-            self.forecast.forget(size.prompt - size.counted if size else self.forecast.beyond)
-            self._own.remember(compaction.ref, compaction.marks)
-        if self.policy.parity and compaction.summary is not None:
-            text = self.policy.place.prefix + compaction.summary
-            placed = [message for message in plain(compaction.messages) if message.get("content") == text]
-            self.summaries.extend(self.scan([message]).digest_of(0) for message in placed)
-        return compaction
-
-    def _fail(self) -> None:
-        """Record that the summarizer failed; the moments of one turn are one round."""
-        self.failed += not self._failing
-        self._failing = True
-
-    def fitted(self, call: Call, compaction: Compaction[Any] | None, reason: str) -> Fitted[Any]:
-        """Return the input of the call."""
-        key = "input" if self.settings.provider == "openai_responses" else "messages"
-        request = {key: call.messages, **({"system": call.system} if call.system is not None else {})}
-        request |= UNBOUND if self.settings.marks and self.edited else {}
-        return Fitted(call.messages, request, compaction, reason)
+        if not isinstance(what, str):
+            self._memory.pin(what)
+            return
+        redact = self._memory.settings.redact
+        text = what if redact is None else redact(what)
+        if not what.strip() or not text.strip():
+            msg = "an empty text would pin every message: pin at least one word, and one that redact leaves"
+            raise ValueError(msg)
+        self.archive.pin(self.id, "text", text)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from ..compaction.request import Request
     from ..planning.policy import Policy
     from .call import Call, Fitted
+    from .memory import Memory
     from .overflow import Refusal
-    from .session import Session
 
 
-def shrink(at: Session, call: Call, refused: Refusal, cause: BaseException | None = None) -> Flow[Fitted[Any]]:
+def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None = None) -> Flow[Fitted[Any]]:
     """Lower the session's window to the provider's limit, and return the input of a call below it.
 
     Raises:
@@ -107,7 +107,7 @@ def _bounds(refused: Refusal, own: int, billed: int, window: int) -> tuple[int, 
     return new, most, f"{lowered} ({because})"
 
 
-def _request(at: Session, call: Call, policy: Policy, target: int, own: int) -> Request:
+def _request(at: Memory, call: Call, policy: Policy, target: int, own: int) -> Request:
     """Return the request to bring a list of ``own`` tokens, by the model's counter, to ``target`` of them."""
     return at.request(
         call,

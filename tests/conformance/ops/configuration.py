@@ -92,7 +92,7 @@ def compactor_defaults() -> dict[str, Any]:
     made = trimtab.Compactor(MODEL, policy=GOAT)
     keys = ("threshold", "critical", "preserve_ratio", "summary_model", "estimator")
     return {key: config.value("goat", key, made.policy) for key in keys} | {
-        "hooks": made._session.handler.pre_compact.__name__
+        "hooks": made._session._memory.handler.pre_compact.__name__
     }
 
 

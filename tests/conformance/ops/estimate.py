@@ -9,7 +9,8 @@ from typing import Any
 
 import trimtab
 from trimtab.messages.types import text_of
-from trimtab.session.session import Call
+from trimtab.session.call import Call
+from trimtab.session.fit import next_input
 from trimtab.summarize.drive import drive
 
 from .outside import Stub
@@ -61,12 +62,12 @@ def count_tokens(messages: list[dict[str, Any]], use_api: bool = True, api: Any 
     given = api if isinstance(api, Mapping) else {"error": "nobody there"} if api is None else {"total": api}
     endpoint = Endpoint(given)
     policy = replace(AGENTPG, counter=replace(AGENTPG.counter, asks=use_api))
-    session = trimtab.Compactor(MODEL, provider="anthropic", policy=policy, count_with=endpoint)._session
-    flow = session.fit(Call(blocks(messages)), "after_run", None)
+    memory = trimtab.Compactor(MODEL, provider="anthropic", policy=policy, count_with=endpoint)._session._memory
+    flow = next_input(memory, Call(blocks(messages)), "after_run", None)
     with suppress(StopIteration):
         effect = next(flow)
         drive(flow, effect, lambda step: step.ask())
-    counted = session.counts.last
+    counted = memory.counts.last
     estimated = ledger(blocks(messages), AGENTPG, "anthropic")
     return {
         "total": counted.answered if counted else estimated.total,

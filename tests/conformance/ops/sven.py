@@ -168,7 +168,7 @@ def agent_turn(submit: str | None = None, usage: Mapping[str, Any] | None = None
     made = sven({}, Stub(), Told())
     made.fit([{"role": "user", "content": submit or ""}])
     made.record(usage or {"input": False})
-    return {"calibration_factor": made._session.forecast.factor, "usage_event": usage}
+    return {"calibration_factor": made._session._memory.forecast.factor, "usage_event": usage}
 
 
 @op
@@ -192,7 +192,7 @@ class Agent:
 
     def gate(self, when: Any) -> None:
         self.messages = list(self.cm.fit(self.messages, when=when).messages)
-        self.order.append(f"gate({self.cm._session.turn})")
+        self.order.append(f"gate({self.cm._session._memory.turn})")
 
     def push(self, role: str, text: str) -> None:
         self.messages.append({"role": role, "content": text})

@@ -1,0 +1,357 @@
+"""What one conversation shares between its calls: its settings, its forecast, what it knows of its list."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import TYPE_CHECKING, Any, get_args
+
+from .._log import log
+from ..archive.redact import redact_message
+from ..compaction.request import Request
+from ..compaction.summary import offered
+from ..counting.counter import fixed_tokens, overhead, read_plain, scan
+from ..errors import BusyError, PlanError
+from ..events import UsageIgnored
+from ..ledger.marks import marks
+from ..messages.objects import InputMessages, plain
+from ..messages.types import whole_calls
+from ..messages.usage import Usage
+from ..models.model import UNBOUND
+from ..planning.edits import Summarize
+from ..planning.pins import flagged, pinned
+from .call import Call, Fitted, Size, When
+from .own import OwnMessages
+from .provider_count import ProviderCounts, request_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..compaction.effects import Flow
+    from ..compaction.handler import EffectHandler
+    from ..compaction.result import Compaction
+    from ..compaction.settings import Settings, Target
+    from ..counting.counter import Counter
+    from ..hooks import Cause
+    from ..ledger.columns import Ledger
+    from ..messages.types import AnyMessage, Message, MessageT
+    from ..planning.budget import Terms
+    from ..planning.forecast import Forecast
+    from ..planning.plan import Plan
+    from ..planning.policy import Policy
+    from ..planning.zones import Stats
+    from .provider_count import ProviderCount
+
+PATIENCE = 3
+"""Failures in a row before the summarizer is asked in every fourth round only."""
+
+
+@dataclass
+class Memory:
+    """The state of one conversation between calls.
+
+    Attributes:
+        settings: the settings of its Compactor.
+        forecast: forecast of the next prompt's tokens.
+        handler: answers the effects of a compaction.
+        counts: answers of the provider's counting endpoint.
+        turn: number of tool batches since the last user message.
+        failed: rounds in a row in which the summarizer returned no summary.
+        rounds: number of compactions.
+        summaries: digests of summaries without an envelope.
+        edited: whether ``fit`` has compacted.
+    """
+
+    settings: Settings
+    forecast: Forecast
+    handler: EffectHandler
+    counts: ProviderCounts = field(default_factory=ProviderCounts)
+    turn: int = 0
+    failed: int = 0
+    rounds: int = 0
+    summaries: list[str] = field(default_factory=list)
+    edited: bool = False
+    verified: tuple[int, str] = (0, "")
+    _moments: set[When] = field(default_factory=set)
+    failing: bool = False
+    _compacting: Lock = field(default_factory=Lock)
+    _own: OwnMessages = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Know the messages that the session puts into its lists."""
+        self._own = OwnMessages(self.settings, self.handler.archive)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Allow one compaction at a time in a named session.
+
+        Raises:
+            BusyError: another one is under way.
+        """
+        if not self.settings.exclusive:
+            yield
+        elif self._compacting.acquire(blocking=False):
+            try:
+                yield
+            finally:
+                self._compacting.release()
+        else:
+            name = self.settings.session
+            raise BusyError(f"session {name!r} is being compacted: wait for it, then compact its latest messages")
+
+    @property
+    def policy(self) -> Policy:
+        """The policy."""
+        return self.settings.policy
+
+    @property
+    def window(self) -> int:
+        """The model's window in tokens; smaller than the model's own after a refusal that says so."""
+        return self.settings.model.window
+
+    def scan(self, messages: Sequence[AnyMessage]) -> Ledger:
+        """Return the ledger of the messages.
+
+        Raises:
+            MessageError: a message cannot be read.
+        """
+        settings = self.settings
+        return scan(messages, settings.counter, settings.provider, settings.model.provider)
+
+    def fixed(self, call: Call) -> tuple[int, int]:
+        """Return the tokens of system text and of tools, these by the policy's own estimate if it has one."""
+        counter, estimate = self.settings.counter, self.policy.counter
+        if estimate is None or not isinstance(call.tools, list | tuple):
+            return fixed_tokens(counter, call.system, call.tools)
+        return fixed_tokens(counter, call.system)[0], estimate.overhead(call.tools)
+
+    def count(self, call: Call) -> int:
+        """Return the tokens of the call's prompt: the last billed prompt, and the count of the messages since.
+
+        A policy with its own estimate returns that.
+        """
+        ledger = self.scan(call.messages)
+        beside = overhead(self.settings.counter, system=call.system, tools=call.tools)
+        forecast = self.forecast.count(call.messages, fixed=self._beside(call, beside), ledger=ledger)
+        return forecast if self.policy.counter is None else ledger.total + beside
+
+    def _beside(self, call: Call, fixed: int) -> int:
+        """Return the tokens of system text and tools by the model's counter; ``fixed`` are those by the policy's."""
+        if self.policy.counter is None:
+            return fixed
+        return sum(fixed_tokens(self.forecast.counters[0], call.system, call.tools))
+
+    def record(self, usage: object) -> None:
+        """Learn from the usage of the last call; ignore one that cannot be that call's.
+
+        Raises:
+            ValueError: the usage has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
+        """
+        charged = Usage.of(usage)
+        if doubt := self.forecast.doubt(charged, self.settings.limits.window):
+            log.warning("the recorded usage is ignored: %s", doubt)
+            self.handler.answer(UsageIgnored(charged, doubt))
+        else:
+            self.forecast.record(charged)
+
+    def check(self, call: Call, client: Any) -> Flow[ProviderCount]:
+        """Return the provider's count of the call's prompt, and the count here without any correction."""
+        counted = self.scan(call.messages).total
+        counted += overhead(self.settings.counter, system=call.system, tools=call.tools)
+        return (
+            yield from self.counts.ask(
+                client, request_of(self.settings, call.messages, call.system, call.tools), counted
+            )
+        )
+
+    def begin(self, call: Call, when: When, turn: int | None) -> Call:
+        """Record the moment; remove unfinished calls from an answer that was cut at its limit.
+
+        Raises:
+            ValueError: ``when`` is unknown; lists the valid ones.
+        """
+        if when not in get_args(When):
+            msg = f"when must be one of {', '.join(get_args(When))}, got {when!r}"
+            raise ValueError(msg)
+        if when in self._moments:  # a moment that comes again begins the next round
+            self._moments.clear()
+            self.failing = False
+        self._moments.add(when)
+        if turn is not None:
+            self.turn = turn
+        else:
+            self.turn = 0 if when == "before_call" else self.turn + (when == "after_tool_batch")
+        if when != "on_length" or not call.messages:
+            return call
+        inputs = InputMessages(call.messages)
+        last = whole_calls(inputs.messages[-1])
+        if last is inputs.messages[-1]:
+            return call
+        return replace(call, messages=[*call.messages[:-1], *inputs.write([last])])
+
+    def size(self, call: Call, ledger: Ledger | None = None) -> Size:
+        """Return the sizes of the call's prompt; the next usage is for this call. None reads the messages."""
+        fixed = self.fixed(call)
+        ledger = self.scan(call.messages) if ledger is None else ledger
+        beside = self._beside(call, sum(fixed))
+        forecast = self.forecast.count(call.messages, fixed=beside, ledger=ledger)
+        counted, terms = self.forecast.own + beside, self.terms(ledger.total, fixed)
+        if self.policy.counter is None:
+            terms = replace(terms, beyond=forecast - terms.sent)
+        return Size(terms, fixed, beside, counted, max(counted + self.forecast.unseen, forecast))
+
+    def skips(self) -> bool:
+        """Return whether this round does not ask the summarizer: after three failures in a row, every fourth does."""
+        return self.failed >= PATIENCE and (self.failed - PATIENCE) % (PATIENCE + 1) != PATIENCE
+
+    def terms(self, tokens: int, fixed: tuple[int, int]) -> Terms:
+        """Return the terms of a call with these tokens of messages, with the usage of the last call."""
+        system, tools = fixed
+        return self.forecast.terms(replace(self.settings.limits, messages=tokens, system=system, tools=tools))
+
+    def request(
+        self,
+        call: Call,
+        *,
+        fixed: tuple[int, int] | None = None,
+        policy: Policy | None = None,
+        counter: Counter | None = None,
+        target: Target | None = None,
+        instructions: str | None = None,
+        plan: Plan | None = None,
+        trigger: Cause = "manual",
+        urgent: bool = False,
+    ) -> Request:
+        """Return a request to compact these messages, whatever the trigger says.
+
+        Raises:
+            PlanError: the plan is of another transcript.
+        """
+        settings = self.settings.under(policy or self.policy)
+        settings = settings if counter is None else replace(settings, counter=counter)
+        taken = tuple(call.messages) if isinstance(call.messages, list | tuple) else call.messages
+        inputs, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
+        if plan is not None and plan.digest != ledger.digest:
+            raise PlanError("the plan was made for another transcript; make a new one for these messages")
+        fixed = fixed or self.fixed(call)
+        pins, summaries = self.policy.keep.flags()
+        known = {*ledger.find(set(self.summaries)), *flagged(inputs.messages, summaries)}
+        known |= {*self._own.summaries(ledger, inputs.messages)}
+        fillers = self._own.fillers(ledger)
+        return Request(
+            settings=settings,
+            given=call.messages,
+            inputs=inputs,
+            ledger=ledger,
+            target=target(ledger) if target else settings.budget(*fixed).target,
+            fixed=sum(fixed),
+            cached=self.forecast.cached(ledger),
+            pins=self._pinned(ledger, inputs.messages, pins, {*known, *fillers}),
+            summaries=tuple(sorted(known)),
+            fillers=fillers,
+            trigger=trigger,
+            plan=plan,
+            urgent=urgent,
+            instructions=instructions,
+            system=call.system,
+            tools=call.tools,
+            skips_summarizer=self.skips() or (self.failing and trigger == "auto"),
+            turn=self.turn,
+        )
+
+    def _pinned(self, ledger: Ledger, messages: Sequence[Message], flag: str | None, own: set[int]) -> tuple[int, ...]:
+        """Return the positions of the pinned messages; a stored text is redacted, so redacted messages hold it too."""
+        pins, redact = self.handler.archive.pins(self.settings.session), self.settings.redact
+        found = pinned(ledger, messages, pins, flag, own)
+        if redact is None or not any(kind == "text" for kind, _ in pins):
+            return found
+        redacted = [redact_message(message, redact) for message in messages]
+        return tuple(sorted({*found, *pinned(ledger, redacted, pins, None, own)}))
+
+    def explain(self, call: Call) -> list[str]:
+        """Return the ways to get a summary of these messages, a line each.
+
+        For messages below the target, the target is a tenth of their tokens.
+        """
+        request = self.request(call)
+        target = min(request.target, max(request.ledger.total // 10, 1))
+        zone = replace(request, target=target).decide().zone() if len(request.ledger) else None
+        if self.settings.summarizer == "offline" or not isinstance(zone, Summarize):
+            return []
+        found = offered(request, zone)
+        return [f"{'summary' if offer is found[0] else 'or':14} {offer}" for offer in found]
+
+    def stats(self, call: Call) -> Stats:
+        """Return the messages of each of the policy's zones, and how full the window is."""
+        from ..planning.stages.costs import Costs  # noqa: PLC0415 - numpy comes with the first plan
+        from ..planning.zones import Stats, grouped  # noqa: PLC0415
+
+        request, trigger = self.request(call), self.policy.trigger
+        terms = self.terms(request.ledger.total, self.fixed(call))
+        costs = Costs(request.ledger, request.pins, summaries=request.summaries, fillers=request.fillers)
+        window = self.settings.model.window
+        groups, tokens = grouped(costs, self.policy, window=window, target=request.target)
+        return Stats(
+            self.settings.session, groups, tokens, trigger.utilisation(terms), self.rounds, trigger.fires(terms)
+        )
+
+    def prune(self, messages: Sequence[MessageT]) -> list[MessageT]:
+        """Return the messages with old results pruned."""
+        from ..compaction.apply import apply  # noqa: PLC0415 - numpy comes with the first plan
+
+        request = self.request(Call(messages), policy=self.policy.pruning())
+        made, plan = [*request.messages], request.decide()
+        if plan.edits:
+            counter, known = self.settings.counter, frozenset(request.fillers)
+            made, fillers = apply(plan, request.messages, request.ledger, counter, None, fillers=known)
+            self._own.remember(None, marks(self.scan(made), fillers))
+        return request.inputs.write(made)
+
+    def pin(self, message: AnyMessage) -> None:
+        """Keep a message verbatim, and the same message after an edit has removed its thinking.
+
+        Raises:
+            ArchiveError: the pin cannot be stored.
+            MessageError: the message cannot be read.
+        """
+        from ..compaction.apply import stripped  # noqa: PLC0415 - numpy comes with the first plan
+
+        settings = self.settings
+        inputs, ledger = read_plain((message,), settings.counter, settings.provider, settings.model.provider)
+        for form in (message, *stripped(inputs.messages, ledger)):
+            self.handler.archive.pin(settings.session, "message", self.scan([form]).digest_of(0))
+
+    def done(self, compaction: Compaction[Any], size: Size | None = None) -> Compaction[Any]:
+        """Record a compaction; the last usage belongs to another list now.
+
+        Args:
+            compaction: the compaction.
+            size: the sizes of the prompt before; None for a manual compaction, which is a round of its own.
+        """
+        self.failing = self.failing and size is not None
+        if compaction.failed:
+            self.fail()
+        elif compaction.offer:
+            self.failed = 0
+        if compaction.ref is not None:
+            self.rounds += 1
+            self.forecast.forget(size.prompt - size.counted if size else self.forecast.beyond)
+            self._own.remember(compaction.ref, compaction.marks)
+        if self.policy.parity and compaction.summary is not None:
+            text = self.policy.place.prefix + compaction.summary
+            placed = [message for message in plain(compaction.messages) if message.get("content") == text]
+            self.summaries.extend(self.scan([message]).digest_of(0) for message in placed)
+        return compaction
+
+    def fail(self) -> None:
+        """Record that the summarizer failed; the moments of one turn are one round."""
+        self.failed += not self.failing
+        self.failing = True
+
+    def fitted(self, call: Call, compaction: Compaction[Any] | None, reason: str) -> Fitted[Any]:
+        """Return the input of the call."""
+        key = "input" if self.settings.provider == "openai_responses" else "messages"
+        request = {key: call.messages, **({"system": call.system} if call.system is not None else {})}
+        request |= UNBOUND if self.settings.marks and self.edited else {}
+        return Fitted(call.messages, request, compaction, reason)
