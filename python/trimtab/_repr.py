@@ -17,7 +17,7 @@ def short(value: object) -> str:
     parts = []
     for name, field in getattr(type(value), "__dataclass_fields__", {}).items():
         part = getattr(value, name, None)
-        if part is not field.default:
+        if field.repr and part is not field.default:
             parts.append(f"{name}={_PARTS.repr(part)}")
     text = f"{type(value).__name__}({', '.join(parts)})"
     return text if len(text) <= LIMIT else f"{text[: LIMIT - 4]}...)"

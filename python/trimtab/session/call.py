@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from .._repr import short
 from ..messages.types import MessageT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..compaction.result import Compaction
     from ..planning.budget import Terms
@@ -18,25 +19,36 @@ When = Literal["before_call", "after_step", "after_tool_batch", "after_run", "on
 """Moments at which an agent calls ``fit``."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fitted(Generic[MessageT]):
     """The input of the next call.
 
     Attributes:
         messages: the list to send; the caller's own object if nothing was done.
-        request: keywords of the provider's call: the messages, and the system text if it was given; if thinking was
-            marked, also ``betas`` and the field of ``thinking`` that lets the provider drop it.
         compaction: the compaction; None if nothing was done.
         reason: why ``messages`` are still past the policy's trigger or the input budget; after an overflow, the window
             from now on and what was done; empty otherwise.
+        make_request: makes ``request``.
     """
 
     __repr__ = short
 
     messages: Sequence[MessageT]
-    request: dict[str, Any]
     compaction: Compaction[MessageT] | None = None
     reason: str = ""
+    make_request: Callable[[], dict[str, Any]] = field(default=dict, repr=False, compare=False)
+
+    @cached_property
+    def request(self) -> dict[str, Any]:
+        """The keywords of the provider's call: messages, system text and tools, each that was given.
+
+        Made when it is first read. If thinking was marked, it also has ``betas`` and the field of ``thinking`` that
+        lets the provider drop it.
+
+        Raises:
+            ValueError: a tool has the shape of another provider, or ``system`` is no text.
+        """
+        return self.make_request()
 
 
 @dataclass(frozen=True, slots=True)

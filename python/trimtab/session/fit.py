@@ -76,7 +76,7 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
         reason = str(error)
     at.edited |= done is not None
     explains = trigger.reached(size.terms) or _exceeds(at, size) or (crowded and done is None)
-    return at.fitted(call, done, reason if explains else "")
+    return at.fitted(call, ledger.provider, done, reason if explains else "")
 
 
 def _exceeds(at: Memory, size: Size) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -16,9 +17,9 @@ from ..errors import BusyError, PlanError
 from ..events import UsageIgnored
 from ..ledger.marks import marks
 from ..messages.objects import InputMessages, plain
+from ..messages.request import keywords
 from ..messages.types import whole_calls
 from ..messages.usage import Usage
-from ..models.model import UNBOUND
 from ..planning.edits import Summarize
 from ..planning.pins import flagged, pinned
 from .call import Call, Fitted, Size, When
@@ -349,9 +350,16 @@ class Memory:
         self.failed += not self.failing
         self.failing = True
 
-    def fitted(self, call: Call, compaction: Compaction[Any] | None, reason: str) -> Fitted[Any]:
-        """Return the input of the call."""
-        key = "input" if self.settings.provider == "openai_responses" else "messages"
-        request = {key: call.messages, **({"system": call.system} if call.system is not None else {})}
-        request |= UNBOUND if self.settings.marks and self.edited else {}
-        return Fitted(call.messages, request, compaction, reason)
+    def fitted(self, call: Call, shape: str, compaction: Compaction[Any] | None, reason: str) -> Fitted[Any]:
+        """Return the input of the call, whose messages were read in this shape."""
+        make = partial(
+            keywords,
+            shape,
+            call.messages,
+            call.system,
+            call.tools,
+            detected=self.settings.provider is None,
+            marks_cache=not self.settings.model.prompt.name.startswith("OpenAI"),
+            drops_thinking=self.settings.marks and self.edited,
+        )
+        return Fitted(call.messages, compaction, reason, make)

@@ -72,7 +72,7 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
             if done.ref is not None and after <= room:
                 at.edited = True
                 at.size(made)  # the next charge is for these messages
-                return at.fitted(made, done, f"{why}; {done.reason}")
+                return at.fitted(made, request.ledger.provider, done, f"{why}; {done.reason}")
     held = f"; system text and tools have {sum(fixed):,} tokens" if sum(fixed) else ""
     raise OverflowedError(
         f"{why}; at most {room:,} tokens of messages fit, and too little can leave: {floor}{held}"
