@@ -173,6 +173,14 @@ def test_validate_reports_a_list_without_repairing_it(home: Path) -> None:
     running = session("open.json", transcript("u:5 c1", provider="anthropic"))
     assert run("validate", running).returncode == 1
     assert run("validate", running, "--in-flight").returncode == 0
+    code = {"type": "server_tool_use", "id": "s", "name": "code_execution", "input": {}}
+    call = {"type": "tool_use", "id": "t", "name": "q", "input": {}, "caller": {"type": "code_execution_20250825"}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "1"}
+    said = {"user": "go", "assistant": [code, call]}
+    talk = [{"role": role, "content": content} for role, content in said.items()]
+    running = session("code.json", [*talk, {"role": "user", "content": [result]}])
+    assert "container_required" in run("validate", running).stdout
+    assert run("validate", running, "--container", "container_1").returncode == 0
 
 
 def test_restore_creates_no_archive(home: Path) -> None:

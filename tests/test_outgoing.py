@@ -333,3 +333,65 @@ def test_compact_names_the_message_that_cannot_be_archived() -> None:
     messages = [*shots(9), {"role": "user", "content": "hm", "meta": object()}]
     with pytest.raises(trimtab.ArchiveError, match=r"messages\[19\] cannot be archived as JSON: object is not JSON"):
         trimtab.Compactor(MODEL).compact(messages, target_share=0.5)
+
+
+def coded(rounds: int, *, ends: bool) -> list[Any]:
+    """A session of code executions that call the client's tool; the last one may still run."""
+    messages: list[Any] = [user("Sum up every region, and never touch LICENSE.")]
+    for n in range(rounds):
+        code = {"type": "server_tool_use", "id": f"s{n}", "name": "code_execution", "input": {"code": "q()"}}
+        caller = {"type": "code_execution_20250825", "tool_id": f"s{n}"}
+        for k in range(2):
+            call = {"type": "tool_use", "id": f"t{n}.{k}", "name": "query", "input": {"n": n}, "caller": caller}
+            messages.append({"role": "assistant", "content": [call] if k else [code, call]})
+            said = [{"type": "text", "text": "row " * 800}, {"type": "text", "text": "end", **MARK}]
+            messages.append(user({"type": "tool_result", "tool_use_id": f"t{n}.{k}", "content": said}))
+            said[1].pop("cache_control") if n < rounds - 1 else None
+        if ends or n < rounds - 1:
+            done = {"type": "code_execution_result", "stdout": "7", "stderr": "", "return_code": 0, "content": []}
+            ran = {"type": "code_execution_tool_result", "tool_use_id": f"s{n}", "content": done}
+            messages += [{"role": "assistant", "content": [ran, {"type": "text", "text": "It is 7."}]}, user("next")]
+    return messages
+
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_code_execution_stays_whole_and_running_ones_are_no_error(name: str, ends: bool) -> None:
+    messages = coded(12, ends=ends)
+    policy = replace(POLICIES[name], on_nothing="noop")
+    cm = trimtab.Compactor(MODEL, policy=policy, window=25_000, max_output=1_000)
+    options: Any = {"provider": "anthropic", "model": MODEL, "in_flight": True}
+    for done in (cm.fit(messages), cm.compact(messages)):
+        assert trimtab.validate(done.messages, **options, container="container_1") == []
+        found = {problem.code for problem in trimtab.validate(done.messages, **options)}
+        assert found == (set() if ends else {"container_required"})  # the caller's request names it, as before
+        assert json.dumps(done.messages).count('"caller"') == 2 * json.dumps(done.messages).count("server_tool_use")
+    assert name != "default" or cm.compact(messages).messages != messages
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_fit_never_marks_an_empty_text(name: str) -> None:
+    policy = replace(POLICIES[name], on_nothing="noop")
+    for seed in range(20):
+        dice = random.Random(seed)
+        messages: list[Any] = [user("Read all files, and never touch LICENSE.")]
+        for n in range(14):
+            call = {"type": "tool_use", "id": f"t{n}", "name": "bash", "input": {"n": n}}
+            sizes = dice.choices([1, 5, 2_000, 9_000], k=dice.randint(1, 3))
+            said = [{"type": "text", "text": "word " * size} for size in sizes]
+            dice.choice(said).update(MARK if n in {3, 9, 12} else {})
+            messages.append({"role": "assistant", "content": [{"type": "text", "text": f"step {n}"}, call]})
+            messages.append(user({"type": "tool_result", "tool_use_id": f"t{n}", "content": said}))
+        cm = trimtab.Compactor(MODEL, policy=policy, window=40_000, max_output=1_000)
+        for done in (cm.fit(messages), cm.fit(messages, when="after_run"), cm.compact(messages)):
+            assert codes(done.messages) == []
+
+
+def test_fit_names_an_empty_text_that_is_marked() -> None:
+    messages = [user("hi"), {"role": "assistant", "content": "ho"}, user("go", {"type": "text", "text": "", **MARK})]
+    with pytest.raises(trimtab.MessageError, match="cache_control cannot be set for empty text blocks") as raised:
+        trimtab.Compactor(MODEL).fit(messages)
+    assert raised.value.path == "messages[2].content[1]"

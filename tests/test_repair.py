@@ -20,6 +20,8 @@ from trimtab.validity.repair.entries import BEGINNING, INTERRUPTED, ORPHAN
 
 ASK, SAY = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}
 THINKING = {"type": "thinking", "thinking": "hm", "signature": "sig"}
+MARK = {"cache_control": {"type": "ephemeral"}}
+CALLER = {"caller": {"type": "code_execution_20250825", "tool_id": "s"}}
 
 
 def interrupted(ref):
@@ -159,6 +161,10 @@ def test_a_computer_call_without_its_screenshot_is_dropped():
 THINGS = {
     "anthropic": [
         *(user(block) for block in (text("t"), text(" "), result("a"), result("b", "x"), result("b", ""))),
+        assistant(use("s", "server_tool_use"), use("a") | CALLER),
+        assistant(use("b") | CALLER),
+        assistant(result("s", {"type": "code_execution_result"}, "code_execution_tool_result")),
+        user(result("a", [text("") | MARK, text("x")])),
         *(assistant(block) for block in (text("t "), use("a"), use("b"), THINKING, use("s", "server_tool_use"))),
         assistant(result("s", [], "web_search_tool_result")),
         user(text("t"), result("a"), result("b")),
@@ -192,10 +198,10 @@ def test_repair_steps_make_any_list_valid_and_keep_a_valid_one(provider):
         before = json.dumps(given)
         made = run_steps(given, provider)
         assert json.dumps(given) == before
-        if not check(given, provider):
+        if not check(given, provider, container=True):
             assert made.messages is given
         if made.messages:
-            assert check(made.messages, provider) == [], given
+            assert check(made.messages, provider, container=True) == [], given
             assert run_steps(made.messages, provider).messages is made.messages, given
         where = list(made.positions)
         assert where == sorted(where)
@@ -203,12 +209,20 @@ def test_repair_steps_make_any_list_valid_and_keep_a_valid_one(provider):
         assert all(0 <= repaired.index < max(1, len(made.messages)) for repaired in made.changes)
 
 
+def test_repair_ends_code_executions_whose_container_is_gone():
+    for seed in range(2_000):
+        dice = random.Random(seed)
+        given = dice.choices(THINGS["anthropic"], k=dice.randrange(1, 9))
+        done = repair(given, provider="anthropic")
+        assert check(list(done.messages), "anthropic") == []
+        assert repair(done.messages, provider="anthropic").messages is done.messages
+
+
 # The public function
 
 CASES = Path(__file__).parents[2] / "shared" / "cases" / "must" / "invariants" / "repair.json"
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png(9, 9)}}
 HUGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png(8001, 1)}}
-MARK = {"cache_control": {"type": "ephemeral"}}
 
 
 def blocks(message):
@@ -269,6 +283,17 @@ MENDED = {
     ),
     "neighbours are merged where roles alternate": ([ASK, ASK], {"alternation": True}, ["merged"]),
     "the oldest markers go": ([user(*(text(w) | MARK for w in "abcdef"))], {}, ["cache_marker"]),
+    "an empty text goes with its marker": ([user(text("a"), text("") | MARK), SAY], {}, ["blank_text"]),
+    "an empty text of a result loses its marker": (
+        [ASK, assistant(use("a")), user(result("a", [text("") | MARK, text("x")]))],
+        {},
+        ["cache_marker"],
+    ),
+    "a code execution without its container ends, its calls stay": (
+        [ASK, assistant(use("s", "server_tool_use"), use("a") | CALLER), user(result("a"))],
+        {},
+        ["ended_code", "ended_code"],
+    ),
     "markers beside the messages count": (
         [user(text("a") | MARK, text("b") | MARK)],
         {"system": [text("s") | MARK] * 3},
@@ -333,6 +358,9 @@ def test_repair_keeps_calls_open_only_in_flight():
 def test_repair_raises_where_no_change_of_messages_helps():
     with pytest.raises(MessageError, match="tool_config_required"):
         repair(transcript("u c1 r1", "bedrock"), provider="bedrock", tools=[])
+    edited, written = ([assistant({"type": "compaction", "content": said}), ASK] for said in "ab")
+    with pytest.raises(MessageError, match="compaction_modified"):
+        repair(edited, provider="anthropic", original=written)
     with pytest.raises(MessageError, match=r"messages\[0\]"):
         repair([7], provider="anthropic")
 

@@ -538,3 +538,23 @@ def test_a_cost_is_told_where_the_price_is_known() -> None:
     assert priced(usage, "claude-haiku-4-5-20251001")["cost"] == pytest.approx((10 + 5 + 2 + 10) / 1e6)
     assert priced(usage, "qwen3:8b") == usage
     assert "cost" not in priced({"calls": 1}, "claude-haiku-4-5")
+
+
+def test_parallel_calls_without_ids_have_results_of_their_own() -> None:
+    """Gemini's calls have no ids: each result is its function's, whatever was called last."""
+    asked: list[Ask] = []
+
+    def writer(ask: Ask) -> str:
+        asked.append(ask)
+        return "Read a and ran b."
+
+    def both(kind: str, **fields: object) -> list[dict]:
+        return [{kind: {"name": name, **fields}} for name in ("read", "run")]
+
+    talk = [{"role": "user", "parts": [{"text": "look at a, then run b"}]}]
+    for n in range(12):
+        talk.append({"role": "model", "parts": both("functionCall", args={"n": n})})
+        talk.append({"role": "user", "parts": both("functionResponse", response={"output": "word " * 500})})
+    trimtab.Compactor("gemini-2.5-pro", policy="goat", summarizer=writer).compact(talk)
+    prompt = "".join(render(ask).user for ask in asked)
+    assert prompt.count("result of read") == prompt.count("result of run") > 0

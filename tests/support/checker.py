@@ -50,11 +50,12 @@ OUTPUTS = set().union(*ANSWERS.values())
 MODEL_ITEMS = {*ANSWERS, *HOSTED, "hosted", "assistant", "reasoning", "item_reference", "mcp_approval_request"}
 
 
-def check(messages, provider, *, in_flight=False, prefill=True, thinking=None):
+def check(messages, provider, *, in_flight=False, prefill=True, thinking=None, container=None):
     """Findings, ``"messages[3]: <code>: <what is wrong>"``; [] if the provider would accept the list.
 
     `in_flight`: calls of the last assistant turn may be open, with nothing but some of their results behind them.
     `prefill`: the model lets an assistant message end the list. `thinking`: on, off, or None if not known.
+    `container`: the container that the request names.
     """
     shape, rules = JUDGES[provider]
     if not isinstance(messages, list) or not messages:
@@ -62,6 +63,8 @@ def check(messages, provider, *, in_flight=False, prefill=True, thinking=None):
     shapes = (shape(m, ROLES.get(provider)) if isinstance(m, dict) else [("wrong_type", "no dict")] for m in messages)
     found = [(i, *finding) for i, findings in enumerate(shapes) for finding in findings]
     found = found or sorted(rules(messages, in_flight, prefill, thinking))
+    if provider == "anthropic" and not container and not found:
+        found = list(_without_container(messages))
     return [f"messages[{i}]: {code}: {what}" for i, code, what in found]
 
 
@@ -121,7 +124,9 @@ def _anthropic(messages, in_flight, prefill, thinking):
     end = blocks[-1][1] if blocks else {"type": "text", "text": ""}
     if role == "assistant" and end.get("text", "")[-1:].isspace():
         yield len(messages) - 1, "final_assistant_whitespace", "the last text ends in whitespace"
-    if role == "assistant" and not prefill and end["type"] == "text" and not _calls(blocks):
+    served = {block["tool_use_id"] for _, block in blocks if block["type"].endswith("_tool_result")}
+    runs = in_flight and any(block["type"] in SERVER_CALLS and block["id"] not in served for _, block in blocks)
+    if role == "assistant" and not prefill and end["type"] == "text" and not _calls(blocks) and not runs:
         yield len(messages) - 1, "prefill_not_supported", "the list must end with a user message"
     yield from _pairs(turns, in_flight)
     yield from _server_pairs(turns, in_flight)
@@ -130,12 +135,28 @@ def _anthropic(messages, in_flight, prefill, thinking):
 
 def _block(block, role):
     kind = block["type"]
+    nested = block.get("content") if kind == "tool_result" else None
+    for part in (block, *(nested if isinstance(nested, list) else ())):
+        if part.get("text") == "" and part.get("cache_control"):
+            yield "cache_control_on_empty_text", "an empty text cannot be marked"
     if kind == "text" and not block["text"].strip():
         yield "empty_text_block", "text is more than whitespace"
     if kind in THINKING and block.get("cache_control"):
         yield "cache_control_on_thinking", "thinking cannot be marked"
     if kind == "tool_result" if role == "assistant" else kind in FROM_MODEL or kind.endswith("_tool_result"):
         yield "block_role", f"no {kind} in a message of this role"
+
+
+def _without_container(messages):
+    """A call that a code execution made is answered in its container, until the execution has its result."""
+    blocks = [(i, b) for i, m in enumerate(messages) if isinstance(m["content"], list) for b in m["content"]]
+    ended = {block["tool_use_id"] for _, block in blocks if block["type"].endswith("_tool_result")}
+    waiting = False
+    for i, block in blocks:
+        waiting = waiting or (block["type"] in SERVER_CALLS and block["id"] not in ended)
+        if waiting and block.get("caller", {"type": "direct"})["type"] != "direct":
+            yield i, "container_required", "the code execution that made this call still runs"
+            return
 
 
 def _calls(blocks):

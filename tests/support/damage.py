@@ -66,10 +66,21 @@ def empty_a_text(draw, broken):
         of[name] = draw(st.sampled_from(["", "  ", "x ", [], None]))
 
 
+def mark_for_the_cache(draw, broken):
+    blocks = [of[at] for of, at in places(broken) if isinstance(of[at], dict) and of[at].get("type") == "text"]
+    results = [part for part in fields(broken, ["tool_use_id"]) if part[0].get("type") == "tool_result"]
+    if results and draw(st.booleans()):
+        block = {"type": "text", "text": draw(st.sampled_from(["", "x"]))}
+        draw(st.sampled_from(results))[0]["content"] = [block]
+        blocks = [block]
+    if blocks:
+        draw(st.sampled_from(blocks))["cache_control"] = {"type": "ephemeral"}
+
+
 def change_a_role(draw, broken):
     spoken = [message for message in broken if "role" in message]
     if spoken:
         draw(st.sampled_from(spoken))["role"] = draw(st.sampled_from(["user", "assistant", "system", "tool", "model"]))
 
 
-DAMAGE = (drop, duplicate, swap, change_an_id, empty_a_text, change_a_role)
+DAMAGE = (drop, duplicate, swap, change_an_id, empty_a_text, change_a_role, mark_for_the_cache)

@@ -111,7 +111,7 @@ class Settings:
             limits=Terms(window=limited.window, output=reserve, input_limit=limited.input_limit),
             strips=limited.binds_thinking and thinking == "strip",
             marks=limited.binds_thinking and thinking == "mark",
-            rules=rules_of({"model": found, "in_flight": True}),
+            rules=rules_of({"model": found, "in_flight": True, "container": True}),  # that the caller's call names
             **others,
         )
         settings.budget(*fixed_tokens(counter))  # reports a window without room before the first message

@@ -48,6 +48,8 @@ class RowFlag(IntFlag):
     INCOMPLETE = 256
     WHOLE = 512
     STORED = 1024
+    FROM_CODE = 2048
+    EMPTY_CACHED = 4096
 
 
 class MessageFlag(IntFlag):

@@ -88,6 +88,8 @@ class Repaired:
             - ``bare_thinking``, ``bare_reasoning``: thinking was dropped that nothing follows, or whose turn begins
               without thinking.
             - ``server_half``: a server call without its result was dropped, or a server result without its call.
+            - ``ended_code``: a code execution was dropped that waits for its calls, because the request names no
+              container; the calls became the model's own.
             - ``empty_field``: an empty list of calls was dropped, or missing content became an empty string.
             - ``unknown_role``: a message of an unknown role became the user's.
             - ``misplaced``: a block of the other role became text; thinking and server results were dropped.
@@ -97,7 +99,8 @@ class Repaired:
             - ``merged``: a message was merged into the one before it, which has the same role.
             - ``prefill``, ``loop_ended``: a user text was added where the model cannot continue by itself.
             - ``picture``: a picture beyond the request's limits was replaced by a notice.
-            - ``cache_marker``: the oldest of more than four markers was dropped, or a marker on thinking.
+            - ``cache_marker``: the oldest of more than four markers was dropped, or a marker on thinking or on an empty
+              text.
             - ``stored_id``: a call lost its storage id, because its reasoning is missing.
             - ``trailing_space``: white space was dropped at the end of the assistant's last text.
         id: the call's id, empty if there is none.

@@ -64,6 +64,7 @@ class Rules:
         binds: the model signs its thinking against everything before it, and requires none in a tool loop.
         alternation: neighbours of one role are refused, not merged.
         markers: cache markers outside of the messages.
+        container: the request names its container, or may.
         tools: whether tools are defined, None if unknown.
         pictures: maximum number of pictures in a request.
         picture: maximum number of characters of a picture's base64.
@@ -76,6 +77,7 @@ class Rules:
     binds: bool = False
     alternation: bool = False
     markers: int = 0
+    container: bool = True
     tools: bool | None = None
     pictures: int = 600
     picture: int = 10 * 2**20
@@ -107,7 +109,8 @@ class RequestOptions(TypedDict, total=False):
         alternation: neighbours of one role are refused, as by older models, False by default; Bedrock always refuses.
         system: the system prompt; its cache markers count.
         tools: tool definitions; their cache markers count. Empty, not None, says that there are none.
-        original: the transcript before it was edited: thinking and stored items are compared with it.
+        container: the container that the request names, an id or a dict with one; None, the default, if it names none.
+        original: the transcript before it was edited: thinking, compactions and stored items are compared with it.
     """
 
     model: str | Model | None
@@ -117,6 +120,7 @@ class RequestOptions(TypedDict, total=False):
     alternation: bool
     system: object
     tools: object
+    container: object
     original: Sequence[AnyMessage] | None
 
 
@@ -129,13 +133,14 @@ def rules_of(options: RequestOptions) -> Rules:
     known = RequestOptions.__annotations__
     if unknown := options.keys() - known.keys():
         raise TypeError(f"unexpected keyword argument {min(unknown)!r}, known are {', '.join(known)}")
-    model, tools = options.get("model"), options.get("tools")
+    model, tools, container = options.get("model"), options.get("tools"), options.get("container")
     rules = Rules(
         in_flight=options.get("in_flight", False),
         prefill=options.get("prefill", True),
         thinking=options.get("thinking"),
         alternation=options.get("alternation", False),
         markers=_markers((options.get("system"), tools)),
+        container=bool(container.get("id") if isinstance(container, dict) else container),
         tools=None if tools is None else bool(tools),
     )
     if model is None:
@@ -152,8 +157,8 @@ def validate(messages: Sequence[AnyMessage], *, provider: Provider, **options: U
     Args:
         messages: in the provider's shape.
         provider: ``anthropic``, ``openai_chat``, ``openai_responses``, ``bedrock`` or ``gemini``.
-        **options: ``model``, ``in_flight``, ``prefill``, ``thinking``, ``alternation``, ``system``, ``tools`` and
-            ``original``, as ``RequestOptions`` describes them.
+        **options: ``model``, ``in_flight``, ``prefill``, ``thinking``, ``alternation``, ``system``, ``tools``,
+            ``container`` and ``original``, as ``RequestOptions`` describes them.
 
     Raises:
         TypeError: messages is no list or tuple, or an option is unknown.

@@ -81,7 +81,9 @@ impl<N: Node> Visitor<N> for Reader {
             Some(arguments) if arguments.shape() == Shape::Text => flat(&arguments, 0)?,
             Some(arguments) => json(&arguments),
         };
-        self.tools.insert(call.id, call.name.clone());
+        if !call.id.is_empty() {
+            self.tools.insert(call.id, call.name.clone());
+        }
         self.push(Kind::Call, call.name, text);
         Ok(())
     }
@@ -89,7 +91,7 @@ impl<N: Node> Visitor<N> for Reader {
     fn result(&mut self, result: CallResult<N>) -> Result<(), Error> {
         let called = self.tools.get(&result.id).filter(|name| !name.is_empty());
         let name = match called {
-            Some(name) if result.name.is_empty() || !result.is_message => name.clone(),
+            Some(name) if result.name.is_empty() || !result.is_message => name.clone(), // a block names no tool
             _ => result.name,
         };
         let text = result.content.map_or_else(|| Ok(String::new()), |content| flat(&content, 0))?;
@@ -245,6 +247,19 @@ mod tests {
                 entry(4, "result", "Run", "done"),
             ]
         );
+    }
+
+    #[test]
+    fn results_without_an_id_keep_the_names_that_they_state() {
+        let found = read(&[
+            value!({"role": "model", "parts": [
+                {"functionCall": {"name": "read", "args": {}}}, {"functionCall": {"name": "run", "args": {}}}]}),
+            value!({"role": "user", "parts": [
+                {"functionResponse": {"name": "read", "response": {"output": "1"}}},
+                {"functionResponse": {"name": "run", "response": {"output": "2"}}}]}),
+        ]);
+        let results: Vec<_> = found.iter().filter(|one| one.1 == "result").map(|one| one.2.as_str()).collect();
+        assert_eq!(results, ["read", "run"]);
     }
 
     #[test]

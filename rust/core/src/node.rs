@@ -69,7 +69,7 @@ macro_rules! keys {
 keys! {
     Role "role", Content "content", Type "type", Text "text", Id "id", Name "name", Input "input",
     ToolUseId "tool_use_id", IsError "is_error", Thinking "thinking", Signature "signature", Data "data",
-    Source "source", CacheControl "cache_control", ToolCalls "tool_calls",
+    Source "source", CacheControl "cache_control", Caller "caller", ToolCalls "tool_calls",
     ToolCallId "tool_call_id", Function "function", FunctionCall "function_call", Custom "custom",
     Arguments "arguments", Refusal "refusal", ImageUrl "image_url", Url "url", CallId "call_id", Output "output",
     Summary "summary", EncryptedContent "encrypted_content", ReasoningContent "reasoning_content",

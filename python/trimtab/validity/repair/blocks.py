@@ -45,6 +45,8 @@ def _complete(block: Block, *, is_user: bool) -> Edit:
         return Edit([{**block, "content": whole_parts(content)}], "incomplete")
     if kind == "tool_result" and not isinstance(content, str | list | None):
         return Edit([{**block, "content": json.dumps(content, default=str)}], "incomplete")
+    if (kind == "document" or kind.endswith("tool_result")) and (unmarked := _unmarked(block)) != block:
+        return Edit([unmarked], "cache_marker")
     return Edit([block]) if is_whole(block) else Edit([], "incomplete")
 
 
@@ -118,6 +120,23 @@ def _without_markers(block: Block, count: int) -> list[Block]:
         count -= len(marked)
         block = {**block, "content": parts}
     return [_without_marker(block) if count else dict(block)]
+
+
+def is_code(caller: Any) -> bool:
+    """Return whether a call's ``caller`` is a code execution."""
+    return isinstance(caller, dict) and string(caller, "type").startswith("code_execution")
+
+
+def _unmarked(value: Any) -> Any:
+    """Return a result or a document without the cache markers of its empty texts."""
+    if isinstance(value, list):
+        return [_unmarked(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("text") == "" and "cache_control" in value:
+        return _without_marker(value)
+    inside = {key: _unmarked(value[key]) for key in ("source", "content") if isinstance(value.get(key), dict | list)}
+    return {**value, **inside}
 
 
 def _without_marker(block: Block) -> Block:

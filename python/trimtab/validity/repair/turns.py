@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...messages.envelope import unwrap
 from ...messages.shapes import only_text
-from .blocks import CLIENT_CALL, SERVER_CALLS, THINKING, call_as_text, complete, drop_markers
+from .blocks import CLIENT_CALL, SERVER_CALLS, THINKING, call_as_text, complete, drop_markers, is_code
 from .entries import BEGINNING, CONTINUE, INTERRUPTED, ORPHAN, Edit, Entry, as_blocks, merge, string, text_block
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ def repair_turns(entries: list[Entry], changes: Changes, rules: Rules, provider:
     entries = _drop_blank(entries, changes, provider)
     open_calls = _pair(entries, changes, in_flight=rules.in_flight)
     entries = _without_emptied(entries)
+    if not rules.container:
+        _end_code(entries, changes)
     _drop_server_halves(entries, changes, in_flight=rules.in_flight)
     entries = _without_emptied(entries)
     turns = _turns(entries)
@@ -188,6 +190,29 @@ def _interrupted(ref: str) -> Block:
     return {"type": "tool_result", "tool_use_id": ref, "content": INTERRUPTED, "is_error": True}
 
 
+def _end_code(entries: list[Entry], changes: Changes) -> None:
+    """End code executions that wait for calls that they made: without their container the calls are the model's own."""
+    blocks = [block for entry in entries for block in entry.blocks]
+    answered = {string(block, "tool_use_id") for block in blocks if block["type"].endswith("_tool_result")}
+    running: list[str] = []
+    ended: set[str] = set()
+
+    def disown(block: Block) -> Edit:
+        caller: Any = block.get("caller")
+        ref = string(block, "id")
+        if block["type"] in SERVER_CALLS and ref not in answered:
+            running.append(ref)
+        if block["type"] != CLIENT_CALL or not running or not is_code(caller):
+            return Edit([block])
+        ended.add(caller["tool_id"] if caller.get("tool_id") in running else running[-1])
+        return Edit([{key: value for key, value in block.items() if key != "caller"}], "ended_code", ref)
+
+    for entry in entries:
+        entry.edit(disown, changes)
+    numbers = {n for n, block in enumerate(blocks) if block["type"] in SERVER_CALLS and string(block, "id") in ended}
+    _drop(entries, numbers, changes, "ended_code")
+
+
 def _drop_server_halves(entries: list[Entry], changes: Changes, *, in_flight: bool) -> None:
     """Drop server calls without a result in their turn, and server results without a call before them.
 
@@ -259,7 +284,8 @@ def _close(entries: list[Entry], changes: Changes, rules: Rules, provider: str) 
     last = entries[-1]
     answered = {string(block, "tool_use_id") for block in last.blocks}
     waits = any(b["type"] in (CLIENT_CALL, *SERVER_CALLS) and string(b, "id") not in answered for b in last.blocks)
-    if last.role == "assistant" and not waits and not rules.prefill:
+    is_paused = any(block["type"].endswith("_tool_result") for block in last.blocks[-1:])
+    if last.role == "assistant" and not waits and not is_paused and not rules.prefill:
         return [*entries, changes.added(last.origin, {"role": "user", "content": CONTINUE}, "prefill")]
     if rules.thinking and not rules.binds and _loops_without_thinking(entries):
         last.set(content=[*last.blocks, text_block(CONTINUE)])

@@ -90,6 +90,10 @@ pub enum RowFlag {
     Whole = 512,
     /// It is an item that the provider stores under an id of its own.
     Stored = 1024,
+    /// It is a client's call that a code execution of the provider made.
+    FromCode = 2048,
+    /// It has a text that is empty and carries a cache marker.
+    EmptyCached = 4096,
 }
 
 /// Flags of a message.

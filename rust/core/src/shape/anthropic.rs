@@ -1,7 +1,8 @@
 //! Anthropic Messages.
 
 use super::parts::{
-    blocks, call, document, identified, marked, opaque, picture, push_text, returned, speaker, text_of,
+    blocks, call, document, empty_cached, identified, marked, opaque, picture, push_text, returned, speaker, stamp,
+    text_of,
 };
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, RowFlag, Sink};
@@ -62,6 +63,9 @@ fn block<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) 
     };
     let kind = kind?;
     marked(marker.as_ref(), builder);
+    if kind == Kind::Text {
+        empty_cached(block, marker.as_ref(), builder)?;
+    }
     Ok(kind)
 }
 
@@ -93,6 +97,9 @@ fn fields<N: Node, S: Sink<Text = N::Text>>(
             if let Some(server) = server.map_or(Ok(None), |server| server.text())? {
                 builder.data(server);
             }
+            if kind == Kind::Call && is_from_code(block)? {
+                builder.flag(RowFlag::FromCode);
+            }
             call(block, Key::Input, Shape::Map, builder)
         }
         Kind::Result => {
@@ -110,9 +117,19 @@ fn fields<N: Node, S: Sink<Text = N::Text>>(
         Kind::Thinking => thinking(name, block, builder),
         Kind::Image => picture(block, builder),
         Kind::Document => document(block, builder),
-        Kind::Compaction => block.get(Key::Content)?.map_or(Ok(()), |content| returned(&content, builder)),
+        Kind::Compaction => {
+            stamp(block, Key::Signature, builder)?;
+            stamp(block, Key::EncryptedContent, builder)?;
+            block.get(Key::Content)?.map_or(Ok(()), |content| returned(&content, builder))
+        }
         Kind::Opaque => Ok(()),
     }
+}
+
+/// Whether a code execution of the provider made the call, by the block's `caller`.
+fn is_from_code<N: Node>(block: &N) -> Result<bool, Error> {
+    let Some(caller) = block.get(Key::Caller)? else { return Ok(false) };
+    Ok(text_of(&caller, Key::Type)?.is_some_and(|kind| kind.text().starts_with("code_execution")))
 }
 
 fn thinking<N: Node, S: Sink<Text = N::Text>>(name: &str, block: &N, builder: &mut Builder<S>) -> Result<(), Error> {

@@ -127,6 +127,19 @@ pub fn marked<N: Node, S: Sink<Text = N::Text>>(marker: Option<&N>, builder: &mu
     }
 }
 
+/// Flags the row of a text that is empty and has a marker.
+pub fn empty_cached<N: Node, S: Sink<Text = N::Text>>(
+    block: &N,
+    marker: Option<&N>,
+    builder: &mut Builder<S>,
+) -> Result<(), Error> {
+    let is_marked = marker.is_some_and(|marker| marker.shape() != Shape::Null);
+    if is_marked && text_of(block, Key::Text)?.is_some_and(|text| text.text().is_empty()) {
+        builder.flag(RowFlag::EmptyCached);
+    }
+    Ok(())
+}
+
 /// Adds a call's tool name and its arguments, which must have the shape `wanted`, to the row.
 pub fn call<N: Node, S: Sink<Text = N::Text>>(
     node: &N,
@@ -172,9 +185,11 @@ pub fn returned<N: Node, S: Sink<Text = N::Text>>(content: &N, builder: &mut Bui
             if part.shape() != Shape::Map {
                 builder.flag(RowFlag::Incomplete);
             }
-            cached(&part, builder)?;
+            let marker = part.get(Key::CacheControl)?;
+            marked(marker.as_ref(), builder);
             match text_of(&part, Key::Type)?.as_ref().map(Text::text).as_deref() {
                 Some("text" | "input_text" | "output_text" | "summary_text" | "reasoning_text") => {
+                    empty_cached(&part, marker.as_ref(), builder)?;
                     push_text(&part, Key::Text, builder)
                 }
                 Some("image") => picture(&part, builder),

@@ -10,8 +10,10 @@ mod since;
 mod thinking;
 mod turns;
 
+use std::collections::HashSet;
+
 use crate::error::Error;
-use crate::ledger::{Ledger, Role};
+use crate::ledger::{Kind, Ledger, Role};
 use crate::setting::Setting;
 use crate::shape::Provider;
 
@@ -46,6 +48,8 @@ pub struct Options {
     pub alternation: bool,
     /// Cache markers that the request has outside of its messages.
     pub markers: usize,
+    /// Whether the request names its container, or may.
+    pub container: bool,
     /// Whether the request defines tools; `None` if that is not known.
     pub tools: Option<bool>,
     /// Most pictures in a request.
@@ -67,6 +71,7 @@ impl Default for Options {
             binds: false,
             alternation: false,
             markers: 0,
+            container: true,
             tools: None,
             pictures: 600,
             picture: 10 * 1024 * 1024,
@@ -90,6 +95,7 @@ impl Options {
             "binds" => self.binds = value.flag()?,
             "alternation" => self.alternation = value.flag()?,
             "markers" => self.markers = value.number()?,
+            "container" => self.container = value.flag()?,
             "tools" => self.tools = value.known_flag()?,
             "pictures" => self.pictures = value.number()?,
             "picture" => self.picture = value.number()?,
@@ -169,6 +175,14 @@ impl Findings<'_> {
 /// The partner of a row, if it has one.
 fn partner(ledger: &Ledger, row: usize) -> Option<usize> {
     usize::try_from(ledger.pair[row]).ok()
+}
+
+/// Compactions that the provider wrote, and that are not those of `original`.
+fn changed_compactions(ledger: &Ledger, original: &Ledger) -> Vec<usize> {
+    let compactions = |of: &Ledger| (0..of.rows()).filter(|&row| of.kind[row] == Kind::Compaction).collect::<Vec<_>>();
+    let known: HashSet<[u8; 16]> = compactions(original).into_iter().map(|row| original.content[row]).collect();
+    let is_changed = |row: &usize| !known.is_empty() && !known.contains(&ledger.content[*row]);
+    compactions(ledger).into_iter().filter(is_changed).collect()
 }
 
 /// The last message that the model wrote: its calls may still be running.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Findings, Options, partner, repeated};
+use super::{Findings, Options, changed_compactions, partner, repeated};
 use crate::ledger::{Kind, Ledger, MessageFlag, Role, RowFlag};
 
 pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledger>) {
@@ -29,6 +29,10 @@ pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledge
     }
     if let Some(original) = original {
         stored(found, original);
+        for row in changed_compactions(ledger, original) {
+            let words = "The encrypted content could not be verified.";
+            found.row(row, "compaction_modified", words, "send the compaction item as it came");
+        }
     }
 }
 
