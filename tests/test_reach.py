@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -31,13 +31,11 @@ def talk() -> list[Any]:
 
 def reached(policy: Any) -> set[str]:
     """The functions of deciding and doing that a policy's moments run through, with a summarizer and without."""
-    names: set[str] = set()
+    seen: set[CodeType] = set()
 
     def look(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(str(PACKAGE)):
-            place = Path(frame.f_code.co_filename).relative_to(PACKAGE).with_suffix("").parts
-            if place[0] in DECIDING:
-                names.add(f"{place[-1]}.{frame.f_code.co_qualname if sys.version_info >= (3, 11) else ''}")
+        if event == "call":
+            seen.add(frame.f_code)
 
     def fails(_: object) -> str:
         raise RuntimeError("down")
@@ -68,7 +66,15 @@ def reached(policy: Any) -> set[str]:
                 assert eager.fallback[0] == "error" or eager.on_nothing == "error"
     finally:
         sys.setprofile(None)
-    return names
+    return {name for code in seen if (name := deciding(code))}
+
+
+def deciding(code: CodeType) -> str:
+    """``file.function`` of code in a package that decides; empty for other code."""
+    if not code.co_filename.startswith(str(PACKAGE)):
+        return ""
+    place = Path(code.co_filename).relative_to(PACKAGE).with_suffix("").parts
+    return f"{place[-1]}.{code.co_qualname}" if place[0] in DECIDING else ""
 
 
 def crossed(name: str) -> list[Any]:
