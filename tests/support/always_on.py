@@ -146,7 +146,9 @@ class AlwaysOn(RuleBasedStateMachine):
     @precondition(lambda self: said_by_tools(self.messages[-1]))
     @rule(size=sizes)
     def user_stops_the_tools(self, size):
-        """Words of the user's behind the results in one message."""
+        """Words of the user's behind the results in one message; a pinned message would be another one then."""
+        if self.messages[-1] in self.pinned:
+            return
         self.request = self.text("Stop", size)
         words = {"type": "text", "text": self.request}
         last = {**self.messages[-1], "content": [*self.messages[-1]["content"], words]}
