@@ -139,9 +139,9 @@ def agent(kind: str, api: Api, model: str, **options: Any) -> tuple[trimtab.Comp
     writer = (Anthropic if kind == "anthropic" else OpenAI)(model, api.url, "k", **options)
     told: list[Any] = []
     cm = trimtab.Compactor(model, provider=shape, summarizer=writer, listeners=[told.append])  # type: ignore[arg-type]
-    beside: dict[str, Any] = {"system": SYSTEM, "tools": [TOOL]} if kind == "anthropic" else {"tools": [FUNCTION]}
+    beside: dict[str, Any] = {"system": SYSTEM, "tools": [TOOL if kind == "anthropic" else FUNCTION]}
     messages = talk(shape)
-    sent = {**beside, **cm.fit(messages, **beside).request}
+    sent = cm.fit(messages, **beside).request
     if kind == "anthropic":
         client = anthropic.Anthropic(base_url=api.url, api_key="k")
         client.messages.create(model=model, max_tokens=900, **sent)  # type: ignore[call-overload]
@@ -179,7 +179,7 @@ def test_a_ride_sends_the_sessions_own_request_byte_by_byte_and_one_more_turn(
     before = part(own, "messages")
     assert part(asked, "messages").startswith(before.removesuffix(b"]") + b",")
     *prefix, turn = json.loads(asked)["messages"]
-    assert prefix == messages
+    assert prefix == (messages if kind == "anthropic" else [{"role": "system", "content": SYSTEM}, *messages])
     assert turn["role"] == "user"
     assert "stay as they are" in turn["content"]
     (event,) = [event for event in told if isinstance(event, Compacted)]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 import anthropic
@@ -432,3 +433,17 @@ def test_below_the_trigger_the_request_costs_nothing_until_it_is_read() -> None:
     assert "request" not in vars(fitted)
     assert fitted.request["messages"][1:] == list(fitted.messages)
     assert "request" in vars(fitted)
+
+
+def test_the_counting_endpoint_gets_the_keywords_of_the_call() -> None:
+    asked: list[dict[str, Any]] = []
+
+    def count(**request: Any) -> SimpleNamespace:
+        asked.append(request)
+        return SimpleNamespace(input_tokens=9)
+
+    counter = SimpleNamespace(input_tokens=SimpleNamespace(count=count), count_tokens=count)
+    for name in ("anthropic", "openai_responses"):
+        messages, beside = transcript("u:9", name), {"system": MARKED, "tools": APIS[name].tools}
+        session(name).check(messages, SimpleNamespace(messages=counter, responses=counter), **beside)
+        assert asked.pop() == {"model": APIS[name].model, **session(name).fit(messages, **beside).request}

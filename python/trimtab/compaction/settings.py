@@ -138,6 +138,11 @@ class Settings:
         """The model's own counter, where the policy estimates too."""
         return self.counter if self.policy.counter is None else Counter.for_model(self.model)
 
+    @cached_property
+    def marks_cache(self) -> bool:
+        """Whether a server of Chat Completions reads ``cache_control`` for this model; OpenAI's own refuses it."""
+        return not self.model.prompt.name.startswith("OpenAI")
+
     def under(self, policy: Policy) -> Settings:
         """Return the settings with another policy; one without an estimate counts with the model's tokenizer."""
         return replace(self, policy=policy, counter=self.counter if policy.counter else self.model_counter)

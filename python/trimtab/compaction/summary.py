@@ -90,9 +90,7 @@ def offered(request: Request, zone: Summarize) -> tuple[Offer, ...]:
     stage = request.policy.summarize
     if request.settings.summarizer == "offline" or stage is None:
         return (Offer(request.settings.summarizer, stage.model if stage else None),)
-    shape = getattr(request.settings.writer, "shape", None)
-    # OpenAI's system text is a message, so a system text beside the messages does not tell how it is sent.
-    same = shape == request.ledger.provider and (shape == "anthropic" or request.system is None)
+    same = getattr(request.settings.writer, "shape", None) == request.ledger.provider
     return offers(
         request.settings.writer,
         request.settings.summarizer,
@@ -198,8 +196,14 @@ def _ask(request: Request, zone: Summarize, offer: Offer) -> Ask:
         template=stage.template if stage else None,
         model=offer.model,
         context=request.context and request.redact(request.context),
-        reuse_cache=SessionRequest(request.messages, request.system, request.tools) if offer.reuse_cache else None,
+        reuse_cache=_of_session(request) if offer.reuse_cache else None,
     )
+
+
+def _of_session(request: Request) -> SessionRequest:
+    """Return the session's own request, as ``Fitted.request`` has it."""
+    marks_cache = request.settings.marks_cache
+    return SessionRequest(request.ledger.provider, request.messages, request.system, request.tools, marks_cache)
 
 
 def _earlier(request: Request, index: int) -> str | None:

@@ -359,7 +359,7 @@ class Memory:
             call.system,
             call.tools,
             detected=self.settings.provider is None,
-            marks_cache=not self.settings.model.prompt.name.startswith("OpenAI"),
+            marks_cache=self.settings.marks_cache,
             drops_thinking=self.settings.marks and self.edited,
         )
         return Fitted(call.messages, compaction, reason, make)

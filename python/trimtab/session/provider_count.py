@@ -10,6 +10,7 @@ from .._core import digest
 from .._mask import mask
 from ..compaction.effects import Count
 from ..errors import CountError
+from ..messages.request import keywords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,10 +91,12 @@ def request_of(
     """Return the keywords of Anthropic's ``messages.count_tokens`` or OpenAI's ``responses.input_tokens.count``.
 
     Raises:
-        ValueError: the model's provider has no endpoint that counts these messages.
+        ValueError: the model's provider has no endpoint that counts these messages, or takes no such tools or system
+            text.
     """
+    shape = "openai_responses"
     if settings.model.provider == "anthropic":
-        request = {"messages": [*messages], "system": system}
+        shape = "anthropic"
     elif not settings.model.prompt.name.startswith("OpenAI"):
         msg = (
             f"{settings.model_id} has no counting endpoint that trimtab knows: models of Anthropic and OpenAI have one"
@@ -102,7 +105,4 @@ def request_of(
     elif any(not isinstance(item, dict) or item.get("tool_calls") or item.get("role") == "tool" for item in messages):
         msg = "OpenAI's endpoint counts items of the Responses API, not messages of Chat Completions"
         raise ValueError(msg)
-    else:
-        request = {"input": [*messages], "instructions": system}
-    beside = {**request, "tools": tools}
-    return {"model": settings.model_id, **{key: value for key, value in beside.items() if value}}
+    return {"model": settings.model_id, **keywords(shape, [*messages], system, tools)}

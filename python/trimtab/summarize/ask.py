@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from .._repr import short
+from ..messages.request import keywords
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -77,19 +78,23 @@ class SessionRequest:
     """The session's own next request; the provider's cache holds its beginning.
 
     Attributes:
+        provider: shape of the messages.
         messages: all messages, thinking included.
         system: system text beside the messages.
         tools: tool definitions.
+        marks_cache: whether a server of Chat Completions reads ``cache_control``.
     """
 
+    provider: str
     messages: tuple[Message, ...]
     system: object
     tools: object
+    marks_cache: bool
 
     def request(self, turn: str) -> dict[str, Any]:
         """Return the keywords of the call, with one more user turn behind the messages."""
-        beside = {name: value for name, value in (("system", self.system), ("tools", self.tools)) if value is not None}
-        return {**beside, "messages": [*self.messages, {"role": "user", "content": turn}]}
+        messages = [*self.messages, {"role": "user", "content": turn}]
+        return keywords(self.provider, messages, self.system, self.tools, marks_cache=self.marks_cache)
 
 
 @dataclass(frozen=True, slots=True)
