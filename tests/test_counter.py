@@ -267,6 +267,26 @@ def test_eight_threads_count_the_same():
     assert got == dict.fromkeys(range(8), expected)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="page faults of one thread are Linux's")
+@pytest.mark.parametrize("counter", [O200K, Counter("claude-new")])
+def test_a_new_thread_has_the_tables_of_one_that_ended(counter):
+    """Tables that it filled itself would be hundreds of pages from the system."""
+    resource = pytest.importorskip("resource")
+    text, faults, counts = " ".join(f"word{n} {n * 7_919}" for n in range(2_000)), [], []
+
+    def count():
+        before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+        counts.append(counter.count(text))
+        faults.append(resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before)
+
+    for _ in range(3):
+        thread = threading.Thread(target=count)
+        thread.start()
+        thread.join()
+    assert len(set(counts)) == 1
+    assert min(faults[1:]) < 40
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_counts_the_same():

@@ -18,6 +18,7 @@ mod growing;
 #[cfg_attr(not(feature = "tokenizers"), path = "huggingface_none.rs")]
 mod huggingface;
 pub mod incremental;
+mod inherited;
 pub mod pool;
 
 pub use bpe::pretokenize::classes::{is_letter, is_mark, is_number};

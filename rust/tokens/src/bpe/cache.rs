@@ -7,9 +7,10 @@
 //! | longer | pretokens of 61 to 124 bytes, 2-way | 512 KB |
 //! | longest | pretokens of 125 to 1,020 bytes, 2-way | 512 KB |
 //!
-//! The system commits the pages of a table as it fills, large pages once it has some entries, and reclaims them when the
-//! thread ends. The last three tables use only their first sets while they hold few entries. Each entry stores its
-//! pretoken, so a hash collision cannot give a wrong count. A new entry evicts the oldest of its set.
+//! The system commits the pages of a table as it fills, large pages once it has some entries. A thread
+//! that ends leaves its cache to one that starts. The last three tables use only their first sets while they hold few
+//! entries. Each entry stores its pretoken, so a hash collision cannot give a wrong count. A new entry evicts the oldest of
+//! its set.
 
 #![allow(clippy::inline_always)] // compiled for the page
 #![allow(clippy::cast_possible_truncation)] // hashes are reduced to table sizes

@@ -15,6 +15,7 @@ use crate::bpe::tables::Tables;
 use crate::bpe::vocabulary::Vocabulary;
 use crate::cancel;
 use crate::error::require_page;
+use crate::inherited::Inherited;
 use trimtab_simd::{Kernel, Work, run};
 
 /// Workers that a thread keeps: those of the vocabularies that it used last.
@@ -30,23 +31,35 @@ pub struct Worker {
     pub batch: Batch,
 }
 
+/// The workers of a thread, which leaves them to others when it ends.
+#[allow(clippy::vec_box)] // each text takes one out and puts it back: this moves a pointer, not half a kilobyte
+struct OfThread(RefCell<Vec<Box<Worker>>>);
+
 thread_local! {
     /// The workers of this thread: a forked child has its own copy of them, so no lock is needed.
-    #[allow(clippy::vec_box)] // each text takes one out and puts it back: this moves a pointer, not half a kilobyte
-    static WORKERS: RefCell<Vec<Box<Worker>>> = const { RefCell::new(Vec::new()) };
+    static WORKERS: OfThread = const { OfThread(RefCell::new(Vec::new())) };
+}
+
+static INHERITED: Inherited<Box<Worker>> = Inherited::new();
+
+impl Drop for OfThread {
+    fn drop(&mut self) {
+        INHERITED.leave(self.0.get_mut().drain(..));
+    }
 }
 
 /// Calls `work` with this thread's worker for `vocabulary`.
 pub fn with_worker<R>(vocabulary: &'static Vocabulary, work: impl FnOnce(&mut Worker) -> R) -> R {
     // Taken out while it works. A thread that is ending has dropped its thread-locals already, and makes a new worker.
-    let taken = WORKERS.try_with(|workers| {
+    let wanted = |worker: &Box<Worker>| std::ptr::eq(worker.vocabulary, vocabulary);
+    let taken = WORKERS.try_with(|OfThread(workers)| {
         let mut workers = workers.borrow_mut();
-        let at = workers.iter().rposition(|worker| std::ptr::eq(worker.vocabulary, vocabulary))?;
-        Some(workers.swap_remove(at))
+        workers.iter().rposition(wanted).map(|at| workers.swap_remove(at))
     });
-    let mut worker = taken.ok().flatten().unwrap_or_else(|| Box::new(Worker::new(vocabulary)));
+    let taken = taken.ok().flatten().or_else(|| INHERITED.take(wanted));
+    let mut worker = taken.unwrap_or_else(|| Box::new(Worker::new(vocabulary)));
     let result = work(&mut worker);
-    let _ = WORKERS.try_with(|workers| {
+    let _ = WORKERS.try_with(|OfThread(workers)| {
         let mut workers = workers.borrow_mut();
         if workers.len() == KEPT {
             workers.remove(0);

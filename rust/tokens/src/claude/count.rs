@@ -7,14 +7,27 @@ use super::normalize;
 use super::segment_cache::SegmentCache;
 use super::segments::Reader;
 use super::vocabulary::{Vocabulary, vocabulary};
-use super::{Claude, Frame};
+use super::{Claude, Family, Frame};
+use crate::inherited::Inherited;
 
 /// Fewest bytes of a section.
 const SECTION: usize = 1 << 12;
 
+/// A thread's cache of each family's segments, which it leaves to others when it ends.
+struct OfThread([RefCell<Option<SegmentCache>>; 2]);
+
 thread_local! {
-    /// This thread's cache of each family's segments.
-    static CACHES: [RefCell<Option<SegmentCache>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
+    static CACHES: OfThread = const { OfThread([RefCell::new(None), RefCell::new(None)]) };
+}
+
+static INHERITED: [Inherited<SegmentCache>; 2] = [Inherited::new(), Inherited::new()];
+
+impl Drop for OfThread {
+    fn drop(&mut self) {
+        for (cache, inherited) in self.0.iter_mut().zip(&INHERITED) {
+            inherited.leave(cache.take().into_iter());
+        }
+    }
 }
 
 /// Tokens of `text`.
@@ -25,12 +38,18 @@ pub fn count(claude: Claude, text: &str) -> usize {
 /// Tokens of `text`. [`Frame::Inside`] stops after the section that exceeds `limit`.
 pub fn count_up_to(claude: Claude, text: &str, limit: usize) -> usize {
     let vocabulary = vocabulary(claude.family);
-    CACHES.with(|caches| match caches[claude.family as usize].try_borrow_mut() {
+    CACHES.with(|OfThread(caches)| match caches[claude.family as usize].try_borrow_mut() {
         Ok(mut cache) => {
-            count_with(claude, cache.get_or_insert_with(|| SegmentCache::new(vocabulary)), vocabulary, text, limit)
+            let cache = cache.get_or_insert_with(|| cache_for(claude.family, vocabulary));
+            count_with(claude, cache, vocabulary, text, limit)
         }
         Err(_) => count_with(claude, &mut SegmentCache::new(vocabulary), vocabulary, text, limit),
     })
+}
+
+/// The cache of a thread that ended, or an empty one.
+fn cache_for(family: Family, vocabulary: &'static Vocabulary) -> SegmentCache {
+    INHERITED[family as usize].take(|_| true).unwrap_or_else(|| SegmentCache::new(vocabulary))
 }
 
 /// The length of the prefix of `text` that more text does not change: all sections but the last.
