@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, cast
 
@@ -49,7 +49,15 @@ def _own(verb: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Com
 
 def _is_async(function: object) -> bool:
     """Return whether calling a function or an object surely gives an awaitable."""
+    while isinstance(function, partial):
+        function = function.func
     return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
+def _counts(client: object) -> object:
+    """Return the method of a client that ``Count`` calls."""
+    inputs = getattr(getattr(client, "responses", None), "input_tokens", None)
+    return getattr(getattr(client, "messages", None), "count_tokens", None) or getattr(inputs, "count", None)
 
 
 class Compactor:
@@ -128,10 +136,13 @@ class Compactor:
             count_with=count_with,
         )
         listeners = tuple(listeners)
-        if any(iscoroutinefunction(listener) for listener in listeners):
+        if any(map(_is_async, listeners)):
             raise TypeError("a listener is not awaited: pass a plain function")
         called = {"the summarizer": getattr(writer, "function", None), "the hook": pre_compact}
-        awaits = next((what for what, function in called.items() if _is_async(function)), "")
+        what = next((name for name, function in called.items() if _is_async(function)), None)
+        awaits = dict.fromkeys(("fit", "compact", "overflow"), what) if what else {}
+        if settings.policy.counter is not None and settings.policy.counter.asks and _is_async(_counts(count_with)):
+            awaits.setdefault("fit", "the counting client")
         self._settings = settings
         self.model = settings.model_id
         self.session = settings.session

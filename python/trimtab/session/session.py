@@ -16,7 +16,7 @@ from .overflow import Refusal, refusal
 from .shrink import shrink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from ..archive import Archive, ArchivedCompaction, SqlArchive
     from ..archive.recall import Recall
@@ -41,8 +41,8 @@ def _blocking(flow: Callable[Concatenate[Session, P], Flow[T]]) -> Callable[Conc
 
     @wraps(flow)
     def method(self: Session, /, *args: P.args, **options: P.kwargs) -> T:
-        if self._awaits and flow.__name__ != "check":
-            raise AwaitableError(f"{self._awaits} is asynchronous: use a{flow.__name__}")
+        if what := self._awaits.get(flow.__name__):
+            raise AwaitableError(f"{what} is asynchronous: use a{flow.__name__}")
         started = flow(self, *args, **options)
         try:
             effect = next(started)
@@ -84,8 +84,8 @@ class Session:
     each may be used in a thread of its own.
     """
 
-    def __init__(self, memory: Memory, awaits: str) -> None:
-        """Take what the calls share, and what of the Compactor's is asynchronous."""
+    def __init__(self, memory: Memory, awaits: Mapping[str, str]) -> None:
+        """Take what the calls share, and by blocking method what of the Compactor's it cannot await."""
         self._memory, self._awaits = memory, awaits
 
     def __repr__(self) -> str:
@@ -300,7 +300,7 @@ class Session:
             MessageError: the provider would refuse the list, or a message is not JSON; says where, why and what to do.
             ArchiveError: the originals cannot be stored; nothing was changed.
             BusyError: another compaction of the named session is under way in this Compactor.
-            TypeError: the summarizer or the hook is asynchronous: ``afit`` awaits it.
+            TypeError: the summarizer, the hook or the counting client is asynchronous: ``afit`` awaits it.
             OverflowedError: ``on_overflow``, and too little can leave.
         """
         at, call = self._memory, Call(messages, system, tools)
