@@ -15,8 +15,8 @@ def test_a_session_is_told_by_section():
     assert told["Files"][0] == "root: /home/me/app"
     assert "created: tests/test_yaml.py" in told["Files"]
     assert "edited: src/app/config.py" in told["Files"]
-    assert told["Commands"] == ["`pytest -q tests` (x2): ok; 12 passed in 0.31s"]
-    assert told["Errors"] == ["E KeyError: 'retries' (resolved)"]
+    assert told["Commands"] == ["`pytest -q tests` (x2): output shows: 12 passed in 0.31s"]
+    assert told["Errors"] == ["E KeyError: 'retries' (a later call shows none)"]
     assert "load_defaults" in " ".join(told["Identifiers"])
     assert told["Open items"] == ["not answered yet: Now push it to branch feature/yaml-config-2 please."]
 

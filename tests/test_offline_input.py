@@ -81,7 +81,7 @@ def test_server_tools_and_other_providers_are_read():
         },
     ]
     text = offline(ask(messages, 500))
-    for word in ("tokio_util", "LinesCodec", "https://a.b/c", "`go test ./pkg`: ok", "`npm run build`: ok", "- thx"):
+    for word in ("tokio_util", "LinesCodec", "https://a.b/c", "- `go test ./pkg`\n", "- `npm run build`\n", "- thx"):
         assert word in text
 
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trimtab
+from oracles.offline.parts import INTERRUPTED
 from oracles.offline.summary import offline as slow
 from support.offline_cases import COUNTERS, FORGED, ask, quarter, said, tool
 from support.scale import scaled
@@ -40,6 +41,16 @@ PHRASES = (
     "12 passed in 0.31s",
     "Exit code 1\nfatal: not found",
     "exit code 0\nok",
+    "Chunk ID: 4f\nProcess exited with code 0\nOutput:\nTraceback (most recent call last):\nKeyError: 'x'",
+    "<returncode>2</returncode>\n<output>\nmake: *** [all] Error 2\n</output>",
+    "done\n[The command completed with exit code 0.]",
+    "\n<shellId: 31 completed with exit code 128>",
+    '{"output": "done", "metadata": {"exit_code": 0, "duration": 0.1}}',
+    '{"stdout": "", "exitCode": -7, "more": [{"returncode": 10000000000000000000000}]}',
+    "bash: line 1: frobnicate: command not found",
+    "npm ERR! code ELIFECYCLE\nno \u017fuch file or directory",
+    "src/main.c:3:5: error: expected an expression\nsrc/a.py:4:9: an error",
+    INTERRUPTED,
     "\x1b[31merror: red\x1b[0m\x00 bell\x07",
     "naïve caf\u0301e ⚠\ufe0fmust ²x x² \u200bzero\u200djoined ⒶB \u0e01\u0e33 \u017fhould \u212aeep ‿not‿",
     "İstanbul ERROR: cannot find İt",
@@ -95,7 +106,7 @@ PIECES = st.one_of(
         st.integers(0, 9),
         st.sampled_from(CALLS),
         TEXTS,
-        st.booleans(),
+        st.none() | st.booleans(),
     ),
 )
 TRANSCRIPTS = st.lists(PIECES, max_size=14).map(lambda pieces: [one for piece in pieces for one in piece])

@@ -57,12 +57,15 @@ def test_a_suite_that_fails_is_not_resolved_by_a_part_of_it():
 def test_an_edit_that_goes_well_in_the_tail_resolves_the_one_that_failed():
     path = {"file_path": "/srv/app/load.py"}
     zone = tool(1, "Edit", path, "String to replace not found in file.", failed=True)
-    assert told(zone, tool(2, "Edit", path, "ok"))["Errors"] == ["String to replace not found in file. (resolved)"]
+    told_again = told(zone, tool(2, "Edit", path, "ok", failed=False))
+    assert told_again["Errors"] == ["String to replace not found in file. (resolved)"]
+    unknown = told(zone, tool(2, "Edit", path, "ok"))
+    assert unknown["Errors"] == ["String to replace not found in file. (a later call shows none)"]
 
 
-def test_tests_that_fail_without_an_exit_code_fail():
+def test_tests_that_fail_without_an_exit_code_are_quoted():
     found = told(run(1, "pytest tests | tail -3", "E   KeyError: 'retries'\n1 failed, 2 passed"), [])
-    assert found["Commands"] == ["`pytest tests | tail -3`: failed; 1 failed, 2 passed"]
+    assert found["Commands"] == ["`pytest tests | tail -3`: output shows: 1 failed, 2 passed"]
 
 
 def test_the_last_words_are_told_only_if_the_tail_does_not_go_on():

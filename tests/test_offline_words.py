@@ -183,7 +183,7 @@ def test_a_script_is_told_by_its_description_or_its_first_line_that_does_somethi
     shown = told(
         *tool(1, "Bash", script | {"description": "Dump the table"}, "2 rows"), *tool(2, "Bash", script, "x\ny\nz")
     )
-    assert shown["Commands"] == ["`python -` Dump the table: ok; 2 rows", "`python -` print(json.dumps(b())): ok"]
+    assert shown["Commands"] == ["`python -` Dump the table: output shows: 2 rows", "`python -` print(json.dumps(b()))"]
 
 
 def test_what_announces_the_next_step_ranks_last_where_the_step_was_taken():

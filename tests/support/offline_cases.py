@@ -30,12 +30,12 @@ FORGED = (
 )
 
 
-def tool(at: int, name: str, arguments: dict, result: str, *, failed: bool = False) -> list[dict]:
+def tool(at: int, name: str, arguments: dict, result: str, *, failed: bool | None = None) -> list[dict]:
     call = {"type": "tool_use", "id": f"t{at}", "name": name, "input": arguments}
     answer = {"type": "tool_result", "tool_use_id": f"t{at}", "content": [{"type": "text", "text": result}]}
     return [
         {"role": "assistant", "content": [call]},
-        {"role": "user", "content": [answer | ({"is_error": True} if failed else {})]},
+        {"role": "user", "content": [answer | ({} if failed is None else {"is_error": failed})]},
     ]
 
 

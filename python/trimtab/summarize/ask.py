@@ -21,7 +21,7 @@ Write it under these headings, leaving out those for which there is nothing:
 ## Requests: what the user asked for, in the user's own words where they are short, with every rule and limit they set.
 ## Decisions: what was decided or found out, and why; what was taken back.
 ## Files: paths that were read, written, or matter, each with what was done to it.
-## Commands: what was run and how it ended.
+## Commands: what was run, and how it ended where its result says so.
 ## Errors: failures and how they were mended, or that they were not.
 ## Identifiers: names, ids, versions, addresses and numbers that will be needed again, exactly as they stand.
 ## Open items: what is still to be done, what was going on last, and the next step."""

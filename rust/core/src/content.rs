@@ -44,8 +44,8 @@ pub(crate) struct CallResult<N> {
     pub name: String,
     /// The output.
     pub content: Option<N>,
-    /// Whether it reports an error.
-    pub is_error: bool,
+    /// Whether the message says that the call failed: true, that it did not: false, or neither.
+    pub is_error: Option<bool>,
     /// Whether it is a message of its own, not a block.
     pub is_message: bool,
 }
@@ -83,7 +83,7 @@ pub(crate) fn visit<N: Node>(message: &N, visitor: &mut impl Visitor<N>) -> Resu
     let content = first(message, Key::Content, Key::Parts)?;
     if matches!(role.as_str(), "tool" | "function") {
         let (id, name) = (id_of(message)?, word(message, Key::Name)?);
-        return visitor.result(CallResult { id, name, content, is_error: false, is_message: true });
+        return visitor.result(CallResult { id, name, content, is_error: None, is_message: true });
     }
     let role = if role.is_empty() { ITEM } else { &role };
     match content {
@@ -125,17 +125,31 @@ fn visit_block<N: Node>(block: &N, role: &str, visitor: &mut impl Visitor<N>) ->
         let is_hosted = kind.ends_with("_call") && inner.get(Key::CallId)?.is_none();
         visit_call(inner, id_of(inner)?, is_hosted, visitor)
     } else if ends(&["_result", "_output", "toolResult", "functionResponse"]) {
-        let is_error = inner.get(Key::IsError)?.is_some_and(|flag| flag.is_true());
+        let content = entry(inner, &["content", "output", "response", "tools"])?;
         visitor.result(CallResult {
             id: id_of(inner)?,
             name: word(inner, Key::Name)?,
-            content: entry(inner, &["content", "output", "response", "tools"])?,
-            is_error: is_error || word(inner, Key::Status)? == "error",
+            is_error: is_error(inner, content.as_ref())?,
+            content,
             is_message: false,
         })
     } else {
         visitor.other(block, role)
     }
+}
+
+/// Whether a result says that its call failed: `is_error` (Anthropic), `status` (Bedrock), or an `error` instead of an
+/// output (Gemini). The `status` of an item of the Responses API says only that the item is whole.
+fn is_error<N: Node>(result: &N, content: Option<&N>) -> Result<Option<bool>, Error> {
+    let flag = result.get(Key::IsError)?.filter(|flag| flag.shape() == Shape::Bool).map(|flag| flag.is_true());
+    let status = word(result, Key::Status)?;
+    let response = content.filter(|content| content.shape() == Shape::Map);
+    let error = match response.map(|response| entry(response, &["error"])).transpose()?.flatten() {
+        Some(error) => string(&error)?.map_or(error.shape() == Shape::Map, |text| !text.is_empty()),
+        None => false,
+    };
+    let went_well = flag == Some(false) || status == "success";
+    Ok(if flag == Some(true) || status == "error" || error { Some(true) } else { went_well.then_some(false) })
 }
 
 fn visit_call<N: Node>(call: &N, id: String, is_hosted: bool, visitor: &mut impl Visitor<N>) -> Result<(), Error> {

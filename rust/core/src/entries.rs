@@ -95,7 +95,7 @@ impl<N: Node> Visitor<N> for Reader {
             _ => result.name,
         };
         let text = result.content.map_or_else(|| Ok(String::new()), |content| flat(&content, 0))?;
-        self.push(if result.is_error { Kind::Failure } else { Kind::Result }, name, text);
+        self.push(if result.is_error == Some(true) { Kind::Failure } else { Kind::Result }, name, text);
         Ok(())
     }
 

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, get_args
 
-from .errors import SOLVED, green
+from .errors import NOT_SHOWN, SOLVED, green
 from .open import LAST, tasks
-from .runs import LATER_OK, plain
+from .runs import LATER_CLEAN, LATER_OK, plain
 from .text import Line, Section, clean, is_code, sentences
 
 if TYPE_CHECKING:
@@ -80,16 +80,15 @@ def earlier(text: str | None) -> Earlier:
     return found
 
 
-_COMMAND = re.compile(r"(`[^`]*`.*?)(?: \(x\d+\))?: (ok|exit|failed|no result)\b")
-_TIMES = re.compile(r"(?: \(x\d+\))?(?: \(resolved\))?$")
+_COMMAND = re.compile(r"(`[^`]*`.*?)(?: \(x\d+\))?(?:: (ok|exit 0|exit|failed|no result|output shows)\b|$)")
+_TIMES = re.compile(r"(?: \(x\d+\))?$")
 
 
 def update(before: Earlier, new: Iterable[Line], parts: Sequence[Part]) -> None:
     """Brings an earlier summary's commands and errors up to date with what the parts ran.
 
-    What is told anew goes, a failed command that went well says so, and so does an error: where it names a file of a
-    command that went well, or where every command that had failed did. That is a guess, as an error line does not say
-    where it came from.
+    What is told anew goes, and a failed command that went well, or whose later call shows no failure, says so. So does
+    each error where every command that had failed went well: a guess, as an error line does not say where it came from.
     """
     if not any(line.section in _RUN for line in before.lines):
         return
@@ -100,14 +99,15 @@ def update(before: Earlier, new: Iterable[Line], parts: Sequence[Part]) -> None:
         run = _COMMAND.match(line.text) if line.section == "Commands" else None
         if run and run[2] in {"exit", "failed"} and not line.text.endswith(LATER_OK):
             failed += 1
-            if endings.since(plain(run[1].strip("`")), -1):
+            later = endings.since(plain(run[1].strip("`")), -1)
+            if later:
                 well += 1
-                line.text += LATER_OK
+                line.text = line.text.removesuffix(LATER_CLEAN) + LATER_OK
+            elif later is False:
+                line.text = line.text.removesuffix(LATER_CLEAN) + LATER_CLEAN
     for line in before.lines:
-        if line.section == "Errors" and not line.text.endswith(SOLVED):
-            named = (word.split("::")[0] for word in line.text.split() if "/" in word)
-            if 0 < failed == well or any(map(endings.about, named)):
-                line.text += SOLVED
+        if line.section == "Errors" and 0 < failed == well:
+            line.text = _without_later(line.text) + SOLVED
     before.lines = [one for one in before.lines if one.section not in _RUN or _bare(one.text) not in told]
 
 
@@ -116,7 +116,11 @@ _RUN = {"Commands", "Errors"}
 
 def _bare(text: str) -> str:
     run = _COMMAND.match(text)
-    return run[1] if run else re.sub(r"\d+", "0", _TIMES.sub("", text))
+    return run[1] if run else re.sub(r"\d+", "0", _TIMES.sub("", _without_later(text)))
+
+
+def _without_later(text: str) -> str:
+    return text.removesuffix(SOLVED) if text.endswith(SOLVED) else text.removesuffix(NOT_SHOWN)
 
 
 def still_open(line: Line, parts: Sequence[Part]) -> bool:

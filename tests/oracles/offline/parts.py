@@ -24,7 +24,8 @@ class Part:
         name: the tool's name.
         id: the call's id, of a call and of its result.
         args: the call's arguments, where they are an object.
-        failed: whether a result says that it is an error.
+        is_error: what a result's message says of its call: True that it failed, False that it did not.
+        codes: the exit codes that the fields of a result state.
     """
 
     at: int
@@ -33,7 +34,8 @@ class Part:
     name: str = ""
     id: str = ""
     args: Mapping[str, Any] = field(default_factory=dict)
-    failed: bool = False
+    is_error: bool | None = None
+    codes: tuple[int, ...] = ()
 
 
 THINKING = {"thinking", "reasoningContent", "redacted_thinking", "reasoning", "encrypted_content", "compaction"}
@@ -49,6 +51,7 @@ MEDIA = {
     "container_upload",
 }
 OPAQUE = {"type", "id", "signature", "encrypted_content", "encrypted_index", "data", "cache_control", "citations"}
+INTERRUPTED = "[no result: the session was interrupted]"
 HOSTED = "hosted"
 """The id of a call that the provider runs itself: no result follows."""
 
@@ -75,11 +78,12 @@ def parts(messages: Iterable[Any]) -> Iterator[Part]:
     numbers: Counter[tuple[str, str]] = Counter()
     for at, message in enumerate(messages):
         for part in _message(at, message) if isinstance(message, Mapping) else ():
+            named = part
             if part.kind in {"call", "result"} and not part.id:
                 numbers[part.kind, part.name] += 1
-                yield replace(part, id=f"{part.name} {numbers[part.kind, part.name]}")
-            else:
-                yield part
+                named = replace(part, id=f"{part.name} {numbers[part.kind, part.name]}")
+            if part.kind != "result" or part.text != INTERRUPTED:
+                yield named
 
 
 def _message(at: int, message: Mapping[str, Any]) -> Iterator[Part]:
@@ -89,7 +93,8 @@ def _message(at: int, message: Mapping[str, Any]) -> Iterator[Part]:
         return
     content = message.get("content", message.get("parts"))
     if role in {"tool", "function"}:
-        yield Part(at, "result", _flat(content), str(message.get("name") or ""), id_of(message))
+        name = str(message.get("name") or "")
+        yield Part(at, "result", _flat(content), name, id_of(message), codes=tuple(_codes(content)))
         return
     for block in content if isinstance(content, list | tuple) else [content]:
         yield from _block(at, block, role)
@@ -115,13 +120,44 @@ def _block(at: int, block: Any, role: str) -> Iterator[Part]:
         hosted = kind.endswith("_call") and "call_id" not in held
         yield _call(at, held, HOSTED if hosted else id_of(held))
     elif kind.endswith(("_result", "_output", "toolResult", "functionResponse")):
-        failed = held.get("is_error") is True or held.get("status") == "error"
-        text, name = _flat(first(held, "content", "output", "response", "tools")), held.get("name")
-        yield Part(at, "result", text, name if isinstance(name, str) else "", id_of(held), {}, failed)
+        content, name = first(held, "content", "output", "response", "tools"), held.get("name")
+        name = name if isinstance(name, str) else ""
+        yield Part(
+            at, "result", _flat(content), name, id_of(held), {}, _is_error(held, content), tuple(_codes(content))
+        )
     elif isinstance(text := first(block, "text", "refusal"), str):
         yield from _text(at, text, role)
     else:
         yield Part(at, "note", _flat(block))
+
+
+def _is_error(held: Mapping[str, Any], content: Any) -> bool | None:
+    """What a result says of its call; the status "completed" says only that an item is whole."""
+    error = content.get("error") if isinstance(content, Mapping) else None
+    told = isinstance(error, Mapping) or (isinstance(error, str) and error != "")
+    if held.get("is_error") is True or held.get("status") == "error" or told:
+        return True
+    return False if held.get("is_error") is False or held.get("status") == "success" else None
+
+
+def _codes(value: Any, depth: int = 0) -> Iterator[int]:
+    """The exit codes in a result's fields, of a few levels."""
+    if isinstance(value, str):
+        opened = _opened(value)
+        if not isinstance(opened, str):
+            yield from _codes(opened, depth + 1)
+    elif isinstance(value, list | tuple) and depth <= 4:
+        for one in value:
+            yield from _codes(one, depth + 1)
+    elif isinstance(value, Mapping) and depth <= 4 and str(value.get("type")) not in MEDIA:
+        for key, one in value.items():
+            if key in _EXIT_CODES and isinstance(one, int) and not isinstance(one, bool) and -(2**63) <= one < 2**63:
+                yield one
+            if key not in OPAQUE:
+                yield from _codes(one, depth + 1)
+
+
+_EXIT_CODES = {"exit_code", "exitCode", "return_code", "returncode", "returnCode"}
 
 
 def _call(at: int, call: Mapping[str, Any], id: str) -> Part:

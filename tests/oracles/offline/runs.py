@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING
 
+from .faults import faults
 from .text import Line, clean
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 EDITS = re.compile(r"edit|replace|patch|update|notebook|insert", re.IGNORECASE)
 WRITES = re.compile(r"write|create|save", re.IGNORECASE)
 
-_EXIT = re.compile(r"(?:exit(?:ed)?(?: with)?(?: code| status)?|returncode\"?)[:=]? *(-?\d+)", re.IGNORECASE)
+_EXIT = re.compile(
+    r"^(?:exit (?:code|status):? ?|<(?:returncode|return_code|exit_?code)>|command executed .*\bexit code: "
+    r"|[\[<]?(?:(?:(?:the )?(?:process|command|program)|shellid: ?\w+) )?(?:exited|completed|finished|failed"
+    r"|terminated) with (?:exit )?(?:code|status):? )(-?[0-9]{1,10})(?:</\w+>)?[.\]>]*\r?$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _TESTS = re.compile(
     r"^.*\b\d+ (?:passed|failed|errors?|passing|failing|problems?|issues?|tests?)\b.*$|^test result:.*$"
     r"|^Tests:.*$|^FAIL\b.*$",
@@ -36,6 +42,9 @@ _CHANGES = re.compile(
 
 
 _FAILING = re.compile(r"\b[1-9]\d* (?:failed|failing|errors?)\b|^test result: FAILED|^FAIL\b")
+_PASSING = re.compile(
+    r"\b[1-9]\d* (?:passed|passing)\b|\b0 (?:failed|failing|errors?|problems?|issues?)\b|^test result: ok"
+)
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
 _SHOWS = re.compile(r"\s*(?:2>&1|[12]?>\s*/dev/null|\|\s*(?:tail|head|grep|tee|cat|less)\b[^|&;]*)")
 _VERBOSE = re.compile(r"\s(?:-[qvsx]{1,3}|--(?:quiet|verbose|no-header|tb=\w+|colou?r(?:=\w+)?))(?=\s|$)")
@@ -76,6 +85,9 @@ def looks(text: str) -> bool:
 
 LATER_OK = ", later ok"
 """What follows a command that failed and went well later."""
+LATER_CLEAN = ", a later call shows no failure"
+"""What follows a command that failed, where it is not known how a later call ended."""
+OUTPUT_SHOWS = "output shows: "
 
 
 @dataclass(slots=True)
@@ -102,11 +114,10 @@ def commands(parts: Sequence[Part], results: Mapping[str, Part], size: int) -> I
             continue
         shown, result = told(part), results.get(part.id)
         script = not shown.endswith("`")
-        ending, failed = outcome(result)
-        if script and result and len(result.text) <= 160 and result.text.strip().count("\n") < 2 and ";" not in ending:
-            ending = f"{ending}; {clean(result.text, 100)}".rstrip("; ")
-        if result and not failed:
-            endings.well(target(part), result.at)
+        ending = "no result" if result is None else _with_output(result, script=script)
+        failed = result is not None and outcome(result).failed
+        if result and not outcome(result).shows_failure:
+            endings.well(target(part), result.at, is_ok=outcome(result).is_ok)
         key = shown if script else target(part)
         if part.at >= size:
             runs.setdefault(key, _Run("", "", part.at)).again = True
@@ -115,57 +126,102 @@ def commands(parts: Sequence[Part], results: Mapping[str, Part], size: int) -> I
         run.text, run.at, run.times, run.ending, run.failed = shown, part.at, run.times + 1, ending, failed
     for run in runs.values():
         if run.text:
-            well = run.failed and endings.since(run.key, run.at)
+            later = endings.since(run.key, run.at) if run.failed else None
             times = f" (x{run.times})" if run.times > 1 else ""
             rank = (
-                0.15 + 0.25 * bool(_CHANGES.search(run.text)) + 0.25 * (run.failed and not well) + 0.3 * run.at / size
+                0.15
+                + 0.25 * bool(_CHANGES.search(run.text))
+                + 0.25 * (run.failed and later is None)
+                + 0.3 * run.at / size
             )
             rank = (rank + 0.05 * log2(run.times)) * (0.5 if run.again else 1)
-            yield Line("Commands", f"{run.text}{times}: {run.ending}{LATER_OK * well}", rank, run.at)
+            ending = f": {run.ending}" if run.ending else ""
+            suffix = {None: "", False: LATER_CLEAN, True: LATER_OK}[later]
+            yield Line("Commands", f"{run.text}{times}{ending}{suffix}", rank, run.at)
 
 
-def outcome(result: Part | None) -> tuple[str, bool]:
-    """How a call ended, and whether it failed."""
-    if result is None:
-        return "no result", False
+def _with_output(result: Part, *, script: bool) -> str:
+    """How a command ended, with the output where that of a script is short."""
+    ending = outcome(result).ending
+    short = script and len(result.text) <= 160 and result.text.strip().count("\n") < 2
+    output = clean(result.text, 100) if short else ""
+    if not output or "; " in ending or ending.startswith(OUTPUT_SHOWS):
+        return ending
+    return f"{ending}; {output}" if ending else OUTPUT_SHOWS + output
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a result says of its call's outcome.
+
+    Attributes:
+        ending: ``ok``, ``failed`` or the exit code where that is stated, and what the output shows.
+        failed: whether the result says that the call failed, or counts failed tests.
+        shows_failure: that, or its output has an error line.
+        is_ok: whether the result says that the call went well, and shows no failure.
+    """
+
+    ending: str
+    failed: bool
+    shows_failure: bool
+    is_ok: bool
+
+
+def outcome(result: Part) -> Outcome:
+    """What a result says of its call's outcome."""
     text = result.text[:2_000] + "\n" + result.text[-4_000:] if len(result.text) > 6_000 else result.text
-    code = _EXIT.search(text[:400])
     tests = _TESTS.findall(text)
-    failed = result.failed or (code is not None and code[1] != "0") or bool(tests and _FAILING.search(tests[-1]))
-    words = (f"exit {code[1]}" if code and code[1] != "0" else "failed") if failed else "ok"
-    return f"{words}; {clean(tests[-1], 100)}" if tests else words, failed
+    ends = [text[:600], text[-600:]] if len(text) > 1_200 else [text]
+    codes = [*map(str, result.codes), *(code for end in ends for code in _EXIT.findall(end))]
+    code = next((code for code in codes if int(code)), next(iter(codes), None))
+    says_failed = result.is_error is True or (code is not None and int(code) != 0)
+    tests_fail = bool(tests and _FAILING.search(tests[-1]))
+    failed = says_failed or tests_fail
+    lines = list(faults(result.text))
+    passed = not failed and bool(tests and _PASSING.search(tests[-1]))
+    shows_failure = failed or (not passed and bool(lines))
+    is_ok = (result.is_error is False or code is not None) and not shows_failure
+    if code is None or (int(code) == 0 and (result.is_error or is_ok)):
+        word = "failed" if says_failed else "ok" if is_ok else ""
+    else:
+        word = f"exit {code}"
+    shown = clean(tests[-1], 100) if tests else ""
+    if not says_failed and not is_ok:
+        fault = next((line for line in lines if not line.startswith("Traceback (")), next(iter(lines), ""))
+        fault = "" if tests_fail or passed else clean(fault, 100)
+        shown = OUTPUT_SHOWS + "; ".join(filter(None, [fault, shown])) if shown or fault else ""
+    return Outcome("; ".join(filter(None, [word, shown])), failed, shows_failure, is_ok)
 
 
 class Endings:
-    """When each thing that was run or changed went well for the last time."""
+    """When each thing that was run or changed showed no failure for the last time, and whether it is known to be ok."""
 
     def __init__(self) -> None:
-        self._well: dict[str, int] = {}
-        self._files: set[str] = set()
-        self._wide: dict[str, deque[tuple[frozenset[str], int]]] = {}
+        self._well: dict[str, tuple[int, bool]] = {}
+        self._wide: dict[str, deque[tuple[frozenset[str], int, bool]]] = {}
 
-    def well(self, key: str, at: int) -> None:
-        """Notes that something went well."""
-        self._well[key] = at
+    def well(self, key: str, at: int, *, is_ok: bool) -> None:
+        """Notes a call that shows no failure."""
+        self._well[key] = at, is_ok
         head, about = _taken_apart(key)
-        self._files |= about
         if len(about) > 1:
-            self._wide.setdefault(head, deque(maxlen=40)).append((about, at))
-
-    def about(self, file: str) -> bool:
-        """Whether a command with this file went well."""
-        return file in self._files
+            self._wide.setdefault(head, deque(maxlen=40)).append((about, at, is_ok))
 
     def ill(self, key: str) -> None:
-        """Forgets that something went well."""
+        """Forgets what was noted."""
         self._well.pop(key, None)
 
-    def since(self, key: str, at: int) -> bool:
-        """Whether this went well behind a position, or the same command with this and more files did."""
-        if self._well.get(key, -1) > at:
-            return True
+    def since(self, key: str, at: int) -> bool | None:
+        """Whether this, or the same command with this and more files, is known to be ok behind a position.
+
+        None where it was not called there or showed a failure.
+        """
+        last, is_ok = self._well.get(key, (-2, False))
+        if last > at:
+            return is_ok
         head, about = _taken_apart(key)
-        return bool(about) and any(about < wide and later > at for wide, later in self._wide.get(head, ()))
+        found = [known for wide, last, known in self._wide.get(head, ()) if about and about < wide and last > at]
+        return any(found) if found else None
 
 
 def _taken_apart(key: str) -> tuple[str, frozenset[str]]:

@@ -2,17 +2,17 @@
 
 use std::collections::HashSet;
 
-use super::endings::Endings;
-use super::errors::{DIGITS, SOLVED, successes};
+use super::endings::Later;
+use super::errors::{DIGITS, NOT_SHOWN, SOLVED, successes};
 use super::files::Done;
 use super::line::{Line, Section};
 use super::open_work::{LAST, tasks};
 use super::part::Part;
 use super::pattern::{is_space, pattern, strip, words};
 use super::text::{clean, is_code, sentences};
-use super::tool_runs::{LATER_OK, plain};
+use super::tool_runs::{LATER_CLEAN, LATER_OK, plain};
 
-pattern!(COMMAND = r"^(`[^`]*`.*?)(?: \(x\d+\))?: (ok|exit|failed|no result)\b");
+pattern!(COMMAND = r"^(`[^`]*`.*?)(?: \(x\d+\))?(?:: (ok|exit 0|exit|failed|no result|output shows)\b|$)",);
 pattern!(TIMES = r" \(x\d+\)$");
 
 /// The contents of an earlier summary.
@@ -86,9 +86,9 @@ pub fn earlier(text: &str) -> Earlier {
 
 /// Updates an earlier summary's commands and errors with the calls of the parts.
 ///
-/// Drops lines that the new summary repeats. Marks a failed command that succeeded. Marks an error if it names a file of a
-/// command that succeeded, or if every failed command succeeded; this is a heuristic, because an error line does not name
-/// its command.
+/// Drops lines that the new summary repeats. Marks a failed command that succeeded, or whose later call shows no failure.
+/// Marks the errors if every failed command succeeded; this is a heuristic, because an error line does not name its
+/// command.
 pub fn update(before: &mut Earlier, new: &[Line], parts: &[&Part]) {
     let was_run = |line: &Line| matches!(line.section, Section::Commands | Section::Errors);
     if !before.lines.iter().any(was_run) {
@@ -99,26 +99,31 @@ pub fn update(before: &mut Earlier, new: &[Line], parts: &[&Part]) {
     let (mut failed, mut well) = (0, 0);
     for line in before.lines.iter_mut().filter(|line| line.section == Section::Commands) {
         let Some(run) = COMMAND.groups(&line.text) else { continue };
-        if matches!(run.text(2), "exit" | "failed") && !line.text.ends_with(LATER_OK) {
-            failed += 1;
-            if endings.since(&plain(run.text(1).trim_matches('`')), -1) {
+        if !matches!(run.text(2), "exit" | "failed") || line.text.ends_with(LATER_OK) {
+            continue;
+        }
+        failed += 1;
+        match endings.since(&plain(run.text(1).trim_matches('`')), -1) {
+            Some(Later::Ok) => {
                 well += 1;
+                line.text.truncate(line.text.strip_suffix(LATER_CLEAN).unwrap_or(&line.text).len());
                 line.text.push_str(LATER_OK);
             }
+            Some(Later::Unknown) if !line.text.ends_with(LATER_CLEAN) => line.text.push_str(LATER_CLEAN),
+            _ => {}
         }
     }
-    let all_well = failed > 0 && failed == well;
-    for line in before.lines.iter_mut().filter(|line| line.section == Section::Errors) {
-        if !line.text.ends_with(SOLVED) && (all_well || names_a_file(&line.text, &endings)) {
-            line.text.push_str(SOLVED);
+    if failed > 0 && failed == well {
+        for line in before.lines.iter_mut().filter(|line| line.section == Section::Errors) {
+            line.text = format!("{}{SOLVED}", without_later(&line.text));
         }
     }
     before.lines.retain(|line| !was_run(line) || !told.contains(&bare(&line.text)));
 }
 
-/// Whether a line names a file of a command that succeeded.
-fn names_a_file(text: &str, endings: &Endings) -> bool {
-    words(text).filter(|word| word.contains('/')).any(|word| endings.about(word.split("::").next().unwrap_or(word)))
+/// An error line without what is said of a later call.
+fn without_later(text: &str) -> &str {
+    text.strip_suffix(SOLVED).or(text.strip_suffix(NOT_SHOWN)).unwrap_or(text)
 }
 
 /// A line without the parts that change when it is repeated.
@@ -126,8 +131,7 @@ fn bare(text: &str) -> String {
     if let Some(run) = COMMAND.groups(text) {
         return run.text(1).to_owned();
     }
-    let text = text.strip_suffix(SOLVED).unwrap_or(text);
-    DIGITS.replaced(&TIMES.replaced(text, ""), "0").into_owned()
+    DIGITS.replaced(&TIMES.replaced(without_later(text), ""), "0").into_owned()
 }
 
 /// Whether a line of an earlier summary is still valid after these parts: new parts end open items.

@@ -1,25 +1,17 @@
 //! Candidate lines of the summary for errors, and whether the failed command or edit succeeded later.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use trimtab_tokens::cancel::poll_now;
 
-use super::endings::Endings;
+use super::endings::{Endings, Later};
 use super::line::{Line, Section, float, one_if};
 use super::ordered::Ordered;
 use super::part::{Kind, Part};
-use super::pattern::{head, length, pattern, words};
-use super::text::{clean, is_code};
+use super::pattern::{length, pattern};
+use super::text::clean;
 use super::tool_runs::looks;
 
-pattern!(SUSPECT = r"(?i)error|fail|exception|panic|fatal|traceback|cannot|not found|denied|undefined|unable");
-pattern!(
-    FAULT = r"(?i)\b(?:\w*error(?:\[\w+\])?|\w*exception|panic|fatal|traceback|fail(?:ed|ure)?|cannot|unable",
-    r"|denied|not found|undefined)\b",
-);
-pattern!(DENIED = r"(?i)\b(?:0|no) $");
-pattern!(LISTED = r"^(?:\s*\d+(?:→|\t)|[+-]|\S+[:-]\d+[:-]\s|.*[{;]\s*$)");
 pattern!(VIEWS = r"(?i)^(?:read|view|cat|grep|glob|ls|search|fetch|open)");
 pattern!(COUNTED = r"^[= ]*\d+ (?:failed|passed|failing|passing|errors?)\b");
 pattern!(QUOTED = r#"'[^']*'|"[^"]*""#);
@@ -27,47 +19,8 @@ pattern!(pub DIGITS = r"\d+");
 
 /// Suffix of an error whose command or edit succeeded later.
 pub const SOLVED: &str = " (resolved)";
-/// Most error lines of a result: later ones repeat them.
-const MOST: usize = 12;
-
-/// The error lines of a tool's result, cleaned.
-fn faults(text: &str) -> Vec<String> {
-    // The only letter whose lower case has two characters, which changes byte offsets.
-    let text = if text.contains('İ') { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) };
-    let (mut found, mut searched) = (Vec::new(), 0);
-    for word in SUSPECT.find_all(&text) {
-        if word.start < searched {
-            continue;
-        }
-        let start = text[..word.start].rfind('\n').map_or(0, |at| at + 1);
-        let end = text[word.start..].find('\n').map_or(text.len(), |at| word.start + at);
-        let raw = &text[start..end];
-        if (10..=600).contains(&length(raw)) && reports_failure(raw) && !LISTED.is_match(raw) {
-            let line = clean(raw, 200);
-            if !is_code(&line) {
-                found.push(line);
-                if found.len() == MOST {
-                    break;
-                }
-            }
-        }
-        searched = end;
-    }
-    found
-}
-
-/// Whether one of a line's first words reports a failure and does not follow "0" or "no".
-fn reports_failure(raw: &str) -> bool {
-    let line = words(head(raw, 200)).take(6).collect::<Vec<_>>().join(" ");
-    let mut from = 0;
-    while let Some(found) = FAULT.find_from(&line, from) {
-        if !DENIED.is_match(&line[..found.start]) {
-            return true;
-        }
-        from = found.start + line[found.start..].chars().next().map_or(1, char::len_utf8);
-    }
-    false
-}
+/// Suffix of an error where a later call of the same command or edit, of unknown outcome, shows none.
+pub const NOT_SHOWN: &str = " (a later call shows none)";
 
 struct Fault {
     text: String,
@@ -83,9 +36,9 @@ pub fn errors(parts: &[&Part], calls: &HashMap<&str, &Part>, size: i64) -> Vec<L
         poll_now();
         let call = calls.get(part.id.as_str());
         let key = call.map_or("", |call| call.target());
-        let failed = part.outcome().1;
+        let failed = part.failed();
         if !failed {
-            endings.well(key, part.at);
+            endings.well(key, part.at, part.is_ok());
             if call.is_some_and(|call| VIEWS.is_match(&call.name) || looks(call.shell())) {
                 continue;
             }
@@ -109,12 +62,17 @@ pub fn errors(parts: &[&Part], calls: &HashMap<&str, &Part>, size: i64) -> Vec<L
 }
 
 fn line_of(fault: &Fault, endings: &Endings, size: i64) -> Line {
-    let solved = fault.keys.iter().any(|key| !key.is_empty() && endings.since(key, fault.at));
+    let keys = fault.keys.iter().filter(|key| !key.is_empty());
+    let later = keys.filter_map(|key| endings.since(key, fault.at)).max();
     let times = if fault.times > 1 { format!(" (x{})", fault.times) } else { String::new() };
     let rank = 0.5 + 0.4 * (float(fault.at) / float(size)).min(1.0) + 0.1 * float(fault.times).log2().min(3.0)
-        - 0.3 * one_if(solved);
+        - 0.3 * one_if(later.is_some());
     let rank = rank * if fault.text.starts_with("Traceback (") { 0.3 } else { 1.0 };
-    let ending = if solved { SOLVED } else { "" };
+    let ending = match later {
+        None => "",
+        Some(Later::Unknown) => NOT_SHOWN,
+        Some(Later::Ok) => SOLVED,
+    };
     Line::new(Section::Errors, format!("{}{times}{ending}", fault.text), rank, fault.at, 0)
 }
 
@@ -125,10 +83,10 @@ pub fn successes(parts: &[&Part]) -> Endings {
     let mut endings = Endings::default();
     for part in parts.iter().filter(|part| part.kind == Kind::Result) {
         let Some(call) = calls.get(part.id.as_str()) else { continue };
-        if part.outcome().1 {
+        if part.shows_failure() {
             endings.ill(call.target());
         } else if call.shell().is_empty() || !looks(call.shell()) {
-            endings.well(call.target(), part.at);
+            endings.well(call.target(), part.at, part.is_ok());
         }
     }
     endings
@@ -136,8 +94,8 @@ pub fn successes(parts: &[&Part]) -> Endings {
 
 /// The error lines of a result, without lines that another line contains, and without counts of tests.
 fn distinct_errors(part: &Part) -> Vec<String> {
-    let mut lines = faults(&part.text);
-    if lines.is_empty() && part.failed && length(&part.text) > 16 {
+    let mut lines = part.faults().to_vec();
+    if lines.is_empty() && part.is_error == Some(true) && length(&part.text) > 16 {
         lines.push(clean(&part.text, 200));
     }
     let is_held = |line: &&String| {

@@ -37,14 +37,29 @@ pub struct Part {
     pub id: String,
     /// A call's arguments.
     pub arguments: Arguments,
-    /// Whether a result is flagged as an error.
-    pub failed: bool,
+    /// What a result's message says of its call: true that it failed, false that it did not.
+    pub is_error: Option<bool>,
+    /// The exit codes that the fields of a result state.
+    pub codes: Vec<i64>,
     /// The shell command of a call, computed at its first use.
     pub shell: OnceCell<String>,
     /// The target of a call, computed at its first use.
     pub target: OnceCell<String>,
-    /// The outcome of a result and whether it is a failure, computed at its first use.
-    pub outcome: OnceCell<(String, bool)>,
+    /// What a result states of its call's outcome, read at its first use.
+    pub stated: OnceCell<Stated>,
+    /// The error lines of a result, found at their first use.
+    pub faults: OnceCell<Vec<String>>,
+}
+
+/// What a result states of its call's outcome.
+#[derive(Debug)]
+pub struct Stated {
+    /// The exit code.
+    pub code: Option<String>,
+    /// The last line that reports the result of tests.
+    pub tests: Option<String>,
+    /// Whether that line counts failures: true, or says that there are none: false.
+    pub tests_fail: Option<bool>,
 }
 
 /// The id of a call that the provider runs itself: no result follows.

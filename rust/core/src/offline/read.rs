@@ -44,6 +44,12 @@ const PROGRAM_TAGS: [&str; 20] = [
 const USER_TAGS: [&str; 2] = ["command-args", "bash-input"];
 /// Most characters between such a pair of tags.
 const LONGEST_ARGUMENTS: usize = 4_000;
+/// The result that a repair writes for a call that was interrupted: there was none.
+const INTERRUPTED: &str = "[no result: the session was interrupted]";
+/// Names of an exit code in the fields of a result.
+const EXIT_CODES: [&str; 5] = ["exit_code", "exitCode", "return_code", "returncode", "returnCode"];
+/// Levels down to which such a field is the command's: below a block, its text, that text as JSON and its metadata.
+const DEEPEST_CODE: usize = 4;
 /// Integers from here on are machine ids, which nobody looks up.
 const LARGE: i64 = 1_000_000_000_000;
 
@@ -94,7 +100,9 @@ impl Reader {
             *number += 1;
             part.id = format!("{} {number}", part.name);
         }
-        self.parts.push(part);
+        if part.kind != Kind::Result || part.text != INTERRUPTED {
+            self.parts.push(part);
+        }
     }
 }
 
@@ -127,9 +135,12 @@ impl<N: Node> Visitor<N> for Reader {
     }
 
     fn result(&mut self, result: CallResult<N>) -> Result<(), Error> {
-        let text = result.content.map_or_else(|| Ok(String::new()), |content| flat(&content))?;
-        let CallResult { id, name, is_error: failed, .. } = result;
-        self.push(Part { kind: Kind::Result, text, name, id, failed, ..Part::default() });
+        let CallResult { id, name, content, is_error, .. } = result;
+        let mut found = Found::default();
+        content.map_or(Ok(()), |content| found.read(&content, 0))?;
+        let Found { texts, codes } = found;
+        let text = texts.join("\n");
+        self.push(Part { kind: Kind::Result, text, name, id, is_error, codes, ..Part::default() });
         Ok(())
     }
 
@@ -152,42 +163,55 @@ fn is_media(kind: &str) -> bool {
 
 /// Every string inside a value, a line each; a string of JSON is parsed.
 fn flat<N: Node>(value: &N) -> Result<String, Error> {
-    let mut found = Vec::new();
-    strings(value, &mut found, 0)?;
-    Ok(found.join("\n"))
+    let mut found = Found::default();
+    found.read(value, 0)?;
+    Ok(found.texts.join("\n"))
 }
 
-fn strings<N: Node>(value: &N, found: &mut Vec<String>, depth: usize) -> Result<(), Error> {
-    if depth > MAX_DEPTH {
-        return Ok(());
-    }
-    match value.shape() {
-        Shape::Text => {
-            let Some(text) = string(value)? else { return Ok(()) };
-            let mut tape = Tape::default();
-            if is_json(&text, &mut tape) {
-                return strings(&Json::new(&tape.of(&text)), found, depth + 1);
-            }
-            found.push(text);
-            Ok(())
+/// What a value holds.
+#[derive(Default)]
+struct Found {
+    /// Its strings and numbers.
+    texts: Vec<String>,
+    /// The numbers below the names of an exit code.
+    codes: Vec<i64>,
+}
+
+impl Found {
+    fn read<N: Node>(&mut self, value: &N, depth: usize) -> Result<(), Error> {
+        if depth > MAX_DEPTH {
+            return Ok(());
         }
-        Shape::List => value.items(&mut |item| strings(&item, found, depth + 1)),
-        Shape::Map if is_media(&word(value, Key::Type)?) => Ok(()),
-        Shape::Map => value.entries(&mut |key, part| {
-            if matches!(key, "type" | "id") || OPAQUE.contains(&key) {
+        match value.shape() {
+            Shape::Text => {
+                let Some(text) = string(value)? else { return Ok(()) };
+                let mut tape = Tape::default();
+                if is_json(&text, &mut tape) {
+                    return self.read(&Json::new(&tape.of(&text)), depth + 1);
+                }
+                self.texts.push(text);
                 Ok(())
-            } else {
-                strings(&part, found, depth + 1)
             }
-        }),
-        Shape::Number => {
-            let number = value.literal();
-            if number.parse::<i64>().is_ok_and(|number| number.abs() < LARGE) {
-                found.push(number);
+            Shape::List => value.items(&mut |item| self.read(&item, depth + 1)),
+            Shape::Map if is_media(&word(value, Key::Type)?) => Ok(()),
+            Shape::Map => value.entries(&mut |key, part| {
+                if matches!(key, "type" | "id") || OPAQUE.contains(&key) {
+                    return Ok(());
+                }
+                if depth <= DEEPEST_CODE && EXIT_CODES.contains(&key) && part.shape() == Shape::Number {
+                    self.codes.extend(part.literal().parse::<i64>());
+                }
+                self.read(&part, depth + 1)
+            }),
+            Shape::Number => {
+                let number = value.literal();
+                if number.parse::<i64>().is_ok_and(|number| number.abs() < LARGE) {
+                    self.texts.push(number);
+                }
+                Ok(())
             }
-            Ok(())
+            _ => Ok(()),
         }
-        _ => Ok(()),
     }
 }
 

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use trimtab_tokens::cancel::poll_now;
 
 use super::arguments::Value;
-use super::endings::Endings;
+use super::endings::{Endings, Later};
 use super::line::{Line, Section, float, one_if};
 use super::ordered::Ordered;
+use super::outcome::OUTPUT_SHOWS;
 use super::part::{Kind, Part};
 use super::pattern::{head, length, pattern, strip, words};
 use super::text::clean;
@@ -32,6 +33,8 @@ pattern!(LEADING = r"^(?:bash -lc |cd \S+ *(?:&&|;) *)");
 
 /// Suffix of a command that failed and succeeded later.
 pub const LATER_OK: &str = ", later ok";
+/// Suffix of a command that failed, where a later call of unknown outcome shows no failure.
+pub const LATER_CLEAN: &str = ", a later call shows no failure";
 
 impl Part {
     /// The shell command of a call, empty if it is none.
@@ -133,17 +136,13 @@ pub fn commands(parts: &[&Part], results: &HashMap<&str, &Part>, size: i64) -> V
         }
         let (text, result) = (shown(part), results.get(part.id.as_str()).copied());
         let script = !text.ends_with('`');
-        let (mut ending, failed) =
-            result.map_or_else(|| ("no result".to_owned(), false), |part| part.outcome().clone());
-        if let Some(result) = result {
-            let short = length(&result.text) <= 160 && strip(&result.text).matches('\n').count() < 2;
-            if script && short && !ending.contains(';') {
-                let told = format!("{ending}; {}", clean(&result.text, 100));
-                told.trim_end_matches([';', ' ']).clone_into(&mut ending);
-            }
-            if !failed {
-                endings.well(part.target(), result.at);
-            }
+        let failed = result.is_some_and(Part::failed);
+        let ending = match result {
+            Some(result) => with_output(result, script),
+            None => "no result".to_owned(),
+        };
+        if let Some(result) = result.filter(|result| !result.shows_failure()) {
+            endings.well(part.target(), result.at, result.is_ok());
         }
         let key = if script { &text } else { part.target() };
         if part.at >= size {
@@ -156,16 +155,35 @@ pub fn commands(parts: &[&Part], results: &HashMap<&str, &Part>, size: i64) -> V
         run.text = text;
     }
     let told = runs.iter().map(|(_, run)| run).filter(|run| !run.text.is_empty());
-    told.map(|run| line_of(run, run.failed && endings.since(&run.key, run.at), size)).collect()
+    told.map(|run| line_of(run, endings.since(&run.key, run.at).filter(|_| run.failed), size)).collect()
 }
 
-fn line_of(run: &Run, well: bool, size: i64) -> Line {
+/// How a command ended, for a script with a short output.
+fn with_output(result: &Part, script: bool) -> String {
+    let ending = result.ending();
+    let short = length(&result.text) <= 160 && strip(&result.text).matches('\n').count() < 2;
+    let output = if script && short { clean(&result.text, 100) } else { String::new() };
+    if output.is_empty() || ending.contains("; ") || ending.starts_with(OUTPUT_SHOWS) {
+        ending
+    } else if ending.is_empty() {
+        format!("{OUTPUT_SHOWS}{output}")
+    } else {
+        format!("{ending}; {output}")
+    }
+}
+
+fn line_of(run: &Run, later: Option<Later>, size: i64) -> Line {
     let times = if run.times > 1 { format!(" (x{})", run.times) } else { String::new() };
     let rank = 0.15
         + 0.25 * one_if(CHANGES.is_match(&run.text))
-        + 0.25 * one_if(run.failed && !well)
+        + 0.25 * one_if(run.failed && later.is_none())
         + 0.3 * float(run.at) / float(size);
     let rank = (rank + 0.05 * float(run.times).log2()) * if run.again { 0.5 } else { 1.0 };
-    let later = if well { LATER_OK } else { "" };
-    Line::new(Section::Commands, format!("{}{times}: {}{later}", run.text, run.ending), rank, run.at, 0)
+    let later = match later {
+        None => "",
+        Some(Later::Unknown) => LATER_CLEAN,
+        Some(Later::Ok) => LATER_OK,
+    };
+    let colon = if run.ending.is_empty() { "" } else { ": " };
+    Line::new(Section::Commands, format!("{}{times}{colon}{}{later}", run.text, run.ending), rank, run.at, 0)
 }

@@ -1,0 +1,120 @@
+//! What a result says of its call's outcome.
+//!
+//! A call succeeded or failed only where a field of the message or an exit code says so. Otherwise there is what the
+//! output shows, which is quoted.
+
+use super::part::{Part, Stated};
+use super::pattern::{head, length, pattern, tail};
+use super::text::clean;
+
+pattern!(
+    /// A line in which an agent states a command's exit code.
+    EXIT = r"(?im)^(?:exit (?:code|status):? ?|<(?:returncode|return_code|exit_?code)>|command executed .*\bexit code: ",
+    r"|[\[<]?(?:(?:(?:the )?(?:process|command|program)|shellid: ?\w+) )?(?:exited|completed|finished|failed|terminated)",
+    r" with (?:exit )?(?:code|status):? )(-?[0-9]{1,10})(?:</\w+>)?[.\]>]*\r?$",
+);
+pattern!(
+    TESTS = r"\b\d+ (?:passed|failed|errors?|passing|failing|problems?|issues?|tests?)\b",
+    r"|^test result:|^Tests:|^FAIL\b",
+);
+pattern!(
+    /// What every line has that [`TESTS`] matches: found without a look at what a word is.
+    TEST_WORDS = r" (?:pass|fail|error|problem|issue|test)|test result:|Tests:|FAIL"
+);
+pattern!(FAILING = r"\b[1-9]\d* (?:failed|failing|errors?)\b|^test result: FAILED|^FAIL\b");
+
+pattern!(
+    PASSING = r"\b[1-9]\d* (?:passed|passing)\b|\b0 (?:failed|failing|errors?|problems?|issues?)\b|^test result: ok"
+);
+
+/// Characters at each end of a result in which an exit code is looked for: agents write a few lines around the output.
+const MARGIN: usize = 600;
+/// Before the words that a result of unknown outcome shows.
+pub const OUTPUT_SHOWS: &str = "output shows: ";
+
+impl Part {
+    /// Whether a result says that its call failed, or counts failed tests.
+    pub fn failed(&self) -> bool {
+        self.says_failed() || self.stated().tests_fail == Some(true)
+    }
+
+    /// Whether a result says so of its call, or its output has an error line or failed tests.
+    pub fn shows_failure(&self) -> bool {
+        self.failed() || (self.stated().tests_fail.is_none() && !self.faults().is_empty())
+    }
+
+    /// Whether a result says that its call succeeded, and its output shows no failure.
+    pub fn is_ok(&self) -> bool {
+        self.says_ok() && !self.shows_failure()
+    }
+
+    /// How the call of a result ended: `ok`, `failed` or the exit code where it is stated, and what the output shows.
+    pub fn ending(&self) -> String {
+        let Stated { code, tests, tests_fail } = self.stated();
+        let is_ok = self.is_ok();
+        let word = match code {
+            Some(code) if !is_zero(code) || !(is_ok || self.is_error == Some(true)) => format!("exit {code}"),
+            _ if self.says_failed() => "failed".to_owned(),
+            _ if is_ok => "ok".to_owned(),
+            _ => String::new(),
+        };
+        let is_known = is_ok || self.says_failed();
+        let fault = self.faults().iter().find(|line| !line.starts_with("Traceback (")).or(self.faults().first());
+        let fault = fault.filter(|_| !is_known && tests_fail.is_none()).map(|line| clean(line, 100));
+        let quoted = fault.into_iter().chain(tests.clone()).collect::<Vec<_>>().join("; ");
+        let introduced = if is_known || quoted.is_empty() { quoted } else { format!("{OUTPUT_SHOWS}{quoted}") };
+        [word, introduced].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+
+    fn says_failed(&self) -> bool {
+        self.is_error == Some(true) || self.stated().code.as_deref().is_some_and(|code| !is_zero(code))
+    }
+
+    fn says_ok(&self) -> bool {
+        !self.says_failed() && (self.is_error == Some(false) || self.stated().code.is_some())
+    }
+
+    fn stated(&self) -> &Stated {
+        self.stated.get_or_init(|| {
+            let text = if length(&self.text) > 6_000 {
+                [head(&self.text, 2_000), "\n", tail(&self.text, 4_000)].concat().into()
+            } else {
+                std::borrow::Cow::Borrowed(self.text.as_str())
+            };
+            let tests = tests_in(&text);
+            let tests_fail = tests.and_then(|line| {
+                if FAILING.is_match(line) { Some(true) } else { PASSING.is_match(line).then_some(false) }
+            });
+            Stated { code: exit_code(&self.codes, &text), tests: tests.map(|line| clean(line, 100)), tests_fail }
+        })
+    }
+}
+
+/// The exit code that a result states; of several, the first that is not 0.
+fn exit_code(fields: &[i64], text: &str) -> Option<String> {
+    let ends = if length(text) > 2 * MARGIN { vec![head(text, MARGIN), tail(text, MARGIN)] } else { vec![text] };
+    let lines = ends.into_iter().flat_map(|end| EXIT.all_groups(end)).map(|found| found.text(1).to_owned());
+    let mut codes = fields.iter().map(i64::to_string).chain(lines).peekable();
+    let first = codes.peek().cloned();
+    codes.find(|code| !is_zero(code)).or(first)
+}
+
+fn is_zero(code: &str) -> bool {
+    code.trim_start_matches('-').bytes().all(|digit| digit == b'0')
+}
+
+/// The last line that reports the result of tests.
+fn tests_in(text: &str) -> Option<&str> {
+    let mut end = text.len();
+    for word in TEST_WORDS.find_all(text).into_iter().rev() {
+        if word.start < end {
+            let start = text[..word.start].rfind('\n').map_or(0, |at| at + 1);
+            let line = text[start..].split('\n').next().unwrap_or_default();
+            if TESTS.is_match(line) {
+                return Some(line);
+            }
+            end = start;
+        }
+    }
+    None
+}
