@@ -86,7 +86,9 @@ def compactions() -> None:
             path, line = SHARED / "transcripts" / row["raw_file"], int(row["line"])
             before = b"".join(path.read_bytes().splitlines(keepends=True)[: line - 1])
             found = trimtab.read(before, format="codex" if row["raw_file"].startswith("codex") else "claude_code")
-            said = Forecast.read(found, found.model or MODEL).count(found.messages, found.provider)
+            cm = trimtab.Compactor(found.model or MODEL, provider=found.provider)
+            cm.learn(found)
+            said = cm.count(found.messages, system=found.system, tools=found.tools)
             pre, last = int(row["preTokens"] or 0), int(row["last_prompt_tokens"])
             off = f"{100 * (said - pre) / pre:+.1f} %" if pre else ""
             errors += [abs(said - pre) / pre] if pre else []

@@ -14,7 +14,9 @@ import pytest
 import trimtab
 from support.checker import check
 from support.command import run
+from support.format_cases import LINES, WHOLES
 from support.transcripts import transcript
+from trimtab.formats import LOGS
 
 TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
 
@@ -234,3 +236,112 @@ def test_a_failed_write_keeps_the_existing_file(home: Path, monkeypatch: pytest.
         _files.write("o.json", "after")
     assert Path("o.json").read_text() == "before"
     assert [path.name for path in home.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.fixture
+def names(home: Path) -> dict[str, str]:
+    """Other names of the file ``s.json``."""
+    session()
+    Path("soft.json").symlink_to("s.json")
+    os.link("s.json", "hard.json")
+    Path("folder").symlink_to(home, target_is_directory=True)
+    return {"same": "s.json", "dot": "./s.json", "soft": "soft.json", "hard": "hard.json", "folder": "folder/s.json"}
+
+
+@pytest.mark.parametrize("name", ["same", "dot", "soft", "hard", "folder"])
+def test_compact_does_not_replace_its_input_unless_it_is_forced(names: dict[str, str], home: Path, name: str) -> None:
+    before = Path("s.json").read_bytes()
+    words = ["compact", "s.json", "-o", names[name], "--target-share", "0.5"]
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert f"{names[name]} is the input: name another output with -o, or replace it with --force" in done.stderr
+    assert Path("s.json").read_bytes() == before
+    assert not (home / "home").exists()  # nothing was archived
+    assert run(*words, "--force").returncode == 0
+    assert len(Path(names[name]).read_bytes()) < len(before)
+
+
+def test_compact_does_not_replace_the_file_that_is_its_stdin(home: Path) -> None:
+    command = [sys.executable, "-m", "trimtab", "compact", "-", "-o", session(), "--target-share", "0.5"]
+    with Path("s.json").open() as file:
+        done = subprocess.run(command, stdin=file, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert len(trimtab.read("s.json").messages) == 80
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_no_verb_replaces_a_session_of_an_agent_unless_it_is_forced(home: Path, name: str) -> None:
+    lines = [WHOLES[name](2)] if name in WHOLES else [*LINES[name](2)]
+    Path("agent").write_text("\n".join(map(json.dumps, lines)))
+    before = Path("agent").read_bytes()
+    ref = json.loads(run("compact", session(), "-o", "o.json", "--target-share", "0.5", "--json").stdout)["ref"]
+    kept = run("archive", "list", "--json").stdout
+    for words in (["compact", "s.json", "--target-share", "0.4"], ["restore", ref], ["archive", "export", ref]):
+        done = run(*words, "-o", "agent")
+        assert (done.returncode, done.stdout) == (64, ""), words
+        assert "agent is an agent's session" in done.stderr
+        assert Path("agent").read_bytes() == before
+    assert run("archive", "list", "--json").stdout == kept
+    assert run("restore", ref, "-o", "agent", "--force").returncode == 0
+    assert trimtab.read("agent").messages == json.loads(Path("s.json").read_text())
+
+
+def test_restore_does_not_replace_its_archive(home: Path) -> None:
+    ref = json.loads(run("compact", session(), "-o", "o.json", "--target-share", "0.5", "--json").stdout)["ref"]
+    assert run("restore", ref, "-o", "home/archive.db").returncode == 64
+    assert run("restore", ref).returncode == 0
+
+
+def test_an_output_that_is_no_session_of_an_agent_is_replaced(home: Path) -> None:
+    for text in ("[]", "notes", json.dumps(transcript("u:5 a:5", provider="anthropic"))):
+        Path("o.json").write_text(text)
+        assert run("compact", session(), "-o", "o.json", "--target-share", "0.5").returncode == 0
+
+
+def test_the_output_of_compact_has_what_the_file_or_the_user_names(home: Path) -> None:
+    tools = [{"name": "look", "description": "looks", "input_schema": {"type": "object"}}]
+    messages = transcript(TALK, provider="anthropic")
+    request = {"model": "claude-opus-4-6", "system": "be brief", "tools": tools, "messages": messages}
+    Path("s.json").write_text(json.dumps(request))
+    report = json.loads(run("compact", "s.json", "-o", "o.json", "--target-share", "0.5", "--json").stdout)
+    made = json.loads(Path("o.json").read_text())
+    assert list(made) == ["model", "system", "tools", "messages"]
+    assert {**made, "messages": messages} == request
+    found = trimtab.read("o.json")
+    assert (found.model, found.system, found.tools, found.window) == (*list(request.values())[:3], None)
+    count = json.loads(run("count", "o.json", "--json").stdout)
+    assert (count["tokens"], count["next_prompt"]) == (report["tokens_after"], report["next_prompt"])
+    assert report["next_prompt_before"] == json.loads(run("count", "s.json", "--json").stdout)["next_prompt"]
+    given = ["--model", "claude-haiku-5-5", "--window", "50k"]
+    assert run("compact", "s.json", "-o", "o.json", "--target-share", "0.5", *given).returncode == 0
+    made = json.loads(Path("o.json").read_text())
+    assert (made["model"], made["window"]) == ("claude-haiku-5-5", 50_000)
+    again = json.loads(run("count", "o.json", "--json").stdout)
+    assert (again["model"], again["window"], again["window_from"]) == ("claude-haiku-5-5", 50_000, "file")
+    assert run("compact", "s.json", "-o", "o.json", "--target-share", "0.5", "--list").returncode == 0
+    assert isinstance(json.loads(Path("o.json").read_text()), list)
+    assert json.loads(run("compact", "s.json", "--target-share", "0.5", "--list").stdout)[0]["role"] == "user"
+
+
+def test_a_chat_with_system_text_beside_it_is_read_back_as_a_chat(home: Path) -> None:
+    lines = [{"type": "session.start", "data": {"selectedModel": "gpt-5"}}]
+    lines.append({"type": "system.message", "data": {"content": "be brief"}})
+    for n in range(40):
+        lines.append({"type": "user.message", "data": {"content": f"ask {n} " + "word " * 50}})
+        lines.append({"type": "assistant.message", "data": {"content": f"look {n} " + "word " * 50}})
+    Path("s.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    done = json.loads(run("compact", "s.jsonl", "-o", "o.json", "--target-share", "0.5", "--json").stdout)
+    found = trimtab.read("o.json")
+    assert (found.provider, found.system) == ("openai_chat", "be brief")
+    assert json.loads(run("count", "o.json", "--json").stdout)["tokens"] == done["tokens_after"]
+
+
+def test_a_session_under_its_target_says_what_to_type(home: Path) -> None:
+    for verb in (["plan", session()], ["compact", "s.json", "-o", "o.json"]):
+        told = run(*verb).stdout
+        (typed,) = [line.split(": ", 1)[1] for line in told.splitlines() if "to compact it all the same" in line]
+        assert typed == "trimtab compact s.json -o OUT --target-share 0.5"
+        assert "all the same" not in run(*verb, "--target-share", "0.9").stdout
+    done = run(*typed.split()[1:])
+    assert "-> " in done.stdout.splitlines()[0]
+    assert "  next prompt " in done.stdout.splitlines()[1]

@@ -15,8 +15,9 @@ import trimtab
 from support.transcripts import transcript
 from trimtab import Compactor, Counter, CountError, Keep, Messages, Model, Transcript, Usage, read
 from trimtab.messages.types import Charged
-from trimtab.planning.forecast import CHARGES, ENOUGH, MAJORITY, Forecast
+from trimtab.planning.forecast import ENOUGH, MAJORITY, Forecast
 from trimtab.policies import POLICIES
+from trimtab.session.memory import CHARGES
 from trimtab.session.provider_count import KEPT
 
 SONNET = "claude-sonnet-4-6"
@@ -127,10 +128,17 @@ def test_a_compactor_goes_by_what_was_charged():
     assert len(fitted.messages) < len(longer)
 
 
-def test_a_session_file_calibrates_itself(tmp_path):
+def test_a_compactor_learns_what_a_session_file_s_calls_were_billed():
     assert Model.named(SONNET).prompt.encoding == "claude-old"
-    found = read("examples/session.jsonl")
-    assert Forecast.read(found, SONNET).anchor is None or found.usage
+    messages, cm = turns(3)[-1], Compactor(SONNET)
+    usage = [Charged(n, charge(messages[:n], SONNET, more=5_000).prompt, 9) for n in (1, 3, 5)]
+    found = Transcript(messages, "anthropic", "claude_code", system="be brief", usage=usage)
+    cm.learn(found)
+    size = cm.size(messages, system="be brief")
+    assert size.billed == usage[-1].prompt
+    assert size.prompt == charge(messages, SONNET, more=5_000).prompt == cm.count(messages, system="be brief")
+    assert size.counted == trimtab.count(messages, model=SONNET, system="be brief") < size.prompt
+    assert f"{size.prompt - size.counted:,}  billed, and in no message" in cm.explain(messages, system="be brief")
 
 
 @pytest.mark.shared
@@ -310,13 +318,20 @@ def test_a_long_file_is_learned_from_its_newest_calls(monkeypatch):
         prompt = 5_000 + int(Counter.for_model(SONNET).per_message(messages[: 1 + 2 * n]).sum())
         usage.append(Charged(1 + 2 * n, prompt, 9))
     found = Transcript(messages=messages, provider="anthropic", format="claude-code", usage=usage)
-    every, newest = Forecast.of(SONNET), Forecast.read(found, SONNET)
+    every, newest = Compactor(SONNET), Compactor(SONNET)
     for charged in usage:
         every.count(messages[: charged.before])
         every.record(Usage(charged.prompt, charged.output))
-    assert newest.count(messages) == every.count(messages)
-    assert (newest.beyond, newest.offset) == (every.beyond, every.offset) == (5_000, 0)
+    newest.learn(found)
+    assert newest.explain() == every.explain()
+    assert newest.count(messages) == every.count(messages) == charge(messages, SONNET, more=5_000).prompt
     read_lists = []
-    monkeypatch.setattr(Forecast, "count", lambda _, messages, *__: read_lists.append(len(messages)))
-    Forecast.read(found, SONNET)
+    counted = Forecast.count
+
+    def count(self, messages, *more, **known):
+        read_lists.append(len(messages))
+        return counted(self, messages, *more, **known)
+
+    monkeypatch.setattr(Forecast, "count", count)
+    Compactor(SONNET).learn(found)
     assert len(read_lists) == CHARGES

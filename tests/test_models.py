@@ -179,7 +179,7 @@ def test_an_id_that_no_table_has_names_the_nearest_one(caplog):
 def test_an_assumed_window_is_marked_wherever_it_is_shown(tmp_path, capsys):
     cm = Compactor("a-model-that-no-table-has")
     assert repr(cm).endswith("window=128000 (assumed))")
-    assert "assumed: no table has it" in cm.explain()
+    assert "input and output together, assumed" in cm.explain()
     path = tmp_path / "list.json"
     path.write_text(json.dumps([{"role": "user", "content": "hello"}]))
     assert main(["count", str(path), "--model", "a-model-that-no-table-has"]) == 0

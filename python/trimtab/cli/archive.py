@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from ..errors import ArchiveError
-from .files import existing, write
+from .files import archive_path, archive_url, check_output, existing, write
 from .options import add_archive, add_json, add_output, session_option
 from .output import plain, print_answer, print_note
 from .progress import Progress
@@ -123,6 +123,7 @@ def _verify(archive: SqlArchive, options: argparse.Namespace) -> int:
 
 
 def _export(archive: SqlArchive, options: argparse.Namespace) -> int:
+    check_output(options, archive_path(archive_url(options.archive)))
     with Progress("exporting"):
         past = archive.history(options.name, limit=None)
         if not past:

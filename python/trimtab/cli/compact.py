@@ -7,11 +7,12 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .files import archive_url, to_text, write
-from .input import compactor, sendable, target
+from .files import archive_path, archive_url, check_output, to_text, write
+from .input import sendable, target
 from .options import add_archive, add_file, add_output, add_policy, session_option
 from .output import print_json, print_line, print_note
 from .progress import Progress
+from .prompt import NextPrompt, compactor, hint, known_fields
 from .summarizer import add_summarizer, policy, summarizer
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the verb's options."""
     add_file(parser)
     add_output(parser)
+    parser.add_argument("--list", action="store_true", help="write the messages alone, without model, system and tools")
     add_policy(parser)
     add_summarizer(parser)
     parser.add_argument("--instructions", metavar="TEXT", help="instructions for the summary")
@@ -35,12 +37,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compact, write the result, and report the changes and how to undo it."""
-    transcript = sendable(options)
     url = archive_url(options.archive)
+    check_output(options, options.file, archive_path(url))
+    transcript = sendable(options)
     settings = {"policy": policy(options), "summarizer": summarizer(options), "session": options.session}
     cm = compactor(options, transcript, archive=url, **settings)
     for text in options.pin:
         cm.pin(text)
+    before = NextPrompt.of(options, transcript, cm)
     with Progress("compacting"):
         result = cm.compact(
             transcript.messages,
@@ -49,12 +53,18 @@ def run(options: argparse.Namespace) -> int:
             instructions=options.instructions,
             **target(options),
         )
-    write(options.output, to_text(result.messages, options.output))
+    fields = {} if options.list else known_fields(options, transcript)
+    write(options.output, to_text(result.messages, options.output, fields))
+    after = cm.size(result.messages, system=transcript.system, tools=transcript.tools).prompt
     report = _report(result, url, options.session)
+    report |= {**before.fields(), "next_prompt": after, "next_prompt_before": before.tokens}
     if options.json and options.output != "-":
         print_json(report)
         return 0
-    for line in _lines(report):
+    lines = [*_lines(report), *hint(options, result.ref)]
+    if result.ref is not None:
+        lines.insert(1, f"  next prompt {before.tokens:,} -> {after:,} tokens, {before.share(after)}")
+    for line in lines:
         (print_note if options.output == "-" else print_line)(line)
     return 0
 
@@ -93,8 +103,8 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     if report["ref"] is None:
         yield f"unchanged: {report['reason']} ({before:,} tokens, target {report['target']:,})"
         return
-    share = 100 * (before - after) / before
-    yield f"{before:,} -> {after:,} tokens (-{share:.0f} %), target {report['target']:,}"
+    share = 100 * (after - before) / before
+    yield f"{before:,} -> {after:,} tokens ({share:+.0f} %), target {report['target']:,}"
     yield f"  messages    {report['messages_before']:,} -> {report['messages_after']:,}"
     for name, what in (
         ("pruned", "tool result"),

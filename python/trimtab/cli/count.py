@@ -1,4 +1,4 @@
-"""The verb count: tokens of a session."""
+"""The verb count: tokens of a session, and how full its next prompt is."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .input import large, load, model_of, warn_skipped
+from .input import large, load, warn_skipped
 from .options import add_file
 from .output import print_answer
 from .progress import Progress
+from .prompt import NextPrompt, compactor
 
 if TYPE_CHECKING:
     from ..counting.counter import Counter
@@ -35,49 +36,38 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Count, and report how full the window is."""
-    from ..counting.counter import Counter, overhead
-    from ..session.compactor import Compactor
-
     text = large(options)
     found = text.found if text else load(options)
-    model = model_of(options, found)
-    counter = Counter.for_model(model)
+    cm = compactor(options, found)
+    counter = cm.counter
     provider, messages, kinds = _stream(text, counter) if text else _count(found, counter)
     total = sum(kinds.values())
-    fixed = overhead(counter, system=found.system, tools=found.tools)
-    budget = Compactor(model, window=options.window).budget(system=found.system, tools=found.tools)
+    next_prompt = NextPrompt.of(options, found, cm, total if text else 0)
     report = {
+        **next_prompt.fields(),
         "format": found.format,
         "provider": provider,
-        "model": model,
+        "model": cm.model,
         "messages": messages,
         "tokens": total,
         "kinds": kinds,
-        "system_and_tools": fixed,
+        "system_and_tools": next_prompt.counted - total,
         "compactions": found.compactions,
         "left_out": found.left_out,
         "counter": counter.explain(),
-        "window": budget.window,
-        "window_assumed": budget.assumed,
-        "trigger": budget.trigger,
     }
-    state = "over" if total > budget.trigger else "below"
-    parts = {**kinds, "system_and_tools": fixed}
-    used = 100 * (total + fixed) / budget.window
-    window = f"{budget.window:,} (assumed)" if budget.assumed else f"{budget.window:,}"
     lines = [
-        f"{messages:,} messages   {total:,} tokens   ({counter.explain()})",
-        "  " + " · ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in parts.items() if value),
-        f"  {model}: window {window}, used {used:.1f} %, {state} the trigger of {budget.trigger:,}",
+        *next_prompt.lines(),
+        f"  {total:,} in {messages:,} messages, {next_prompt.counted - total:,} in system text and tools",
+        "    " + " · ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in kinds.items() if value),
+        f"  counted by {counter.explain()}",
     ]
-    print_answer(options, report, [*lines, *_notes(found, model)])
+    print_answer(options, report, [*lines, *_notes(found)])
     return 0
 
 
-def _notes(found: Transcript, model: str) -> Iterator[str]:
-    """Yield lines on compactions, unsent entries and billed calls in the file."""
-    from ..planning.forecast import Forecast
-
+def _notes(found: Transcript) -> Iterator[str]:
+    """Yield lines on compactions and unsent entries."""
     if found.compactions:
         places = ", ".join(f"{at:,}" for at in found.compactions)
         yield f"  compacted {len(found.compactions):,} times, before the messages {places}"
@@ -85,12 +75,6 @@ def _notes(found: Transcript, model: str) -> Iterator[str]:
         most = sorted(found.left_out.items(), key=lambda kind: -kind[1])
         more = f" · {len(most) - 6:,} more kinds" if len(most) > 6 else ""
         yield "  not sent: " + " · ".join(f"{name} {many:,}" for name, many in most[:6]) + more
-    if found.usage:
-        forecast = Forecast.read(found, model)
-        next_ = forecast.count(found.messages, found.provider)
-        yield f"  the last recorded call was billed {found.usage[-1].prompt:,} tokens"
-        yield f"  {forecast.beyond:,} of them are not in the file: system text, tools, what the agent did not log"
-        yield f"  the next call would be billed about {next_:,}"
 
 
 def _count(found: Transcript, counter: Counter) -> tuple[str, int, dict[str, int]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from os.path import samestat
 from pathlib import Path
 from typing import Any
 
 from ..errors import ArchiveError, MessageError
+from ..formats import is_log
 
 
 def archive_url(named: str | None = None) -> str:
@@ -23,6 +26,11 @@ def archive_url(named: str | None = None) -> str:
     return f"sqlite:///{folder / 'archive.db'}"
 
 
+def archive_path(url: str) -> str:
+    """Return the path of an archive that is a file, else an empty one."""
+    return url.removeprefix("sqlite:///") if url.startswith("sqlite:///") else ""
+
+
 def existing(named: str | None) -> str:
     """Return the URL of an existing archive like ``archive_url``, so that reading creates no file.
 
@@ -30,8 +38,8 @@ def existing(named: str | None) -> str:
         ArchiveError: the archive does not exist.
     """
     url = archive_url(named)
-    path = Path(url.removeprefix("sqlite:///"))
-    if url.startswith("sqlite:///") and not path.is_file():
+    path = archive_path(url)
+    if path and not Path(path).is_file():
         raise ArchiveError(f"no archive at {path}")
     return url
 
@@ -50,12 +58,48 @@ def chunks(name: str, size: int = 1 << 20) -> Iterator[bytes]:
         raise MessageError(str(error.strerror).lower(), path=name, hint="name a file that can be read") from error
 
 
-def to_text(messages: Sequence[Any], name: str) -> str:
-    """Return the messages as JSON, one per line: a list, or JSONL if the file's name ends in ``.jsonl``."""
+def to_text(messages: Sequence[Any], name: str, fields: dict[str, Any] | None = None) -> str:
+    """Return the messages as JSON, one per line: a list, or JSONL if the file's name ends in ``.jsonl``.
+
+    With ``fields``, a list becomes an object that has these fields before its ``messages``.
+    """
     lines = [json.dumps(message, ensure_ascii=True) for message in messages]
     if name.endswith(".jsonl"):
         return "".join(f"{line}\n" for line in lines)
-    return "[\n" + ",\n".join(lines) + "\n]\n"
+    listed = "[\n" + ",\n".join(lines) + "\n]"
+    if not fields:
+        return f"{listed}\n"
+    head = "".join(f"{json.dumps(key)}: {json.dumps(value)},\n" for key, value in fields.items())
+    return f'{{\n{head}"messages": {listed}\n}}\n'
+
+
+def check_output(options: argparse.Namespace, *inputs: str) -> None:
+    """Refuse to replace an input or an agent's session file, unless the user forces it.
+
+    Args:
+        options: with the name of the output, and ``force``.
+        inputs: names of files that are read, ``-`` for stdin; empty ones are ignored.
+
+    Raises:
+        ValueError: the output is one of these files, whatever its name, or a session file.
+    """
+    name = options.output
+    if name == "-" or options.force or not Path(name).is_file():
+        return
+    found = Path(name).stat()
+    for read in inputs:
+        if any(samestat(found, status) for status in _status(read)):
+            raise ValueError(f"{name} is the input: name another output with -o, or replace it with --force")
+    if is_log(name):
+        raise ValueError(f"{name} is an agent's session: name another output with -o, or replace it with --force")
+
+
+def _status(name: str) -> list[os.stat_result]:
+    """Return the status of a file, or of the one that is stdin; none if there is no such file."""
+    try:
+        return [os.fstat(sys.stdin.fileno()) if name == "-" else Path(name).stat()]
+    except OSError:
+        return []
 
 
 def write(name: str, text: str) -> None:

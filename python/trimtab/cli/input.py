@@ -1,4 +1,4 @@
-"""Reading a session file, and the Compactor for it."""
+"""Reading a session file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from .progress import Progress
 if TYPE_CHECKING:
     from ..messages.types import Repaired, Skipped
     from ..models.provider import Provider
-    from ..session.compactor import Compactor
 
 DEFAULT_MODELS = {"anthropic": "claude-sonnet-4-5"}
 DEFAULT_MODEL = "gpt-5.5"
@@ -143,20 +142,8 @@ def _warn(found: Transcript) -> None:
 
 
 def model_of(options: argparse.Namespace, found: Transcript) -> str:
-    """Return the model to count for; report an assumed one."""
-    if named := options.model or found.model:
-        return str(named)
-    assumed = DEFAULT_MODELS.get(found.provider, DEFAULT_MODEL)
-    print_note(f"no model is named: counted for {assumed} (choose another with --model)")
-    return assumed
-
-
-def compactor(options: argparse.Namespace, found: Transcript, **settings: Any) -> Compactor:
-    """Return a Compactor for a transcript; ``settings`` may replace the policy."""
-    from ..session.compactor import Compactor
-
-    settings = {"policy": options.policy, **settings}
-    return Compactor(model_of(options, found), provider=found.provider, window=options.window, **settings)
+    """Return the model to count for: the user's, the file's, or one that is assumed by the messages' shape."""
+    return str(options.model or found.model or DEFAULT_MODELS.get(found.provider, DEFAULT_MODEL))
 
 
 def target(options: argparse.Namespace) -> dict[str, Any]:

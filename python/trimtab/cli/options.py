@@ -32,6 +32,9 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the option for the output file."""
     parser.add_argument("-o", "--output", metavar="OUT", default="-", help="output file; default: stdout")
+    parser.add_argument(
+        "--force", action="store_true", help="replace OUT even if it is the input or an agent's session"
+    )
 
 
 def add_archive(parser: argparse.ArgumentParser) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from ..errors import MessageError
 from .files import archive_url, write
-from .input import compactor, sendable, target
+from .input import sendable, target
 from .options import add_archive, add_file, add_policy
 from .output import print_answer, print_line
 from .progress import Progress
+from .prompt import compactor
 
 DESCRIPTION = (
     "Fork a Claude Code session that is too large to resume into a smaller one with a new id, in the same folder."

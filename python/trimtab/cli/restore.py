@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .files import existing, to_text, write
+from .files import archive_path, check_output, existing, to_text, write
 from .options import add_archive, add_json, add_output
 from .output import print_json, print_note
 from .progress import Progress
@@ -28,6 +28,7 @@ def run(options: argparse.Namespace) -> int:
     from ..archive import open_archive
     from ..archive.names import given_name
 
+    check_output(options, archive_path(existing(options.archive)))
     session = None if options.any_session else given_name(options.session)
     with Progress(f"restoring {options.ref}"):
         messages = open_archive(existing(options.archive)).load(options.ref, session=session)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from io import BytesIO
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..errors import MessageError
@@ -46,6 +46,7 @@ __all__ = [
     "Summed",
     "begins_with_messages",
     "counts",
+    "is_log",
     "read",
     "scan",
     "spooled",
@@ -67,6 +68,9 @@ class _Reader(Protocol):
 
 _MODULES: tuple[_Reader, ...]
 _MODULES = (claude_code, codex, pi, copilot_cli, gemini_cli, opencode, atif, swe_agent, mini_swe_agent, openhands)
+
+HEAD = 100
+"""Entries of a file from which ``is_log`` decides."""
 
 _READERS = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 """The readers by format, which is the module's name."""
@@ -145,6 +149,15 @@ def _detect(records: Iterable[Record], head: list[Record]) -> str:
                 if reader.recognizes(value):
                     return name
     return ""
+
+
+def is_log(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is an agent's log, by its first entries; False if it cannot be read."""
+    try:
+        with opened(path) as file:
+            return bool(_detect(islice(Records(file), HEAD), []))
+    except MessageError:
+        return False
 
 
 def _no_messages(found: Transcript, *, is_list: bool, has_values: bool) -> MessageError:

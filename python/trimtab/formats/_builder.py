@@ -21,6 +21,9 @@ FileRecords: TypeAlias = "Iterable[Record]"
 
 IMAGES = "[pictures of the results above]"
 
+SMALLEST_WINDOW = 1_000
+"""Tokens below which a number is no context window: system text and tools of an agent have more."""
+
 MOST_KINDS, LONGEST = 1_000, 60
 """Limits on the number of kinds and the characters of each part of a name, because names come from the file."""
 
@@ -41,6 +44,7 @@ class Builder:
         model: the last model.
         system: the system prompt, if it is not a message.
         tools: tool definitions.
+        window: the agent's own context window; the last one that the file names.
         is_prompt: whether the messages are a real prompt, without compacted ones.
         compactions: positions after the messages that each compaction replaced, with ``whole``.
         images: images of the last results: a tool message holds text only, and results must be adjacent.
@@ -55,6 +59,7 @@ class Builder:
     model: str | None = None
     system: str | list[dict[str, Any]] | None = None
     tools: Any = None
+    window: int | None = None
     is_prompt: bool = True
     compactions: list[int] = field(default_factory=list)
     images: list[dict[str, Any]] = field(default_factory=list)
@@ -122,6 +127,10 @@ class Builder:
         if is_tokens(prompt) and prompt and self.is_prompt:
             at = len(self.messages) if before is None else before
             self.usage.append(Charged(at, prompt, output if is_tokens(output) else 0))
+
+    def name_window(self, tokens: object) -> None:
+        """Record the agent's context window; ignore a value that cannot be one."""
+        self.window = tokens if is_tokens(tokens) and tokens >= SMALLEST_WINDOW else self.window
 
     def result(self, ref: object, content: Content) -> None:
         """Add a call's result; its images follow in a user message after the last result."""
@@ -193,6 +202,7 @@ class Builder:
             model=self.model,
             system=self.system,
             tools=self.tools if isinstance(self.tools, list) and self.tools else None,
+            window=self.window,
             usage=self.usage,
             skipped=sorted([*skipped, *self.skipped], key=lambda skip: skip.offset),
             lines=lines,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..messages.usage import is_tokens
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -29,7 +31,7 @@ def list_of(value: object) -> list[dict[str, Any]]:
 
 def sum_of(counts: dict[str, Any], *names: str) -> int:
     """Return the sum of a usage's counts with these names."""
-    return sum(counts[name] for name in names if isinstance(counts.get(name), int))
+    return sum(counts[name] for name in names if is_tokens(counts.get(name)))
 
 
 def text_part(text: object) -> dict[str, Any]:

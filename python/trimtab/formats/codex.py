@@ -2,7 +2,8 @@
 
 A line has a ``type`` and a ``payload``. A ``response_item`` is an item of the Responses API as it was sent or received;
 a ``compacted`` line replaces all items before it; ``session_meta`` has the system prompt, ``turn_context`` the model.
-``event_msg`` lines are for the screen, but for ``token_count``, a call's usage, and ``thread_rolled_back``.
+``event_msg`` lines are for the screen, but for ``token_count``, a call's usage and the window, ``task_started``, the
+window, and ``thread_rolled_back``.
 """
 
 from __future__ import annotations
@@ -56,7 +57,11 @@ class _Session(Builder):
         elif kind == "compacted":
             self._compact(payload)
         elif kind == "event_msg" and payload.get("type") == "token_count":
-            self._charge(payload.get("info"))
+            info = dict_of(payload.get("info"))
+            self.name_window(info.get("model_context_window"))
+            self._charge(info)
+        elif kind == "event_msg" and payload.get("type") == "task_started":
+            self.name_window(payload.get("model_context_window"))
         elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
             self._roll_back(payload.get("num_turns"))
         elif kind == "turn_context":
@@ -89,9 +94,9 @@ class _Session(Builder):
             self.leave("compacted items", count=sum(_identity(item) not in stays for item in self.messages))
         self.messages, self.charged = fresh, len(fresh)
 
-    def _charge(self, info: Any) -> None:
+    def _charge(self, info: dict[str, Any]) -> None:
         """Record the usage of the last response, with the position of its prompt's end."""
-        last, total = (dict_of(info).get(f"{name}_token_usage") for name in ("last", "total"))
+        last, total = (info.get(f"{name}_token_usage") for name in ("last", "total"))
         if not isinstance(last, dict) or (total is not None and total == self.total):
             return
         self.total = total

@@ -79,6 +79,8 @@ class _Session(Builder):
             self.start = len(self.messages)
         elif kind == "session.compaction_complete":
             self._compact(data)
+        elif kind in ("session.usage_info", "session.truncation"):
+            self.name_window(data.get("tokenLimit"))
         elif kind in ("session.start", "session.model_change"):
             self.model = text_of(data.get("newModel") or data.get("selectedModel")) or self.model
         else:

@@ -1,5 +1,6 @@
 """Lists of messages in a provider's shape: a JSON array, JSONL with one message per line, or a whole request.
 
+A request may have the field ``window`` beside the provider's own, as ``trimtab compact`` writes it.
 The core detects the provider by the first message that only one provider writes so; a request's other fields decide for
 plain text.
 """
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .. import _core
 from ..errors import MessageError
+from ..models.ids import ModelId
 from ._builder import Builder, several
 
 if TYPE_CHECKING:
@@ -70,8 +72,9 @@ def _built(messages: list[dict[str, Any]], name: str, request: dict[str, Any], p
         messages, system = messages[1:], messages[0]["content"]  # a common mistake: Anthropic's shape has no such role
     built = Builder(provider=cast("Provider", provider), messages=messages, tools=request.get("tools"))
     built.model = request["model"] if isinstance(request.get("model"), str) else None
+    built.name_window(request.get("window"))
     built.system = system if isinstance(system, (str, list)) and system else None
-    for key in request.keys() - {name, "system", "instructions", "model", "tools"}:
+    for key in request.keys() - {name, "system", "instructions", "model", "tools", "window"}:
         built.leave("request", key)
     return built
 
@@ -140,5 +143,6 @@ def _provider(messages: list[dict[str, Any]], request: dict[str, Any]) -> str:
         return "bedrock"
     if "input" in request:
         return "openai_responses"
-    is_anthropic = "system" in request or str(request.get("model")).startswith("claude")
+    model = request.get("model")
+    is_anthropic = ModelId.of(model).maker == "anthropic" if model and isinstance(model, str) else "system" in request
     return _core.detect(messages) or ("anthropic" if is_anthropic else "openai_chat")

@@ -102,6 +102,8 @@ class _Session(Builder):
     def add(self, event: dict[str, Any]) -> None:
         """Add an event."""
         args, source = dict_of(event.get("args")), event.get("source")
+        metrics = dict_of(dict_of(event.get("llm_metrics")).get("accumulated_token_usage"))
+        self.name_window(metrics.get("context_window"))
         kind = text_of(event.get("action"))
         message_text = text_of(args.get("content")) or text_of(event.get("message"))
         if kind in _SILENT or event.get("observation") in _SILENT:

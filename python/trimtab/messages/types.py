@@ -122,6 +122,7 @@ class Transcript:
         model: the model of the last call, None if the file has none.
         system: the system prompt, if the file has it apart from the messages.
         tools: tool definitions, if the file has them.
+        window: the agent's own context window in tokens, input and output together, if the file names or shows it.
         usage: billed tokens of calls, oldest first.
         skipped: lines that could not be read.
         repaired: changes made so that a provider accepts the list.
@@ -143,6 +144,7 @@ class Transcript:
     model: str | None = None
     system: str | list[dict[str, Any]] | None = None
     tools: list[dict[str, Any]] | None = None
+    window: int | None = None
     usage: list[Charged] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     repaired: list[Repaired] = field(default_factory=list)

@@ -237,15 +237,18 @@ class Budget:
         most = self.window - self.reserve
         return most if self.input_limit is None else min(most, self.input_limit)
 
-    def explain(self, tokens: int | None = None) -> str:
-        """Return every term on its own line; with ``tokens``, also how full the trigger is."""
+    def explain(self, tokens: int | None = None, beyond: int = 0) -> str:
+        """Return every term on its own line; with ``tokens`` of messages, also how full the trigger is.
+
+        ``beyond`` are tokens that were billed above the count.
+        """
         limited = self.input_budget == self.input_limit
         held = f"{' + '.join(self.rule.numerator)} against {' '.join(self.rule.denominator)}"
         rows = [
             (
                 "window",
                 self.window,
-                "input and output together" + (", assumed: no table has it" if self.assumed else ""),
+                "input and output together" + (", assumed" if self.assumed else ""),
             ),
             ("reserve", -self.reserve, "kept free for the answer"),
             ("input budget", self.input_budget, "the model's input limit" if limited else ""),
@@ -255,6 +258,9 @@ class Budget:
             ("critical", self.critical, "past this the next call is in danger"),
         ]
         if tokens is not None:
-            state = "over" if tokens > self.trigger else "below"
-            rows.append(("messages", tokens, f"{state} the trigger, {100 * tokens / self.trigger:.0f} % of it"))
+            if beyond:
+                rows.append(("not counted", beyond, "billed, and in no message, system text or tool"))
+            state = "over" if tokens + beyond > self.trigger else "below"
+            share = 100 * (tokens + beyond) / self.trigger
+            rows.append(("messages", tokens, f"{state} the trigger, {share:.0f} % of it{' with these' * bool(beyond)}"))
         return "\n".join(f"{name:14} {value:>11,}  {note}".rstrip() for name, value, note in rows)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..counting.estimate import Estimate
     from ..ledger.columns import Ledger
-    from ..messages.types import Message, Transcript
+    from ..messages.types import Message
     from ..models.provider import Provider
     from .budget import Terms
 
@@ -34,10 +34,6 @@ VOTES, MAJORITY = 8, 6
 
 TURNS, ENOUGH = 15, 5
 """Number of tool turns whose error is kept, and how many must have the same error before it becomes the offset."""
-
-CHARGES = 64
-"""Newest billed calls of a session file that a forecast learns from: each one reads the messages before it, so that all
-would take time quadratic in the file's length. The rules above look at 15 turns at most."""
 
 OTHERS = {"claude-old": "claude-4.8", "claude-new": "claude-4.6"}
 """Prompt rules of the other vocabulary, by vocabulary: a model id does not always tell which of the two applies."""
@@ -144,15 +140,6 @@ class Forecast:
             counters.append(Counter.for_model(replace(known, prompt=PROMPTS[other])))
         return cls(counter or counters[0], counters, estimate)
 
-    @classmethod
-    def read(cls, transcript: Transcript, model: str | Model) -> Self:
-        """Return a forecast that has learned from the newest ``CHARGES`` billed calls in a session file."""
-        forecast = cls.of(model)
-        for charged in transcript.usage[-CHARGES:]:
-            forecast.count(transcript.messages[: charged.before], transcript.provider)
-            forecast.record(Usage(charged.prompt, charged.output))
-        return forecast
-
     @property
     def offset(self) -> int:
         """Billed tokens of each tool turn beyond its count; 0 unless most of the last turns agree."""
@@ -165,6 +152,11 @@ class Forecast:
     def beyond(self) -> int:
         """Billed tokens of the anchor beyond its count, such as system text and tools that were not passed."""
         return self.anchor.prompt - self.anchor.counted if self.anchor else 0
+
+    @property
+    def billed(self) -> int:
+        """Tokens of the anchor, if the prompt that was counted last begins with its messages; else 0."""
+        return self.anchor.prompt if self.anchor and self.pending and self.pending.grown is not None else 0
 
     def count(
         self,

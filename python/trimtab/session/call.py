@@ -76,6 +76,7 @@ class Size:
         beside: tokens of system text and tools, by the model's counter.
         counted: tokens of the prompt, by the model's counter.
         prompt: the larger of ``counted``, with what was billed beyond it, and the forecast from the last billed prompt.
+        billed: tokens of the last billed prompt; 0 if there is none with which the messages begin.
     """
 
     terms: Terms
@@ -83,6 +84,7 @@ class Size:
     beside: int
     counted: int
     prompt: int
+    billed: int = 0
 
     @property
     def room(self) -> int:

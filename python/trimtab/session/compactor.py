@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from ..archive import Archive
+    from ..counting.counter import Counter
     from ..events import Event
     from ..hooks import PreCompact
     from ..models.model import Model
@@ -166,9 +167,15 @@ class Compactor:
         """The model's context window in tokens, input and output together, of the session of its own."""
         return self._session.window
 
+    @property
+    def counter(self) -> Counter:
+        """The model's counter: of two vocabularies the one that agrees with the billed calls."""
+        return self._session.counter
+
     budget = _own(Session.budget)
     explain = _own(Session.explain)
     count = _own(Session.count)
+    size = _own(Session.size)
     check = _own(Session.check)
     acheck = _own(Session.acheck)
     plan = _own(Session.plan)
@@ -180,6 +187,7 @@ class Compactor:
     overflow = _own(Session.overflow)
     aoverflow = _own(Session.aoverflow)
     record = _own(Session.record)
+    learn = _own(Session.learn)
     ingest = _own(Session.ingest)
     prune = _own(Session.prune)
     restore = _own(Session.restore)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
@@ -36,13 +37,17 @@ if TYPE_CHECKING:
     from ..counting.counter import Counter
     from ..hooks import Cause
     from ..ledger.columns import Ledger
-    from ..messages.types import AnyMessage, Message, MessageT
+    from ..messages.types import AnyMessage, Message, MessageT, Transcript
     from ..planning.budget import Terms
     from ..planning.forecast import Forecast
     from ..planning.plan import Plan
     from ..planning.policy import Policy
     from ..planning.zones import Stats
     from .provider_count import ProviderCount
+
+CHARGES = 64
+"""Newest billed calls of a session file that a session learns from: each one reads the messages before it, so that all
+would take time quadratic in the file's length. The rules of a forecast look at 15 turns at most."""
 
 PATIENCE = 3
 """Failures in a row before the summarizer is asked in every fourth round only."""
@@ -156,6 +161,12 @@ class Memory:
         else:
             self.forecast.record(charged)
 
+    def learn(self, transcript: Transcript) -> None:
+        """Learn from the newest ``CHARGES`` billed calls in a session file, as ``record`` does from each call."""
+        for charged in transcript.usage[-CHARGES:]:
+            self.size(Call(transcript.messages[: charged.before], transcript.system, transcript.tools))
+            self.record(Usage(charged.prompt, charged.output))
+
     def check(self, call: Call, client: Any) -> Flow[ProviderCount]:
         """Return the provider's count of the call's prompt, and the count here without any correction."""
         counted = self.scan(call.messages).total
@@ -200,7 +211,13 @@ class Memory:
         counted, terms = self.forecast.own + beside, self.terms(ledger.total, fixed)
         if self.policy.counter is None:
             terms = replace(terms, beyond=forecast - terms.sent)
-        return Size(terms, fixed, beside, counted, max(counted + self.forecast.unseen, forecast))
+        return Size(terms, fixed, beside, counted, max(counted + self.forecast.unseen, forecast), self.forecast.billed)
+
+    def look(self, call: Call, ledger: Ledger | None = None) -> Size:
+        """Return the sizes of a prompt like ``size``, but expect no usage of it."""
+        aside = copy(self)
+        aside.forecast = copy(self.forecast)
+        return aside.size(call, ledger)
 
     def skips(self) -> bool:
         """Return whether this round does not ask the summarizer: after three failures in a row, every fourth does."""
@@ -289,7 +306,7 @@ class Memory:
         from ..planning.zones import Stats, grouped  # noqa: PLC0415
 
         request, trigger = self.request(call), self.policy.trigger
-        terms = self.terms(request.ledger.total, self.fixed(call))
+        terms = self.look(call, request.ledger).terms
         costs = Costs(request.ledger, request.pins, summaries=request.summaries, fillers=request.fillers)
         window = self.settings.model.window
         groups, tokens = grouped(costs, self.policy, window=window, target=request.target)

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from ..archive.recall import Recall
     from ..compaction.effects import Flow
     from ..compaction.result import Compaction
+    from ..counting.counter import Counter
     from ..hooks import Cause
-    from ..messages.types import AnyMessage, MessageT
+    from ..messages.types import AnyMessage, MessageT, Transcript
     from ..planning.budget import Budget
     from ..planning.plan import Plan
     from ..planning.policy import Policy
     from ..planning.zones import Stats
-    from .call import Fitted, When
+    from .call import Fitted, Size, When
     from .memory import Memory
     from .provider_count import ProviderCount
 
@@ -117,6 +118,11 @@ class Session:
         """The model's context window in tokens, input and output together; smaller after a refusal that says so."""
         return self._memory.window
 
+    @property
+    def counter(self) -> Counter:
+        """The model's counter: of two vocabularies the one that agrees with the billed calls."""
+        return self._memory.forecast.counters[0]
+
     def budget(self, *, system: object = None, tools: object = None) -> Budget:
         """Return the limits of a call.
 
@@ -140,9 +146,10 @@ class Session:
             tools: tool definitions.
         """
         at = self._memory
-        tokens = None if messages is None else at.scan(messages).total
+        terms = None if messages is None else at.look(Call(messages, system, tools)).terms
         lines = [f"model          {self.model}", f"counted by     {at.settings.counter.explain()}"]
-        lines.append(self.budget(system=system, tools=tools).explain(tokens))
+        told = (terms.messages, max(terms.beyond, 0)) if terms else ()
+        lines.append(self.budget(system=system, tools=tools).explain(*told))
         if at.forecast.anchor:
             lines.append(at.forecast.explain())
         if at.counts.last:
@@ -163,6 +170,19 @@ class Session:
             MessageError: a message cannot be read.
         """
         return self._memory.count(Call(messages, system, tools))
+
+    def size(self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None) -> Size:
+        """Return the sizes of the next call's prompt, with what was billed beyond the count.
+
+        Args:
+            messages: the transcript, in its provider's shape.
+            system: system text beside the messages.
+            tools: tool definitions.
+
+        Raises:
+            MessageError: a message cannot be read.
+        """
+        return self._memory.look(Call(messages, system, tools))
 
     @_blocking
     def check(
@@ -364,6 +384,16 @@ class Session:
             ValueError: it has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
         """
         self._memory.record(usage)
+
+    def learn(self, transcript: Transcript) -> None:
+        """Learn from the usage that a session file records, as ``record`` does from that of each call.
+
+        The next ``count``, ``size`` and ``fit`` of its messages start from what was billed.
+
+        Args:
+            transcript: of ``read``.
+        """
+        self._memory.learn(transcript)
 
     def ingest(self, tool: str, output: str) -> str:
         """Return a tool's output for the transcript, truncated by the policy's rule for this category of tool.

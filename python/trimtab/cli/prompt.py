@@ -1,0 +1,181 @@
+"""The Compactor of a session file, and the size of its next prompt against the agent's own window."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..messages.types import text_of
+from ..models.model import Model
+from .input import model_of
+from .output import print_note
+
+if TYPE_CHECKING:
+    from ..events import Event
+    from ..messages.types import Transcript
+    from ..session.compactor import Compactor
+
+SOURCES = {"option": "", "file": " (the agent's own)", "table": "", "assumed": " (assumed)"}
+"""Where a window is from: the command line, the file, the table of models, or nowhere; and the words behind it."""
+
+
+def window_of(options: argparse.Namespace, found: Transcript) -> tuple[int | None, str]:
+    """Return the window that replaces the table's, or None, and its source.
+
+    A table's window is assumed if the file names no model. A billed prompt that is larger shows that the model has
+    another window: it is assumed to be as large as that prompt.
+    """
+    if options.window:
+        return options.window, "option"
+    is_own = options.model in (None, found.model)
+    if found.window and is_own:
+        return found.window, "file"
+    model = Model.named(model_of(options, found))
+    if is_own and found.usage and found.usage[-1].prompt > model.window:
+        return found.usage[-1].prompt, "assumed"
+    return None, "table" if model.known and (options.model or found.model) else "assumed"
+
+
+def compactor(options: argparse.Namespace, found: Transcript, **settings: Any) -> Compactor:
+    """Return a Compactor for a transcript that has learned from its usage; ``settings`` may replace the policy."""
+    from ..events import UsageIgnored
+    from ..session.compactor import Compactor
+
+    doubts: list[str] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, UsageIgnored):
+            doubts.append(event.reason)
+
+    model, window = model_of(options, found), window_of(options, found)[0]
+    if not (options.model or found.model):
+        print_note(f"no model is named: counted for {model} (choose another with --model)")
+    settings = {"policy": getattr(options, "policy", "default"), "listeners": (listen,), **settings}
+    cm = Compactor(model, provider=found.provider, window=window, **settings)
+    cm.learn(found)
+    if doubts:
+        print_note(f"{len(doubts):,} billed calls in the file are ignored; the last: {doubts[-1]}")
+    return cm
+
+
+def hint(options: argparse.Namespace, changes: object) -> list[str]:
+    """Return what to type if nothing changes and the user gave no target; else no line."""
+    if changes or options.target_tokens or options.target_share:
+        return []
+    return [f"  to compact it all the same: trimtab compact {shlex.quote(options.file)} -o OUT --target-share 0.5"]
+
+
+def known_fields(options: argparse.Namespace, found: Transcript) -> dict[str, Any]:
+    """Return the fields beside the messages that the user or the file names, as ``read`` takes them back."""
+    window, source = window_of(options, found)
+    fields = {
+        "model": options.model or found.model,
+        "window": window if source in ("option", "file") else None,
+        "system": found.system,
+        "tools": found.tools,
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class NextPrompt:
+    """The prompt of the agent's next call.
+
+    Attributes:
+        tokens: all of it: ``counted``, and what was billed beyond the count.
+        billed: tokens of the last billed prompt, 0 if the file has none.
+        counted: tokens of the messages, system text and tools in the file.
+        window: the window's tokens, input and output together.
+        source: where the window is from.
+        trigger: tokens past which compaction is due, as the policy counts them.
+        over: whether it is due.
+        model: the model.
+        named: whether the file or the user names the model.
+        gaps: parts of a prompt that neither the file nor its usage shows.
+    """
+
+    tokens: int
+    billed: int
+    counted: int
+    window: int
+    source: str
+    trigger: int
+    over: bool
+    model: str
+    named: bool
+    gaps: tuple[str, ...]
+
+    @classmethod
+    def of(cls, options: argparse.Namespace, found: Transcript, cm: Compactor, unread: int = 0) -> NextPrompt:
+        """Return the next prompt of a session.
+
+        Args:
+            options: those of the verb.
+            found: the session.
+            cm: its Compactor.
+            unread: tokens of messages that are not in memory.
+        """
+        size, rule = cm.size(found.messages, system=found.system, tools=found.tools), cm.policy.trigger
+        tokens, trigger = size.prompt + unread, rule.limit(size.terms)
+        by_model = cm.policy.counter is None and tokens > trigger
+        lacks = {"system text": not (found.system or _opens_with_system(found)), "tools": not found.tools}
+        return cls(
+            tokens,
+            size.billed,
+            size.counted + unread,
+            cm.window,
+            window_of(options, found)[1],
+            trigger,
+            by_model or rule.reached(size.terms) or tokens > size.terms.input_budget,
+            cm.model,
+            bool(options.model or found.model),
+            () if size.billed else tuple(part for part, is_gap in lacks.items() if is_gap),
+        )
+
+    @property
+    def missing(self) -> int:
+        """Tokens that were billed and are not in the file."""
+        return self.tokens - self.counted
+
+    @property
+    def state(self) -> str:
+        """Whether it is over the trigger."""
+        return f"{'over' if self.over else 'below'} the trigger of {self.trigger:,}"
+
+    def share(self, tokens: int) -> str:
+        """Return the share that a prompt of so many tokens has of the window, with what of it is assumed."""
+        model = self.model if self.named else f"{self.model}, a model that is assumed"
+        return f"{100 * tokens / self.window:.1f} % of the window {self.window:,}{SOURCES[self.source]} of {model}"
+
+    def lines(self) -> Iterator[str]:
+        """Yield the verdict, and what of the prompt is not in the file."""
+        least = "at least " * bool(self.gaps)
+        yield f"next prompt: {least}{self.tokens:,} tokens, {self.share(self.tokens)}, {self.state}"
+        if self.billed:
+            yield f"  the last recorded call was billed {self.billed:,} tokens"
+        if self.missing:
+            yield f"  {self.missing:,} of the next prompt are not in the file: system text, tools, what is not logged"
+        elif self.gaps:
+            yield f"  without {' and '.join(self.gaps)}: the file has none, and no billed call that shows them"
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of ``--json``."""
+        return {
+            "next_prompt": self.tokens,
+            "last_billed": self.billed,
+            "not_in_file": self.missing,
+            "not_known": list(self.gaps),
+            "window": self.window,
+            "window_from": self.source,
+            "trigger": self.trigger,
+            "over": self.over,
+        }
+
+
+def _opens_with_system(found: Transcript) -> bool:
+    """Return whether a session begins with a system message that has text."""
+    first = found.messages[0] if found.messages else {}
+    return first.get("role") in ("system", "developer") and bool(text_of(first.get("content")))
