@@ -9,12 +9,15 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-from collections import Counter
+import re
 from pathlib import Path
 from typing import Any
 
 import adapter
 import pytest
+
+import conformance
+import trimtab
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("TRIMTAB_CASES") or ROOT.parent / "shared" / "cases" / "must")
@@ -62,18 +65,23 @@ def test_few_cases_are_called_impossible() -> None:
     assert len(IMPOSSIBLE) <= 10
 
 
-if __name__ == "__main__":
-    passed: Counter[str] = Counter()
-    total: Counter[str] = Counter()
-    for case in cases():
-        system = case["name"].partition("/")[0]
-        total[system] += 1
-        try:
-            failures = judged(case)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what is to be shown
-            failures = [f"{type(error).__name__}: {error}"]
-        passed[system] += not failures
-        if failures:
-            print(case["name"], case["op"], *failures)
-    for system in total:
-        print(f"{system:12} {passed[system]:4} of {total[system]}")
+@AT_HAND
+def test_every_case_holds_without_parity_or_has_its_reason_in_a_sentence() -> None:
+    differ = conformance.without_parity()
+    assert set(differ) == set(conformance.DIFFERS)
+    assert len(cases()) - len(differ) == 331
+    for reason in conformance.DIFFERS.values():
+        assert re.fullmatch(r"[A-Z].{20,}\.", reason)
+
+
+@pytest.mark.parametrize("name", ["validate_anthropic", "repair"])
+def test_an_unknown_option_of_the_request_is_an_error(name: str) -> None:
+    given = {"messages": [{"role": "user", "content": "hi"}], "options": {"colour": "red"}}
+    with pytest.raises(TypeError, match="colour"):
+        adapter.run(name, given if name != "repair" else {**given, "provider": "anthropic"})
+
+
+@pytest.mark.parametrize("name", sorted(adapter.OPS))
+def test_an_unknown_option_of_an_operation_is_an_error(name: str) -> None:
+    with pytest.raises((TypeError, trimtab.ConfigError)):
+        adapter.run(name, {"colour": "red"})

@@ -16,7 +16,7 @@ from trimtab.ledger.columns import unpaired
 from .errors import failure
 from .presets import AGENTPG, ROLES, SYSTEMS, TALK, agentpg, ledger
 from .shapes import blocks
-from .table import op
+from .table import op, plays
 from .zones import GROUPS
 
 
@@ -110,6 +110,7 @@ def compact_if_needed(messages: Any = None, **given: Any) -> dict[str, Any]:
 
 
 @op
+@plays("records what the run was charged, and calls `fit` behind it")
 def after_run(auto_compaction_enabled: bool, total_tokens: int, llm: Any = None) -> dict[str, Any]:
     made, told = agentpg({"llm": llm}, trigger=replace(AGENTPG.trigger, auto=auto_compaction_enabled))
     made.record({"input_tokens": total_tokens})
@@ -124,6 +125,7 @@ def summarize(llm: Any = None) -> dict[str, Any]:
 
 
 @op
+@plays("appends a talk in front of each compaction")
 def compact_times(times: int = len(ROLES), llm: Any = None) -> dict[str, Any]:
     made, _ = agentpg({"llm": llm}, parity=False)
     messages: Any = blocks(many())

@@ -58,12 +58,14 @@ def budget_is_overflow(**given: int) -> bool:
 
 @op
 def should_compact(budget: dict[str, int], threshold: float | None = None) -> bool:
-    return replace(SPEC09.trigger, share=threshold or SPEC09.trigger.share).fires(terms(**budget))
+    share = SPEC09.trigger.share if threshold is None else threshold
+    return replace(SPEC09.trigger, share=share).fires(terms(**budget))
 
 
 @op
 def must_compact(budget: dict[str, int], critical: float | None = None) -> bool:
-    return replace(SPEC09.trigger, critical=critical or SPEC09.trigger.critical).endangers(terms(**budget))
+    share = SPEC09.trigger.critical if critical is None else critical
+    return replace(SPEC09.trigger, critical=share).endangers(terms(**budget))
 
 
 @op
@@ -113,22 +115,26 @@ def model_context_limit_table(model: str) -> int:
 
 @op
 def needs_compaction(total_tokens: int, max_tokens_for_model: int | None = None, trigger: float | None = None) -> bool:
-    rule = replace(AGENTPG.trigger, share=trigger or AGENTPG.trigger.share)
-    return rule.fires(Terms(max_tokens_for_model or rule.window or 0, messages=total_tokens))
+    rule = replace(AGENTPG.trigger, share=AGENTPG.trigger.share if trigger is None else trigger)
+    return rule.fires(charged(max_tokens_for_model, total_tokens))
 
 
 @op
 def usage_percent(total_tokens: int, max_tokens_for_model: int | None = None) -> float:
-    rule = AGENTPG.trigger
-    return rule.utilisation(Terms(max_tokens_for_model or rule.window or 0, messages=total_tokens))
+    return AGENTPG.trigger.utilisation(charged(max_tokens_for_model, total_tokens))
+
+
+def charged(window: int | None, tokens: int) -> Terms:
+    return Terms((AGENTPG.trigger.window or 0) if window is None else window, messages=tokens)
 
 
 @op
 def trigger_threshold(**given: Any) -> float:
     keys = {key: value for key, value in given.items() if value is not None}
     if keys.keys() & set(config.keys("agentpg")):
-        rule = replace(AGENTPG.trigger, share=keys.get("trigger", AGENTPG.trigger.share))
-        return rule.limit(Terms(keys.get("max_tokens_for_model", rule.window)))
+        share, window = keys.pop("trigger", AGENTPG.trigger.share), keys.pop("max_tokens_for_model", None)
+        rule = config.configure("agentpg", keys, AGENTPG).trigger
+        return replace(rule, share=share).limit(Terms(rule.window if window is None else window))
     return config.configure("agent", keys, SVEN).trigger.threshold
 
 

@@ -11,7 +11,7 @@ import trimtab
 from trimtab import config, hooks
 
 from .presets import GOAT, MODEL
-from .table import op
+from .table import op, plays
 
 
 @op
@@ -44,6 +44,7 @@ def default_config() -> dict[str, Any]:
 
 
 @op
+@plays("leaves zeros out: in the document's language a zero is a field that was not set")
 def apply_defaults(**given: Any) -> dict[str, Any]:
     policy = config.configure("agentpg", {key: value for key, value in given.items() if value})
     return {key: config.value("agentpg", key, policy) for key in config.keys("agentpg")}

@@ -47,7 +47,8 @@ def is_context_overflow(message: str | None) -> bool:
 
 
 @op
-def classify_api_error(status: int | None = None, **error: Any) -> str:
+def classify_api_error(status: int | None = None, message: Any = None, body: Any = None) -> str:
+    error = {key: value for key, value in (("message", message), ("body", body)) if value is not None}
     return "ContextOverflowError" if is_overflow(error, status) else "APIError"
 
 

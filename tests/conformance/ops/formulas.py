@@ -8,39 +8,45 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import trimtab
-from trimtab import CompactBoundary, Keep, Tokens, config, hooks
+from trimtab import CompactBoundary, Tokens, config, hooks
 from trimtab.events import Step
 from trimtab.messages.types import text_of, whole_calls
 
 from .outside import WORDS, Stub, Told
-from .presets import GOAT, MODEL, ROLES, SPEC09, TALK
+from .presets import GOAT, MODEL, ROLES, SPEC09, TALK, kept
 from .shapes import chat
-from .table import op
+from .table import op, plays
 
 
-def compaction(policy: Any, messages: list[dict[str, Any]], given: Mapping[str, Any]) -> dict[str, Any]:
+def compaction(
+    policy: Any,
+    messages: list[dict[str, Any]],
+    *,
+    llm: Any = None,
+    hook_outputs: Mapping[str, Any] | None = None,
+    model: str | None = None,
+    session_id: str | None = None,
+    custom_instructions: str | None = None,
+    trigger: Any = None,
+) -> dict[str, Any]:
     """A compaction of spec09 or goat, in the words of a case."""
-    stub, told = Stub(given.get("llm")), Told()
-    outputs = (given.get("hook_outputs") or {}).get("PreCompact")
+    stub, told = Stub(llm), Told()
+    outputs = (hook_outputs or {}).get("PreCompact")
     made = trimtab.Compactor(
-        given.get("model") or MODEL,
+        model or MODEL,
         provider="openai_chat",
         policy=policy,
         summarizer=stub.writer,
         pre_compact=told.hook(outputs),
         listeners=[told.events.append],
-        session=given.get("session_id"),
+        session=session_id,
     )
     originals = chat(messages)
     pairs = {id(new): old for new, old in zip(originals, messages, strict=True)}
     error: Exception | None = None
     done: Any = None
     try:
-        done = made.compact(
-            originals,
-            instructions=given.get("custom_instructions"),
-            trigger=given.get("trigger") or get_args(hooks.Cause)[-1],
-        )
+        done = made.compact(originals, instructions=custom_instructions, trigger=trigger or get_args(hooks.Cause)[-1])
     except trimtab.Error as raised:
         error = raised
     after = list(done.messages) if done else originals
@@ -75,8 +81,8 @@ def strict(policy: Any, strict_errors: Any) -> Any:
 def compact_seed000(
     messages: Any = None, preserve_budget: int | None = None, strict_errors: Any = None, **given: Any
 ) -> Any:
-    keep = replace(SPEC09.keep, keepers=(Tokens(count=ROOM if preserve_budget is None else preserve_budget),))
-    return compaction(replace(strict(SPEC09, strict_errors), keep=keep), talk(messages), given)
+    budget = ROOM if preserve_budget is None else preserve_budget
+    return compaction(kept(strict(SPEC09, strict_errors), Tokens(count=budget)), talk(messages), **given)
 
 
 ROOM = 999
@@ -90,17 +96,19 @@ def talk(messages: Any) -> Any:
 @op
 def compact_seed001(messages: Any = None, preserve_ratio: float | None = None, **given: Any) -> Any:
     keys = {} if preserve_ratio is None else {"preserve_ratio": preserve_ratio}
-    return compaction(config.configure("goat", keys, GOAT), talk(messages), given)
+    return compaction(config.configure("goat", keys, GOAT), talk(messages), **given)
 
 
 @op
 def generate_summary(messages: list[dict[str, Any]] | None = None, **given: Any) -> dict[str, Any]:
-    policy = replace(GOAT, keep=Keep((), min_messages=0))
+    policy = kept(GOAT)
+    policy = replace(policy, keep=replace(policy.keep, min_messages=0))
     policy = config.configure("goat", {"summary_model": given["model"]} if given.get("model") else {}, policy)
-    return compaction(policy, talk(messages), given)
+    return compaction(policy, talk(messages), **given)
 
 
 @op
+@plays("appends the messages of each round")
 def compact_repeatedly_seed000(
     rounds: int = len(ROLES),
     messages_per_round: int = len(TALK),
@@ -112,7 +120,7 @@ def compact_repeatedly_seed000(
     made = trimtab.Compactor(
         MODEL,
         provider="openai_chat",
-        policy=replace(SPEC09, keep=replace(SPEC09.keep, keepers=(Tokens(count=preserve_budget),))),
+        policy=kept(SPEC09, Tokens(count=preserve_budget)),
         summarizer=Stub([{"text": text} for text in texts]).writer,
         listeners=[told.events.append],
     )
@@ -135,6 +143,7 @@ REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
 
 
 @op
+@plays("runs the loop, and writes `budget`, `llm` and `discard` beside the calls that they name")
 def agent_loop_seed001(responses: list[Any] | None = None, should_compact: bool = False) -> dict[str, Any]:
     """The loop as the document draws it: before each call, and behind an answer that was cut at its limit."""
     told, order = Told(), []

@@ -24,9 +24,9 @@ def filter_compacted(messages: list[dict[str, Any]] | None = None) -> list[str]:
 OPS["filter_compacted_seed004"] = filter_compacted
 
 
-def opened(messages: Any, policy: Any, llm: Any = None, told: Any = ()) -> queue.Queue:
+def opened(messages: Any, policy: Any, llm: Any = None, told: Any = (), **limits: Any) -> queue.Queue:
     made = trimtab.Compactor(
-        "gpt-4o", provider="openai_chat", policy=policy, summarizer=Stub(llm).writer, listeners=told
+        "gpt-4o", provider="openai_chat", policy=policy, summarizer=Stub(llm).writer, listeners=told, **limits
     )
     return queue.Queue(made, [stored(message) for message in messages or ()])
 
@@ -93,13 +93,21 @@ def stored_shapes() -> dict[str, Any]:
     }
 
 
+LIMITS = {"context": "window", "output": "max_output"}
+
+
 @op
 def process_compaction(
-    messages: list[dict[str, Any]] | None = None, auto: bool = True, llm: Any = None, **given: Any
+    messages: list[dict[str, Any]] | None = None,
+    auto: bool = True,
+    llm: Any = None,
+    model: Mapping[str, Any] | None = None,
+    parent: str | None = None,
 ) -> dict[str, Any]:
-    """The marker is the case's own where it has one."""
+    """The marker is the case's own where it has one; ``parent`` is its message, which the library finds by itself."""
     heard = Told()
-    held = opened(messages, OPENCODE, llm, [heard.events.append])
+    limits = {LIMITS[key]: value for key, value in (model or {}).items()}
+    held = opened(messages, OPENCODE, llm, [heard.events.append], **limits)
     before = {message["info"].get("id") for message in held.messages}
     error, done = None, None
     if held.pending() is None:

@@ -47,17 +47,15 @@ MARKED = {"type": "text", "text": MODEL, "cache_control": {"type": "ephemeral"}}
 
 
 ALIASES = {"strict_alternation": "alternation", "supports_prefill": "prefill", "prefill_supported": "prefill"}
-ASKED = ("thinking", "alternation", "prefill", "in_flight", "model")
-"""Options of a case about the model and the request, by the library's names."""
+"""Options of a case that the library has under another name."""
 
 
 def moment(options: Mapping[str, Any] | None) -> dict[str, Any]:
     """The options of a case as the library takes them."""
-    given = {ALIASES.get(key, key): value for key, value in (options or {}).items()}
-    asked = {key: given[key] for key in ASKED if given.get(key) is not None}
-    binding = {"model": "claude-sonnet-5-5"} if given.get("preserved_thinking") else {}
-    outside = {key: marked(given.get(f"cache_control_in_{key}")) for key in ("system", "tools")}
-    return asked | binding | {key: blocks for key, blocks in outside.items() if blocks}
+    given = {ALIASES.get(key, key): value for key, value in (options or {}).items() if value is not None}
+    binding = {"model": "claude-sonnet-5-5"} if given.pop("preserved_thinking", None) else {}
+    outside = {key: marked(given.pop(f"cache_control_in_{key}", None)) for key in ("system", "tools")}
+    return given | binding | {key: blocks for key, blocks in outside.items() if blocks}
 
 
 def marked(count: int | bool | None) -> list[dict[str, Any]]:
@@ -82,8 +80,9 @@ def judged(provider: Any, messages: Any, options: Mapping[str, Any] | None, **to
 
 def validator(provider: str, *keys: str) -> Callable[..., Any]:
     def judge(options: Any = None, **given: Any) -> dict[str, Any]:
-        known = {"tools": given["tool_config"] or []} if "tool_config" in given else {}
-        return judged(provider, next((given[key] for key in keys if key in given), []), options, **known)
+        known = {"tools": given.pop("tool_config") or []} if "tool_config" in given else {}
+        (messages,) = [given.pop(key) for key in keys if key in given] or [[]]
+        return judged(provider, messages, options, **known, **given)
 
     return judge
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import trimtab
-from trimtab import Keep
 from trimtab.compaction import apply as _apply
 from trimtab.messages.types import whole_calls
 
-from .presets import GOAT, MODEL, SPEC09, SVEN, agentpg
+from .presets import AGENTPG, GOAT, MODEL, SPEC09, SVEN, agentpg, kept
 from .shapes import Listed, blocks, chat
 from .table import op
 
@@ -36,7 +35,8 @@ def prune_old_tool_results(messages: list[dict[str, Any]], preserve_recent: int 
 
 @op
 def prune_tool_outputs(messages: list[dict[str, Any]]) -> dict[str, Any]:
-    made, _ = agentpg({}, keep=Keep((), min_messages=0), summarize=None, on_nothing=SPEC09.on_nothing)
+    keep = replace(kept(AGENTPG).keep, min_messages=0)
+    made, _ = agentpg({}, keep=keep, summarize=None, on_nothing=SPEC09.on_nothing)
     given = blocks(messages)
     done = made.compact(given)
     changed = [old.get("id") for old, new in zip(given, done.messages, strict=True) if old is not new]

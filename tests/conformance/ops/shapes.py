@@ -53,30 +53,19 @@ def called(call: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def parsed(text: Any) -> Any:
-    """A call's input as a mapping: what is no JSON stays the text that it is."""
-    if not isinstance(text, str):
-        return text or {}
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {"input": text}
-    return found if isinstance(found, dict) else {"input": found}
-
-
 def worded(part: Mapping[str, Any]) -> str:
     """The words of a block, whatever its type."""
     found = [part[key] for key in SAID if isinstance(part.get(key), str | list)]
     return "".join(words if isinstance(words, str) else text_of(words) for words in found)
 
 
-PICTURE = {"type": "url", "url": ""}
+PICTURE = {"source": {"type": "url", "url": ""}}
 BLOCKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "thinking": lambda block: {"type": "thinking", "thinking": worded(block), "signature": ""},
-    "tool_use": lambda block: {"id": "", "name": "", **block, "input": parsed(block.get("input"))},
-    "tool_result": lambda block: {"tool_use_id": "", "content": "", **block},
-    "image": lambda block: {"source": PICTURE, **block},
-    "document": lambda block: {"source": PICTURE, **block},
+    "tool_use": dict,
+    "tool_result": dict,
+    "image": lambda block: {**PICTURE, **block},
+    "document": lambda block: {**PICTURE, **block},
 }
 
 
@@ -172,7 +161,7 @@ def tool(part: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-STATE = {"status": "completed", "input": {}, "output": "", "error": "", "attachments": []}
+STATE = {"status": "completed", "output": "", "attachments": []}
 PARTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"tool": tool}
 
 

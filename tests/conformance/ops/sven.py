@@ -17,19 +17,20 @@ from .configuration import loaded
 from .outside import Stub, Told
 from .presets import MODEL, ROLES, SVEN, ledger
 from .shapes import FRONT, Sven
-from .table import op
+from .table import PARITY, op, plays
 
 
-def sven(given: Mapping[str, Any], stub: Stub, told: Told, **more: Any) -> trimtab.Compactor:
+def sven(stub: Stub, told: Told, config: Mapping[str, Any] | None = None, **more: Any) -> trimtab.Compactor:
     template = replace(SVEN.summarize.template, require_headings=False)
-    policy = loaded(json.dumps({"agent": given.get("config") or {}}))
-    policy = replace(policy, parity=True, summarize=replace(policy.summarize, template=template))
+    policy = loaded(json.dumps({"agent": config or {}}))
+    policy = replace(policy, parity=PARITY, summarize=replace(policy.summarize, template=template))
     return trimtab.Compactor(
         "gpt-4o", provider="openai_chat", policy=policy, summarizer=stub.writer, listeners=[told.events.append], **more
     )
 
 
 @op
+@plays("submits the user's text and the model's reply behind the list that `fit` returned")
 def ensure_fits_budget_then_submit(
     messages: list[dict[str, Any]] | None = None,
     max_tokens: int | None = None,
@@ -39,7 +40,7 @@ def ensure_fits_budget_then_submit(
     **given: Any,
 ) -> dict[str, Any]:
     stub, told, form = Stub(llm), Told(), Sven(messages)
-    made = sven(given, stub, told, window=max_tokens, max_output=int(True))
+    made = sven(stub, told, window=max_tokens, max_output=int(True), **given)
     fitted = made.fit(form.messages, turn=turn or False)
     reply = stub.say()
     after = [*fitted.messages, {"role": "user", "content": submit or ""}, {"role": "assistant", "content": reply}]
@@ -62,11 +63,12 @@ def ensure_fits_budget_then_submit(
 
 
 @op
+@plays("puts the system text in front, and sets a trigger that any list passes")
 def emergency_compact(messages: list[dict[str, Any]], keep_n: int, system: str | None = None) -> dict[str, Any]:
     front = [{"role": "system", "text": system}] if system else []
     form = Sven([*front, *(message for message in messages if message.get("role") not in FRONT)])
     policy = config.configure("agent", {"compaction_keep_recent": keep_n}, SVEN)
-    policy = replace(policy, keep=policy.emergency.keep, summarize=None, prune=None, parity=True)
+    policy = replace(policy, keep=policy.emergency.keep, summarize=None, prune=None, parity=PARITY)
     always = replace(policy.trigger, share=2e-4, critical=2e-4, reserve=False, min_share=False)
     made = trimtab.Compactor(
         "gpt-4o", window=9_999, max_output=int(True), provider="openai_chat", policy=replace(policy, trigger=always)
@@ -94,6 +96,7 @@ class Session(dict[str, Any]):
 
 
 @op
+@plays("keeps the session's list; a step that only adds up cache tokens is recorded without its effect on the factor")
 def session(  # noqa: PLR0917 - what a case of sven's session may say
     max_tokens: int | None = None,
     max_output_tokens: int | None = None,
@@ -103,7 +106,7 @@ def session(  # noqa: PLR0917 - what a case of sven's session may say
     ops: Any = None,
 ) -> Session:
     forecast, messages, tools = Forecast.of("gpt-4o", estimate=SVEN.counter), [], schema_overhead or 0
-    forecast.factor = calibration_factor or forecast.factor
+    forecast.factor = forecast.factor if calibration_factor is None else calibration_factor
 
     def counted() -> int:
         return ledger(Sven(messages).messages, SVEN).total if token_count is None else token_count
@@ -151,10 +154,11 @@ def session(  # noqa: PLR0917 - what a case of sven's session may say
 
 
 @op
+@plays("runs the tool, and picks the field of its output that is text")
 def agent_tool_turn(
     tool: Mapping[str, Any], config: Mapping[str, Any] | None = None, max_tokens: int | None = None
 ) -> dict[str, Any]:
-    made = sven({"config": config}, Stub(), Told(), window=max_tokens, max_output=int(True))
+    made = sven(Stub(), Told(), config, window=max_tokens, max_output=int(True))
     found = (tool[key] for key in GIVEN if isinstance(tool.get(key), str))
     return {"stored_tool_result": made.ingest(tool.get("name", ""), next(found, ""))}
 
@@ -163,15 +167,17 @@ GIVEN = ("output", "result", "content", "text")
 
 
 @op
+@plays("runs the turn: the gate, the call, and the record of what it was charged")
 def agent_turn(submit: str | None = None, usage: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """One turn of the agent: the gate, the call, and what it was charged."""
-    made = sven({}, Stub(), Told())
+    made = sven(Stub(), Told())
     made.fit([{"role": "user", "content": submit or ""}])
     made.record(usage or {"input": False})
     return {"calibration_factor": made._session._memory.forecast.factor, "usage_event": usage}
 
 
 @op
+@plays("runs the loop, and writes each line of the order beside the call of the library or the model that it names")
 def agent_trace(first_turn: bool | None = None, tool_rounds: int | None = None) -> dict[str, Any]:
     """The agent's loop as the document draws it, told where it goes by."""
     order: list[str] = []
@@ -187,7 +193,7 @@ class Agent:
 
     def __init__(self, order: list[str]) -> None:
         self.order = order
-        self.cm = sven({}, Stub(), Told())
+        self.cm = sven(Stub(), Told())
         self.messages: list[dict[str, Any]] = []
 
     def gate(self, when: Any) -> None:

@@ -15,9 +15,9 @@ from trimtab.planning.edits import dropped
 from trimtab.summarize import Anthropic, request
 
 from .outside import Stub
-from .presets import AGENTPG, GOAT, MODEL, OPENCODE, SPEC09, TALK, ledger
+from .presets import AGENTPG, GOAT, MODEL, OPENCODE, SPEC09, TALK, kept, ledger
 from .shapes import Sven, chat, stored
-from .table import OPS, op
+from .table import OPS, op, plays
 
 
 def ask(policy: Any, messages: list[dict[str, Any]], **more: Any) -> Ask:
@@ -86,6 +86,7 @@ def compaction_model(user_message_model: str, configured: str | None = None) -> 
 
 
 @op
+@plays("puts the system text in front of what is sent, and counts the list that it was given")
 def compact_session(
     messages: list[dict[str, Any]], strategy: str | None = None, system: str | None = None
 ) -> dict[str, Any]:
@@ -134,7 +135,7 @@ def boundary_event(
     made = trimtab.Compactor(
         MODEL,
         provider="openai_chat",
-        policy=replace(SPEC09, keep=replace(SPEC09.keep, keepers=())),
+        policy=kept(SPEC09),
         summarizer=Stub().writer,
         listeners=[told.append],
         session=session_id,

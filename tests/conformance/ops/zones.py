@@ -107,11 +107,17 @@ GROUPS = ("protected", "preserved", "recent", "summary", "compactable")
 
 @op
 def all_preserved_ids(
-    protected: Any = (), preserved: Any = (), recent: Any = (), summaries: Any = (), **more: Any
+    protected: Any = (), preserved: Any = (), recent: Any = (), summaries: Any = (), compactable: Any = ()
 ) -> list[Any]:
     ids = [*protected, *preserved, *recent, *summaries]
     numbers = iter(range(len(ids)))
-    given = {"protected": protected, "preserved": preserved, "recent": recent, "summary": summaries, **more}
+    given = {
+        "protected": protected,
+        "preserved": preserved,
+        "recent": recent,
+        "summary": summaries,
+        "compactable": compactable,
+    }
     groups = {name: tuple(itertools.islice(numbers, len(group))) for name, group in given.items()}
     return [ids[n] for n in Stats("", groups, {}, 0.0, 0, False).kept]
 
