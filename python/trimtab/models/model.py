@@ -153,7 +153,7 @@ def _table() -> dict[str, Model]:
         keeps = prompt.keeps_thinking or name in tables.KEEPS
         models[name] = Model(
             name,
-            "anthropic" if is_claude else "openai_chat",
+            "anthropic" if is_claude else "openai_responses" if name in tables.RESPONSES else "openai_chat",
             replace(prompt, keeps_thinking=keeps, images=tables.IMAGES.get(name, prompt.images)),
             window,
             max_output,
@@ -187,6 +187,10 @@ FAMILIES: tuple[tuple[str, Provider, str, int, int], ...] = (
 limit."""
 
 
+_RESPONSES_PREFIX = re.compile(r"openai(-responses[:/]|/responses/)")
+"""Prefixes of ids that name OpenAI's Responses API: pydantic-ai's and LiteLLM's."""
+
+
 @lru_cache(256)  # so that an id is warned of once
 def _found(text: str) -> Model:
     """Return the model of an id, with the window of its host, its maker, any host, or its family, in this order."""
@@ -213,6 +217,10 @@ def _found(text: str) -> Model:
                 model.prompt.name,
                 f"{model.window:,}",
             )
+    if model.provider != "anthropic":
+        own = found.name in tables.RESPONSES and found.host in {None, "openai", "azure"}
+        named = own or _RESPONSES_PREFIX.match(text)
+        model = replace(model, provider="openai_responses" if named else "openai_chat")
     return replace(model, window=_WIDE) if found.wide else model
 
 

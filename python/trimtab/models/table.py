@@ -57,6 +57,29 @@ CLAUDE: dict[str, tuple[str, int, int, float, float, float]] = {
 BINDS = ("-5-5", "-5-1", "-5-2")
 """Id endings of models that sign thinking against the whole prompt before it."""
 
+RESPONSES = frozenset(
+    (
+        "computer-use-preview",
+        "gpt-5-codex",
+        "gpt-5-pro",
+        "gpt-5.1-codex-max",
+        "gpt-5.5-pro",
+        "gpt-5.6-cyber",
+        "gpt-6-cyber",
+        "gpt-6-rosalind",
+        "gpt-6.2-astra-law",
+        "gpt-daybreak-blue",
+        "gpt-daybreak-red",
+        "gpt-rosalind-research",
+        "o1-pro",
+        "o3-deep-research",
+        "o3-pro",
+        "o4-mini-deep-research",
+    )
+)
+"""Models that OpenAI serves by the Responses API alone: those that its SDK (openai 3.54) lists for that API and not for
+Chat Completions."""
+
 RETIRED = ("claude-3-5-haiku",)
 """Models that the provider no longer serves."""
 
