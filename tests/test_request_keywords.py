@@ -172,6 +172,10 @@ def has_blank(value: Any) -> bool:
     return any(not part for part in value.values()) if isinstance(value, dict) else False
 
 
+def says(name: str, role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "content": text, **({"type": "message"} if name == "openai_responses" else {})}
+
+
 def session(name: str, *, policy: str = "default", **options: Any) -> trimtab.Compactor:
     return trimtab.Compactor(APIS[name].model, provider=name, policy=policy, **options)  # type: ignore[arg-type]
 
@@ -308,6 +312,17 @@ def test_system_text_that_the_list_begins_with_stands_once(name: str, role: str,
         assert session(name).fit([*both, *talk], system=system).request == {
             LIST_KEY.get(name, "messages"): [*both, *talk]
         }
+
+
+@pytest.mark.parametrize("name", ["openai_chat", "openai_responses"])
+def test_system_text_that_stands_once_counts_once(name: str) -> None:
+    system = "Rule: " + "be careful with every file. " * 300
+    messages = [says(name, "system", system), *transcript("u:9 a:9 u:9", name)]
+    cm = session(name)
+    assert cm.count(messages, system=system) == cm.count(messages)
+    assert cm.count(messages, system="Be brief.") > cm.count(messages)
+    room = cm.count(messages) + 1_500
+    assert session(name, window=room, max_output=200).fit(messages, system=system).messages is messages
 
 
 def test_a_chat_request_that_comes_back_as_the_list_does_not_grow() -> None:

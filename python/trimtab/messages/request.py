@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .types import Message
 
-_SYSTEM_ROLES = frozenset({"system", "developer"})
+SYSTEM_ROLES = ("system", "developer")
 """Roles of system text inside a list, in OpenAI's shapes."""
 
 _FIELDS = ("text", "cache_control")
@@ -41,8 +41,7 @@ def keywords(
     Args:
         provider: shape of the messages and the tools.
         messages: sent as they are.
-        system: a text, or blocks of text. The provider's own form is sent as it is, another one is rewritten. In
-            OpenAI's shapes it is not sent twice if the list begins with it.
+        system: a text, or blocks of text. The provider's own form is sent as it is, another one is rewritten.
         tools: definitions, sent as they are.
         detected: nobody named the provider. Messages of plain text look alike in several shapes; the tools tell then.
         marks_cache: whether a server of Chat Completions reads ``cache_control``; OpenAI's own refuses it.
@@ -56,8 +55,6 @@ def keywords(
         if (shape := _tool_shape(tool)) not in {None, provider}:
             msg = f"tools[{index}] has the shape of {shape}, the call that of {provider}: pass the provider's own tools"
             raise ValueError(msg)
-    if provider.startswith("openai") and system and _begins_with(messages, system):
-        system = None
     text = _system(provider, system, marks_cache=marks_cache)
     match provider:
         case "openai_chat":
@@ -84,7 +81,7 @@ def _told_by_tools(messages: Sequence[Message], tools: object, read: str) -> str
     told = next((shape for tool in _listed(tools) if (shape := _tool_shape(tool))), read)
     if told == read:
         return read
-    others = [message for message in plain(messages) if message.get("role") not in _SYSTEM_ROLES]
+    others = [message for message in plain(messages) if message.get("role") not in SYSTEM_ROLES]
     return told if _core.detect(others) is None else read
 
 
@@ -113,12 +110,12 @@ def _tool_shape(tool: object) -> str | None:
     return "openai_chat" if "function" in tool else "openai_responses"
 
 
-def _begins_with(messages: Sequence[Message], system: object) -> bool:
+def begins_with(messages: Sequence[Any], system: object) -> bool:
     """Return whether one of the list's leading system messages, or all of them, are this text; spaces do not count."""
     leading: list[list[str]] = []
     for message in messages:
         known = plain([message])[0]
-        if known.get("role") not in _SYSTEM_ROLES:
+        if known.get("role") not in SYSTEM_ROLES:
             break
         leading.append(text_of(known.get("content")).split())
     words = _joined(_blocks(system)).split() if leading else []

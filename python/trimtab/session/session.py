@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from ..compaction.flow import compaction
 from ..compaction.settings import target_of
 from ..errors import ArchiveError
+from ..messages.request import SYSTEM_ROLES, begins_with
 from ..summarize.drive import AwaitableError, adrive, drive
 from ..validity.validate import check
 from .call import Call
@@ -16,7 +18,7 @@ from .overflow import Refusal, refusal
 from .shrink import shrink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
 
     from ..archive import Archive, ArchivedCompaction, SqlArchive
     from ..archive.recall import Recall
@@ -76,6 +78,14 @@ def _awaitable(
     amethod.__name__, amethod.__qualname__ = f"a{flow.__name__}", f"Session.a{flow.__name__}"
     amethod.__doc__ = doc
     return amethod
+
+
+def _call(messages: Sequence[AnyMessage], system: object, tools: object) -> Call:
+    """Return the content of a call; system text that the list begins with is sent, and counts, once."""
+    first: Any = messages[0] if system and isinstance(messages, list | tuple) and messages else None
+    role = first.get("role") if isinstance(first, Mapping) else getattr(first, "role", None)
+    repeats = role in SYSTEM_ROLES and begins_with(messages, system)
+    return Call(messages, None if repeats else system, tools)
 
 
 class Session:
@@ -146,7 +156,7 @@ class Session:
             tools: tool definitions.
         """
         at = self._memory
-        terms = None if messages is None else at.look(Call(messages, system, tools)).terms
+        terms = None if messages is None else at.look(_call(messages, system, tools)).terms
         lines = [f"model          {self.model}", f"counted by     {at.settings.counter.explain()}"]
         told = (terms.messages, max(terms.beyond, 0)) if terms else ()
         lines.append(self.budget(system=system, tools=tools).explain(*told))
@@ -154,7 +164,7 @@ class Session:
             lines.append(at.forecast.explain())
         if at.counts.last:
             lines.append(at.counts.last.explain())
-        return "\n".join([*lines, *(at.explain(Call(messages, system, tools)) if messages is not None else ())])
+        return "\n".join([*lines, *(at.explain(_call(messages, system, tools)) if messages is not None else ())])
 
     def count(self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None) -> int:
         """Return the tokens of the next call's prompt: the last billed prompt, and the count of the messages since.
@@ -169,7 +179,7 @@ class Session:
         Raises:
             MessageError: a message cannot be read.
         """
-        return self._memory.count(Call(messages, system, tools))
+        return self._memory.count(_call(messages, system, tools))
 
     def size(self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None) -> Size:
         """Return the sizes of the next call's prompt, with what was billed beyond the count.
@@ -182,7 +192,7 @@ class Session:
         Raises:
             MessageError: a message cannot be read.
         """
-        return self._memory.look(Call(messages, system, tools))
+        return self._memory.look(_call(messages, system, tools))
 
     @_blocking
     def check(
@@ -204,7 +214,7 @@ class Session:
             MessageError: a message cannot be read.
             ValueError: the model is of another provider, or the messages are of Chat Completions.
         """
-        return (yield from self._memory.check(Call(messages, system, tools), client))
+        return (yield from self._memory.check(_call(messages, system, tools), client))
 
     acheck = _awaitable(check, "``check`` with an asynchronous or a blocking client.")
 
@@ -231,7 +241,7 @@ class Session:
             TypeError: a target is no number.
             ValueError: a target is out of its range, or both are given.
         """
-        request = self._memory.request(Call(messages, system, tools), target=target_of(target_tokens, target_share))
+        request = self._memory.request(_call(messages, system, tools), target=target_of(target_tokens, target_share))
         check(request.ledger, request.settings.rules)
         return request.decide()
 
@@ -243,7 +253,7 @@ class Session:
             system: system text beside the messages.
             tools: tool definitions.
         """
-        return self._memory.stats(Call(messages, system, tools))
+        return self._memory.stats(_call(messages, system, tools))
 
     @_blocking
     def compact(
@@ -280,7 +290,7 @@ class Session:
             ValueError: a target is out of its range, or both are given.
         """
         request = self._memory.request(
-            Call(messages, system, tools),
+            _call(messages, system, tools),
             target=target_of(target_tokens, target_share),
             instructions=instructions,
             plan=plan,
@@ -323,7 +333,7 @@ class Session:
             TypeError: the summarizer, the hook or the counting client is asynchronous: ``afit`` awaits it.
             OverflowedError: ``on_overflow``, and too little can leave.
         """
-        at, call = self._memory, Call(messages, system, tools)
+        at, call = self._memory, _call(messages, system, tools)
         if when == "on_overflow" and at.policy.trigger.auto and not at.policy.parity:
             return (yield from shrink(at, at.begin(call, when, turn), Refusal()))
         return (yield from next_input(at, call, when, turn))
@@ -367,7 +377,7 @@ class Session:
         except ValueError as other:
             raise other from cause
         at = self._memory
-        return (yield from shrink(at, at.begin(Call(messages, system, tools), "on_overflow", None), refused, cause))
+        return (yield from shrink(at, at.begin(_call(messages, system, tools), "on_overflow", None), refused, cause))
 
     aoverflow = _awaitable(overflow, "``overflow`` with hooks and a summarizer that may be asynchronous.")
 
