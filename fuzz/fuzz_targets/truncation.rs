@@ -1,4 +1,5 @@
-//! Cutting: every limit is kept, cutting twice is cutting once, what stays was there, and a stream gives the same.
+//! Truncation: the result is within every limit, is a head and a tail of the text, and does not change when it is
+//! truncated again; a stream returns the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -20,16 +21,21 @@ fuzz_target!(|data: &[u8]| {
     };
     let category = Category::NAMES[usize::from(how >> 2) % 4].1;
     let given = |bit: u8, n: u8| (how & bit != 0).then_some(usize::from(n));
-    let limits = Limits { tokens: given(16, *tokens), lines: given(32, *lines), chars: given(64, *chars) };
+    let limits = Limits {
+        tokens: given(16, *tokens),
+        lines: given(32, *lines),
+        chars: given(64, *chars),
+        bytes: None,
+    };
     let counter = if how & 128 == 0 {
         Counter::exact(Encoding::O200k)
     } else {
         Counter::length(Chars { unit: Unit::Chars, round: Round::Ceil, per: 4 })
     };
-    let cut = truncate(&text, category, limits, &counter);
+    let cut = truncate(&text, category, limits, "", &counter);
     let whole = cut.clone().unwrap_or_else(|| text.clone());
     assert!(limits.hold(&whole, &counter), "{limits:?} {category:?} {text:?} {whole:?}");
-    assert_eq!(truncate(&whole, category, limits, &counter), None);
+    assert_eq!(truncate(&whole, category, limits, "", &counter), None);
     if let Some(cut) = cut {
         assert!(!limits.hold(&text, &counter), "what fits is left alone");
         let head = cut.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();

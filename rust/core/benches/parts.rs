@@ -100,7 +100,7 @@ fn questions(bench: &mut Criterion) {
         group.bench_function("exceeds 2,000 of 50 KB", |bench| bench.iter(|| counter.exceeds(black_box(long), 2_000)));
         group.bench_function("edges", |bench| bench.iter(|| counter.edges(black_box(long), 500, 500)));
         let limits = Limits { tokens: Some(1_000), ..Limits::default() };
-        let cut = || truncate(black_box(long), Category::HeadTail, limits, &counter);
+        let cut = || truncate(black_box(long), Category::HeadTail, limits, "", &counter);
         group.bench_function("truncate 50 KB to 1,000", |bench| bench.iter(cut));
         let grown = || {
             let mut tally: IncrementalCounter = counter.incremental();

@@ -1,8 +1,9 @@
-//! Cutting one text down to a limit, with a notice that says exactly what is gone.
+//! Truncates one text to a limit; a notice states the size of the omitted part.
 //!
-//! How much of the head and of the tail stays is the text's [`Category`]: what a tool's output is, not which tool made
-//! it (seed 003, layer 4).
+//! The [`Category`] of a text decides how much of its head and tail stays: the kind of output, not the tool (sven,
+//! layer 4).
 
+mod boundary;
 mod fit;
 mod stream;
 
@@ -12,16 +13,17 @@ use crate::error::Error;
 use fit::{Source, chars_of, lines_of};
 use trimtab_tokens::Counter;
 
-/// The kind of an output: which part of it carries the meaning.
+/// The kind of a tool's output, which decides the part to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
-    /// A command's output: three fifths of the room to the head, what was asked, the rest to the tail, how it went.
+    /// A command's output: three fifths of the limit for the head, which shows the request, the rest for the tail, which
+    /// shows the outcome.
     HeadTail,
-    /// Matches, the best first: leading lines, whole ones only.
+    /// Matches, best first: leading lines, whole ones only.
     MatchList,
-    /// A file: head and tail in equal parts, with a word on how to read the rest.
+    /// A file: head and tail in equal shares; the notice says how to read on.
     FileContent,
-    /// Anything else: the head, up to the end of a line.
+    /// Any other output: the head, up to the end of a line.
     Generic,
 }
 
@@ -38,7 +40,7 @@ impl Category {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] names those that there are.
+    /// [`Error::Argument`] lists the valid names.
     pub fn named(name: &str) -> Result<Self, Error> {
         Self::NAMES.iter().find(|(n, _)| *n == name).map(|(_, c)| *c).ok_or_else(|| {
             let known = Self::NAMES.map(|(n, _)| n).join(", ");
@@ -46,7 +48,7 @@ impl Category {
         })
     }
 
-    /// The head's share of the room, in tenths.
+    /// The head's share of the limit, in tenths.
     fn head(self) -> usize {
         match self {
             Self::HeadTail => 6,
@@ -56,43 +58,47 @@ impl Category {
     }
 
     fn hint(self) -> &'static str {
-        if self == Self::FileContent { "; read on with offset/limit" } else { "" }
+        if self == Self::FileContent { "read on with offset/limit" } else { "" }
     }
 }
 
-/// Limits of a text, each optional; the notice counts like any other text.
+/// Limits of a text, each optional; the notice counts towards all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Tokens, as the counter counts what a tool gives.
+    /// Tokens, by the caller's counter.
     pub tokens: Option<usize>,
     /// Lines; the last one may lack its end.
     pub lines: Option<usize>,
     /// Unicode scalar values.
     pub chars: Option<usize>,
+    /// Bytes of UTF-8.
+    pub bytes: Option<usize>,
 }
 
-impl From<[Option<usize>; 3]> for Limits {
+impl From<[Option<usize>; 4]> for Limits {
     /// The limits in the order of the fields.
-    fn from([tokens, lines, chars]: [Option<usize>; 3]) -> Self {
-        Self { tokens, lines, chars }
+    fn from([tokens, lines, chars, bytes]: [Option<usize>; 4]) -> Self {
+        Self { tokens, lines, chars, bytes }
     }
 }
 
 impl Limits {
-    /// Whether `text` keeps all of them.
+    /// Whether `text` is within all limits.
     #[must_use]
     pub fn hold(&self, text: &str, counter: &Counter) -> bool {
-        self.lines.is_none_or(|n| lines_of(text) <= n)
+        self.bytes.is_none_or(|n| text.len() <= n)
+            && self.lines.is_none_or(|n| lines_of(text) <= n)
             && self.chars.is_none_or(|n| text.len() <= n || chars_of(text) <= n)
             && self.tokens.is_none_or(|n| !counter.exceeds(text, n))
     }
 }
 
-/// Cuts `text` down to `limits`; `None` where it keeps them as it is, so that cutting twice is cutting once.
+/// Truncates `text` to `limits`; `None` if it is within them, so truncation is idempotent.
 ///
-/// Whole lines are kept, but where that would give up three quarters of the head's or the tail's room: then the cut is
-/// inside a line, between two characters. Where even the notice is too much, an ellipsis stands for the text, and
-/// nothing where that is too much. Linear in the text for its lines, and in the limits for its tokens.
+/// Whole lines are kept, unless that would waste three quarters of the head's or the tail's share; then the cut is
+/// inside a line, between two grapheme clusters. `more` says in the notice how to read the rest; it is left out where it
+/// would take most of the limit. If no notice fits, the result is an ellipsis, or empty. Linear in the text for its
+/// lines, and in the limits for its tokens.
 ///
 /// # Examples
 ///
@@ -103,17 +109,17 @@ impl Limits {
 /// let counter = Counter::exact(Encoding::O200k);
 /// let log = "line\n".repeat(500);
 /// let limits = Limits { tokens: Some(100), ..Limits::default() };
-/// let cut = truncate(&log, Category::HeadTail, limits, &counter).expect("the log is longer than that");
+/// let cut = truncate(&log, Category::HeadTail, limits, "see run.log", &counter).expect("the log exceeds the limit");
 /// assert!(cut.starts_with("line\nline\n") && cut.ends_with("line\n"));
-/// assert!(cut.contains(" bytes omitted]\n") && counter.count(&cut) <= 100);
-/// assert_eq!(truncate(&cut, Category::HeadTail, limits, &counter), None);
+/// assert!(cut.contains(" bytes omitted; see run.log]\n") && counter.count(&cut) <= 100);
+/// assert_eq!(truncate(&cut, Category::HeadTail, limits, "", &counter), None);
 /// ```
 #[must_use]
-pub fn truncate(text: &str, category: Category, limits: Limits, counter: &Counter) -> Option<String> {
+pub fn truncate(text: &str, category: Category, limits: Limits, more: &str, counter: &Counter) -> Option<String> {
     if limits.hold(text, counter) {
         return None;
     }
-    let cut = fit::cut(&Source::whole(text), category, limits, counter);
+    let cut = fit::cut(&Source::whole(text), category, limits, more, counter);
     Some(format!("{}{}{}", &text[..cut.head], cut.notice, &text[cut.tail..]))
 }
 
@@ -128,7 +134,8 @@ mod tests {
                 Limits { tokens: Some(n), ..Limits::default() },
                 Limits { chars: Some(n), ..Limits::default() },
                 Limits { lines: Some(n), ..Limits::default() },
-                Limits { tokens: Some(n), lines: Some(5), chars: Some(3 * n) },
+                Limits { bytes: Some(n), ..Limits::default() },
+                Limits { tokens: Some(n), lines: Some(5), chars: Some(3 * n), bytes: Some(4 * n) },
             ]
         })
     }
@@ -140,7 +147,8 @@ mod tests {
         for text in &texts {
             for (_, category) in Category::NAMES {
                 for limits in limits() {
-                    let cut = truncate(text, category, limits, &counter).unwrap_or_else(|| text.clone());
+                    let cut =
+                        truncate(text, category, limits, "see the archive", &counter).unwrap_or_else(|| text.clone());
                     assert!(limits.hold(&cut, &counter), "{category:?} {limits:?} {cut:?}");
                 }
             }
@@ -156,7 +164,7 @@ mod tests {
                 for chunk in [1, 7, 1_000, 1 << 20] {
                     let mut stream = Stream::new(category, limits, counter);
                     text.as_bytes().chunks(chunk).for_each(|part| stream.push(part));
-                    let whole = truncate(&text, category, limits, &counter).unwrap_or_else(|| text.clone());
+                    let whole = truncate(&text, category, limits, "", &counter).unwrap_or_else(|| text.clone());
                     assert_eq!(String::from_utf8(stream.finish()).unwrap(), whole, "{category:?} {limits:?}");
                 }
             }

@@ -1,4 +1,4 @@
-//! Truncation of what is longer than memory: the head and the tail are held, the rest is counted.
+//! Truncates a text that is larger than memory: holds its head and its tail, and counts the rest.
 
 use std::borrow::Cow;
 
@@ -6,16 +6,16 @@ use super::fit::{Source, cut};
 use super::{Category, Limits};
 use trimtab_tokens::Counter;
 
-/// Bytes of the head, and of the tail, that are held where no limit says how many can matter.
+/// Most bytes of the head, and of the tail, that are held; the size without a limit on tokens, characters or bytes.
 const MOST: usize = 32 << 20;
 
-/// No token has more bytes than this: the longest of the encodings are 128 spaces, and an estimate's are 4 characters.
+/// Most bytes of one token: the longest of the encodings are 128 spaces, and an estimate's are 4 characters.
 const TOKEN: usize = 128;
 
-/// A text on its way: pushed in chunks of bytes, cut when it is over.
+/// A text that arrives in chunks of bytes and is truncated at its end.
 ///
-/// Gives what [`super::truncate`] gives, byte for byte, for any text that fits into memory twice over: up to 64 MiB, and
-/// any text at all whose limits ask for less of it. Invalid UTF-8 counts as U+FFFD and comes out unchanged.
+/// The result equals that of [`super::truncate`], byte for byte, for texts of up to 64 MiB, and for longer texts if the
+/// limits allow less. Invalid UTF-8 counts as U+FFFD and is returned unchanged.
 pub struct Stream {
     category: Category,
     limits: Limits,
@@ -23,26 +23,27 @@ pub struct Stream {
     window: usize,
     head: Vec<u8>,
     tail: Vec<u8>,
-    /// Bytes and line ends that are in neither.
+    /// Bytes and line ends that are in neither head nor tail.
     passed: (usize, usize),
     /// Whether the tail begins inside a line.
     torn: bool,
 }
 
 impl Stream {
-    /// A stream of nothing yet.
+    /// A stream without text.
     #[must_use]
     pub fn new(category: Category, limits: Limits, counter: Counter) -> Self {
-        let needed = [limits.tokens.map(|n| n.saturating_mul(TOKEN)), limits.chars.map(|n| n.saturating_mul(4))];
+        let by_tokens = limits.tokens.map(|n| n.saturating_mul(TOKEN));
+        let needed = [by_tokens, limits.chars.map(|n| n.saturating_mul(4)), limits.bytes];
         let window = needed.into_iter().flatten().min().map_or(MOST, |n| n.clamp(1 << 10, MOST));
         Self { category, limits, counter, window, head: Vec::new(), tail: Vec::new(), passed: (0, 0), torn: false }
     }
 
-    /// Takes the next bytes.
+    /// Appends bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         let (head, rest) = bytes.split_at(bytes.len().min(self.window - self.head.len()));
         self.head.extend_from_slice(head);
-        // As many more bytes as the window are let in before the tail is moved to the front.
+        // The tail grows to two windows before it moves to the front: a move for each chunk would be quadratic.
         for part in rest.chunks(self.window) {
             self.tail.extend_from_slice(part);
             if self.tail.len() >= 2 * self.window {
@@ -51,7 +52,7 @@ impl Stream {
         }
     }
 
-    /// The text, cut to its limits; as it came where it keeps them.
+    /// The truncated text; the unchanged bytes if they are within the limits.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         if self.passed.0 == 0 {
@@ -64,10 +65,11 @@ impl Stream {
         }
         self.pass(self.tail.len().saturating_sub(self.window));
         let torn = self.tail.iter().take(3).take_while(|&&b| b & 0xC0 == 0x80).count();
-        self.pass(torn); // the end of a character whose beginning has passed
+        self.pass(torn); // the end of a character whose beginning is not in the tail
         self.cut(&Lossy::of(&self.head), &Lossy::of(&self.tail), false)
     }
 
+    /// Counts the first bytes of the tail, and drops them.
     fn pass(&mut self, bytes: usize) {
         self.passed.0 += bytes;
         self.passed.1 += ends(&self.tail[..bytes]);
@@ -84,20 +86,21 @@ impl Stream {
             if is_head { front.raw_at(part.len()) } else { back.raw.len() - back.raw_at(back.text.len() - part.len()) }
         };
         let source = Source { front: &front.text, back: &back.text, whole, torn: self.torn, lines, bytes, raw: &raw };
-        let cut = cut(&source, self.category, self.limits, &self.counter);
+        let cut = cut(&source, self.category, self.limits, "", &self.counter);
         [&front.raw[..front.raw_at(cut.head)], cut.notice.as_bytes(), &back.raw[back.raw_at(cut.tail)..]].concat()
     }
 }
 
+/// Number of line ends.
 fn ends(bytes: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', bytes).count()
 }
 
-/// Bytes as text, and the way back.
+/// Bytes as text, with the byte offset of each place in the text.
 struct Lossy<'a> {
     raw: &'a [u8],
     text: Cow<'a, str>,
-    /// Behind each piece that is not UTF-8: its place in the text, and in the bytes.
+    /// End of each piece of invalid UTF-8: its offset in the text, and in the bytes.
     places: Vec<(usize, usize)>,
 }
 
@@ -119,7 +122,7 @@ impl<'a> Lossy<'a> {
         Self { raw, text: Cow::Owned(text), places }
     }
 
-    /// The place in the bytes of a place in the text.
+    /// The offset in the bytes of an offset in the text.
     fn raw_at(&self, at: usize) -> usize {
         let before = self.places.partition_point(|(text, _)| *text <= at);
         let (text, raw) = before.checked_sub(1).map_or((0, 0), |n| self.places[n]);
@@ -139,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_text_comes_out_as_it_came_in() {
+    fn a_stream_returns_invalid_utf8_unchanged() {
         let noise = b"caf\xe9 \xff\xfe\n".to_vec();
         let few = Limits { lines: Some(9), ..Limits::default() };
         assert_eq!(cut(few, std::iter::repeat_n(noise.clone(), 9)), noise.repeat(9));
@@ -150,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_is_held_is_counted_and_let_go() {
+    fn a_stream_counts_the_text_that_it_does_not_hold() {
         let line = "日本語 0123456789\n".as_bytes().to_vec();
         let limits = Limits { tokens: Some(60), ..Limits::default() };
         let text = String::from_utf8(cut(limits, std::iter::repeat_n(line.clone(), 100_000))).unwrap();
