@@ -7,6 +7,8 @@ import math
 import re
 from dataclasses import dataclass, field
 
+import regex
+
 TEXT, CALL, RESULT, THINKING, IMAGE, DOCUMENT, SERVER_CALL, SERVER_RESULT, COMPACTION, OPAQUE = range(10)
 USER, ASSISTANT, SYSTEM, TOOL, OTHER = range(5)
 ROLES = {"user": USER, "assistant": ASSISTANT, "model": ASSISTANT, "system": SYSTEM, "developer": SYSTEM, "tool": TOOL}
@@ -412,51 +414,76 @@ def _invoked(row):
     return f'<{NAMESPACE}invoke name="{row.name}">\n{inner}</{NAMESPACE}invoke>\n'
 
 
-NOTICE = re.compile(r"\[(\d+) lines?, (\d+) bytes? omitted(?:; read on with offset/limit)?\]\n")
+NOTICE = re.compile(r"\[(\d+) lines?, (\d+) bytes? omitted(?:; [^\]\n]*)?\]\n")
 HEADS = {"head-tail": 6, "file-content": 5, "match-list": 10, "generic": 10}  # tenths of the room
 
 
-def notice(gone, category):
-    """Return the notice that replaces the removed text."""
+def notices(gone, category, more=""):
+    """Return the notices of the removed text, the preferred one first: with both hints, with one, without."""
     lines, size = line_count(gone), len(gone.encode())
-    hint = "; read on with offset/limit" if category == "file-content" else ""
-    return f"[{lines} line{'s' * (lines != 1)}, {size} byte{'s' * (size != 1)} omitted{hint}]\n"
+    start = f"[{lines} line{'s' * (lines != 1)}, {size} byte{'s' * (size != 1)} omitted"
+    hints = [
+        f"; {words}" if words else "" for words in ({"file-content": "read on with offset/limit"}.get(category), more)
+    ]
+    return [f"{start}{hint}]\n" for hint in dict.fromkeys(("".join(hints), hints[1], hints[0], ""))]
 
 
-def truncation(text, cut, category):
+def truncation(text, cut, category, more=""):
     """Whether `cut` is a head of `text`, a true notice of what is gone, and a tail of it, or stands for none of it."""
-    return cut in ("…", "") or any(_truthful(text, cut, match, category) for match in NOTICE.finditer(cut))
+    return cut in ("…", "") or any(_truthful(text, cut, match, category, more) for match in NOTICE.finditer(cut))
 
 
-def _truthful(text, cut, match, category):
+def _truthful(text, cut, match, category, more):
     before, tail = cut[: match.start()], cut[match.end() :]
     for head in {before, before.removesuffix("\n")}:
         gone = text[len(head) : len(text) - len(tail)]
-        if head + gone + tail == text and gone and match[0] == notice(gone, category):
-            return head == "" or before.endswith("\n")
+        if head + gone + tail == text and gone and match[0] in notices(gone, category, more):
+            return (head == "" or before.endswith("\n")) and {len(head), len(text) - len(tail)} <= boundaries(text)
     return False
 
 
-def truncated(text, category, lines=None, chars=None):
-    """The cut by lines and characters, which add up; every head and tail is tried, the longest that fits stays."""
-    lines, chars = (math.inf if limit is None else limit for limit in (lines, chars))
+ESCAPES = re.compile(r"\x1b(?:\[[ -?]*[@-~]|[]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/].|[0-OQ-WYZ\\`-~])")  # ECMA-48
 
-    def fits(part, lines, chars):
-        return line_count(part) <= lines and len(part) <= chars
 
-    if fits(text, lines, chars):
+def boundaries(text):
+    """Places of a text that are inside no grapheme cluster and no escape sequence of a terminal."""
+    places, at = {0}, 0
+    for cluster in regex.findall(r"\X", text):
+        at += len(cluster)
+        places.add(at)
+    return places - {n for found in ESCAPES.finditer(text) for n in range(found.start() + 1, found.end())}
+
+
+def truncated(text, category, lines=None, chars=None, *, size=None, more=""):
+    """The cut by lines, characters and bytes, which add up: of every head and tail, the longest that fits stays."""
+    limits = [math.inf if limit is None else limit for limit in (lines, chars, size)]
+
+    def measures(part):
+        return line_count(part), len(part), len(part.encode())
+
+    def fits(part, limits):
+        return all(measure <= limit for measure, limit in zip(measures(part), limits, strict=True))
+
+    if fits(text, limits):
         return text
-    room = lines - 1, chars - len(notice(text, category)) - 1
-    if min(room) < 0:
-        return "…" if fits("…", lines, chars) else ""
-    share = [limit if limit == math.inf else math.ceil(limit * HEADS[category] / 10) for limit in room]
-    head = _at_line(next(text[:n] for n in range(len(text), -1, -1) if fits(text[:n], *share)), text, category)
+    all_gone = notices(text, category, more)
+    most = [math.inf, *(limit if limit == math.inf else limit * 3 // 4 for limit in limits[1:])]
+    which = next((n for n, longest in enumerate(all_gone[:-1]) if fits(longest, most)), len(all_gone) - 1)
+    length = (0, len(all_gone[which]), len(all_gone[which].encode()))  # and the line end before it
+    free = [limit - used - 1 for limit, used in zip(limits, length, strict=True)]
+    if min(free) < 0:
+        return "…" if fits("…", limits) else ""
+    share = [limit if limit == math.inf else math.ceil(limit * HEADS[category] / 10) for limit in free]
+    places = sorted(boundaries(text))
+    longest = next(text[:n] for n in reversed(places) if fits(text[:n], share))
+    head = _at_line(longest, text, category)
     tail, rest = "", text[len(head) :]
     if HEADS[category] < 10:
-        left = room[0] - line_count(head), room[1] - len(head)
-        tail = _from_line(next(rest[n:] for n in range(len(rest) + 1) if fits(rest[n:], *left)), rest)
+        left = [limit - measure for limit, measure in zip(free, measures(head), strict=True)]
+        shortest = next(text[n:] for n in places if n >= len(head) and fits(text[n:], left))
+        tail = _from_line(shortest, rest)
     gone = rest[: len(rest) - len(tail)]
-    return head + "\n" * (head != "" and not head.endswith("\n")) + notice(gone, category) + tail
+    return head + "\n" * (head != "" and not head.endswith("\n")) + notices(gone, category, more)[which] + tail
 
 
 def _at_line(head, text, category):

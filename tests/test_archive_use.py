@@ -72,7 +72,13 @@ def test_recall_shortens_a_long_message_in_its_middle() -> None:
     assert len(answer) < 20_100
     assert answer.startswith('{"role": "user", "content": "begin')
     assert answer.endswith('end"}')
-    assert "bytes omitted]" in answer
+    assert "bytes omitted; give offset to read on from a character]" in answer
+    parts, offset = [], 0
+    while offset is not None:
+        part, _, follows = recall({"message": hit.id, "offset": offset}).partition("\n[")
+        parts.append(part)
+        offset = int(follows.rpartition(" ")[2].rstrip("]")) if follows else None
+    assert json.loads("".join(parts)) == said("begin " + "middle " * 9_000 + "end")
 
 
 def test_recall_definition_has_each_providers_shape() -> None:
@@ -85,7 +91,7 @@ def test_recall_definition_has_each_providers_shape() -> None:
         recall.definition("gemini")["functionDeclarations"][0]["parameters"],
     ]
     assert all(schema == schemas[0] for schema in schemas)
-    assert set(schemas[0]["properties"]) == {"query", "message"}
+    assert set(schemas[0]["properties"]) == {"query", "message", "ref", "offset"}
     with pytest.raises(ValueError, match="unknown provider"):
         recall.definition("x")
 

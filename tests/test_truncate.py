@@ -18,33 +18,45 @@ import oracle
 import trimtab
 from support.scale import scaled
 from trimtab import Counter, truncate
-from trimtab.counting.truncate import CATEGORIES, truncate_stream
+from trimtab.counting.truncate import CATEGORIES, shortened, truncate_stream
 
 O200K = Counter("o200k_base")
 PIECES = st.sampled_from(
-    ["word", " ", "\n", "\n", "\r\n", "日本語", "é", "👩‍👩‍👧", "🇩🇪", "x" * 40, "1 + 1", "\t", "\0", "…"]
+    [
+        *("word", " ", "\n", "\n", "\r\n", "日本語", "é", "e\u0301", "👩‍👩‍👧", "🇩🇪", "👍🏽", "слово", "x" * 40),
+        *("1 + 1", "\t", "\0", "…", "\x1b[38;5;196m", "\x1b]8;;https://example.com\x07", "\x1b]0;t\x1b\\", "[1 line"),
+    ]
 )
 TEXTS = st.lists(PIECES, min_size=1, max_size=150).map("".join)
 CATEGORY = st.sampled_from(CATEGORIES)
+MORE = st.sampled_from(("", "see run.log", "recall or restore 0123456789abcdef0123"))
 LOG = "".join(f"line {n} of the log\n" for n in range(1_000))
 
 
 @settings(max_examples=scaled(400))
-@given(TEXTS, CATEGORY, st.integers(0, 80))
-def test_a_text_cut_by_tokens_keeps_the_limit_and_tells_the_truth(text, category, most):
-    cut = truncate(text, tokens=most, category=category, counter=O200K)
+@given(TEXTS, CATEGORY, st.integers(0, 80), MORE)
+def test_a_text_cut_by_tokens_keeps_the_limit_and_tells_the_truth(text, category, most, more):
+    cut = truncate(text, tokens=most, category=category, counter=O200K, more=more)
     assert O200K.count(cut) <= most
     if O200K.count(text) <= most:
         assert cut is text
     else:
-        assert oracle.truncation(text, cut, category), cut
+        assert oracle.truncation(text, cut, category, more), cut
     assert truncate(cut, tokens=most, category=category, counter=O200K) is cut
 
 
 @settings(max_examples=scaled(400))
-@given(TEXTS, CATEGORY, st.one_of(st.none(), st.integers(0, 30)), st.integers(0, 200))
-def test_lines_and_characters_are_cut_as_the_slow_meaning_says(text, category, lines, chars):
-    assert truncate(text, lines=lines, chars=chars, category=category) == oracle.truncated(text, category, lines, chars)
+@given(TEXTS, CATEGORY, st.one_of(st.none(), st.integers(0, 30)), st.integers(0, 200), MORE)
+def test_lines_and_characters_are_cut_as_the_slow_meaning_says(text, category, lines, chars, more):
+    cut = truncate(text, lines=lines, chars=chars, category=category, more=more)
+    assert cut == oracle.truncated(text, category, lines, chars, more=more)
+
+
+@settings(max_examples=scaled(400))
+@given(TEXTS, CATEGORY, st.one_of(st.none(), st.integers(0, 30)), st.integers(0, 300), MORE)
+def test_bytes_are_cut_as_the_slow_meaning_says(text, category, lines, size, more):
+    cut = shortened(text, [None, lines, None, size], category, more=more)
+    assert cut == oracle.truncated(text, category, lines, size=size, more=more)
 
 
 @settings(max_examples=scaled(200))
@@ -124,7 +136,7 @@ def test_what_is_no_limit_is_refused():
 
 
 def test_a_finished_stream_takes_no_more():
-    stream = trimtab._core.Truncation(counter=O200K, category="generic", limits=[None, 1, None])
+    stream = trimtab._core.Truncation(counter=O200K, category="generic", limits=[None, 1, None, None])
     stream.push(b"one\n")
     assert stream.finish() == b"one\n"
     with pytest.raises(ValueError, match="finished"):
@@ -146,10 +158,12 @@ def test_the_verb_is_a_filter_in_a_pipe(tmp_path):
         assert piped.communicate(noise)[0] == noise
     with verb(str(path), "--model", "claude-sonnet-4-5", "--tokens", "0.1k") as piped:
         counter = Counter.for_model("claude-sonnet-4-5")
-        assert piped.stdout.read().decode() == truncate(LOG, tokens=100, counter=counter)
+        short = truncate(LOG, tokens=100, counter=counter, more=f"see {path}")
+        assert piped.stdout.read().decode() == short, "the notice names the file that has the rest"
     with verb(str(path), "--lines", "2", "--json") as piped:
         told = json.loads(piped.stdout.read())
-    assert told == {"text": truncate(LOG, lines=2), "bytes_before": len(LOG), "bytes_after": 51}
+    short = truncate(LOG, lines=2, more=f"see {path}")
+    assert told == {"text": short, "bytes_before": len(LOG), "bytes_after": len(short)}
     for words, code in (
         ((), 64),
         (("--lines", "x"), 64),

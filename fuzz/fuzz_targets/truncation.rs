@@ -43,7 +43,7 @@ fuzz_target!(|data: &[u8]| {
         let notice = cut.len().saturating_sub(head + tail);
         assert!(notice <= 120, "{notice} bytes are neither head nor tail: {cut:?}");
     }
-    let mut stream = Stream::new(category, limits, counter);
+    let mut stream = Stream::new(category, limits, String::new(), counter);
     text.as_bytes().chunks(1 + usize::from(*part)).for_each(|part| stream.push(part));
     assert_eq!(String::from_utf8_lossy(&stream.finish()), whole, "{limits:?} {category:?}");
 });

@@ -123,6 +123,7 @@ class Truncation:
         counter: Counter,
         category: str,
         limits: Sequence[int | None],
+        more: str = "",
     ) -> Self: ...
     def push(self, chunk: bytes) -> None: ...
     def finish(self) -> bytes: ...
@@ -182,4 +183,5 @@ def truncate(
     counter: Counter,
     category: str,
     limits: Sequence[int | None],
+    more: str = "",
 ) -> str | None: ...

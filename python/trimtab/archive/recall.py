@@ -1,4 +1,4 @@
-"""A tool that lets the model look up messages that were summarized."""
+"""A tool that lets the model look up messages that were summarized, and texts that were truncated."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 NAME = "recall"
 
 _DESCRIPTION = (
-    "Looks up messages of this conversation that were summarized away. Give `query` to find messages by their words;"
-    " each result has a number. Give `message` with such a number to read that message whole."
+    "Looks up messages of this conversation that were summarized away or shortened. Give `query` to find messages by"
+    " their words; each result has a number. Give `message` with such a number, or `ref` with the code in a notice of"
+    " omitted text, to read the whole; `offset` reads on in a long one."
 )
 
 _PARAMETERS: dict[str, Any] = {
@@ -27,11 +28,13 @@ _PARAMETERS: dict[str, Any] = {
     "properties": {
         "query": {"type": "string", "description": "words that stood in the message"},
         "message": {"type": "integer", "description": "number of a message that a query found"},
+        "ref": {"type": "string", "description": "code in a notice of omitted text"},
+        "offset": {"type": "integer", "description": "number of the first character to read"},
     },
 }
 
 MAX_CHARS = 20_000
-"""Characters of one answer, about 5,000 tokens; a longer message is cut in its middle."""
+"""Characters of one answer, about 5,000 tokens; a longer text is cut in its middle, or read in parts by offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +85,17 @@ class Recall:
         try:
             given = json.loads(arguments) if isinstance(arguments, str) else arguments
             if not isinstance(given, Mapping):
-                return "Give query or message."
+                return "Give query, message or ref."
+            offset = given.get("offset")
             if isinstance(number := given.get("message"), int) and not isinstance(number, bool):
-                return _shorten(json.dumps(self.archive.fetch(number, session=self.session), ensure_ascii=False))
+                return _part(_json([self.archive.fetch(number, session=self.session)]), offset)
+            if isinstance(ref := given.get("ref"), str) and ref:
+                return _part(_whole(self.archive.load(ref, session=self.session)), offset)
             if isinstance(query := given.get("query"), str) and query.strip():
                 return self._search(query)
         except Exception as error:  # noqa: BLE001 - text of a model, and an archive of the caller: the turn must go on
             return _shorten(f"Nothing could be looked up: {mask(str(error)) or type(error).__name__}")
-        return "Give query (words) or message (a number that a query gave)."
+        return "Give query (words), message (a number that a query gave) or ref (the code in a notice)."
 
     def _search(self, query: str) -> str:
         hits = self.archive.search(query, session=self.session, limit=self.limit)
@@ -101,6 +107,25 @@ class Recall:
         return _shorten("\n".join(lines))
 
 
-def _shorten(text: str) -> str:
-    """Return the text without lone surrogates, and without its middle where it is too long."""
-    return truncate(text.encode("utf-8", "replace").decode(), chars=MAX_CHARS, category="head-tail")
+def _json(messages: list[dict[str, Any]]) -> str:
+    return "\n".join(json.dumps(message, ensure_ascii=False) for message in messages)
+
+
+def _whole(messages: list[dict[str, Any]]) -> str:
+    """Return the text of a truncated output, which is archived alone, or the messages of a compaction as JSON lines."""
+    text = messages[0].get("content") if len(messages) == 1 else None
+    return text if isinstance(text, str) else _json(messages)
+
+
+def _part(text: str, offset: object) -> str:
+    """Return a text from ``offset`` on, or its head and tail without one; a long text says how to read on."""
+    if not isinstance(offset, int) or offset < 0:
+        return _shorten(text, "give offset to read on from a character")
+    end = offset + MAX_CHARS
+    follows = f"\n[{len(text) - end:,} characters follow; read on with offset {end}]" if end < len(text) else ""
+    return text[offset:end].encode("utf-8", "replace").decode() + follows
+
+
+def _shorten(text: str, more: str = "") -> str:
+    """Return the text without lone surrogates, and without its middle if it is too long."""
+    return truncate(text.encode("utf-8", "replace").decode(), chars=MAX_CHARS, category="head-tail", more=more)

@@ -34,7 +34,9 @@ class Record:
 
     Attributes:
         ref: its name and idempotency key.
-        strategy: ``hybrid`` (prunes, then summarizes), ``summarization`` or ``drop``.
+        strategy: ``hybrid`` (prunes, then summarizes), ``summarization`` or ``drop``; ``ingest`` for one output of a
+            tool that was truncated before it entered the list: the session's summaries and marks stay, and a
+            compaction under way does not conflict.
         tokens_before: tokens of the original messages.
         tokens_after: tokens of the new messages.
         plan: the plan as JSON.
@@ -87,7 +89,7 @@ class ArchivedCompaction:
     Attributes:
         ref: restores the originals.
         session: the session's name.
-        strategy: ``hybrid``, ``summarization`` or ``drop``.
+        strategy: ``hybrid``, ``summarization``, ``drop`` or ``ingest``.
         original_tokens: tokens before.
         compacted_tokens: tokens after.
         messages_removed: number of messages that were removed or changed.

@@ -11,8 +11,9 @@ from .options import add_json, tokens
 from .output import print_json
 from .progress import Progress
 
-DESCRIPTION = """Shorten a command's output to a limit, as a filter in a pipe. A notice says exactly what is left out.
-Memory is bounded for any input; invalid UTF-8 passes unchanged."""
+DESCRIPTION = """Shorten a command's output to a limit, as a filter in a pipe. A notice says exactly what is left out,
+and names the FILE that has it; the filter itself keeps nothing. Memory is bounded for any input; invalid UTF-8 passes
+unchanged."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +33,10 @@ def run(options: argparse.Namespace) -> int:
 
     limits = {"tokens": options.tokens, "lines": options.lines, "chars": options.chars}
     counter = Counter.for_model(options.model) if options.model else None
+    more = "" if options.file == "-" else f"see {options.file}"
     with Progress("reading") as progress:
         text = progress.track(chunks(options.file))
-        cut = truncate_stream(text, **limits, category=options.category, counter=counter)
+        cut = truncate_stream(text, **limits, category=options.category, counter=counter, more=more)
     if options.json:
         print_json({"text": cut.decode(errors="replace"), "bytes_before": progress.done, "bytes_after": len(cut)})
         return 0

@@ -40,6 +40,7 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
     placed: str | None,
     place: Place | None = None,
     fillers: Collection[int] = (),
+    ref: str = "",
 ) -> tuple[list[Message], tuple[int, ...]]:
     """Return the messages with the plan's edits, and the positions of notices and acknowledgements among them.
 
@@ -52,13 +53,14 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
         place: shape of the messages that hold it.
         fillers: notices and acknowledgements of earlier compactions; where messages leave, only those that are still
             needed are in the new list.
+        ref: names the archived originals in the notices of truncated results; empty if nothing is archived.
 
     Raises:
         PlanError: the plan is of another transcript.
     """
     if plan.digest != ledger.digest or plan.messages != len(messages):
         raise PlanError("the plan was made for another transcript; make a new one for these messages")
-    edited = _edit_rows(plan, messages, ledger, counter)
+    edited = _edit_rows(plan, messages, ledger, counter, whereabouts(ref) if ref else "")
     zone = plan.zone()
     kept = frozenset(zone.keep) if zone else frozenset()
     out: list[Message] = []
@@ -156,7 +158,14 @@ def put(text: str, place: Place, provider: str, follows: int | None) -> list[Mes
     return [text_message(provider, "user", text), *ack]
 
 
-def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter) -> dict[int, Message | None]:
+def whereabouts(ref: str) -> str:
+    """Return where an archived original is, for a notice: the recall tool, ``restore`` and the command line take it."""
+    return f"recall or restore {ref}"
+
+
+def _edit_rows(
+    plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter, more: str
+) -> dict[int, Message | None]:
     """Return the messages that an edit changes, by position; None for a message that is left empty."""
     owner, first, tokens, kind = ledger.owner, ledger.first, ledger.tokens, ledger.kind
     edited: dict[int, Message | None] = {}
@@ -185,7 +194,7 @@ def _edit_rows(plan: Plan, messages: Sequence[Message], ledger: Ledger, counter:
                     change(row, partial(_began, most=most, unit=unit, marker=marker, provider=plan.provider))
             case Truncate(rows, most):
                 for row in rows:
-                    change(row, partial(_shortened, most=most, counter=counter, provider=plan.provider))
+                    change(row, partial(_shortened, most=most, counter=counter, provider=plan.provider, more=more))
             case StripThinking(rows):
                 for index, found in _blocks(ledger, rows).items():
                     edited[index] = _without(edited.get(index, messages[index]), found)
@@ -288,18 +297,18 @@ def cut(text: str, most: int, unit: str = "bytes", marker: str = "") -> str:
     return text if len(encoded) <= most else encoded[:most].decode(encoding, "ignore") + marker
 
 
-def _shortened(old: object, most: int, counter: Counter, provider: str) -> Any:
+def _shortened(old: object, most: int, counter: Counter, provider: str, more: str = "") -> Any:
     """Return the content with its text cut to the tokens that images and files leave; if few, these go too."""
     if not isinstance(old, list):
         text = old if isinstance(old, str) else json.dumps(old, ensure_ascii=False, default=str)
-        return _like(old, _cut(text, most, counter), provider)
+        return _like(old, truncate(text, tokens=most, category="head-tail", counter=counter, more=more), provider)
     texts = [words for part in old if (words := _text_of(part)) is not None]
     others = [part for part in old if _text_of(part) is None]
     held = int(scan([{"role": "user", "content": others}], counter, provider).total) if others else 0
     if held > most * 3 // 4:
         texts.append(_placeholder(held))
         others, held = [], 0
-    text = _cut("\n".join(texts), most - held, counter)
+    text = truncate("\n".join(texts), tokens=most - held, category="head-tail", counter=counter, more=more)
     return [*(_like(old, text, provider) if text else []), *others]
 
 
@@ -310,11 +319,6 @@ def _text_of(part: object) -> str | None:
     if "json" in part:
         return json.dumps(part["json"], ensure_ascii=False, default=str)
     return part["text"] if isinstance(part.get("text"), str) else None
-
-
-def _cut(text: str, most: int, counter: Counter) -> str:
-    """Return head and tail of a tool's output."""
-    return truncate(text, tokens=most, category="head-tail", counter=counter)
 
 
 def _without(message: Message | None, blocks: set[int]) -> Message | None:

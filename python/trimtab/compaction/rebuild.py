@@ -40,7 +40,9 @@ def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> tupl
         written = text if request.policy.parity else wrap(text, ref=ref, count=count)
         placed = written if isinstance(zone, Summarize) else noticed(zone.notice, request.policy.place)
     counter, place = request.settings.counter, request.policy.place
-    made, fillers = apply(plan, request.messages, request.ledger, counter, placed, place, frozenset(request.fillers))
+    known = frozenset(request.fillers)
+    archived = "" if request.policy.parity else ref
+    made, fillers = apply(plan, request.messages, request.ledger, counter, placed, place, known, archived)
     messages = [*made, *request.inputs.read(_arrived(request))]
     ledger = scan(messages, counter, request.ledger.provider)
     try:

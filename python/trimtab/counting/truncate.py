@@ -26,6 +26,7 @@ def truncate(
     chars: int | None = None,
     category: Category = "generic",
     counter: _core.Counter | None = None,
+    more: str = "",
 ) -> str:
     r"""Truncate a text to every given limit; return the same object if it is within them.
 
@@ -34,11 +35,12 @@ def truncate(
     result is ``…`` or empty.
 
     Whole lines are kept, unless that would waste three quarters of the head's or the tail's share; then the cut is
-    between two characters. Each category keeps another part:
+    inside a line, but never inside a grapheme cluster, CR LF or a terminal's escape sequence. Each category keeps
+    another part:
 
     - ``head-tail``: a command's output; three fifths of the limit for the head, the rest for the tail.
     - ``match-list``: leading lines, whole ones only.
-    - ``file-content``: head and tail in equal shares; the notice says how to read on.
+    - ``file-content``: head and tail in equal shares; the notice says ``read on with offset/limit``.
     - ``generic``: the head, up to the end of a line if a line fits.
 
     Args:
@@ -48,6 +50,8 @@ def truncate(
         chars: maximum Unicode scalar values.
         category: the kind of output.
         counter: counts tokens; o200k_base where it is None.
+        more: where the whole text is, for the notice: ``[42 lines, 18340 bytes omitted; see run.log]``. The notice
+            leaves it out if it would take more than three quarters of a limit.
 
     Raises:
         ValueError: no limit is given, one is negative, or the category is unknown.
@@ -56,8 +60,15 @@ def truncate(
         >>> truncate("one\ntwo\nthree\nfour\n", lines=3, category="head-tail")
         'one\ntwo\n[2 lines, 11 bytes omitted]\n'
     """
-    limits = checked(tokens=tokens, lines=lines, chars=chars)
-    cut = _core.truncate(text, counter=counter or Counter(DEFAULT_ENCODING), category=category, limits=limits)
+    return shortened(text, checked(tokens=tokens, lines=lines, chars=chars), category, counter, more)
+
+
+def shortened(
+    text: str, limits: list[int | None], category: str, counter: _core.Counter | None = None, more: str = ""
+) -> str:
+    """Return a text truncated to its limits on tokens, lines, characters and bytes of UTF-8, in this order."""
+    counter = counter or Counter(DEFAULT_ENCODING)
+    cut = _core.truncate(text, counter=counter, category=category, limits=limits, more=more)
     return text if cut is None else cut
 
 
@@ -69,6 +80,7 @@ def truncate_stream(
     chars: int | None = None,
     category: Category = "generic",
     counter: _core.Counter | None = None,
+    more: str = "",
 ) -> bytes:
     """Truncate a text that arrives in chunks and may be larger than memory.
 
@@ -82,19 +94,21 @@ def truncate_stream(
         chars: as in ``truncate``.
         category: as in ``truncate``.
         counter: as in ``truncate``.
+        more: as in ``truncate``.
 
     Raises:
         ValueError: as in ``truncate``, before the first chunk is taken.
     """
     limits = checked(tokens=tokens, lines=lines, chars=chars)
-    stream = _core.Truncation(counter=counter or Counter(DEFAULT_ENCODING), category=category, limits=limits)
+    counter = counter or Counter(DEFAULT_ENCODING)
+    stream = _core.Truncation(counter=counter, category=category, limits=limits, more=more)
     for chunk in chunks:
         stream.push(chunk)
     return stream.finish()
 
 
 def checked(**limits: int | None) -> list[int | None]:
-    """Return the limits in their order.
+    """Return the limits in their order, and none on bytes.
 
     Raises:
         TypeError: a limit is neither an integer nor None.
@@ -108,4 +122,4 @@ def checked(**limits: int | None) -> list[int | None]:
     given = [*limits.values()]
     if given == [None] * len(given):
         raise ValueError(f"need a limit: {', '.join(limits)}")
-    return given
+    return [*given, None]

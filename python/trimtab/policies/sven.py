@@ -73,6 +73,7 @@ POLICY = Policy(
             ("fs", "FileContent"),
         ),
         otherwise="Generic",
+        unit="bytes",  # layer 4: "the same chars / 4 approximation as approx_tokens"; bytes, as the counter above
     ),
     summarize=SUMMARY,
     # Layer 2, step 6: an assistant message. The question is ours, for providers that want a user message first.

@@ -406,14 +406,28 @@ class Session:
         self._memory.learn(transcript)
 
     def ingest(self, tool: str, output: str) -> str:
-        """Return a tool's output for the transcript, truncated by the policy's rule for this category of tool.
+        r"""Return a tool's output for the transcript, truncated by the policy's rule for this category of tool.
+
+        The whole of a truncated output is archived: its notice has a ref, which ``restore``, ``trimtab restore`` and
+        the recall tool take. Idempotent, and equal outputs have equal results.
 
         Args:
             tool: the tool's name.
             output: its output.
+
+        Raises:
+            ArchiveError: the output cannot be stored.
+
+        Example:
+            >>> cm = Compactor("claude-sonnet-4-5", policy="sven")
+            >>> log = "".join(f"line {n}\n" for n in range(5_000))
+            >>> short = cm.ingest("shell", log)
+            >>> len(short) <= 16_000, cm.restore(cm.history()[0].ref) == [{"role": "tool", "content": log}]
+            (True, True)
         """
-        ingest = self.policy.ingest
-        return output if ingest is None else ingest.cut(output, ingest.category(tool))
+        from .ingest import ingested  # noqa: PLC0415 - hashes and stores only what a policy cuts
+
+        return output if self.policy.ingest is None else ingested(self._memory, tool, output)
 
     def prune(self, messages: Sequence[MessageT]) -> list[MessageT]:
         """Return the messages with old results pruned by the policy's rule; archive nothing.
@@ -425,6 +439,8 @@ class Session:
 
     def restore(self, ref: str, *, any_session: bool = False) -> list[dict[str, Any]]:
         """Return the whole original list of a compaction, equal to the original and identical as JSON.
+
+        For the ref in the notice of an output that ``ingest`` truncated: a list of one message with the whole output.
 
         Refs stand in every compacted list, where a model or another user can read them. A session with a name
         therefore restores its own compactions, and one without a name those of all sessions without a name.
@@ -443,7 +459,7 @@ class Session:
         return self.archive.load(ref, session=None if any_session else self.id)
 
     def recall_tool(self, *, limit: int = 5) -> Recall:
-        """Return a tool with which the model looks up messages of this session that were summarized.
+        """Return a tool with which the model looks up messages of this session that were summarized or truncated.
 
         ``definition(provider)`` goes into the request's tools; calling the tool with a call's input answers it.
 
@@ -460,7 +476,7 @@ class Session:
         return Recall(cast("SqlArchive", self.archive), self.id, limit)
 
     def history(self, limit: int | None = 10) -> list[ArchivedCompaction]:
-        """Return the compactions of this session, the newest first.
+        """Return the compactions and the truncated outputs (strategy ``ingest``) of this session, the newest first.
 
         Args:
             limit: most compactions; None returns all.

@@ -32,10 +32,10 @@ pub struct Truncation(Ongoing<Stream>);
 #[pymethods]
 impl Truncation {
     #[new]
-    #[pyo3(signature = (*, counter, category, limits))]
-    fn new(counter: &Bound<'_, Counter>, category: &str, limits: [Option<usize>; 4]) -> PyResult<Self> {
+    #[pyo3(signature = (*, counter, category, limits, more=String::new()))]
+    fn new(counter: &Bound<'_, Counter>, category: &str, limits: [Option<usize>; 4], more: String) -> PyResult<Self> {
         let category = Category::named(category).map_err(to_py)?;
-        let stream = Stream::new(category, limits.into(), counter.get().0.text);
+        let stream = Stream::new(category, limits.into(), more, counter.get().0.text);
         Ok(Self(Ongoing::new("text", stream)))
     }
 

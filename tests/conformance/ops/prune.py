@@ -46,7 +46,7 @@ def prune_tool_outputs(messages: list[dict[str, Any]]) -> dict[str, Any]:
 @op
 def smart_truncate(content: str | None, category: str | None = None, cap_tokens: int | None = None) -> str:
     ingest = SVEN.ingest if cap_tokens is None else replace(SVEN.ingest, tokens=cap_tokens)
-    return ingest.cut(content or "", category or ingest.otherwise)
+    return ingest.cut(content or "", category or ingest.otherwise, trimtab.Counter.for_model(MODEL))
 
 
 @op

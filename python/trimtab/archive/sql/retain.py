@@ -25,8 +25,12 @@ REMOVABLE = (
 )
 """Query for the compactions that no current summary refers to."""
 
-NEWER = "SELECT count(*) FROM compaction_events n WHERE n.session_id = e.session_id AND n.created_at > e.created_at"
-"""Query for the number of later compactions of the same session."""
+NEWER = (
+    "SELECT count(*) - CASE e.strategy WHEN 'ingest' THEN 1 ELSE 0 END FROM compaction_events n"
+    " WHERE n.session_id = e.session_id AND n.created_at > e.created_at AND n.strategy <> 'ingest'"
+)
+"""Query for the number of later compactions of the same session: for a truncated output, of those after the next one,
+in whose list it stands."""
 
 
 class Retention(Database):
@@ -46,7 +50,8 @@ class Retention(Database):
         Args:
             older_than: remove compactions of at least this age, and originals of at least this age whose compaction
                 was never committed; with ``session``, those of this session.
-            keep: remove all but the latest ``keep`` compactions of each session.
+            keep: remove all but the latest ``keep`` compactions of each session; an output that was truncated goes
+                with the compaction after it.
             max_bytes: remove until the file is at most this large. In PostgreSQL, whose files shrink only when it
                 vacuums, the limit applies to the remaining messages as JSON.
             session: only remove compactions of this session; ``max_bytes`` still measures the whole archive.

@@ -53,7 +53,7 @@ class Writes(Database):
         if (yield "SELECT 1 FROM commits WHERE event_id = ?", (ref,)):
             return
         [(version,)] = versions
-        if record.exclusive and version != stored.version:
+        if record.exclusive and (yield from _compacted_since(stored)):
             raise ConflictError(
                 f"session {session!r} was compacted by another process since its originals were stored (version"
                 f" {version}, not {stored.version}); nothing was changed: take its latest messages and compact again"
@@ -68,15 +68,8 @@ class Writes(Database):
         yield insert, (ref, session, record.strategy, *tokens, removed, *summary, record.duration_ms, now)
         preserved = json.dumps((yield from _assign(stored, record)))
         yield "UPDATE compaction_events SET preserved_message_ids = ? WHERE id = ?", (preserved, ref)
-        yield "DELETE FROM summaries WHERE session_id = ?", (session,)
-        insert = (
-            "INSERT INTO summaries (session_id, event_id)"
-            " SELECT CAST(? AS TEXT), id FROM compaction_events WHERE id = ?"
-        )
-        yield insert, [(session, live) for live in dict.fromkeys(record.live)]
-        yield "DELETE FROM marks WHERE session_id = ?", (session,)
-        insert = "INSERT INTO marks (session_id, kind, digest) VALUES (?, 'filler', ?)"
-        yield insert, [(session, mark) for mark in dict.fromkeys(record.marks)]
+        if record.strategy != "ingest":
+            yield from _replace_marks(session, record)
         yield from _append(stored, record, version + 1)
         yield "UPDATE sessions SET version = ? WHERE id = ?", (version + 1, session)
 
@@ -158,6 +151,27 @@ def _assign(stored: Stored, record: Record) -> Steps[list[int]]:
         gone = len(stored.digests) - len(ids)
         raise ArchiveError(f"{gone} originals of {record.ref} are not stored any more; compact again")
     return [ids[position][0] for position in record.preserved]
+
+
+def _compacted_since(stored: Stored) -> Steps[bool]:
+    """Return whether the session was compacted since; a truncated output changes no list that another one holds."""
+    query = (
+        "SELECT 1 FROM commits c LEFT JOIN compaction_events e ON e.id = c.event_id"
+        " WHERE c.session_id = ? AND c.version > ? AND coalesce(e.strategy, '') <> 'ingest' LIMIT 1"
+    )
+    return bool((yield query, (stored.session, stored.version)))
+
+
+def _replace_marks(session: str, record: Record) -> Steps[None]:
+    """Replace the summaries and marks of the session by those of its new list."""
+    yield "DELETE FROM summaries WHERE session_id = ?", (session,)
+    insert = (
+        "INSERT INTO summaries (session_id, event_id) SELECT CAST(? AS TEXT), id FROM compaction_events WHERE id = ?"
+    )
+    yield insert, [(session, live) for live in dict.fromkeys(record.live)]
+    yield "DELETE FROM marks WHERE session_id = ?", (session,)
+    insert = "INSERT INTO marks (session_id, kind, digest) VALUES (?, 'filler', ?)"
+    yield insert, [(session, mark) for mark in dict.fromkeys(record.marks)]
 
 
 def _append(stored: Stored, record: Record, version: int) -> Steps[None]:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ..._repr import short
-from ...counting.truncate import truncate
+from ...counting.truncate import shortened
 from ..edits import NOTICE
 
 if TYPE_CHECKING:
+    from ..._core import Counter
     from ...counting.truncate import Category
 
 
@@ -117,41 +118,48 @@ CATEGORIES: dict[str, Category] = {
 LINES = 60 + 40 + 1
 """Most lines of a command's output: 60 of the head, 40 of the tail, one notice (sven, layer 4: OutputCategory)."""
 
-NOTICE_CHARS = (0, 40, 120)
-"""Characters allowed beyond the cap for the omission notice, tried in order: a small cap cannot hold the notice."""
-
-OMITTED = "[{bytes} bytes omitted]"
-"""The notice if no text fits the cap."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
     """The cut of a tool's result before it enters the transcript.
 
+    The cap is in one unit: an output within it is unchanged, and a cut output, with its notice, is within it.
+
     Attributes:
-        tokens: most tokens of one result, at four bytes each; 0 takes it whole.
+        tokens: most tokens of one result; 0 takes it whole.
         categories: pairs of a tool's name and the category of its output; a final ``*`` matches any rest.
         otherwise: the category of all other tools.
+        unit: ``tokens`` of the model's counter, or ``bytes``: a token is four bytes of UTF-8.
     """
 
     __repr__ = short
 
     tokens: int
-    categories: tuple[tuple[str, str], ...]
-    otherwise: str
+    categories: tuple[tuple[str, str], ...] = ()
+    otherwise: str = "Generic"
+    unit: Literal["tokens", "bytes"] = "tokens"
 
-    def cut(self, text: str, category: str) -> str:
+    def exceeds(self, text: str, counter: Counter) -> bool:
+        """Return whether a tool's output exceeds the cap."""
+        if self.unit == "bytes":
+            return 0 < self.tokens * 4 < len(text.encode("utf-8", "surrogatepass"))
+        return self.tokens > 0 and counter.exceeds(text, self.tokens)
+
+    def cut(self, text: str, category: str, counter: Counter, more: str = "") -> str:
         """Return a tool's output, cut by its category if it exceeds the cap.
 
-        A cap without room for the omission notice is exceeded by the notice.
+        Args:
+            text: the output.
+            category: sven's name of its category.
+            counter: the model's counter.
+            more: where the whole output is, for the notice.
         """
-        most, size = self.tokens * 4, len(text.encode("utf-8", "replace"))
-        if not most or size <= most:
+        if not self.exceeds(text, counter):
             return text
         kind = CATEGORIES.get(category, "generic")
         lines = LINES if kind == "head-tail" else None
-        cuts = (truncate(text, chars=most + notice, lines=lines, category=kind) for notice in NOTICE_CHARS)
-        return next((cut for cut in cuts if "omitted" in cut), OMITTED.format(bytes=size))
+        most = [None, lines, None, self.tokens * 4] if self.unit == "bytes" else [self.tokens, lines, None, None]
+        return shortened(text, most, kind, counter, more)
 
     def category(self, tool: str) -> str:
         """Return the category of a tool's output."""

@@ -162,9 +162,10 @@ mod tests {
         for (_, category) in Category::NAMES {
             for limits in limits() {
                 for chunk in [1, 7, 1_000, 1 << 20] {
-                    let mut stream = Stream::new(category, limits, counter);
+                    let mut stream = Stream::new(category, limits, "in run.log".to_owned(), counter);
                     text.as_bytes().chunks(chunk).for_each(|part| stream.push(part));
-                    let whole = truncate(&text, category, limits, "", &counter).unwrap_or_else(|| text.clone());
+                    let whole =
+                        truncate(&text, category, limits, "in run.log", &counter).unwrap_or_else(|| text.clone());
                     assert_eq!(String::from_utf8(stream.finish()).unwrap(), whole, "{category:?} {limits:?}");
                 }
             }

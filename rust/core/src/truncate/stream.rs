@@ -19,6 +19,7 @@ const TOKEN: usize = 128;
 pub struct Stream {
     category: Category,
     limits: Limits,
+    more: String,
     counter: Counter,
     window: usize,
     head: Vec<u8>,
@@ -30,13 +31,23 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream without text.
+    /// A stream without text; `more` is as in [`super::truncate`].
     #[must_use]
-    pub fn new(category: Category, limits: Limits, counter: Counter) -> Self {
+    pub fn new(category: Category, limits: Limits, more: String, counter: Counter) -> Self {
         let by_tokens = limits.tokens.map(|n| n.saturating_mul(TOKEN));
         let needed = [by_tokens, limits.chars.map(|n| n.saturating_mul(4)), limits.bytes];
         let window = needed.into_iter().flatten().min().map_or(MOST, |n| n.clamp(1 << 10, MOST));
-        Self { category, limits, counter, window, head: Vec::new(), tail: Vec::new(), passed: (0, 0), torn: false }
+        Self {
+            category,
+            limits,
+            more,
+            counter,
+            window,
+            head: Vec::new(),
+            tail: Vec::new(),
+            passed: (0, 0),
+            torn: false,
+        }
     }
 
     /// Appends bytes.
@@ -86,7 +97,7 @@ impl Stream {
             if is_head { front.raw_at(part.len()) } else { back.raw.len() - back.raw_at(back.text.len() - part.len()) }
         };
         let source = Source { front: &front.text, back: &back.text, whole, torn: self.torn, lines, bytes, raw: &raw };
-        let cut = cut(&source, self.category, self.limits, "", &self.counter);
+        let cut = cut(&source, self.category, self.limits, &self.more, &self.counter);
         [&front.raw[..front.raw_at(cut.head)], cut.notice.as_bytes(), &back.raw[back.raw_at(cut.tail)..]].concat()
     }
 }
@@ -136,7 +147,7 @@ mod tests {
     use trimtab_tokens::Encoding;
 
     fn cut(limits: Limits, parts: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
-        let mut stream = Stream::new(Category::HeadTail, limits, Counter::exact(Encoding::O200k));
+        let mut stream = Stream::new(Category::HeadTail, limits, String::new(), Counter::exact(Encoding::O200k));
         parts.for_each(|part| stream.push(&part));
         stream.finish()
     }
