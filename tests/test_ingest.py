@@ -18,6 +18,7 @@ import trimtab
 from support.scale import scaled
 from trimtab import Compactor, Ingest, Policy
 from trimtab.archive import open_archive
+from trimtab.ledger.columns import Kind
 from trimtab.policies import POLICIES
 
 MODEL = "claude-sonnet-4-5"
@@ -238,3 +239,64 @@ def test_recorded_outputs_are_cut_and_restored(name) -> None:
         assert cm.ingest("shell", short) is short
         if short is not text:
             assert cm.restore(REF.findall(short)[-1])[0]["content"] == text
+
+
+def conversation(text: str, provider: str) -> list[Any]:
+    """A request, two calls and their results, each with this text, in a provider's shape."""
+    ids = ("t1", "t2")
+    if provider == "anthropic":
+        calls = [{"type": "tool_use", "id": name, "name": "f", "input": {}} for name in ids]
+        results = [{"type": "tool_result", "tool_use_id": name, "content": text} for name in ids]
+    elif provider == "bedrock":
+        calls = [{"toolUse": {"toolUseId": name, "name": "f", "input": {}}} for name in ids]
+        results = [{"toolResult": {"toolUseId": name, "content": [{"text": text}]}} for name in ids]
+    if provider in {"anthropic", "bedrock"}:
+        go: Any = "go" if provider == "anthropic" else [{"text": "go"}]
+        return [
+            {"role": "user", "content": go},
+            {"role": "assistant", "content": calls},
+            {"role": "user", "content": results},
+        ]
+    if provider == "openai_chat":
+        invoked = [{"id": n, "type": "function", "function": {"name": "f", "arguments": "{}"}} for n in ids]
+        answers = [{"role": "tool", "tool_call_id": name, "content": text} for name in ids]
+        return [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": None, "tool_calls": invoked},
+            *answers,
+        ]
+    if provider == "openai_responses":
+        asked = [{"type": "function_call", "call_id": name, "name": "f", "arguments": "{}"} for name in ids]
+        answered = [{"type": "function_call_output", "call_id": name, "output": text} for name in ids]
+        return [{"role": "user", "content": "go"}, *asked, *answered]
+    responses = [{"functionResponse": {"name": "f", "response": {"result": text}}} for _ in ids]
+    return [
+        {"role": "user", "parts": [{"text": "go"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}} for _ in ids]},
+        {"role": "user", "parts": responses},
+    ]
+
+
+MODELS = {
+    "anthropic": MODEL,
+    "bedrock": "anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "openai_chat": "gpt-4o",
+    "openai_responses": "gpt-5.5",
+    "gemini": "gemini-2.5-pro",
+}
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+@pytest.mark.parametrize("provider", sorted(MODELS))
+def test_a_truncation_takes_what_its_plan_says(provider, name) -> None:
+    cm = Compactor(MODELS[provider], provider=provider, policy=POLICIES[name], window=200_000)
+    messages = conversation("".join(f'строка {n} of a "log"\n' for n in range(900)), provider)
+    bare = cm.plan(messages, target_share=0.9)
+    ledger = trimtab.Ledger.of(messages, counter=cm._session._memory.settings.counter, provider=provider)
+    rows = tuple(ledger.kind.tolist().index(Kind.RESULT) + n for n in range(2))
+    for most in (60, 300, 2_000):
+        after = ledger.total - sum(max(int(ledger.tokens[row]) - most, 0) for row in rows)
+        plan = replace(bare, edits=(trimtab.Truncate(rows, most),), tokens_after=after)
+        done = cm.compact(messages, plan=plan)
+        assert done.ref, done.reason
+        assert done.tokens_after <= plan.tokens_after

@@ -176,6 +176,9 @@ def _edit_rows(
         if message is not None:
             edited[index] = _with_result(message, row - int(first[index]), content)
 
+    def count(message: Message) -> int:
+        return int(scan([message], counter, plan.provider).tokens.sum())
+
     for edit in plan.edits:
         match edit:
             case Prune(rows, text, why):
@@ -194,7 +197,11 @@ def _edit_rows(
                     change(row, partial(_began, most=most, unit=unit, marker=marker, provider=plan.provider))
             case Truncate(rows, most):
                 for row in rows:
-                    change(row, partial(_shortened, most=most, counter=counter, provider=plan.provider, more=more))
+                    index = int(owner[row])
+                    place, message = row - int(first[index]), edited.get(index, messages[index])
+                    if message is not None:
+                        shorten = partial(_shortened, counter=counter, provider=plan.provider, more=more)
+                        edited[index] = _row_within(message, place, int(tokens[row]), most, shorten, count)
             case StripThinking(rows):
                 for index, found in _blocks(ledger, rows).items():
                     edited[index] = _without(edited.get(index, messages[index]), found)
@@ -233,10 +240,9 @@ def _with_text(message: Message | None, block: int, text: str, provider: str) ->
 
 def _with_result(message: Message, block: int, content: Callable[[Any], Any]) -> Message:
     """Return the message with the content of one result changed: of a tool message, an output item or a block."""
-    if message.get("role") == "tool" or message.get("role") == "function":
-        return {**message, "content": content(message.get("content"))}
-    if "output" in message:
-        return {**message, "output": content(message["output"])}
+    if not _has_blocks(message):
+        key = "output" if "output" in message else "content"
+        return {**message, key: content(message.get(key))}
     key = "parts" if "parts" in message else "content"
     blocks = list(message[key])
     blocks[block] = _changed(blocks[block], content)
@@ -295,6 +301,38 @@ def cut(text: str, most: int, unit: str = "bytes", marker: str = "") -> str:
     encoded = text.encode(encoding, "surrogatepass")
     most *= 2 if unit == "utf16" else 1
     return text if len(encoded) <= most else encoded[:most].decode(encoding, "ignore") + marker
+
+
+def _row_within(  # noqa: PLR0917 - a result, its limits, and how to cut and count it
+    message: Message, block: int, row: int, most: int, shorten: Callable[..., Any], count: Callable[[Message], int]
+) -> Message:
+    """Return the message with one result cut so that its row, not its text alone, has at most ``most`` tokens.
+
+    Args:
+        message: the message of the result.
+        block: the result's position in the message.
+        row: tokens of the result's row now.
+        most: most tokens of its row.
+        shorten: cuts a content to ``most`` tokens of text.
+        count: tokens of a message.
+    """
+
+    def alone(message: Message) -> int:
+        key = "parts" if "parts" in message else "content"
+        return count({**message, key: [message[key][block]]} if _has_blocks(message) else message)
+
+    frame, limit = row - alone(message), most  # beside another result, a row has more tokens than alone
+    while True:
+        made = _with_result(message, block, partial(shorten, most=limit))
+        over = alone(made) + frame - most
+        if over <= 0 or limit == 0:
+            return made
+        limit = max(limit - over, 0)
+
+
+def _has_blocks(message: Message) -> bool:
+    """Return whether the results of a message are blocks of it, not its whole content."""
+    return message.get("role") not in {"tool", "function"} and "output" not in message
 
 
 def _shortened(old: object, most: int, counter: Counter, provider: str, more: str = "") -> Any:
