@@ -227,6 +227,17 @@ def test_an_interrupt_exits_with_130_and_writes_nothing(home: Path) -> None:
     assert signal.SIGINT == 2
 
 
+def test_a_command_loads_its_own_verb_and_counting_no_numpy(home: Path) -> None:
+    code = (
+        "import sys; from trimtab.cli import main; main(['count', 's.json', '--json'])\n"
+        "verbs = {f'trimtab.cli.{verb}' for verb in main.__globals__['VERBS']}\n"
+        "print(*(verbs | {'numpy'}) & set(sys.modules))"
+    )
+    session()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "trimtab.cli.count"
+
+
 def test_a_failed_write_keeps_the_existing_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from trimtab.cli import files as _files
 

@@ -1,5 +1,6 @@
 """``python -m trimtab`` and the ``trimtab`` command."""
 
+import gc
 import signal
 import sys
 
@@ -9,6 +10,7 @@ INTERRUPTED = 130
 def run() -> None:
     """Runs the command line and exits with its code."""
     code = INTERRUPTED
+    gc.disable()  # a command makes no garbage in circles, and collections are a fifth of the time to read a session
     try:
         from trimtab.cli import main  # noqa: PLC0415 - nothing is loaded by importing this module
 

@@ -10,19 +10,21 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from traceback import format_exc
+from importlib import import_module
 from typing import TYPE_CHECKING, Never
 
 from .. import __version__
 from .._mask import mask
 from ..errors import ArchiveError, Error, SummaryError
-from . import archive, compact, count, plan, rescue, restore, truncate, validate
 from .output import print_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OK, NO, USAGE, DATA, UNAVAILABLE, IO, INTERRUPTED = 0, 1, 64, 65, 69, 74, 130
+
+VERBS = ("count", "plan", "compact", "validate", "truncate", "restore", "archive", "rescue")
+"""The verbs, each a module of this package; a command loads its own alone."""
 
 EXAMPLES = """examples:
   trimtab count session.jsonl
@@ -46,8 +48,8 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"{self.prog}: {message}\n  see {self.prog} --help\n")
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of all verbs."""
+def parser(named: Sequence[str] = VERBS) -> argparse.ArgumentParser:
+    """Return the parser of the named verbs."""
     top = Parser(
         prog="trimtab",
         description="Keeps an agent's session inside its model's context window.",
@@ -57,9 +59,9 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"trimtab {__version__}")
     top.add_argument("--debug", action="store_true", help="show the traceback of an error")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
-    for verb in (count, plan, compact, validate, truncate, restore, archive, rescue):
+    for name in named:
+        verb = import_module(f".{name}", __package__)
         about = verb.DESCRIPTION.partition(".")[0]
-        name = verb.__name__.rpartition(".")[2]
         made = verbs.add_parser(name, help=f"{about[:1].lower()}{about[1:]}", description=verb.DESCRIPTION)
         verb.add_options(made)
         made.set_defaults(run=verb.run)
@@ -68,8 +70,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command; return its exit code."""
+    given = next((argument for argument in arguments if not argument.startswith("-")), "")
     try:
-        options = parser().parse_args(arguments)
+        options = parser((given,) if given in VERBS else VERBS).parse_args(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else USAGE
     try:
@@ -83,6 +86,8 @@ def main(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - reported by kind
         if options.debug:
+            from traceback import format_exc
+
             print_note(mask(format_exc()))
         return _report(error)
     return code

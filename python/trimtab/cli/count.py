@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     found = text.found if text else load(options)
     cm = compactor(options, found)
     counter = cm.counter
-    provider, messages, kinds = _stream(text, counter) if text else _count(found, counter)
+    provider, messages, kinds = _stream(text, counter) if text else _scan(found, counter)
     total = sum(kinds.values())
     next_prompt = NextPrompt.of(options, found, cm, total if text else 0)
     report = {
@@ -77,18 +77,14 @@ def _notes(found: Transcript) -> Iterator[str]:
         yield "  not sent: " + " · ".join(f"{name} {many:,}" for name, many in most[:6]) + more
 
 
-def _count(found: Transcript, counter: Counter) -> tuple[str, int, dict[str, int]]:
+def _scan(found: Transcript, counter: Counter) -> tuple[str, int, dict[str, int]]:
     """Return the messages' shape, their number and their tokens by kind."""
-    import numpy as np
-
     from ..counting.counter import scan
-    from ..ledger.columns import Kind, Role
 
     with Progress("counting"):
         ledger = scan(found.messages, counter, found.provider)
-    tokens = np.zeros((len(Role), len(Kind)), dtype=np.uint64)
-    np.add.at(tokens, (ledger.role[ledger.owner], ledger.kind), ledger.tokens)
-    return ledger.provider, len(ledger), _by_kind(tokens.tolist(), ledger.total - int(tokens.sum()))
+        messages, framing, tokens = ledger.sums()
+    return ledger.provider, messages, _by_kind(tokens, framing)
 
 
 def _stream(text: Large, counter: Counter) -> tuple[str, int, dict[str, int]]:

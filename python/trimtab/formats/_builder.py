@@ -79,7 +79,10 @@ class Builder:
         Identifiers, numbers, times and settings do not count: they are not part of a prompt.
         """
         for name, inner in value.items():
-            if name not in known and _has_text(inner):
+            if name in known:
+                continue
+            # Most fields are short strings and numbers: the search is for the others.
+            if _are_words(inner) if isinstance(inner, str) else isinstance(inner, dict | list) and _has_text(inner):
                 self.leave(*names, name)
 
     def objects(self, value: object, *names: object) -> list[dict[str, Any]]:
@@ -217,6 +220,11 @@ def several(kind: str, count: int, records: Sequence[Record]) -> MessageError:
     return MessageError(f"{count} {kind}s in one file, from {places}", hint=f"read one {kind} at a time")
 
 
+def _are_words(text: str) -> bool:
+    """Return whether a string counts as text."""
+    return len(text[:1_000].split(None, WORDS)) >= WORDS
+
+
 def _has_text(value: object) -> bool:
     """Return whether a value contains text, at any depth."""
     pending = [value]
@@ -224,7 +232,7 @@ def _has_text(value: object) -> bool:
         if not pending:
             return False
         inner = pending.pop()
-        if isinstance(inner, str) and len(inner[:1_000].split(None, WORDS)) >= WORDS:
+        if isinstance(inner, str) and _are_words(inner):
             return True
         if isinstance(inner, dict):
             pending += inner.values()

@@ -9,6 +9,7 @@ use trimtab_core::counter;
 use trimtab_core::json::canon::hex;
 use trimtab_core::ledger;
 use trimtab_core::ledger::reads;
+use trimtab_core::ledger::sums::Totals;
 use trimtab_core::shape::Provider;
 
 use crate::convert::{array, to_py};
@@ -121,6 +122,11 @@ methods! {
     #[getter]
     fn total(&self) -> u64 {
         self.columns.total()
+    }
+
+    /// The number of messages, their tokens beyond their rows, and tokens of rows by role and kind.
+    fn sums(&self) -> (usize, u64, Vec<Vec<u64>>) {
+        Totals::of(&self.columns).parts()
     }
 
     /// Digest of the messages, as 32 hexadecimal digits; cache markers do not change it.

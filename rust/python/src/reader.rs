@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use numpy::IntoPyArray;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -10,7 +9,7 @@ use trimtab_core::jsonl::{self, Found, Wanted};
 use trimtab_core::ongoing::Ongoing;
 use trimtab_core::shape::Provider;
 
-use crate::convert::{import_numpy, released, to_py};
+use crate::convert::{array, released, to_py};
 use crate::counter::Counter;
 use crate::ledger::Ledger;
 
@@ -43,8 +42,7 @@ impl Reader {
     /// The provider, what was wanted, the first ten thousand parts that could not be read (line, offset, reason), and the
     /// number of all of them.
     ///
-    /// Sums are the number of messages, their tokens beyond their rows, and tokens of rows by role and kind. Counts are
-    /// tokens of each message: uint32, shape (messages,).
+    /// Sums are those of a ledger. Counts are tokens of each message: uint32, shape (messages,).
     ///
     /// Raises:
     ///     ValueError: as push.
@@ -54,14 +52,8 @@ impl Reader {
         let (provider, counter) = (reading.provider, reading.counter);
         let found = match reading.found {
             Found::Ledger(ledger) => Ledger { columns: Arc::new(ledger), provider, counter }.into_bound_py_any(py)?,
-            Found::Counts(tokens) => {
-                import_numpy(py)?;
-                tokens.into_pyarray(py).into_any()
-            }
-            Found::Sums(sums) => {
-                let tokens: Vec<_> = sums.tokens.iter().map(|of| of.to_vec()).collect();
-                (sums.messages, sums.overhead, tokens).into_bound_py_any(py)?
-            }
+            Found::Counts(tokens) => array(py, &tokens)?.into_any(),
+            Found::Sums(sums) => sums.parts().into_bound_py_any(py)?,
         };
         let skips = reading.skipped.into_iter().map(|skip| (skip.line, skip.offset, skip.reason)).collect();
         Ok((provider.name(), found, skips, reading.lost))

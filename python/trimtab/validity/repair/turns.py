@@ -255,6 +255,8 @@ def _drop_bare_thinking(turn: list[Entry], changes: Changes, *, every: bool) -> 
 
 def _drop(entries: list[Entry], numbers: set[int], changes: Changes, code: str) -> None:
     """Drop the blocks with these running numbers."""
+    if not numbers:
+        return
     running = count()
 
     def drop(block: Block) -> Edit:

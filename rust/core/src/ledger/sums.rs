@@ -37,8 +37,22 @@ pub struct Totals {
     pub tokens: [[u64; Kind::COUNT]; Role::COUNT],
 }
 
-impl Sum for Totals {
-    fn add(&mut self, ledger: &Ledger, _: usize, messages: Range<usize>) -> Result<(), Error> {
+impl Totals {
+    /// Those of a ledger.
+    #[must_use]
+    pub fn of(ledger: &Ledger) -> Self {
+        let mut totals = Self::default();
+        totals.include(ledger, 0..ledger.messages());
+        totals
+    }
+
+    /// The number of messages, their tokens beyond their rows, and tokens of rows by role and kind.
+    #[must_use]
+    pub fn parts(&self) -> (usize, u64, Vec<Vec<u64>>) {
+        (self.messages, self.overhead, self.tokens.iter().map(|of| of.to_vec()).collect())
+    }
+
+    fn include(&mut self, ledger: &Ledger, messages: Range<usize>) {
         self.messages += messages.len();
         for message in messages {
             self.overhead += u64::from(ledger.overhead[message]);
@@ -47,6 +61,12 @@ impl Sum for Totals {
                 *of += u64::from(ledger.tokens[row]);
             }
         }
+    }
+}
+
+impl Sum for Totals {
+    fn add(&mut self, ledger: &Ledger, _: usize, messages: Range<usize>) -> Result<(), Error> {
+        self.include(ledger, messages);
         Ok(())
     }
 
