@@ -177,6 +177,7 @@ def test_history_returns_every_column_latest_first(archive: SqlArchive) -> None:
     assert len(archive.history()) == 2
 
 
+@pytest.mark.shows("R2.44")
 def test_archived_returns_only_the_removed_messages(archive: SqlArchive) -> None:
     talk = [said("one"), said("two", "assistant"), said("three"), said("one")]
     commit(archive, "r1", talk, preserved=(1, 3))

@@ -35,6 +35,7 @@ def talk(provider: str = "anthropic") -> list[dict]:
     return transcript(TALK, provider=provider)
 
 
+@pytest.mark.shows("R0.10", "R1.27")
 def test_the_order_of_a_compaction_is_read_off_its_generator() -> None:
     cm = trimtab.Compactor(MODEL)
     flow = compaction(
@@ -554,6 +555,7 @@ def test_explain_shows_every_term_and_whether_it_is_over() -> None:
     assert "below the trigger" in text
 
 
+@pytest.mark.shows("R1.29")
 def test_system_text_and_the_models_window_decide_what_a_compaction_aims_at() -> None:
     messages = [{"role": "user", "content": f"step {n}: " + "words " * 250} for n in range(40)]
     small = trimtab.Compactor("claude-sonnet-4-5", window=20_000, max_output=2_000)

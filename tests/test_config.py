@@ -104,6 +104,7 @@ def test_load_rejects_a_file_that_is_no_configuration(tmp_path: Path, name: str,
         config.load(tmp_path / "none.toml", environ={})
 
 
+@pytest.mark.shows("R2.54")
 @pytest.mark.parametrize("scenario", sorted(config.SCENARIOS))
 def test_every_recommended_setting_is_valid(scenario: str) -> None:
     section, values = config.SCENARIOS[scenario]

@@ -141,6 +141,7 @@ def test_a_compactor_learns_what_a_session_file_s_calls_were_billed():
     assert f"{size.prompt - size.counted:,}  billed, and in no message" in cm.explain(messages, system="be brief")
 
 
+@pytest.mark.shows("R0.39")
 @pytest.mark.shared
 def test_the_next_prompt_of_every_shared_session_is_known(shared):
     off = []
@@ -262,6 +263,7 @@ def test_a_compactor_keeps_the_newest_answers_of_the_counting_endpoint():
 FULL = "u:4000 a:4000 u:9 a:9 u:9"
 
 
+@pytest.mark.shows("R2.35")
 @pytest.mark.parametrize(("tokens", "compacts"), [(170_000, True), (169_999, False)])
 @pytest.mark.parametrize("path", ["fit", "afit"])
 def test_fit_asks_the_counting_endpoint_for_a_policy_that_asks_one(httpserver, tokens, compacts, path):
@@ -302,6 +304,7 @@ def test_fit_never_asks_a_counting_endpoint_otherwise(httpserver):
     assert seen == []
 
 
+@pytest.mark.shows("R2.36", "R2.49")
 @pytest.mark.parametrize("model", [SONNET, "gemini-2.5-pro"])
 def test_fit_uses_the_estimate_where_the_counting_endpoint_fails(httpserver, caplog, model):
     messages = transcript(FULL)

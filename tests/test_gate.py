@@ -77,6 +77,7 @@ def test_usage_in_any_providers_form_is_learned_from() -> None:
         cm.record({"total": 3})
 
 
+@pytest.mark.shows("R4.9")
 def test_what_a_step_was_charged_triggers_seed_004() -> None:
     cm = trimtab.Compactor("gpt-4o", policy="opencode", window=100_000, max_output=32_000)
     messages = transcripts.transcript("u:40 " + "a:60 u:60 " * 20, "openai_chat")
@@ -148,6 +149,7 @@ def test_a_failed_summary_never_raises_out_of_the_gate_and_is_asked_for_in_every
         cm.compact(messages)
 
 
+@pytest.mark.shows("R3.40")
 def test_events_are_told_in_the_presets_order_with_their_payloads() -> None:
     for name in ("spec09", "goat", "sven"):
         told: list[Any] = []
@@ -204,6 +206,7 @@ def test_calls_of_an_answer_that_was_cut_are_taken_out_before_the_budget_is_look
     }
 
 
+@pytest.mark.shows("R2.26")
 def test_statistics_say_which_messages_stay_and_why() -> None:
     messages = [{**message, "id": str(n)} for n, message in enumerate(talk(20))]
     messages[2]["is_preserved"] = True
@@ -221,6 +224,7 @@ def test_statistics_say_which_messages_stay_and_why() -> None:
     assert set(found.kept) | set(found.groups["compactable"]) == set(range(len(messages)))
 
 
+@pytest.mark.shows("R3.36", "R3.38")
 def test_a_tools_output_is_cut_by_the_category_of_the_tool() -> None:
     cm = made("sven")
     log = "".join(f"line {n}\n" for n in range(5_000))

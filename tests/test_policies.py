@@ -37,6 +37,7 @@ KEEPERS = st.lists(
 )
 
 
+@pytest.mark.shows("R2.27")
 @settings(max_examples=scaled(400))
 @given(columns(), KEEPERS, st.sampled_from(["own", "back", "forward"]), st.integers(0, 3))
 def test_partition_means_each_keeper_takes_what_the_ones_before_it_left(
@@ -71,6 +72,7 @@ def test_a_keeper_of_less_than_nothing_and_an_unknown_step_are_named_when_they_a
         replace(POLICIES["default"], fallback=("guess",))
 
 
+@pytest.mark.shows("R0.30", "R1.28")
 @settings(max_examples=scaled(100))
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=4), st.booleans(), st.integers(0, 5), st.integers(1, 9))
 def test_an_estimate_drops_the_fraction_once_a_text_or_once_a_message(

@@ -33,6 +33,7 @@ def opened(messages: list[Any], write: Any = lambda _: "what was done") -> queue
 LONG = [said(f"m{n}", ("user", "assistant")[n % 2], f"{n} " + "words " * 80, finish="stop") for n in range(12)]
 
 
+@pytest.mark.shows("R4.10", "R4.12", "R4.16", "R4.18")
 def test_a_marker_is_answered_by_a_summary_that_is_the_pivot() -> None:
     held = opened([*LONG])
     assert held.run() is None
@@ -62,6 +63,7 @@ def test_old_output_that_could_be_pruned_does_not_take_the_summarys_place() -> N
     assert len(held.visible()) == 3
 
 
+@pytest.mark.shows("R4.19")
 def test_a_manual_compaction_does_not_go_on_by_itself() -> None:
     held = opened([*LONG])
     held.enqueue(auto=False)
@@ -69,6 +71,7 @@ def test_a_manual_compaction_does_not_go_on_by_itself() -> None:
     assert [m["info"]["role"] for m in held.visible()] == ["user", "assistant"]
 
 
+@pytest.mark.shows("R4.40")
 def test_a_failed_pass_leaves_the_history_and_does_not_go_on() -> None:
     def fails(_: object) -> str:
         raise RuntimeError("down")
@@ -81,6 +84,7 @@ def test_a_failed_pass_leaves_the_history_and_does_not_go_on() -> None:
     assert held.pending() is not None
 
 
+@pytest.mark.shows("R4.30")
 def test_pruning_marks_old_results_and_keeps_what_they_said() -> None:
     big = "x" * 400_000
     messages = [

@@ -1,7 +1,6 @@
 """Write ``docs/dev/requirements.md``: the cases and tests that show each requirement of the documents; ``make docs``.
 
-Published conformance cases and our own name their requirements; ``TESTS`` names tests for the requirements that a case
-does not show well.
+Published conformance cases and our own name their requirements, and tests by ``pytest.mark.shows``.
 """
 
 from __future__ import annotations
@@ -9,12 +8,16 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from typing import TYPE_CHECKING
 
 from ops.table import PLAYED as OPS_PLAYED
 from test_conformance import ROOT, cases
 from test_own import CASES
 
 from conformance import DIFFERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OUT = ROOT / "docs" / "dev" / "requirements.md"
 LISTED = ROOT.parent / "shared" / "REQUIREMENTS.md"
@@ -23,7 +26,7 @@ HEAD = """# Requirements
 
 What five documents ask of a context manager, and what shows that trimtab does it: the conformance cases that name a
 requirement (`make test` runs them where the cases are at hand), our own cases (`tests/conformance/own*.py`, in
-parentheses), and tests by file and name. Made by `make docs`.
+parentheses), and tests by file and name, which are marked with what they show. Made by `make docs`.
 
 """
 
@@ -84,29 +87,44 @@ TOLD = {
 }
 """Rows that show the order in which something is told: that order, and how it differs from the order of doing."""
 
-TESTS = {
-    "R0.30": "test_policies: an estimate drops the fraction once a text or once a message",
-    "R0.39": "test_forecast: the next prompt of every shared session is known",
-    "R1.27": "test_compactor: the order of a compaction is read off its generator",
-    "R1.28": "test_policies: an estimate drops the fraction once a text or once a message",
-    "R1.29": "test_compactor: system text and the models window decide what a compaction aims at",
-    "R2.26": "test_gate: statistics say which messages stay and why",
-    "R2.27": "test_policies: partition means each keeper takes what the ones before it left",
-    "R2.44": "test_archive: archived returns only the removed messages",
-    "R2.54": "test_config: every recommended setting is valid",
-    "R3.36": "test_gate: a tools output is cut by the category of the tool",
-    "R3.38": "test_gate: a tools output is cut by the category of the tool",
-    "R3.40": "test_gate: events are told in the presets order with their payloads",
-    "R4.9": "test_gate: what a step was charged triggers seed 004",
-    "R4.10": "test_queue: a marker is answered by a summary that is the pivot",
-    "R4.12": "test_queue: a marker is answered by a summary that is the pivot",
-    "R4.16": "test_queue: a marker is answered by a summary that is the pivot",
-    "R4.18": "test_queue: a marker is answered by a summary that is the pivot",
-    "R4.19": "test_queue: a manual compaction does not go on by itself",
-    "R4.30": "test_queue: pruning marks old results and keeps what they said",
-    "R4.40": "test_queue: a failed pass leaves the history and does not go on",
+CASES_OF = {
+    "R0.13": ("goat/split/point-all-but-last", "spec09/split/exact", "spec09/formulas/preserve-budget-1000000"),
+    "R0.15": (),
+    "R2.16": (),
+    "R2.23": ("agentpg/partition/both-flags-is-summary", "agentpg/partition/summary-and-preserved"),
+    "R2.24": ("agentpg/partition/summary-and-preserved",),
+    "R3.12": ("sven/config/default-compaction_threshold",),
+    "R3.14": (),
+    "R3.15": ("sven/config/default-tool_result_token_cap",),
+    "R3.16": (),
+    "R3.35": (
+        "sven/smart_truncate/one-byte-over",
+        "sven/smart_truncate/notice-matchlist",
+        "sven/smart_truncate/notice-generic",
+    ),
+    "R3.36": ("sven/smart_truncate/under-cap", "sven/smart_truncate/one-byte-over"),
+    "R4.2": (),
+    "R4.4": (),
+    "R4.5": (),
+    "R4.6": ("opencode/overflow_seed_era/equal-not-overflow", "opencode/overflow_seed_era/one-over"),
+    "R4.7": ("opencode/overflow_seed_era/equal-not-overflow", "opencode/overflow_seed_era/one-over"),
+    "R4.18": (),
+    "R4.20": ("opencode/filter_compacted/stops-at-boundary", "opencode/filter_compacted/no-compaction"),
+    "R4.22": ("opencode/prune/pending-error-ignored", "opencode/prune/newest-first-order"),
+    "R4.24": ("opencode/prune/tools-between-last-two-users-kept",),
+    "R4.25": ("opencode/prune/stop-at-summary",),
+    "R4.26": (),
+    "R4.28": ("opencode/prune/protect-exactly-40000", "opencode/prune/protect-40001"),
+    "R4.29": ("opencode/prune/minimum-exactly-20000-not-applied", "opencode/prune/minimum-20001-applied"),
 }
-"""Tests that show what is shown better by itself, by file and name."""
+"""The published cases that show a requirement, where the first three that name it do not."""
+
+NOTES = {
+    "R0.15": "the newest message stays all the same, as its case allows: a list without a message is no request",
+    "R4.10": "the agent queues the marker where `fit` or the trigger says so",
+    "R4.12": "the agent runs the queue before its next call",
+}
+"""Rows that are met in another way, or in part by the agent."""
 
 
 def shown() -> dict[str, list[str]]:
@@ -115,9 +133,19 @@ def shown() -> dict[str, list[str]]:
     for case in CASES:
         for requirement in case.shows.split():
             found[requirement].append(f"({case.says})")
-    for requirement, test in TESTS.items():
-        found[requirement].append(test)
+    for path in sorted((ROOT / "tests").glob("test_*.py")):
+        for test, marked in marks(ast.parse(path.read_text("utf-8"))):
+            for requirement in marked:
+                found[requirement].append(f"{path.stem}: {test.removeprefix('test_').replace('_', ' ')}")
     return found
+
+
+def marks(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
+    """Yield the tests of a file that are marked with ``shows``, each with the requirements that the mark names."""
+    for function in tree.body:
+        for decorator in getattr(function, "decorator_list", ()):
+            if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.shows":
+                yield function.name, [ast.literal_eval(argument) for argument in decorator.args]
 
 
 def listed() -> list[str]:
@@ -134,8 +162,10 @@ def rows() -> list[str]:
     out = ["| requirement | cases | shown by |", "|---|---:|---|"]
     for requirement in listed():
         names = published[requirement]
-        by = [f"`{name}`" for name in names[:3]] + ours.get(requirement, [])[:3]
-        out.append(f"| {requirement} | {len(names)} | {', '.join(by)} |")
+        by = [f"`{name}`" for name in CASES_OF.get(requirement, names[:3])] + ours.get(requirement, [])[:3]
+        note = f"; {NOTES[requirement]}" if requirement in NOTES else ""
+        told = " (told order)" if requirement in TOLD else ""
+        out.append(f"| {requirement} | {len(names)} | {', '.join(by)}{told}{note} |")
     return out
 
 
@@ -147,14 +177,6 @@ def page() -> str:
     total = len(cases())
     parity = PARITY.format(total=total, held=total - len(DIFFERS), rows=differs)
     return HEAD + "\n".join(rows()) + "\n" + parity + PLAYED.format(rows=played) + ORDER.format(rows=told)
-
-
-def named(test: str) -> bool:
-    """Whether there is a test of this file and name."""
-    file, _, name = test.partition(": ")
-    path = ROOT / "tests" / f"{file}.py"
-    tests = {n.name for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.FunctionDef)}
-    return f"test_{name.replace(' ', '_').replace('-', '_')}" in tests
 
 
 if __name__ == "__main__":

@@ -17,6 +17,18 @@ DEFAULTS = {
     "use_token_counting_api": True,
 }
 SIX_ROWS = {"messages": rows(6), "protected_tokens": 110, "preserve_last_n": 0, "llm": {"text": "SUMMARY"}}
+CALL = {"type": "tool_use", "id": "t", "name": "bash", "input": {}}
+RESULT = {"type": "tool_result", "tool_use_id": "t", "content": "x" * 8_000}
+OF_TOOLS = {
+    **SIX_ROWS,
+    "messages": [
+        row("q"),
+        {"id": "c", "role": "assistant", "content": [CALL]},
+        {"id": "r", "role": "user", "content": [RESULT]},
+        *rows(6)[1:],
+    ],
+    "target_tokens": 1_000,
+}
 MARKED = [row("s", 40, "assistant", is_summary=True), row("p", 40, is_preserved=True), *rows(6)]
 
 CASES = [
@@ -48,6 +60,20 @@ CASES = [
         "hybrid",
         {"messages": rows(6)},
         lambda r: r["error"]["kind"] == "NoMessagesToCompact" and r["error"]["op"] == "Compact",
+    ),
+    Own(
+        "results are pruned where they need not be preserved",
+        "R2.15",
+        "hybrid",
+        {**OF_TOOLS, "preserve_tool_outputs": False},
+        {"path": "prune-only", "archived_ids": ["r"], "error": None},
+    ),
+    Own(
+        "where they are to be preserved, nothing is pruned and the summary comes at once",
+        "R2.16",
+        "hybrid",
+        {**OF_TOOLS, "preserve_tool_outputs": True},
+        {"path": "summarised", "summary": "SUMMARY", "error": None},
     ),
     Own("nine sections are asked for, in order", "R2.19", "summary_system_prompt", {}, order_of(*NINE)),
     Own(

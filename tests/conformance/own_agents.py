@@ -22,6 +22,54 @@ def said(last: int, part: str) -> object:
 
 
 CASES = [
+    Own("a checkpoint is the default", "R3.14", "config_default", {"key": "compaction_strategy"}, "structured"),
+    Own("a tenth is the default reserve", "R3.16", "config_default", {"key": "compaction_overhead_reserve"}, 0.1),
+    Own(
+        "between the trigger and 95 % the model summarizes",
+        "R3.17",
+        "ensure_fits_budget_then_submit",
+        {"messages": [{"role": "user", "text": "x" * 400}] * 20, "max_tokens": 2_500, "llm": {"text": "S"}},
+        lambda r: r["event"]["strategy"] == "structured" and r["plan"] == "summarised",
+    ),
+    Own(
+        "a model without a window never overflows",
+        "R4.2",
+        "is_overflow_seed004",
+        {"model": {"context": 0, "output": 32_000}, "tokens": {"input": 10**9}},
+        False,
+    ),
+    Own(
+        "a limit of the input goes before window less output, a larger one too",
+        "R4.4",
+        "is_overflow_seed004",
+        {"model": {"context": 100_000, "input": 90_000, "output": 32_000}, "tokens": {"input": 80_000}},
+        False,
+    ),
+    Own(
+        "what the cache gave and the answer count",
+        "R4.5",
+        "is_overflow_seed004",
+        {
+            "model": {"context": 100_000, "output": 32_000},
+            "tokens": {"input": 60_000, "cache_read": 8_000, "output": 1},
+        },
+        True,
+    ),
+    Own(
+        "pruning stops at a part that is pruned already",
+        "R4.26",
+        "prune",
+        {
+            "messages": [
+                stored("a0", ran("c0", 200_000), role="assistant"),
+                stored("a1", ran("c1", 200_000, compacted=1), role="assistant"),
+                stored("u1"),
+                stored("a2", ran("c2", 200_000), role="assistant"),
+                *TURNS,
+            ]
+        },
+        {"pruned_ids": ["c2"]},
+    ),
     Own("a factor begins at one", "R3.4", "session", {"max_tokens": 1000}, {"calibration_factor": 1.0}),
     Own(
         "what a cache gave was sent as well",

@@ -12,6 +12,37 @@ LONG_AGO = [*talk(8), {"role": "assistant", "content": "", **TOOL}, RESULT, text
 
 CASES = [
     Own(
+        "the hook is asked with the trigger and the instructions, and told before the split",
+        "R0.10",
+        "compact_seed000",
+        {"messages": talk(6), "preserve_budget": 250, "trigger": "manual", "custom_instructions": "CI"},
+        lambda r: (
+            r["hook_inputs"] == [{"trigger": "manual", "custom_instructions": "CI"}]
+            and r["order"][:2] == ["hook:PreCompact", "split"]
+        ),
+    ),
+    Own(
+        "a token above 80 % compacts",
+        "R0.34 R0.6",
+        "should_compact",
+        {"budget": {"context_limit": 1_000, "message_tokens": 801, "max_output_tokens": 0}},
+        True,
+    ),
+    Own(
+        "two fifths of the messages stay where no share is named",
+        "R1.15",
+        "split_by_message_ratio",
+        {"messages": talk(10)},
+        {"split": 6},
+    ),
+    Own(
+        "a newest message over the budget stays alone",
+        "R0.15",
+        "split_point_seed000",
+        {"messages": [text(400), text(40_000)], "preserve_budget": 100},
+        1,
+    ),
+    Own(
         "what does not fit the budget is the compact zone, the rest is kept as it is",
         "R0.12 R0.41",
         "compact_seed000",
@@ -44,7 +75,7 @@ CASES = [
     ),
     Own(
         "a beta flag widens every Sonnet, one of tomorrow too, and nothing else",
-        "R0.2",
+        "R1.7 R0.2",
         "get_context_limit",
         {"model": "my-sonnet-of-tomorrow", "betas": ["context-1m-2025-08-07"]},
         1_000_000,

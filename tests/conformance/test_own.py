@@ -14,13 +14,17 @@ CASES = [*own_formulas.CASES, *own_agentpg.CASES, *own_agents.CASES]
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.says)
 def test_our_own_case_holds(case: Own) -> None:
+    assert holds(case)
+
+
+def holds(case: Own) -> bool:
+    """Whether the operation has the result that its case wants."""
     got = adapter.run(case.op, case.given)
     if callable(case.want):
-        assert case.want(got), got
-    elif isinstance(case.want, dict):
-        assert {key: got[key] for key in case.want} == case.want
-    else:
-        assert got == case.want
+        return bool(case.want(got))
+    if isinstance(case.want, dict):
+        got = {key: got[key] for key in case.want}
+    return bool(got == case.want)
 
 
 def test_our_own_cases_are_told_apart() -> None:

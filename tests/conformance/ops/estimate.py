@@ -16,7 +16,7 @@ from trimtab.summarize.drive import drive
 from .outside import Stub
 from .presets import AGENTPG, MODEL, OPENCODE, SPEC09, SVEN, ledger
 from .shapes import Sven, blocks, chat
-from .table import op
+from .table import op, plays
 
 
 @op
@@ -57,6 +57,7 @@ def schema_overhead(tools: list[dict[str, Any]] | None = None, dynamic_context: 
 
 
 @op
+@plays("drives the gate up to the provider's count, and puts the fields of the result together")
 def count_tokens(messages: list[dict[str, Any]], use_api: bool = True, api: Any = None) -> dict[str, Any]:
     """The provider's endpoint is the case's: it gives a number, or it fails."""
     given = api if isinstance(api, Mapping) else {"error": "nobody there"} if api is None else {"total": api}
