@@ -8,7 +8,6 @@ import pytest
 
 import trimtab
 from trimtab import Limits
-from trimtab.session import queue
 from trimtab.summarize import Function
 
 
@@ -24,10 +23,10 @@ def ran(id: str, call: str, output: str, tool: str = "bash") -> dict[str, Any]:
     }
 
 
-def opened(messages: list[Any], write: Any = lambda _: "what was done") -> queue.Queue:
+def opened(messages: list[Any], write: Any = lambda _: "what was done") -> trimtab.CompactionQueue:
     writer = Function(write, limits=Limits(tries=1))
     cm = trimtab.Compactor("gpt-4o", provider="openai_chat", policy="opencode", summarizer=writer)
-    return queue.Queue(cm, messages, clock=lambda: 7)
+    return trimtab.CompactionQueue(cm, messages, clock=lambda: 7)
 
 
 LONG = [said(f"m{n}", ("user", "assistant")[n % 2], f"{n} " + "words " * 80, finish="stop") for n in range(12)]

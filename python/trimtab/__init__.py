@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from .session.compactor import Compactor
     from .session.overflow import is_overflow
     from .session.provider_count import ProviderCount
+    from .session.queue import CompactionQueue
     from .summarize import Answer, Ask, Limits, Summarizer, Writer
     from .validity.repair import Repair, repair
     from .validity.validate import Problem, RequestOptions, validate
@@ -94,6 +95,7 @@ __all__ = [
     "CompactBoundary",
     "Compacted",
     "Compaction",
+    "CompactionQueue",
     "Compactor",
     "ConfigError",
     "ConflictError",
@@ -287,6 +289,7 @@ _HOMES = {
     "session.call": ("Fitted",),
     "session.overflow": ("is_overflow",),
     "session.provider_count": ("ProviderCount",),
+    "session.queue": ("CompactionQueue",),
     "summarize": (
         "Answer",
         "Ask",

@@ -23,7 +23,7 @@ Stored = dict[str, Any]
 """A stored message: ``info`` and ``parts``."""
 
 
-class Queue:
+class CompactionQueue:
     """A session whose compactions are messages of its own.
 
     Args:

@@ -52,6 +52,12 @@ def compacted_by(done: Any, originals: list[dict[str, Any]]) -> dict[str, Any]:
     kept = [message.get("id") for message in originals if id(message) in after]
     gone = [message.get("id") for message in originals if message.get("id") not in listed]
     changed = [message.get("id") for message in originals if id(message) not in after]
+    totals = {
+        "strategy": done.strategy,
+        "original_tokens": done.tokens_before,
+        "compacted_tokens": done.tokens_after,
+        "messages_removed": len(gone),
+    }
     return {
         "path": done.path,
         "messages": list(done.messages),
@@ -61,27 +67,14 @@ def compacted_by(done: Any, originals: list[dict[str, Any]]) -> dict[str, Any]:
         "deleted_ids": gone,
         "summary": done.summary or "",
         "orphans": unpaired(ledger(list(done.messages), AGENTPG, "anthropic")),
-        "result": {
-            "original_tokens": done.tokens_before,
-            "compacted_tokens": done.tokens_after,
-            "messages_removed": len(gone),
-            "preserved_message_ids": kept,
-            "summary_created": done.summary is not None,
-            "strategy": done.strategy,
-        },
-        "event": {
-            "strategy": done.strategy,
-            "summary_content": done.summary,
-            "original_tokens": done.tokens_before,
-            "compacted_tokens": done.tokens_after,
-            "messages_removed": len(gone),
-        },
+        "result": {**totals, "preserved_message_ids": kept, "summary_created": done.summary is not None},
+        "event": {**totals, "summary_content": done.summary},
     }
 
 
 @op
-def hybrid(messages: Any = None, **given: Any) -> dict[str, Any]:
-    return compact(messages, **given)
+def hybrid(**given: Any) -> dict[str, Any]:
+    return compact(**given)
 
 
 @op

@@ -91,16 +91,7 @@ def calculate_token_budget_seed001(
     }
 
 
-@op
-def token_budget_defaults() -> dict[str, Any]:
-    found = terms()
-    return {
-        "context_limit": found.window,
-        "system_tokens": found.system,
-        "message_tokens": found.messages,
-        "max_output_tokens": found.output,
-        "available": found.available,
-    }
+OPS["token_budget_defaults"] = calculate_token_budget_seed001
 
 
 @op

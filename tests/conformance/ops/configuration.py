@@ -11,7 +11,7 @@ import trimtab
 from trimtab import config, hooks
 
 from .presets import GOAT, MODEL
-from .table import op, plays
+from .table import OPS, op, plays
 
 
 @op
@@ -39,15 +39,13 @@ def default_config_field(field: str) -> Any:
 
 
 @op
-def default_config() -> dict[str, Any]:
-    return {key: config.value("agentpg", key) for key in config.keys("agentpg")}
-
-
-@op
 @plays("leaves zeros out: in the document's language a zero is a field that was not set")
 def apply_defaults(**given: Any) -> dict[str, Any]:
     policy = config.configure("agentpg", {key: value for key, value in given.items() if value})
     return {key: config.value("agentpg", key, policy) for key in config.keys("agentpg")}
+
+
+OPS["default_config"] = apply_defaults
 
 
 @op

@@ -73,16 +73,13 @@ def compaction(
     }
 
 
-def strict(policy: Any, strict_errors: Any) -> Any:
-    return replace(policy, fallback=("error",)) if strict_errors else policy
-
-
 @op
 def compact_seed000(
     messages: Any = None, preserve_budget: int | None = None, strict_errors: Any = None, **given: Any
 ) -> Any:
+    policy = replace(SPEC09, fallback=("error",)) if strict_errors else SPEC09
     budget = ROOM if preserve_budget is None else preserve_budget
-    return compaction(kept(strict(SPEC09, strict_errors), Tokens(count=budget)), talk(messages), **given)
+    return compaction(kept(policy, Tokens(count=budget)), talk(messages), **given)
 
 
 ROOM = 999

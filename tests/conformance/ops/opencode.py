@@ -8,7 +8,6 @@ from typing import Any
 import trimtab
 from trimtab.formats import opencode
 from trimtab.messages.types import text_of
-from trimtab.session import queue
 
 from .outside import Stub, Told
 from .presets import MODEL, OPENCODE, ROLES
@@ -24,11 +23,11 @@ def filter_compacted(messages: list[dict[str, Any]] | None = None) -> list[str]:
 OPS["filter_compacted_seed004"] = filter_compacted
 
 
-def opened(messages: Any, policy: Any, llm: Any = None, told: Any = (), **limits: Any) -> queue.Queue:
+def opened(messages: Any, policy: Any, llm: Any = None, told: Any = (), **limits: Any) -> trimtab.CompactionQueue:
     made = trimtab.Compactor(
         "gpt-4o", provider="openai_chat", policy=policy, summarizer=Stub(llm).writer, listeners=told, **limits
     )
-    return queue.Queue(made, [stored(message) for message in messages or ()])
+    return trimtab.CompactionQueue(made, [stored(message) for message in messages or ()])
 
 
 @op

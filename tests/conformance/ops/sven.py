@@ -179,49 +179,27 @@ def agent_turn(submit: str | None = None, usage: Mapping[str, Any] | None = None
 @op
 @plays("runs the loop, and writes each line of the order beside the call of the library or the model that it names")
 def agent_trace(first_turn: bool | None = None, tool_rounds: int | None = None) -> dict[str, Any]:
-    """The agent's loop as the document draws it, told where it goes by."""
-    order: list[str] = []
-    made = Agent(order)
-    made.submit(first=first_turn is not False)
-    for _ in range(tool_rounds or 0):
-        made.tools()
-    return {"order": order}
+    """The agent's loop as the document draws it: every line of the order is a call of the library or of the model."""
+    cm, messages, order = sven(Stub(), Told()), [], []
 
+    def gate(when: Any) -> None:
+        messages[:] = cm.fit(messages, when=when).messages
+        order.append(f"gate({cm._session._memory.turn})")
 
-class Agent:
-    """Drives the library as sven does: every line of the order is a call of it or of the model."""
-
-    def __init__(self, order: list[str]) -> None:
-        self.order = order
-        self.cm = sven(Stub(), Told())
-        self.messages: list[dict[str, Any]] = []
-
-    def gate(self, when: Any) -> None:
-        self.messages = list(self.cm.fit(self.messages, when=when).messages)
-        self.order.append(f"gate({self.cm._session._memory.turn})")
-
-    def push(self, role: str, text: str) -> None:
-        self.messages.append({"role": role, "content": text})
-        self.order.append(f"push {role}")
-
-    def submit(self, *, first: bool) -> None:
-        self.gate("before_call")
-        for role in FRONT if first else ():
-            self.push(role, MODEL)
-        self.push(ROLES[0], MODEL)
-        self.call()
-
-    def call(self) -> None:
-        self.order.append("model")
+    def call() -> None:
         calls = [{"id": MODEL, "type": "function", "function": {"name": MODEL, "arguments": "{}"}}]
-        self.messages.append({"role": ROLES[-1], "content": None, "tool_calls": calls})
-        self.cm.record({"input_tokens": len(self.messages)})
-        self.order.append("calibrate")
+        messages.append({"role": ROLES[-1], "content": None, "tool_calls": calls})
+        cm.record({"input_tokens": len(messages)})
+        order.extend(("model", "calibrate"))
 
-    def tools(self) -> None:
-        self.order.append("tools")
-        content = self.cm.ingest(MODEL, MODEL)
-        self.messages.append({"role": "tool", "tool_call_id": MODEL, "content": content})
-        self.order.append("truncate+push")
-        self.gate("after_tool_batch")
-        self.call()
+    gate("before_call")
+    for role in (*(FRONT if first_turn is not False else ()), ROLES[0]):
+        messages.append({"role": role, "content": MODEL})
+        order.append(f"push {role}")
+    call()
+    for _ in range(tool_rounds or 0):
+        messages.append({"role": "tool", "tool_call_id": MODEL, "content": cm.ingest(MODEL, MODEL)})
+        order.extend(("tools", "truncate+push"))
+        gate("after_tool_batch")
+        call()
+    return {"order": order}

@@ -105,20 +105,15 @@ def accumulate_summary(blocks: list[Any]) -> str:
     return Anthropic().answer(SimpleNamespace(content=read), ask(SPEC09, [])).text
 
 
-@op
-def place_summary_seed000(summary: str, preserved: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
-    return placed(SPEC09, summary, preserved or [])
-
-
-@op
-def place_summary_seed001(summary: str, preserved: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
-    return placed(GOAT, summary, preserved or [])
-
-
-def placed(policy: Any, summary: str, preserved: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def placed(policy: Any, summary: str, preserved: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+    preserved = preserved or []
     roles = ledger(chat(preserved), policy).role.tolist()
     put = _apply.put(f"{policy.place.prefix}{summary}", policy.place, "openai_chat", next(iter(roles), None))
     return [*(dict(message) for message in put), *preserved]
+
+
+OPS["place_summary_seed000"] = lambda summary, preserved=None: placed(SPEC09, summary, preserved)
+OPS["place_summary_seed001"] = lambda summary, preserved=None: placed(GOAT, summary, preserved)
 
 
 @op

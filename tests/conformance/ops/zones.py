@@ -45,15 +45,8 @@ def split_point_custom_estimator(
     return replace(SPEC09.keep, keepers=(Tokens(count=preserve_budget),)).boundary(Costs(counted))
 
 
-WHOLE = {"per": 1}
-UNITS = {
-    "char": {"unit": "chars", **WHOLE},
-    "chars": {"unit": "chars", **WHOLE},
-    "characters": {"unit": "chars", **WHOLE},
-    "len": {"unit": "bytes", **WHOLE},
-    "length": {"unit": "bytes", **WHOLE},
-    "bytes": {"unit": "bytes", **WHOLE},
-}
+CHARS, BYTES = {"unit": "chars", "per": 1}, {"unit": "bytes", "per": 1}
+UNITS = {"char": CHARS, "chars": CHARS, "characters": CHARS, "len": BYTES, "length": BYTES, "bytes": BYTES}
 ENCODINGS = {"tiktoken": "cl100k_base", "cl100k": "cl100k_base", "o200k": "o200k_base"}
 
 
