@@ -1,4 +1,4 @@
-"""What the offline summary says of how recorded commands ended; ``make eval-outcomes``.
+"""Compares the offline summary's statements on recorded commands with their outcomes; ``make eval-outcomes``.
 
     python evals/outcomes.py [FOLDER]
 

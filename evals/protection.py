@@ -84,7 +84,7 @@ class Texts:
 
 @dataclass
 class Row:
-    """What was seen of one agent."""
+    """Counters of one simulated agent."""
 
     policy: str
     window: int

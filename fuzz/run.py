@@ -134,7 +134,7 @@ def panic(said: str) -> str:
 
 
 def main() -> int:
-    """What is asked for."""
+    """Fuzz the targets that the command line names; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="target", help=f"of {', '.join(TARGETS)}; without one, all")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")

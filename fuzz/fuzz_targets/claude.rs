@@ -1,4 +1,4 @@
-//! Claude's counts against what they mean: texts as segments read one by one, and segments laid with pieces from a set.
+//! Compares Claude's counts with a slow implementation: segment by segment, each with its minimal cover.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use trimtab_tokens::Claude;
 use trimtab_tokens::claude::Family;
 use trimtab_tokens::claude::fuzzing::{Slow, count, count_wide};
 
-/// What texts are made of where the input is not a text itself: what segments, markers and normal forms look at.
+/// Parts of generated texts: characters that segmentation, markers and normalization distinguish.
 const PARTS: [&str; 128] = [
     "a", "b", "s", "t", "ll", "I", "the", "word", "The", "HTTP", "ABCD", "camelCase", "getURL", "don", "x", "inter",
     " ", " ", " ", "  ", "   ", "        ", "\n", "\n\n", "\t", "\t\t", "\r\n", " \n", "\n    ", "\0", "\u{1}", "\u{7f}",

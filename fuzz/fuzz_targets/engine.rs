@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use trimtab_tokens::Counter;
 use trimtab_tokens::fuzzing::{ENCODINGS, PATTERNS, Slow, split, split_wide};
 
-/// What texts are made of where the input is not a text itself: what patterns look at.
+/// Parts of generated texts: characters that the patterns distinguish.
 const PARTS: [&str; 64] = [
     "a", "b", "Z", "word", "The", "foo", "Bar", "HTTP", "s", "t", "ll", "re", "don", "x", "I", "ſ", "'", "'s", "'LL", "'t",
     " ", "  ", "        ", "\n", "\n\n", "\r\n", "\t", "\x0b", "\u{a0}", "\u{2028}", "\u{3000}", " \n", "\n    ", "/", "//", "!",

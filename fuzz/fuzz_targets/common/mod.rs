@@ -55,7 +55,7 @@ const WORDS: [&str; 48] = [
     "low",
 ];
 
-/// What is left of the bytes.
+/// The remaining bytes.
 pub struct Bytes<'a>(pub &'a [u8]);
 
 impl Bytes<'_> {

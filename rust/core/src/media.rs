@@ -1,4 +1,4 @@
-//! Tokens of images and documents, from the first bytes of their data: nothing is decoded.
+//! Tokens of images and documents, from the headers in their data; no pixel is decoded.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -6,22 +6,22 @@ use memchr::memmem;
 
 use crate::error::Error;
 
-/// A text page of a PDF, as measured on Claude 4.5 to 5.5 (1,500 to 3,000 in the documentation).
+/// Tokens of a text page of a PDF, measured on Claude 4.5 to 5.5 (the documentation says 1,500 to 3,000).
 const PDF_PAGE: u32 = 2_300;
 
-/// Base64 characters that are taken for a PDF page (50 KB), where its structure is compressed and does not say: a guess.
+/// Base64 characters that count as a PDF page (50 KB) if a compressed structure hides the number of pages. A guess.
 const PDF_PAGE_CHARS: usize = 67_000;
 
-/// Bytes before and behind a count of pages in which its object must say that it is one.
+/// Bytes before and behind a `/Count` that are searched for the `/Pages` of its object.
 const PDF_OBJECT: usize = 64 * 1024;
 
-/// Pages of a document at most: no provider takes a tenth of them, and a file that is broken can claim any number.
+/// Most pages of a document: no provider accepts a tenth of them, and a broken file can claim any number.
 const PDF_MOST: u32 = 10_000;
 
-/// Counts that are looked at: files have one for each node of their tree of pages.
+/// Most `/Count` entries that are read: a file has one for each node of its page tree.
 const PDF_COUNTS: usize = 1_000;
 
-/// Base64 characters that are looked at: JPEG metadata may put the size tens of kilobytes in.
+/// Base64 characters that are decoded: JPEG metadata can put the size behind tens of kilobytes.
 const HEADER_CHARS: usize = 128 * 1024;
 
 /// Width and height of a base64 image, `None` if its header cannot be read.
@@ -44,7 +44,7 @@ pub fn image_size(base64: &str) -> Option<(u32, u32)> {
     Some((u32::try_from(size.width).ok()?, u32::try_from(size.height).ok()?))
 }
 
-/// How a model is charged for pictures.
+/// A model's pricing rule for pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Vision {
     /// Claude before 4.7: 28-pixel patches, at most 1,568 pixels a side and 1,568 tokens.
@@ -52,24 +52,25 @@ pub enum Vision {
     Standard,
     /// Claude from 4.7: at most 2,576 pixels a side and 4,784 tokens.
     High,
-    /// `OpenAI`'s: shrunk to fit 2,048 pixels a side, then 768 on the short one; `base` and `tile` for each 512-pixel tile.
+    /// `OpenAI`: a picture shrinks to 2,048 pixels a side, then to 768 on its short side; `base`, and `tile` for each tile
+    /// of 512 pixels.
     Tiles {
-        /// Tokens of any picture; all that one of low detail costs.
+        /// Tokens of any picture; the whole charge in low detail.
         base: u32,
         /// Tokens of a tile.
         tile: u32,
     },
-    /// `OpenAI`'s small models and those from gpt-5.2 on: 32-pixel patches, shrunk to fit a number of them.
+    /// `OpenAI`'s small models, and all from gpt-5.2 on: patches of 32 pixels; a picture shrinks to a number of them.
     Patches {
-        /// Patches at most.
+        /// Most patches.
         most: u32,
-        /// Tokens of a thousand patches.
+        /// Tokens of 1,000 patches.
         thousand: u32,
     },
 }
 
 impl Vision {
-    /// The ways by name.
+    /// The rules by name.
     pub const NAMES: [(&'static str, Self); 12] = [
         ("standard", Self::Standard),
         ("high", Self::High),
@@ -85,11 +86,11 @@ impl Vision {
         ("patches-1.2-wide", Self::Patches { most: 2_500, thousand: 1_200 }),
     ];
 
-    /// The way of that name.
+    /// The rule of that name.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] names those that there are.
+    /// [`Error::Argument`] lists the valid names.
     pub fn named(name: &str) -> Result<Self, Error> {
         Self::NAMES.iter().find(|(n, _)| *n == name).map(|(_, v)| *v).ok_or_else(|| {
             let known = Self::NAMES.map(|(n, _)| n).join(", ");
@@ -97,7 +98,7 @@ impl Vision {
         })
     }
 
-    /// Tokens of an image of `width` by `height` pixels, once shrunk as the provider shrinks it.
+    /// Tokens of an image of `width` by `height` pixels, after the provider has shrunk it.
     ///
     /// Sources: Anthropic documentation, "Vision"; `OpenAI` documentation, "Images and vision".
     ///
@@ -119,7 +120,7 @@ impl Vision {
             Self::High => fitted(long, short, 2_576, 4_784),
             Self::Tiles { base, tile } => {
                 let (l, s) = (u64::from(long), u64::from(short));
-                // The scale is a fraction: 2048 over the long side, 768 over the short one, or 1, whichever is least.
+                // The scale is a fraction: the smallest of 2048 / long side, 768 / short side and 1.
                 let (n, d) = [(768, s), (2048, l)]
                     .into_iter()
                     .fold((1, 1), |(n, d), (limit, side)| if limit * d < n * side { (limit, side) } else { (n, d) });
@@ -130,7 +131,7 @@ impl Vision {
         }
     }
 
-    /// The charge for a picture of low detail, where the model has that: the base alone.
+    /// Tokens of a picture in low detail, if the model has that: the base alone.
     #[must_use]
     pub fn low(self) -> Option<u32> {
         match self {
@@ -139,8 +140,7 @@ impl Vision {
         }
     }
 
-    /// The charge for a picture of unknown size (a URL, a file id): one that fills the model's limit at
-    /// 16 to 9.
+    /// Tokens of a picture of unknown size (a URL, a file id): one at the model's limit, in a ratio of 16 to 9.
     #[must_use]
     pub fn unknown(self) -> u32 {
         self.patches(3_840, 2_160)
@@ -152,15 +152,15 @@ impl Vision {
         image_size(base64).map_or(self.unknown(), |(w, h)| self.patches(w, h))
     }
 
-    /// Tokens of an encoded file that may be a picture: by its header, else by its size.
+    /// Tokens of an encoded file that may be a picture: by its header, or as a document.
     #[must_use]
     pub fn file(self, base64: &str) -> u32 {
         image_size(base64).map_or_else(|| document_tokens(base64), |(w, h)| self.patches(w, h))
     }
 }
 
-/// Patches of 32 pixels, where more than `most` shrunk until that many cover it and those of one side are whole.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // of whole numbers of at most `most`
+/// Patches of 32 pixels. A picture of more than `most` shrinks until `most` cover it and one side has whole patches.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // whole numbers up to `most`
 fn covered(long: u32, short: u32, most: u32) -> u32 {
     let (sides, limit) = ([long, short].map(|side| f64::from(side) / 32.0), f64::from(most));
     let cover = |sides: [f64; 2]| sides.map(|side| (side - 1e-9).ceil().max(1.0)).iter().product::<f64>();
@@ -172,7 +172,7 @@ fn covered(long: u32, short: u32, most: u32) -> u32 {
     cover(sides.map(|side| side * scale * whole)).min(limit) as u32
 }
 
-/// Patches of 28 pixels, shrunk to the largest size of that shape that keeps both limits.
+/// Patches of 28 pixels, after shrinking to the largest size of the same ratio within both limits.
 fn fitted(long: u32, short: u32, edge: u32, tokens: u32) -> u32 {
     let fits = |l: u32, s: u32| {
         l.div_ceil(28) * 28 <= edge && s.div_ceil(28) * 28 <= edge && l.div_ceil(28) * s.div_ceil(28) <= tokens
@@ -195,15 +195,15 @@ fn fitted(long: u32, short: u32, edge: u32, tokens: u32) -> u32 {
     low.div_ceil(28) * other(low).div_ceil(28)
 }
 
-/// Tokens of a base64 document: a PDF by its pages, where its structure says how many; else by its size.
+/// Tokens of a base64 document: of a PDF by its number of pages if that can be read, else by size.
 #[must_use]
 pub fn document_tokens(base64: &str) -> u32 {
     let by_size = || u32::try_from(base64.len().div_ceil(PDF_PAGE_CHARS)).unwrap_or(u32::MAX);
     pdf_pages(base64).unwrap_or_else(by_size).clamp(1, PDF_MOST).saturating_mul(PDF_PAGE)
 }
 
-/// Pages of a base64 PDF: what the root of its tree of pages says (ISO 32000-1, 7.7.3.2), or the head of one made for
-/// the web (annex F); `None` for what is no PDF, and where that is compressed.
+/// Pages of a base64 PDF, from the root of its page tree (ISO 32000-1, 7.7.3.2) or from the header of a linearized file
+/// (annex F); `None` for other data, and if the entry is compressed.
 ///
 /// # Examples
 ///
@@ -231,7 +231,7 @@ pub fn pdf_pages(base64: &str) -> Option<u32> {
     counts.filter(|&at| in_pages(&bytes, at)).filter_map(|at| number(&bytes[at + 6..])).max()
 }
 
-/// Whether the object around `at` is a node of the tree of pages.
+/// Whether the object around `at` is a node of the page tree.
 fn in_pages(bytes: &[u8], at: usize) -> bool {
     let (before, behind) = (&bytes[at.saturating_sub(PDF_OBJECT)..at], &bytes[at..bytes.len().min(at + PDF_OBJECT)]);
     let start = memmem::rfind(before, b"obj").unwrap_or(0);
@@ -239,7 +239,7 @@ fn in_pages(bytes: &[u8], at: usize) -> bool {
     [&before[start..], &behind[..stop]].iter().any(|part| memmem::find(part, b"/Pages").is_some())
 }
 
-/// The number that `bytes` begins with, behind blanks.
+/// The number at the start of `bytes`, after white space.
 fn number(bytes: &[u8]) -> Option<u32> {
     let digits = bytes.trim_ascii_start();
     let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn documented_examples_hold() {
         let tiles = Vision::Tiles { base: 85, tile: 170 };
-        let patches = Vision::Patches { most: 1_536, thousand: 1_000 }; // as the examples have them, before the factor
+        let patches = Vision::Patches { most: 1_536, thousand: 1_000 }; // the examples leave the factor out
         for (vision, w, h, tokens) in [
             (Vision::Standard, 200, 200, 64),
             (Vision::Standard, 1000, 1000, 1_296),

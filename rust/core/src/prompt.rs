@@ -1,7 +1,7 @@
-//! A request's grammar: what a model's prompt adds to the tokens of its texts.
+//! Prompt format of a model: the tokens that a prompt has besides those of its texts.
 //!
-//! The numbers are the caller's; the table of them, by generation and with the evidence for each, is
-//! `python/trimtab/models/prompts.py`.
+//! The caller passes the numbers; `python/trimtab/models/prompts.py` has them by model generation, each with its
+//! evidence.
 
 use trimtab_tokens::counter::scale;
 
@@ -9,15 +9,15 @@ use crate::error::Error;
 use crate::media::Vision;
 use crate::setting::Setting;
 
-/// How the parts of a message are written into the prompt.
+/// Format of a message's parts in the prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// Each text by itself, nothing around it: the tokens of an encoding.
+    /// Texts alone: the tokens of an encoding.
     #[default]
     Plain,
-    /// Texts by themselves, with a fixed number of tokens around calls and results.
+    /// Texts, with a fixed number of tokens around each call and each result.
     Framed,
-    /// Claude's: calls as tagged parameters, results between tags, both tokenized with their tags.
+    /// Claude: calls as tagged parameters, results between tags; both are tokenized with their tags.
     Tagged,
 }
 
@@ -32,62 +32,62 @@ impl Form {
     }
 }
 
-/// Tokens that a prompt adds. [`Prompt::PLAIN`] adds nothing.
+/// Tokens that a prompt adds to its texts. [`Prompt::PLAIN`] adds none.
 ///
-/// Factors are in thousandths; all else is tokens. A *turn* is a run of messages of one side, the results of tools
-/// standing on the user's.
+/// Factors are in thousandths, all other values in tokens. A *turn* is a run of messages of one side; results of tools are
+/// on the user's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prompt {
-    /// How parts are written.
+    /// Format of the parts.
     pub form: Form,
     /// Factor on the text of users, system text and tool results.
     pub given: u32,
-    /// Factor on what the assistant wrote.
+    /// Factor on the assistant's text.
     pub written: u32,
-    /// A user's turn.
+    /// Tokens around a user's turn.
     pub user: u32,
-    /// An assistant's turn.
+    /// Tokens around an assistant's turn.
     pub assistant: u32,
-    /// System text among the messages.
+    /// Tokens around a system text among the messages.
     pub system: u32,
-    /// A message that goes on with the turn of the one before it.
+    /// Tokens of a message that continues the turn of the message before it.
     pub again: u32,
-    /// Each call.
+    /// Tokens of each call.
     pub call: i32,
-    /// The calls of a turn together.
+    /// Tokens around all calls of a turn.
     pub calls: i32,
-    /// More, where a turn has several calls.
+    /// Further tokens if a turn has several calls.
     pub parallel: i32,
-    /// The only result of a turn.
+    /// Tokens of the only result of a turn.
     pub result: i32,
-    /// Several results of a turn together.
+    /// Tokens around several results of a turn.
     pub results: i32,
-    /// Each of several results.
+    /// Tokens of each of several results.
     pub each: i32,
-    /// A single result that reports an error, or is empty.
+    /// Tokens of a single result that reports an error or is empty.
     pub failed: i32,
-    /// Thinking whose text is there.
+    /// Tokens around thinking with its text.
     pub thinking: i32,
-    /// A turn with thinking and calls.
+    /// Tokens of a turn that has thinking and calls.
     pub thought: i32,
-    /// Factor on the length of the signature of thinking whose text is not there.
+    /// Factor on the signature's length of thinking without its text.
     pub signature: u32,
-    /// Characters of a signature that do not count, before the factor.
+    /// Characters of a signature that do not count; subtracted before the factor.
     pub unsigned: u32,
-    /// Whether thinking of the turns before the user's last words stays in the prompt.
+    /// Whether the prompt keeps thinking of turns before the user's last text.
     pub keeps_thinking: bool,
-    /// How pictures are charged.
+    /// Pricing rule for pictures.
     pub vision: Vision,
 }
 
-/// Claude's text for an empty result.
+/// Claude's text in place of an empty result.
 pub const EMPTY: &str = "Tool ran without output or errors";
 
-/// The tags around a result, which merge with the punctuation that it begins and ends with.
+/// The tags around a result; they merge into one token with punctuation at the result's start and end.
 pub const RESULT: (&str, &str) = ("<x>", "</x>");
 
 impl Prompt {
-    /// The tokens of the texts, nothing added; thinking that is hidden at an eighth of its characters.
+    /// The tokens of the texts alone; hidden thinking counts an eighth of its characters.
     pub const PLAIN: Self = Self {
         form: Form::Plain,
         given: 1000,
@@ -111,7 +111,7 @@ impl Prompt {
         vision: Vision::Standard,
     };
 
-    /// Names of the settings that [`Prompt::set`] takes: those of the fields, with `images` for `vision`.
+    /// Names of the settings of [`Prompt::set`]: the fields' names, with `images` for `vision`.
     pub const SETTINGS: [&'static str; 20] = [
         "form",
         "given",
@@ -135,7 +135,7 @@ impl Prompt {
         "images",
     ];
 
-    /// Changes one setting, by name.
+    /// Changes one setting by name.
     ///
     /// # Errors
     ///
@@ -167,36 +167,36 @@ impl Prompt {
         Ok(())
     }
 
-    /// Tokens of thinking of which only a signature of `length` characters is there.
+    /// Tokens of thinking that has only a signature of `length` characters.
     #[must_use]
     pub fn hidden(&self, length: usize) -> usize {
         scale(length.saturating_sub(self.unsigned as usize), self.signature)
     }
 }
 
-/// Claude's tags, opened and closed.
+/// Claude's opening and closing tags.
 pub mod tags {
     const NAMESPACE: &str = "antml:";
 
-    /// The tag that opens a turn's calls.
+    /// Opens a turn's calls.
     #[must_use]
     pub fn open() -> String {
         format!("<{NAMESPACE}function_calls>\n")
     }
 
-    /// The tag that closes them.
+    /// Closes a turn's calls.
     #[must_use]
     pub fn close() -> String {
         format!("</{NAMESPACE}function_calls>")
     }
 
-    /// The tag that opens a call.
+    /// Opens a call.
     #[must_use]
     pub fn invoke(name: &str) -> String {
         format!("<{NAMESPACE}invoke name=\"{name}\">\n")
     }
 
-    /// The tag that closes it.
+    /// Closes a call.
     #[must_use]
     pub fn invoked() -> String {
         format!("</{NAMESPACE}invoke>\n")
@@ -208,7 +208,7 @@ pub mod tags {
         format!("<{NAMESPACE}parameter name=\"{key}\">{value}</{NAMESPACE}parameter>\n")
     }
 
-    /// A tool's name, as it stands before each of several results.
+    /// The tool's name in front of each of several results.
     #[must_use]
     pub fn named(name: &str) -> String {
         format!("<name>{name}</name>")

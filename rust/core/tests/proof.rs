@@ -1,9 +1,9 @@
 //! Bounded exhaustive proof: every list over ten kinds, of up to six messages in Anthropic's shape, of up to five in the
 //! other providers'.
 //!
-//! What is judged valid, where a list may be cut, and which rows an edit may take are the library's answers. The lists
-//! that come of them are judged by rules written a second time, over the messages themselves: `judge/` shares no code with
-//! the library. The short bound runs with the tests, the long one with `make proof`.
+//! The library decides validity, safe cuts, and the rows that an edit may take. An independent second implementation of
+//! the rules judges the resulting lists: `judge/` reads the messages and shares no code with the library. The short bound
+//! runs with the tests, the long one with `make proof`.
 
 mod judge;
 
@@ -14,7 +14,7 @@ use trimtab_core::ledger::{Kind, Ledger};
 use trimtab_core::shape::Provider;
 use trimtab_tokens::{Chars, Round, Unit};
 
-// What the edits make of a list, as the flow does them.
+// Applies the edits to a list, in the order of the flow.
 
 /// A summary instead of the messages `from..to`, and what keeps roles apart around it.
 fn replaced(messages: &[Message], from: usize, to: usize) -> Vec<Message> {

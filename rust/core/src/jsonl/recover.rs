@@ -1,34 +1,34 @@
-//! The value at the start of a JSON text, with its intact entries if it is cut off or broken.
+//! Recovers the value at the start of a JSON text, with its intact entries if it is truncated or broken.
 
 use std::borrow::Cow;
 
 use super::walk::is_blank;
 use crate::json::{Fault, Tape};
 
-/// Fields with the entries of a session in one object; a line of a log has none of them.
+/// Fields that hold the entries of a session in one object; no line of a log has one of them.
 const LISTS: [&str; 6] = ["messages", "steps", "history", "trajectory", "contents", "input"];
 
-/// The reason of a value that the text's end cuts.
+/// The reason for a value that the end of the text cuts.
 const CUT: &str = "cut off by the end of the file";
 
 /// The value at the start of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovered {
-    /// JSON of the value, of a broken one with its intact entries; empty if there is none.
+    /// JSON of the value, or of the intact entries of a broken value; empty without a value.
     pub json: Vec<u8>,
     /// Position to continue from: after the value and a comma, or at the next line.
     pub end: usize,
     /// Position and reason of each defect.
     pub defects: Vec<(usize, String)>,
-    /// Whether a search for the end of a broken entry has reached the end of the text.
+    /// Whether the search for the end of a broken entry reached the end of the text.
     pub is_unclosed: bool,
 }
 
 /// Reads the object or list at the start of `text`; None if the answer depends on bytes after `text`.
 ///
 /// A list, or an object with one of the fields `messages`, `steps`, `history`, `trajectory`, `contents` and `input`,
-/// keeps its intact entries if it is cut off or broken. Time is linear in the bytes passed, but for the search for the
-/// end of a broken entry: with `is_unclosed` there is none.
+/// keeps its intact entries if it is truncated or broken. Time is linear in the bytes read, except for the search for
+/// the end of a broken entry, which `is_unclosed` switches off.
 ///
 /// # Examples
 ///
@@ -107,7 +107,7 @@ impl Recovery<'_> {
                 self.at = end;
                 return Ok(self.raw[start..end].to_vec());
             }
-            Ok(end) if end == self.text.len() && !self.is_end => return Err(Stop::Open), // a number may go on
+            Ok(end) if end == self.text.len() && !self.is_end => return Err(Stop::Open), // a number may continue
             Ok(_) => Fault::Wrong("a bare value, no object"),
             Err(Fault::Cut) if !self.is_end => return Err(Stop::Open),
             Err(fault) => fault,
@@ -140,7 +140,7 @@ impl Recovery<'_> {
     fn object(&mut self) -> Result<Option<Vec<u8>>, Stop> {
         let (mut json, mut has_entries) = (vec![b'{'], false);
         match self.members(&mut json, &mut has_entries) {
-            // The next lines are parts of it, but for a line with an object.
+            // The next lines are parts of it, except for a line with an object.
             Err(Stop::Lost) => match memchr::memmem::find(&self.raw[self.at..], b"\n{") {
                 Some(line) => self.at += line,
                 None if self.is_end => self.at = self.raw.len(),
@@ -236,7 +236,7 @@ impl Recovery<'_> {
         Ok(found)
     }
 
-    /// Passes a comma, or stops at the end; a missing comma before an object is accepted.
+    /// Skips a comma, or stops at the end; a missing comma before an object is accepted.
     fn comma(&mut self, closing: u8) -> Result<(), Stop> {
         match self.peek() {
             Some(b',') => self.at += 1,
@@ -246,7 +246,7 @@ impl Recovery<'_> {
         Ok(())
     }
 
-    /// Passes white space; the next byte.
+    /// Skips white space, and returns the next byte.
     fn peek(&mut self) -> Option<u8> {
         self.at += self.raw[self.at..].iter().take_while(|&&byte| is_space(byte)).count();
         self.raw.get(self.at).copied()

@@ -1,15 +1,15 @@
-//! The way through a text, value by value, whatever surrounds them.
+//! Iterates over the JSON values of a text, with anything between them.
 
 use super::LONGEST;
 use crate::error::Error;
 use crate::json::{Fault, Json, Tape};
 
-/// A line, and where it begins.
+/// A line's number, and the position where it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub line: u64,
     pub offset: u64,
-    /// Bytes of the line that are through.
+    /// Bytes of the line before the current position.
     column: u64,
 }
 
@@ -20,12 +20,12 @@ impl Default for Place {
 }
 
 impl Place {
-    /// Goes past these bytes.
+    /// Advances over these bytes, and counts their lines.
     pub fn pass(&mut self, bytes: &[u8]) {
         self.pass_lines(bytes, lines(bytes));
     }
 
-    /// Goes past these bytes, whose lines are counted already.
+    /// Advances over these bytes; their lines are counted already.
     pub fn pass_lines(&mut self, bytes: &[u8], lines: u64) {
         let Some(last) = memchr::memrchr(b'\n', bytes) else {
             self.column += bytes.len() as u64;
@@ -37,37 +37,37 @@ impl Place {
     }
 }
 
-/// How many lines end in these bytes.
+/// Number of line ends in these bytes.
 pub fn lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-/// Where a text was left off.
+/// The state between two chunks of a text.
 #[derive(Clone, Debug, Default)]
 pub struct Walk {
     pub place: Place,
-    /// Where the list began whose entries are read, if one is open.
+    /// Start of the open list of messages, if there is one.
     pub list: Option<Place>,
-    /// Whether a comma may stand here.
+    /// Whether a comma is allowed here.
     pub is_behind: bool,
     tape: Tape,
 }
 
-/// How far it went.
+/// The end of a walk through a chunk.
 pub struct Through {
     pub bytes: usize,
-    /// The bytes that follow belong to a line that is too long.
+    /// The following bytes belong to a line that is too long.
     pub is_dropping: bool,
 }
 
-/// Told of what cannot be read: its line, its position in the text, what is wrong.
+/// Called for each unreadable part: its line, its position in the text, the reason.
 type Tell<'f> = &'f mut dyn FnMut(Place, usize, &'static str);
 
 impl Walk {
-    /// Calls `visit` for each message, `tell` for what is none; a list's entries are messages.
+    /// Calls `visit` for each message and `tell` for anything else; the entries of a list are messages.
     ///
-    /// A value that cannot be read is skipped to the end of its line: one bad line must not cost the session around it.
-    /// One that the text's end cuts is left for more to come, unless this is the end.
+    /// An unreadable value is skipped up to the end of its line, because one bad line must not cost the session around it.
+    /// A value cut by the end of the chunk waits for the next chunk, except at the end of the text.
     pub fn over<'a>(
         &mut self,
         text: &'a str,
@@ -105,7 +105,7 @@ impl Walk {
                     fault => {
                         tell(self.place, at, reason(fault, is_end));
                         if self.list.is_some_and(|list| list.line == self.place.line) {
-                            self.list = None; // no list of messages, but a line that begins like one
+                            self.list = None; // a line that only begins like a list of messages
                         }
                         self.is_behind = self.list.is_some();
                         let Some(end) = behind(bytes, at, fault == Err(Fault::Cut)) else {
@@ -131,9 +131,10 @@ fn reason(fault: Result<usize, Fault>, is_end: bool) -> &'static str {
     }
 }
 
-/// Where to read on behind what cannot be read: in the next line, `None` where there is none.
+/// The position to continue from after an unreadable value: the next line, or `None` without one.
 ///
-/// The lines of an object that the end cuts are parts of it; whole ones are told from them by their indent.
+/// The lines of an object that the end cuts are parts of it, unless a later line begins with a brace: then that is an
+/// object of its own.
 fn behind(bytes: &[u8], at: usize, is_cut: bool) -> Option<usize> {
     let end = memchr::memchr(b'\n', &bytes[at..]).map(|n| at + n)?;
     let is_part = is_cut && bytes[at] == b'{' && memchr::memmem::find(&bytes[end..], b"\n{").is_none();

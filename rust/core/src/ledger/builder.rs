@@ -1,4 +1,4 @@
-//! Where the shape readers write what they read.
+//! The builder that the shape readers write messages and rows to.
 
 use super::piece::Piece;
 use super::{Kind, Ledger, Media, MessageFlag, Picture, Role, RowFlag};
@@ -9,28 +9,28 @@ use crate::node::{Node, Shape, Text, encoded, write_json, write_spaced};
 use crate::prompt::tags;
 use crate::prompt::{Form, Prompt};
 
-/// What is kept of the rows of a [`Builder`]: one type for each result that is built.
+/// Receives the rows of a [`Builder`]; there is one type for each kind of result.
 pub trait Sink {
-    /// How the view hands out text.
+    /// The view's type of a text.
     type Text: Text;
 
-    /// Whether only links between messages are kept: what a row says need not be read.
+    /// Whether only the links between messages are kept, so that texts need not be read.
     const LINKS_ONLY: bool = false;
 
-    /// Begins a row, of which the ledger has the owner and the kind; `name` is the tool or the block's type.
+    /// Begins a row; the ledger has its owner and kind already. `name` is the tool or the block's type.
     fn row(&mut self, ledger: &mut Ledger, name: &str);
 
-    /// Takes a piece of the row's text.
+    /// Receives a piece of the row's text.
     fn piece(&mut self, ledger: &mut Ledger, piece: Piece<Self::Text>);
 
-    /// Takes the text of `node`; false where it is no string.
+    /// Receives the text of `node`; false if it is not a string.
     ///
     /// # Errors
     ///
     /// Errors of the view.
     fn read<N: Node<Text = Self::Text>>(&mut self, ledger: &mut Ledger, node: &N) -> Result<bool, Error>;
 
-    /// The pictures and documents of the row; None where they are not kept.
+    /// The pictures and documents of the row; None if they are not kept.
     fn media(&mut self) -> Option<&mut Media> {
         None
     }
@@ -41,28 +41,28 @@ pub trait Sink {
     }
 }
 
-/// Takes messages and rows in order, and hands their texts to a [`Sink`].
+/// Records messages and rows in order, and passes their texts to a [`Sink`].
 pub struct Builder<S> {
     pub(super) ledger: Ledger,
     pub(super) sink: S,
-    /// Messages of the list that stand before these.
+    /// Number of messages in front of these in the list.
     before: usize,
     block: Option<usize>,
     prompt: Prompt,
 }
 
 impl<S> Builder<S> {
-    /// A builder for a prompt's grammar. Its messages stand behind `before` others: errors name them by their place in the
-    /// whole.
+    /// A builder for a prompt's format. `before` messages precede its own, so that errors name positions in the whole
+    /// list.
     pub(super) fn with(sink: S, prompt: Prompt, before: usize) -> Self {
         Self { ledger: Ledger::default(), sink, before, block: None, prompt }
     }
 
-    /// The columns, closed: the place behind the last row is there.
+    /// The finished columns, with the position behind the last row.
     ///
     /// # Errors
     ///
-    /// [`Error::Overflow`] where rows pass what a column can name.
+    /// [`Error::Overflow`] for more rows than a column's type can number.
     pub(super) fn closed(&mut self) -> Result<Ledger, Error> {
         let mut ledger = std::mem::take(&mut self.ledger);
         ledger.first.push(u32::try_from(ledger.rows()).map_err(|_| Error::Overflow("rows"))?);
@@ -78,7 +78,7 @@ impl<S> Builder<S> {
         self.block = None;
     }
 
-    /// Says which block of the message is read, for error paths.
+    /// Sets the block that is being read, for error paths.
     pub fn at(&mut self, block: usize) {
         self.block = Some(block);
     }
@@ -90,12 +90,12 @@ impl<S> Builder<S> {
         }
     }
 
-    /// Renames the row: the tool, once it is known.
+    /// Sets the row's name, once the tool is known.
     pub fn name(&mut self, name: &str) {
         self.ledger.names.set_last(name);
     }
 
-    /// Gives the row the id of its call.
+    /// Sets the call id of the row.
     pub fn id(&mut self, id: &str) {
         self.ledger.ids.set_last(id);
     }
@@ -127,7 +127,7 @@ impl<S> Builder<S> {
         self.ledger.owner.len()
     }
 
-    /// An error at the place that is being read.
+    /// An error at the current position.
     #[must_use]
     pub fn bad(&self, key: &str, what: &str, hint: &str) -> Error {
         let index = self.before + self.ledger.role.len().saturating_sub(1);
@@ -137,7 +137,7 @@ impl<S> Builder<S> {
         Error::Message { path, index, what: what.to_owned(), hint: hint.to_owned() }
     }
 
-    /// Gives an error of the view its place, where it has none: in message `index` of these.
+    /// Adds the position to an error of the view that has none: message `index` of these.
     #[must_use]
     pub fn located(&self, error: Error, index: usize, hint: &str) -> Error {
         match error {
@@ -152,7 +152,7 @@ impl<S> Builder<S> {
 }
 
 impl<S: Sink> Builder<S> {
-    /// Whether what ties messages together is all that is asked for: what a row says need not be looked at.
+    /// Whether only the links between messages are wanted, so that texts need not be read.
     #[must_use]
     pub fn collects_links_only(&self) -> bool {
         S::LINKS_ONLY
@@ -170,7 +170,7 @@ impl<S: Sink> Builder<S> {
         self.piece(Piece::Given(text));
     }
 
-    /// Adds the text of `node` to the row; false where it is no string.
+    /// Adds the text of `node` to the row; false if it is not a string.
     ///
     /// # Errors
     ///
@@ -179,12 +179,12 @@ impl<S: Sink> Builder<S> {
         self.sink.read(&mut self.ledger, node)
     }
 
-    /// Adds text of our own making to the row.
+    /// Adds a text that is not in the message to the row.
     pub fn made(&mut self, text: String) {
         self.piece(Piece::Owned(text));
     }
 
-    /// Adds `node` to the row, as compact JSON: all of it is text to the model.
+    /// Adds `node` to the row as compact JSON, all of which is text to the model.
     ///
     /// # Errors
     ///
@@ -221,7 +221,7 @@ impl<S: Sink> Builder<S> {
         Ok(())
     }
 
-    /// Writes the row's call as the prompt has it, where that is another text than its JSON; the name is known by now.
+    /// Adds the row's call in the prompt's format, if that differs from its JSON. The name must be set before.
     ///
     /// # Errors
     ///
@@ -233,7 +233,7 @@ impl<S: Sink> Builder<S> {
         Ok(())
     }
 
-    /// [`Builder::tagged`] for arguments in a text of JSON; any other text stays as it is.
+    /// [`Builder::tagged`] for arguments that are a JSON text; any other text is added unchanged.
     ///
     /// # Errors
     ///
@@ -265,7 +265,7 @@ impl<S: Sink> Builder<S> {
         Ok(())
     }
 
-    /// Adds thinking of which only this signature or ciphertext is there: counted by its length.
+    /// Adds thinking that has only a signature or ciphertext; it counts by length.
     pub fn hidden(&mut self, data: S::Text) {
         self.media(u32::try_from(self.prompt.hidden(data.text().len())).unwrap_or(u32::MAX));
         self.data(data);
@@ -278,7 +278,7 @@ impl<S: Sink> Builder<S> {
         }
     }
 
-    /// Adds what is no text to the model: it changes the digest, not the count.
+    /// Adds data that is no text to the model: it changes the digest, not the count.
     pub fn data(&mut self, data: S::Text) {
         self.piece(Piece::Data(data));
     }
@@ -291,8 +291,8 @@ impl<S: Sink> Builder<S> {
         }
     }
 
-    /// Adds a base64 picture, or one that is elsewhere: its tokens, and its size for the provider's limits. `low` says
-    /// that it is wanted in low detail.
+    /// Adds the tokens of a base64 picture, or of a referenced one, and its size for the provider's limits. `low` requests
+    /// low detail.
     pub fn picture(&mut self, base64: Option<&str>, low: bool) {
         let (size, vision) = (base64.and_then(media::image_size), self.prompt.vision);
         let whole = || size.map_or(vision.unknown(), |(width, height)| vision.patches(width, height));

@@ -9,17 +9,17 @@ use crate::error::Error;
 use crate::node::{Node, Text};
 use crate::prompt::Prompt;
 
-/// Rows for provider rules: flags of texts are noted while they are read, and the texts let go.
+/// Rows for provider rules: texts set flags while they are read, and are not stored.
 pub struct Outline<T> {
     /// Whether the row has no text yet.
     is_new: bool,
-    /// JSON is written here, and let go.
+    /// Scratch buffer for JSON.
     json: String,
     text: PhantomData<T>,
 }
 
 impl<T: Text> Outline<T> {
-    /// Notes what there is to know of a piece.
+    /// Sets the flags of a piece.
     fn note(&mut self, ledger: &mut Ledger, text: &str, traits: Option<u16>) {
         if let Some(payload) = ledger.payload.last_mut() {
             *payload += text.len() as u64;
@@ -59,7 +59,7 @@ impl<T: Text> Sink for Outline<T> {
     }
 }
 
-/// Rows of which only the links are wanted: texts are not read.
+/// Rows with their links alone; texts are not read.
 pub struct Links<T>(PhantomData<T>);
 
 impl<T: Text> Sink for Links<T> {
@@ -81,9 +81,9 @@ impl<T: Text> Sink for Links<T> {
     }
 }
 
-/// A sink whose rows are linked, and not counted.
+/// A sink that links rows and counts nothing.
 pub trait Linkable: Sink + Send + Sized {
-    /// Nothing yet.
+    /// A sink without rows.
     fn empty() -> Self;
 }
 
@@ -100,7 +100,7 @@ impl<T: Text> Linkable for Links<T> {
 }
 
 impl<S: Linkable> Builder<S> {
-    /// A builder of about so many messages.
+    /// A builder with capacity for `messages`.
     #[must_use]
     pub fn of(messages: usize) -> Self {
         let mut builder = Self::with(S::empty(), Prompt::PLAIN, 0);
@@ -108,12 +108,12 @@ impl<S: Linkable> Builder<S> {
         builder
     }
 
-    /// The columns that were written (roles, kinds and ids; of an [`Outline`] flags, names and pictures too), and which
-    /// calls and results are pairs. The other columns are empty.
+    /// The columns of roles, kinds and ids (an [`Outline`] has flags, names and pictures too), and the pairs of calls and
+    /// results. The other columns are empty.
     ///
     /// # Errors
     ///
-    /// [`Error::Overflow`] where rows pass what a column can name.
+    /// [`Error::Overflow`] for more rows than a column's type can number.
     pub fn linked(mut self) -> Result<Ledger, Error> {
         let mut ledger = self.closed()?;
         ledger.link();

@@ -5,10 +5,10 @@ use crate::counter::Counter;
 use crate::prompt::{EMPTY, RESULT, tags};
 use crate::prompt::{Form, Prompt};
 
-/// A prompt's grammar, with the tokens of its tags.
+/// A prompt's format, with the tokens of its tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverheadTerms {
-    /// The grammar.
+    /// The format.
     pub prompt: Prompt,
     /// Tokens that a policy's own estimate adds to a message.
     message: u32,
@@ -18,7 +18,7 @@ pub struct OverheadTerms {
     tags: u32,
     /// Text in place of an empty result.
     empty: u32,
-    /// The name before one of several results, where its call is not in the list.
+    /// The name in front of one of several results if its call is not in the list.
     unnamed: u32,
 }
 
@@ -29,7 +29,7 @@ impl Default for OverheadTerms {
 }
 
 impl OverheadTerms {
-    /// The terms of a counter's prompt.
+    /// The terms of a counter's prompt format.
     #[must_use]
     pub fn of(counter: &Counter) -> Self {
         let (prompt, message) = (counter.prompt, counter.flat.message);
@@ -47,14 +47,14 @@ impl OverheadTerms {
         }
     }
 
-    /// Tokens of a result's text, from those of the text between its tags; of nothing at all, what stands for it.
+    /// Tokens of a result's text, from those of the text with its tags; for an empty result, those of its replacement.
     #[must_use]
     pub fn result(&self, tokens: usize, empty: bool) -> usize {
         if empty { self.empty as usize } else { tokens.saturating_sub(self.tags as usize) }
     }
 }
 
-/// Writes the tokens of each row and the overhead of each message, from the tokens of the texts alone.
+/// Computes the tokens of each row and the overhead of each message from the tokens of the texts.
 pub fn add_overhead(ledger: &mut Ledger) {
     let terms = ledger.terms;
     ledger.tokens.clone_from(&ledger.texts);
@@ -76,7 +76,7 @@ pub fn add_overhead(ledger: &mut Ledger) {
     }
 }
 
-/// Whose turn a message is part of: results stand on the user's side.
+/// The side of a message: results belong to the user's.
 pub(super) fn side(role: Role) -> Role {
     match role {
         Role::Tool | Role::Other => Role::User,
@@ -84,7 +84,7 @@ pub(super) fn side(role: Role) -> Role {
     }
 }
 
-/// One who is on another side.
+/// A role of the other side.
 pub(super) fn opposite(role: Role) -> Role {
     if side(role) == Role::User { Role::Assistant } else { Role::User }
 }
@@ -96,7 +96,7 @@ fn turn(ledger: &mut Ledger, start: usize, stop: usize) {
         ledger.overhead[message] = opening(ledger, message, message == start);
     }
     if prompt.form == Form::Tagged && calls_in(ledger, start, stop) {
-        ledger.overhead[start] = 0; // what closes the turn is charged with the results
+        ledger.overhead[start] = 0; // the end of the turn is counted with the results
     }
     let rows = ledger.first[start] as usize..ledger.first[stop] as usize;
     let of = |kind: Kind| rows.clone().filter(|row| ledger.kind[*row] == kind).collect::<Vec<_>>();
@@ -145,7 +145,7 @@ fn opening(ledger: &Ledger, message: usize, first: bool) -> u32 {
     let has_text =
         rows.is_empty() || rows.any(|row| !matches!(ledger.kind[row], Kind::Call | Kind::Result | Kind::Thinking));
     match (prompt.form, side(ledger.role[message])) {
-        (Form::Framed, _) if !has_text => 0, // a call and a result have their own
+        (Form::Framed, _) if !has_text => 0, // calls and results have overheads of their own
         (Form::Tagged, _) if !first => prompt.again,
         (_, Role::Assistant) => prompt.assistant,
         (_, Role::System) => prompt.system,
@@ -153,7 +153,7 @@ fn opening(ledger: &Ledger, message: usize, first: bool) -> u32 {
     }
 }
 
-/// Takes the thinking out of the turns before the user's last words.
+/// Sets the thinking of turns before the user's last text to 0 tokens.
 fn forget(ledger: &mut Ledger) {
     if let Some(last) = ledger.words() {
         for row in (0..last).filter(|row| ledger.kind[*row] == Kind::Thinking).collect::<Vec<_>>() {

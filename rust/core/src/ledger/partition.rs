@@ -1,37 +1,37 @@
-//! A transcript in zones: what stays, and why, and what may be compacted.
+//! Divides a transcript into zones: messages that stay, by reason, and messages that may be compacted.
 
 use std::ops::Range;
 
 use crate::error::Error;
 
-/// Why a message stays. The numbers are part of the Python interface.
+/// The reason that a message stays. The numbers are part of the Python interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Zone {
-    /// Nothing keeps it.
+    /// No keeper applies; the message may be compacted.
     Compactable = 0,
     /// Among the newest tokens.
     Protected = 1,
-    /// Pinned, or in a group with a message that is.
+    /// Pinned, or in a group with a pinned message.
     Preserved = 2,
     /// Among the newest messages.
     Recent = 3,
     /// A summary of an earlier compaction.
     Summary = 4,
-    /// In front of everything: system text.
+    /// System text at the start.
     Head = 5,
 }
 
-/// A rule that keeps messages, of those that the rules before it have left.
+/// A rule that keeps messages; it applies to those that no earlier rule keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeper {
-    /// The newest, up to so many tokens.
+    /// The newest messages, up to this many tokens.
     Tokens(u64),
-    /// The newest, so many messages.
+    /// This many of the newest messages.
     Messages(usize),
-    /// Summaries, wherever they stand.
+    /// Summaries at any position.
     Summaries,
-    /// Pinned messages with their groups, wherever they stand.
+    /// Pinned messages with their groups, at any position.
     Pins,
 }
 
@@ -40,7 +40,7 @@ impl Keeper {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] names those that there are.
+    /// [`Error::Argument`] lists the valid names.
     pub fn named(name: &str, amount: u64) -> Result<Self, Error> {
         match name {
             "tokens" => Ok(Self::Tokens(amount)),
@@ -55,14 +55,14 @@ impl Keeper {
     }
 }
 
-/// Where a boundary goes that falls between cuts.
+/// The direction in which a boundary moves to a valid cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Snap {
-    /// To the cut before it: more stays.
+    /// To the cut before it, so that more stays.
     Back,
-    /// To the cut behind it: less stays.
+    /// To the cut behind it, so that less stays.
     Forward,
-    /// As the keeper promised: a number of tokens is not passed, a number of messages stays.
+    /// By keeper: never more than its tokens, never fewer than its messages.
     Own,
 }
 
@@ -71,7 +71,7 @@ impl Snap {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] names those that there are.
+    /// [`Error::Argument`] lists the valid names.
     pub fn named(name: &str) -> Result<Self, Error> {
         match name {
             "back" => Ok(Self::Back),
@@ -87,9 +87,9 @@ impl Snap {
 pub struct Columns<'a> {
     /// Tokens of each message.
     pub tokens: &'a [u32],
-    /// Cuts that part no group; one more than there are messages.
+    /// Cuts that split no group; one entry more than messages.
     pub safe: &'a [bool],
-    /// Cuts at which the tail may begin, of the safe ones.
+    /// Safe cuts at which the tail may begin.
     pub cuts: &'a [bool],
     /// Messages that are summaries.
     pub summary: &'a [bool],
@@ -114,10 +114,10 @@ impl Columns<'_> {
     }
 }
 
-/// The place nearest to `raw` where the tail may begin, between `head` and `end`.
+/// The nearest cut to `raw` at which the tail may begin, between `head` and `end`.
 ///
-/// Back is the last of `cuts` that is not behind `raw`, `head` where there is none; forward is the first that is not
-/// before it, and the one back where an open call keeps the rest shut.
+/// `Back` takes the last cut at or before `raw`, or `head`; `Forward` takes the first cut at or behind it, or goes back if
+/// an open call leaves none.
 ///
 /// # Examples
 ///
@@ -139,13 +139,13 @@ pub fn snap(cuts: &[bool], raw: usize, how: Snap, head: usize, end: usize) -> us
     }
 }
 
-/// The [`Zone`] of each message: the first keeper that takes it names it. Linear in the messages.
+/// The [`Zone`] of each message, by the first keeper that keeps it. Linear in the messages.
 ///
-/// At least `least` messages stay at the end, in whole groups, whatever the keepers say.
+/// At least the last `least` messages stay, in whole groups, whatever the keepers.
 ///
 /// # Errors
 ///
-/// [`Error::Length`] where the columns do not fit one another.
+/// [`Error::Length`] if the columns' lengths do not match.
 ///
 /// # Examples
 ///
@@ -203,7 +203,7 @@ fn relabel(zone: &mut u8, to: Zone) {
     }
 }
 
-/// The earliest message from which those up to `end` cost at most `most`.
+/// The earliest message from which the messages up to `end` have at most `most` tokens.
 fn within(tokens: &[u32], end: usize, most: u64) -> usize {
     let mut tail = 0u64;
     let mut fits = |count: &u32| {
@@ -219,7 +219,7 @@ fn take(zones: &mut [u8], wanted: &[bool], range: Range<usize>, zone: Zone) {
     }
 }
 
-/// Keeps each group that has a pinned message, whole.
+/// Keeps the whole group of each pinned message.
 fn pins(zones: &mut [u8], columns: Columns<'_>) {
     let n = zones.len();
     let mut start = 0;

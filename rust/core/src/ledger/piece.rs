@@ -1,4 +1,4 @@
-//! The texts of a row: what they are, what they tell of their row, and how they are counted.
+//! The texts of a row: their kinds, the flags that they set, and their counting.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,14 +15,14 @@ use trimtab_tokens::{BatchCounter, Size};
 pub enum Piece<T> {
     Given(T),
     Owned(String),
-    /// Part of what the message says, but not text to the model: a picture's data, a signature.
+    /// Content of the message that is no text to the model: a picture's data, a signature.
     Data(T),
-    /// Text that the prompt has in place of the row's other pieces.
+    /// The prompt's text in place of the row's other pieces.
     Prompted(String),
 }
 
 impl<T: Text> Piece<T> {
-    /// The flags that it gives its row, from its text; None where it is no content.
+    /// The flags that its text sets on the row; None if it is no content.
     pub fn traits(&self, text: &str) -> Option<u16> {
         match self {
             Self::Prompted(_) => None,
@@ -59,7 +59,7 @@ impl<T: Text> Text for Piece<T> {
 pub struct Measured {
     pub size: Size,
     pub content: [u8; 16],
-    /// The flags that its texts give it.
+    /// The flags that its texts set.
     pub traits: u16,
     /// Bytes of its texts and data.
     pub length: u64,
@@ -123,12 +123,12 @@ fn one<T: Text>(
     Measured { size, content, traits: flags, length }
 }
 
-/// Text before and after the pieces of a row in the prompt, with the place of the piece.
+/// The prompt's text before and after the pieces of a row, with the position of the piece.
 #[derive(Default)]
 struct Around {
     before: Option<(usize, &'static str)>,
     after: Option<(usize, &'static str)>,
-    /// Whether another text stands in the prompt for these pieces.
+    /// Whether the prompt has another text in place of these pieces.
     is_unsent: bool,
 }
 
@@ -172,7 +172,7 @@ fn is_call_next(ledger: &Ledger, row: usize) -> bool {
     ledger.kind.get(row + 1) == Some(&Kind::Call) && ledger.owner[row] == ledger.owner[row + 1]
 }
 
-/// The flags that texts give their row.
+/// The flags that texts set on their row.
 pub const TRAITS: u16 = RowFlag::Empty as u16
     | RowFlag::Blank as u16
     | RowFlag::Trailing as u16
@@ -180,7 +180,7 @@ pub const TRAITS: u16 = RowFlag::Empty as u16
     | RowFlag::Pruned as u16;
 
 pub fn traits(text: &str) -> u16 {
-    // Nearly every text begins and ends in a sign of ASCII, and not as an envelope does: of it there is nothing to say.
+    // Nearly every text begins and ends with visible ASCII and is no envelope: then no flag is set.
     if let (Some(first), Some(last)) = (text.as_bytes().first(), text.as_bytes().last())
         && first.is_ascii_graphic()
         && last.is_ascii_graphic()
@@ -196,14 +196,14 @@ pub fn traits(text: &str) -> u16 {
         | pick(text.starts_with('[') && envelope::is_pruned(text), RowFlag::Pruned)
 }
 
-/// The traits of a row that goes on with a piece: empty if all are, trailing as the last is, marked if there is but one.
+/// The flags of a row after one more piece: empty if all pieces are, trailing as the last one, marked if it is the only one.
 pub fn joined(row: u16, next: u16, first: bool) -> u16 {
     let all = RowFlag::Empty as u16 | RowFlag::Blank as u16;
     let marks = if first { RowFlag::Summary as u16 | RowFlag::Pruned as u16 } else { 0 };
     (row & next & all) | (next & (RowFlag::Trailing as u16 | marks))
 }
 
-/// The traits that mean something in a row of `kind`.
+/// The flags that apply to a row of `kind`.
 pub fn allowed(kind: Kind) -> u16 {
     let marks = match kind {
         Kind::Text => RowFlag::Summary as u16,

@@ -10,21 +10,21 @@ pub struct Strings {
 }
 
 impl Strings {
-    /// Makes room for so many short ones.
+    /// Reserves capacity for this many short strings.
     pub fn reserve(&mut self, count: usize) {
         self.text.reserve(8 * count);
         self.ends.reserve(count);
     }
 
-    /// Adds one.
+    /// Appends a string.
     pub fn push(&mut self, text: &str) {
         if !text.is_empty() {
-            self.text.push_str(text); // most ids are none: a call of memcpy for nothing each
+            self.text.push_str(text); // most ids are empty: this saves a call of memcpy for each
         }
         self.ends.push(self.text.len());
     }
 
-    /// Replaces the last one, if there is one.
+    /// Replaces the last string, if any.
     pub fn set_last(&mut self, text: &str) {
         if let [before @ .., last] = &mut self.ends[..] {
             let start = before.last().copied().unwrap_or(0);
@@ -44,14 +44,14 @@ impl Strings {
         &self.text[start..end]
     }
 
-    /// Adds those of another column.
+    /// Appends the strings of another column.
     pub fn extend(&mut self, other: &Self) {
         let base = self.text.len();
         self.text.push_str(&other.text);
         self.ends.extend(other.ends.iter().map(|end| base + end));
     }
 
-    /// Some of them.
+    /// A range of the strings.
     #[must_use]
     pub fn between(&self, which: Range<usize>) -> Self {
         let start = which.start.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -65,7 +65,7 @@ impl Strings {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no strings.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()

@@ -1,4 +1,4 @@
-//! The cost of a whole list, added up while its messages come: only messages that later ones may change are kept.
+//! Sums the tokens of a list while its messages arrive; only messages whose cost can still change are kept.
 
 use std::ops::Range;
 
@@ -7,22 +7,22 @@ use super::{Kind, Ledger, Role};
 use crate::error::Error;
 use crate::prompt::Form;
 
-/// Rows that are added up at once: a ledger has 25 MB of them.
+/// Rows that are summed together; a ledger of them takes 25 MB.
 const ROWS: usize = if cfg!(any(test, fuzzing)) { 2 } else { 1 << 18 };
 
-/// What messages are added up to.
+/// The result that messages are summed into.
 pub trait Sum: Default + Send {
-    /// Adds messages of a ledger that nothing can change any more; the first `open` of its messages are none of these.
+    /// Adds `messages` of a ledger, whose cost is final; its first `open` messages are added already.
     ///
     /// # Errors
     ///
-    /// [`Error::Overflow`] past what the sum can hold.
+    /// [`Error::Overflow`] if the sum exceeds its type.
     fn add(&mut self, ledger: &Ledger, open: usize, messages: Range<usize>) -> Result<(), Error>;
 
-    /// Goes on with the `nth` message of those that were not there; `added` behind it are there already.
+    /// Continues at the `nth` of the missing messages; the `added` messages behind it are summed already.
     fn go_on(&mut self, _nth: usize, _added: usize) {}
 
-    /// Takes away the thinking that was added up.
+    /// Subtracts the thinking that was added.
     fn forget(&mut self);
 }
 
@@ -31,9 +31,9 @@ pub trait Sum: Default + Send {
 pub struct Totals {
     /// Its messages.
     pub messages: usize,
-    /// Their tokens beyond their rows.
+    /// Tokens of messages beyond those of their rows.
     pub overhead: u64,
-    /// Of rows, by [`Role`] and [`Kind`].
+    /// Tokens of rows, by [`Role`] and [`Kind`].
     pub tokens: [[u64; Kind::COUNT]; Role::COUNT],
 }
 
@@ -75,32 +75,32 @@ impl Sum for Totals {
     }
 }
 
-/// A list that is added up while its messages come.
+/// A list that is summed while its messages arrive.
 #[derive(Clone, Debug, Default)]
 pub struct Sums<S> {
     sum: S,
-    /// How many messages were added up.
+    /// Number of summed messages.
     messages: usize,
-    /// Messages that later ones may change, behind those whose calls are open.
+    /// Messages whose cost can still change, behind those with open calls.
     kept: Ledger,
-    /// How many of the kept messages were added up: their calls are open.
+    /// Number of kept messages that are summed already and have open calls.
     open: usize,
-    /// Rows from which on there is a point in adding up.
+    /// Number of kept rows from which summing is worth its time.
     wanted: usize,
 }
 
 impl<S: Sum> Sums<S> {
-    /// Messages that have come so far.
+    /// Number of messages so far.
     #[must_use]
     pub fn messages(&self) -> usize {
         self.messages + self.kept.messages() - self.open
     }
 
-    /// Takes the next messages of the list.
+    /// Appends messages of the list.
     ///
     /// # Errors
     ///
-    /// [`Error::Overflow`] past what a column can name.
+    /// [`Error::Overflow`] for more rows than a column's type can number.
     pub fn take(&mut self, next: Ledger) -> Result<(), Error> {
         if next.is_free() {
             return self.add_all(next);
@@ -109,10 +109,10 @@ impl<S: Sum> Sums<S> {
         self.settle()
     }
 
-    /// Adds up the kept messages that nothing behind them can change; the others stay, and those whose calls are open.
+    /// Sums the kept messages whose cost is final; the others stay, and those with open calls.
     ///
-    /// Later messages change the cost of a message only within its turn, by results of its calls, and by words of
-    /// the user's, which take away the thinking before them.
+    /// Later messages change the cost of a message only within its turn, by results of its calls, and by a text of the
+    /// user, which removes the thinking before it.
     fn settle(&mut self) -> Result<(), Error> {
         if size(&self.kept) < self.wanted.max(ROWS) {
             return Ok(());
@@ -122,7 +122,7 @@ impl<S: Sum> Sums<S> {
         self.forget(&ledger);
         let (start, stop) = (self.turn(&ledger), ledger.messages());
         self.add(&ledger, self.open..start)?;
-        // Of a turn in which there were only words its first message may change, by a call to come.
+        // A later call can still change the first message of a turn that has only texts.
         let last = if has_steps(&ledger, start) { stop } else { start + 1 };
         self.add(&ledger, last..stop)?;
         self.sum.go_on(start - self.open, stop - last);
@@ -133,15 +133,15 @@ impl<S: Sum> Sums<S> {
         }
         self.open = self.kept.messages();
         self.kept.append(ledger.between(start..last))?;
-        self.wanted = ROWS + 2 * size(&self.kept); // else many open calls would be gone over for each chunk
+        self.wanted = ROWS + 2 * size(&self.kept); // otherwise each chunk would visit all open calls
         Ok(())
     }
 
-    /// The sum, with what is left.
+    /// The sum, including the kept messages.
     ///
     /// # Errors
     ///
-    /// [`Error::Overflow`] for a message of more than 4,294,967,295 tokens, where those of each are wanted.
+    /// [`Error::Overflow`] for a message of more than 4,294,967,295 tokens, if tokens of each message are wanted.
     pub fn end(mut self, empty: Ledger) -> Result<S, Error> {
         let mut kept = std::mem::take(&mut self.kept);
         kept.append(empty)?;
@@ -170,7 +170,7 @@ impl<S: Sum> Sums<S> {
         (self.open..last).rfind(|before| side(*before) != side(last)).map_or(self.open, |before| before + 1)
     }
 
-    /// Takes away the thinking that was added up, where the prompt does so and the user has spoken since.
+    /// Subtracts the thinking that was added, if the prompt drops it and a text of the user followed.
     fn forget(&mut self, ledger: &Ledger) {
         let prompt = ledger.terms.prompt;
         if prompt.form != Form::Plain && !prompt.keeps_thinking && ledger.words().is_some() {
@@ -179,15 +179,15 @@ impl<S: Sum> Sums<S> {
     }
 }
 
-/// Tokens of each message of a list, of which some are still to come.
+/// Tokens of each message of a list with missing messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Each {
-    /// One a message, in order.
+    /// Tokens of the messages, in order.
     pub tokens: Vec<u32>,
-    /// Place of the first message that is not there yet, and how many behind it are.
+    /// Position of the first missing message, and the number of known messages behind it.
     next: usize,
     behind: usize,
-    /// Thinking that words of the user's would take away: its message and its tokens.
+    /// Thinking that a text of the user would remove: its message and its tokens.
     thought: Vec<(usize, u32)>,
 }
 
@@ -198,7 +198,7 @@ impl Each {
 }
 
 impl Sum for Each {
-    /// Puts the messages where they belong in the list.
+    /// Stores the tokens of the messages at their positions in the list.
     fn add(&mut self, ledger: &Ledger, open: usize, messages: Range<usize>) -> Result<(), Error> {
         let forgets = !ledger.is_free() && !ledger.terms.prompt.keeps_thinking;
         for message in messages {
@@ -227,19 +227,19 @@ impl Sum for Each {
     }
 }
 
-/// Rows, or messages where these have none.
+/// Number of rows, or of messages if they have no rows.
 fn size(ledger: &Ledger) -> usize {
     ledger.rows().max(ledger.messages())
 }
 
-/// Whether there is more than words from message `start` on.
+/// Whether messages from `start` on have a call, a result or thinking.
 fn has_steps(ledger: &Ledger, start: usize) -> bool {
     let kinds = &ledger.kind[ledger.first[start] as usize..];
     kinds.iter().any(|kind| kind.is_call() || kind.is_result() || *kind == Kind::Thinking)
 }
 
-/// Message `index` with those of its calls that have no result before message `stop`, as part of another turn than the
-/// one that begins there; `None` where there are none.
+/// Message `index` with its calls that have no result before message `stop`, in a turn of its own apart from the one that
+/// begins there; `None` without such calls.
 fn opened(ledger: &Ledger, index: usize, stop: usize) -> Option<Ledger> {
     let (rows, behind) = (ledger.rows_of(index), ledger.first[stop] as usize);
     let is_closed = |row: usize| usize::try_from(ledger.pair[row]).is_ok_and(|pair| pair < behind);
