@@ -96,7 +96,7 @@ def fill(archive: SqlArchive) -> dict[str, str]:
 
 
 def asked(call: Callable[[], object]) -> str:
-    """What a call returns, as text; errors that callers expect have no secret in them."""
+    """Return the result of a call as text; expected errors contain no secret."""
     try:
         return str(call())
     except (ValueError, trimtab.ArchiveError) as error:

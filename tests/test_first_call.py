@@ -1,4 +1,4 @@
-"""What would go wrong a hundred turns later is an error in the first call that holds it, for every provider."""
+"""A message that would fail a hundred turns later is an error in the first call that holds it, for every provider."""
 
 from __future__ import annotations
 

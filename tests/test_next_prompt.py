@@ -18,7 +18,7 @@ SOUND = 20_000
 """Tokens that a call of a short session was billed: most of them system text and tools."""
 
 ODD = (0, -5, -(2**70), 1.5, "many", None, True, [], 2**53, 2**53 + 1, 2**70, 1, 12)
-"""What a file may say that a prompt was billed."""
+"""Billed prompts that a file may state."""
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ SHAPES = {
 
 
 def ending(messages, **more):
-    """What the summary says of the only command, without the command."""
+    """Return the summary's statement on the only command, without the command."""
     [line] = sections(offline(ask(messages, 1_000, **more)))["Commands"]
     return line.removeprefix("`make all`").removeprefix(": ")
 

@@ -1,4 +1,4 @@
-"""What goes out is checked by what is known: every list that ``fit`` and ``compact`` return, and only new messages."""
+"""Every list that ``fit`` and ``compact`` return is validated; only new messages are looked at."""
 
 from __future__ import annotations
 

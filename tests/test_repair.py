@@ -1,4 +1,4 @@
-"""What makes a list sendable, and that nothing else is touched."""
+"""Repair makes a list sendable, and changes nothing else."""
 
 import json
 import random

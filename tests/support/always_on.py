@@ -92,7 +92,7 @@ class AlwaysOn(RuleBasedStateMachine):
         if hasattr(self, "archive"):
             self.archive.close()
 
-    # What befalls the agent
+    # Events outside the agent
 
     @rule(
         charge=st.sampled_from(CHARGES),
@@ -224,7 +224,7 @@ class AlwaysOn(RuleBasedStateMachine):
     def user_prunes(self):
         self.taken(self.messages, self.cm.prune(self.messages), None)
 
-    # What the agent does
+    # Steps of the agent
 
     def turn(self, charge, results, answer, *, thinks, asks):
         if self.messages[-1]["role"] == "assistant":
@@ -321,7 +321,7 @@ class AlwaysOn(RuleBasedStateMachine):
             self.cm.record(known | {"input_tokens": billed - cached, "cache_read_input_tokens": cached})
 
     def ask(self, method, *given, **options):
-        """What a method answers; in half of the runs its asynchronous form does."""
+        """Call a method, or in half of the runs its asynchronous form."""
         options |= {"system": SYSTEM, "tools": TOOLS}
         was = json.dumps(given)
         if self.awaits:
@@ -376,7 +376,7 @@ class AlwaysOn(RuleBasedStateMachine):
     def pins(self, messages):
         return [pin for pin in self.pinned if holds(messages, pin)]
 
-    # What is judged
+    # Checks
 
     def judge(self, before, fitted, room, when):
         tokens = self.bill.count(before)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 Billed = Any
-"""What a file says that a call's prompt was billed: tokens, in a sound file."""
+"""Billed tokens of a call's prompt, as a sound file states them."""
 
 
 def _claude_code(line: Any, prompt: Billed) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""What can never leave a prompt, worked out without the library's planner: it judges what the library hands back.
+"""Computes the floor of a prompt without the library's planner, to judge the lists that the library returns.
 
 All is said in Anthropic's message shape. The library counts; nothing else of it is used here.
 """
@@ -77,7 +77,7 @@ def _stubbed(message):
 
 
 class Bill:
-    """What a provider bills for a prompt: the exact count, system text and tools, and a little beyond.
+    """Tokens that a provider bills for a prompt: the exact count, system text and tools, and a small margin.
 
     Attributes:
         model: whose vocabulary counts.

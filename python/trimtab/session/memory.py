@@ -1,4 +1,4 @@
-"""What one conversation shares between its calls: its settings, its forecast, what it knows of its list."""
+"""The state of one conversation between its calls: settings, forecast, and knowledge of its list."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ Write it under these headings, leaving out those for which there is nothing:
 
 
 Usage: TypeAlias = "dict[str, float]"
-"""What a provider billed for a summary, over all calls: ``calls`` (billed answers), ``input_tokens`` (not cached),
+"""The bill of a provider for a summary, over all calls: ``calls`` (billed answers), ``input_tokens`` (not cached),
 ``cache_read_input_tokens``, ``cache_creation_input_tokens``, ``output_tokens`` (thinking included), and ``cost`` (US
 dollars, if the prices are known)."""
 

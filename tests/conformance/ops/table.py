@@ -8,7 +8,7 @@ from typing import Any
 OPS: dict[str, Callable[..., Any]] = {}
 
 PLAYED: dict[str, str] = {}
-"""What an operation does in an agent's place, by its name: a case of it shows the rest."""
+"""The part of an agent that each operation plays, by the operation's name; its cases show the rest."""
 
 PARITY = True
 """Whether the policies leave out the rules that the documents do not have; set before ``presets`` is imported."""

@@ -1,4 +1,4 @@
-"""What went wrong: error lines that a summary may keep, and whether the same went well later."""
+"""Error lines that a summary may keep, and whether the same action succeeded later."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _VIEWS = re.compile(r"read|view|cat|grep|glob|ls|search|fetch|open", re.IGNORECA
 
 
 def errors(parts: Sequence[Part], calls: Mapping[str, Part], size: int) -> Iterator[Line]:
-    """What went wrong in the first ``size`` messages, each line once, and whether the same went well later."""
+    """Error lines of the first ``size`` messages, each once, and whether the same action succeeded later."""
     found: dict[str, _Fault] = {}
     endings = Endings()
     for part in parts:
@@ -61,7 +61,7 @@ def errors(parts: Sequence[Part], calls: Mapping[str, Part], size: int) -> Itera
 
 
 def green(parts: Sequence[Part]) -> Endings:
-    """What went well."""
+    """Successful actions."""
     calls = {part.id: part for part in parts if part.kind == "call"}
     endings = Endings()
     for part in parts:
@@ -74,9 +74,9 @@ def green(parts: Sequence[Part]) -> Endings:
 
 
 SOLVED = " (resolved)"
-"""What follows an error where the same went well later."""
+"""Suffix of an error whose action succeeded later."""
 NOT_SHOWN = " (a later call shows none)"
-"""What follows an error where it is not known how a later call ended, and it shows no error."""
+"""Suffix of an error if a later call shows no error, but states no outcome."""
 _COUNTED = re.compile(r"[= ]*\d+ (?:failed|passed|failing|passing|errors?)\b")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 

@@ -1,4 +1,4 @@
-"""What is still to do when the zone ends, and not said or done behind it."""
+"""Tasks that are open at the end of the zone, and neither named nor done behind it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oracles.offline.parts import Part
 
 LAST = "last said: "
-"""What stands before the assistant's last words."""
+"""Prefix of the assistant's last words."""
 
 _NEXT = re.compile(
     r"\b(?:todo|fixme|next steps?|remaining|still (?:need|to|fail|open)|not yet|pending|follow[- ]?up|left to do"
@@ -56,7 +56,7 @@ def _last(last: Part, parts: Sequence[Part]) -> Iterator[Line]:
 
 
 def _left(spoken: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
-    """What the assistant called open.
+    """Tasks that the assistant called open.
 
     Not a question that was answered, not what the tail speaks of again, and not what is old: three requests where a
     turn ended with it, one where the turn went on.

@@ -71,7 +71,7 @@ _ARGUMENTS = re.compile(r"<(command-args|bash-input)>([^<]{0,4000})</\1>")
 
 
 def parts(messages: Iterable[Any]) -> Iterator[Part]:
-    """What the messages hold, oldest first; nothing they can hold is an error.
+    """Parts of the messages, oldest first; no content raises an error.
 
     A call and a result without ids (Gemini) get them by name and number.
     """
@@ -132,7 +132,7 @@ def _block(at: int, block: Any, role: str) -> Iterator[Part]:
 
 
 def _is_error(held: Mapping[str, Any], content: Any) -> bool | None:
-    """What a result says of its call; the status "completed" says only that an item is whole."""
+    """Outcome of a call as its result states it; the status "completed" says only that an item is whole."""
     error = content.get("error") if isinstance(content, Mapping) else None
     told = isinstance(error, Mapping) or (isinstance(error, str) and error != "")
     if held.get("is_error") is True or held.get("status") == "error" or told:

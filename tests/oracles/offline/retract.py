@@ -1,4 +1,4 @@
-"""What was taken back later: statements that fall in rank, and names that were given up.
+"""Retractions: statements that fall in rank, and names that were given up.
 
 A guess from the words alone. A statement falls where a later one shares most of its words and has a word of correction,
 or says the contrary (the same words with and without a "not"); where the user answers it with "no"; or where it holds a
@@ -133,7 +133,7 @@ _RENAMES = (
     ),
 )
 SUBSTITUTION = re.compile(r"(?<!\w)s([/|#,])((?:\\.|(?!\1)[^\\\n]){1,80})\1((?:\\.|(?!\1)[^\\\n]){0,80})\1[gipI]*")
-"""What sed and perl replace, and by what."""
+"""Search text and replacement in commands of sed and perl."""
 ANCHOR = re.compile(r"\\[bB<>]")
 _PLAIN = re.compile(r"(?=\w{2,60}$)\w*[A-Z_]\w*")
 

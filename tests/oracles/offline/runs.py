@@ -1,4 +1,4 @@
-"""What was run: commands as lines that a summary may keep, and how each thing that was run or changed ended."""
+"""Commands as lines that a summary may keep, and the last outcome of each command and changed file."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def looks(text: str) -> bool:
 
 
 LATER_OK = ", later ok"
-"""What follows a command that failed and went well later."""
+"""Suffix of a command that failed and succeeded later."""
 LATER_CLEAN = ", a later call shows no failure"
-"""What follows a command that failed, where it is not known how a later call ended."""
+"""Suffix of a command that failed, if a later call states no outcome."""
 OUTPUT_SHOWS = "output shows: "
 
 
@@ -102,7 +102,7 @@ class _Run:
 
 
 def commands(parts: Sequence[Part], results: Mapping[str, Part], size: int) -> Iterator[Line]:
-    """What was run in the first ``size`` messages, each command once with its last outcome.
+    """Commands of the first ``size`` messages, each once with its last outcome.
 
     A failure that went well later says so, and a command that the messages behind run again falls in rank.
     """
@@ -152,7 +152,7 @@ def _with_output(result: Part, *, script: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a result says of its call's outcome.
+    """Outcome of a call as its result states it.
 
     Attributes:
         ending: ``ok``, ``failed`` or the exit code where that is stated, and what the output shows.
@@ -168,7 +168,7 @@ class Outcome:
 
 
 def outcome(result: Part) -> Outcome:
-    """What a result says of its call's outcome."""
+    """Outcome of a call as its result states it."""
     text = result.text[:2_000] + "\n" + result.text[-4_000:] if len(result.text) > 6_000 else result.text
     tests = _TESTS.findall(text)
     ends = [text[:600], text[-600:]] if len(text) > 1_200 else [text]
@@ -237,7 +237,7 @@ def plain(text: str) -> str:
 
 
 def target(call: Part | None) -> str:
-    """What a call was about: its command, or its file."""
+    """Target of a call: its command, or its file."""
     if call is None:
         return ""
     if text := command(call):

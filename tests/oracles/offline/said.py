@@ -1,4 +1,4 @@
-"""What was said: requests and decisions as lines that a summary may keep, each with its rank."""
+"""Requests and decisions as lines that a summary may keep, each with its rank."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def small_talk(sentence: str) -> bool:
 
 
 def requests(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
-    """What the user said, sentence by sentence; the newest request most of all, if none comes after.
+    """Sentences of the user; the newest request ranks highest, if none comes after.
 
     Small talk is left out unless it is all that the newest request says, or all that answers a question; the answer
     then carries the question.
@@ -81,7 +81,7 @@ def _asked(text: str, question: str, *, last: bool) -> list[str]:
 
 
 def decisions(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterator[Line]:
-    """What the assistant concluded; the last words that announce what comes only if nothing comes."""
+    """Conclusions of the assistant; last words that announce a step only if no step follows."""
     last = max((part.at for part in parts if part.kind == "assistant"), default=-1)
     ahead = any(part.kind in {"assistant", "call"} for part in after)
     following = [*(part.kind for part in parts[1:]), "user"][: len(parts)]
