@@ -236,7 +236,7 @@ def test_no_lock_is_held_while_a_model_is_called(archive: SqlArchive) -> None:
         assert archive.history("s") == []
         return "what was said"
 
-    cm = trimtab.Compactor("claude-sonnet-4-5", archive=archive, session="s", summarizer=writer)
+    cm = trimtab.Compactor("claude-sonnet-4-5", archive=archive, summarizer=writer).session("s")
     messages = transcript(" ".join("u:60 a:90" for _ in range(30)))
     done = cm.compact(messages, target_share=0.3)
     assert {past.ref for past in archive.history()} == {"meanwhile", done.ref}
@@ -524,7 +524,7 @@ def test_load_gives_all_messages_or_an_error(archive: SqlArchive, kept: int) -> 
 )
 def test_a_value_of_another_type_is_an_archive_error(tmp_path: Path, statement: str) -> None:
     archive = SqliteArchive(tmp_path / "a.db")
-    cm = trimtab.Compactor("claude-sonnet-4-5", archive=archive, session="s")
+    cm = trimtab.Compactor("claude-sonnet-4-5", archive=archive).session("s")
     cm.pin("step 7")
     messages = [said(f"step {n} " + "word " * 60, ("user", "assistant")[n % 2]) for n in range(40)]
     ref = cm.compact(messages, target_share=0.4).ref

@@ -50,7 +50,7 @@ def fill(archive: SqliteArchive) -> list[bytes]:
     call = {"type": "tool_use", "id": f"id-{MARK}", "name": f"Tool-{MARK}", "input": {f"key-{MARK}": f"{MARK}"}}
     messages[3] = {"role": "assistant", "content": [call]}
     messages[4] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"id-{MARK}", "content": MARK}]}
-    cm = trimtab.Compactor(MODEL, archive=archive, session=f"of {MARK}", summarizer=lambda _: f"about the {MARK}")
+    cm = trimtab.Compactor(MODEL, archive=archive, summarizer=lambda _: f"about the {MARK}").session(f"of {MARK}")
     cm.pin(f"{MARK} in a pin")
     assert cm.compact(messages, target_share=0.4).ref
     archive.store([said(f"{MARK} whose compaction was never committed")], f"of {MARK}")

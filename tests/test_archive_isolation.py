@@ -89,7 +89,7 @@ def fill(archive: SqlArchive) -> dict[str, str]:
     """The ref of a compaction of each owner."""
     refs = {}
     for owner in OWNERS:
-        cm = trimtab.Compactor(MODEL, archive=archive, session=owner)
+        cm = trimtab.Compactor(MODEL, archive=archive).session(owner)
         refs[str(owner)] = str(cm.compact(talk(str(owner)), target_share=0.4).ref)
         cm.pin(f"{SECRET} of {owner}")
     return refs
@@ -124,12 +124,12 @@ def test_an_odd_name_sees_nothing_of_other_sessions(archive: SqlArchive) -> None
             assert "-77" not in asked(call), name
         if not name.strip() or not name.isprintable() or name.startswith("unnamed-"):
             with pytest.raises(ValueError, match="a session's name"):
-                trimtab.Compactor(MODEL, archive=archive, session=name)
+                trimtab.Compactor(MODEL, archive=archive).session(name)
             refused += 1
             continue
-        cm = trimtab.Compactor(MODEL, archive=archive, session=name)
+        cm = trimtab.Compactor(MODEL, archive=archive).session(name)
         assert cm.history() == []
-        assert cm.session not in [each.id for each in archive.sessions()]
+        assert cm.id not in [each.id for each in archive.sessions()]
         recall = cm.recall_tool()
         assert "-77" not in recall({"query": SECRET})
         assert "-77" not in recall(json.dumps({"query": f"{SECRET} alice bob 77"}))
@@ -146,7 +146,7 @@ def test_an_odd_name_sees_nothing_of_other_sessions(archive: SqlArchive) -> None
 def test_a_session_restores_its_own_refs_and_one_without_a_name_those_of_its_kind(archive: SqlArchive) -> None:
     refs = fill(archive)
     for owner in OWNERS:
-        cm = trimtab.Compactor(MODEL, archive=archive, session=owner)  # a new one: it has the name alone
+        cm = trimtab.Compactor(MODEL, archive=archive).session(owner)  # a new one: it has the name alone
         for other, ref in refs.items():
             if other == str(owner):
                 assert cm.restore(ref) == talk(other)
@@ -163,7 +163,7 @@ def test_a_recall_tool_answers_odd_queries_and_numbers_with_its_own_messages(arc
     fill(archive)
     for owner in OWNERS[:2]:
         others = [f"{other}-77" for other in ("alice", "bob", "None") if other != owner]
-        recall = trimtab.Compactor(MODEL, archive=archive, session=owner).recall_tool(limit=50)
+        recall = trimtab.Compactor(MODEL, archive=archive).session(owner).recall_tool(limit=50)
         assert f"{owner}-77" in recall({"query": SECRET})
         given: list[Any] = [*TEXTS, *NUMBERS]
         given += [{key: value} for key in ("query", "message") for value in (*TEXTS, *NUMBERS)]

@@ -61,7 +61,7 @@ def test_an_awaited_compaction_uses_its_archive_without_blocking_the_event_loop(
         return done
 
     archive.store = slow
-    cm = trimtab.Compactor(MODEL, archive=archive, session="s")
+    cm = trimtab.Compactor(MODEL, archive=archive).session("s")
     done = asyncio.run(work())
     assert len(ticks) > 5
     assert archive.load(done.ref) == talk()
@@ -77,7 +77,7 @@ def test_awaited_compactions_of_one_session_are_serialized_or_conflict(
             return "a summary"
 
         chance = random.Random(1)
-        made = [trimtab.Compactor(MODEL, archive=archive, session="s", summarizer=writer) for _ in range(8)]
+        made = [trimtab.Compactor(MODEL, archive=archive, summarizer=writer).session("s") for _ in range(8)]
         asked = (cm.acompact([*talk(), said(f"{n}")], target_share=0.3) for n, cm in enumerate(made))
         return await asyncio.gather(*asked, return_exceptions=True)
 

@@ -60,7 +60,8 @@ def test_no_text_that_is_stored_escapes_redaction(tmp_path: Path) -> None:
         return trimtab.Verdict(context=f"a hook says {SECRET}" if review.plan else None)
 
     url = f"sqlite:///{tmp_path / 'a.db'}"
-    with trimtab.Compactor(MODEL, archive=url, session="s", redact=secrets, summarizer=writer, pre_compact=hook) as cm:
+    with trimtab.Compactor(MODEL, archive=url, redact=secrets, summarizer=writer, pre_compact=hook) as shared:
+        cm = shared.session("s")
         cm.pin(f"the key {SECRET} opens it")
         done = cm.compact(calls(40), target_share=0.3, instructions=f"mention {SECRET}")
         assert done.ref
@@ -97,10 +98,12 @@ def test_a_redacted_pin_keeps_its_messages_now_and_in_a_new_process(tmp_path: Pa
     messages[6] = {"role": "user", "content": f"and {SECRET} is another line"}
     url = f"sqlite:///{tmp_path / 'a.db'}"
     for pin, kept in {f"the key is {SECRET}, of": {4}, "the key is sk-a": {4}, "another line": {6}}.items():
-        with trimtab.Compactor(MODEL, archive=url, session=pin[:9], redact=secrets) as cm:
+        with trimtab.Compactor(MODEL, archive=url, redact=secrets) as shared:
+            cm = shared.session(pin[:9])
             cm.pin(pin)
             assert kept <= {*cm.plan(messages, target_share=0.3).zone().keep}
-        with trimtab.Compactor(MODEL, archive=url, session=pin[:9], redact=secrets) as again:
+        with trimtab.Compactor(MODEL, archive=url, redact=secrets) as shared:
+            again = shared.session(pin[:9])
             assert kept <= {*again.plan(messages, target_share=0.3).zone().keep}
             assert {4, 6} - kept
             assert not ({4, 6} - kept) & {*again.plan(messages, target_share=0.3).zone().keep}
@@ -108,10 +111,10 @@ def test_a_redacted_pin_keeps_its_messages_now_and_in_a_new_process(tmp_path: Pa
 
 
 def test_a_pin_of_which_redaction_leaves_nothing_is_rejected() -> None:
-    cm = trimtab.Compactor(MODEL, redact=lambda text: text.replace(SECRET, " "))
+    cm = trimtab.Compactor(MODEL, redact=lambda text: text.replace(SECRET, " ")).session()
     with pytest.raises(ValueError, match="redact leaves"):
         cm.pin(SECRET)
-    assert cm.archive.pins(cm.session) == []
+    assert cm.archive.pins(cm.id) == []
 
 
 @pytest.mark.parametrize(
@@ -134,6 +137,6 @@ def test_redact_message_changes_keys_and_texts_and_loses_no_value(message: Messa
 def test_redaction_changes_no_name_of_a_session() -> None:
     redact: Callable[[str], str] = lambda text: text.replace("alice", "[NAME]")  # noqa: E731
     archive = open_archive("memory")
-    trimtab.Compactor(MODEL, archive=archive, session="alice", redact=redact).pin("alice")
+    trimtab.Compactor(MODEL, archive=archive, redact=redact).session("alice").pin("alice")
     assert [each.id for each in archive.sessions()] == ["alice"]
     assert archive.pins("alice") == [("text", "[NAME]")]

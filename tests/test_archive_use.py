@@ -31,7 +31,8 @@ def test_recall_finds_and_returns_summarized_messages(
     archive = opened(kind, tmp_path, request.getfixturevalue("postgres").url if kind == "postgres" else None)
     messages = talk()
     messages[3] = {"role": "assistant", "content": "the flag is called xylophone-mode \ud800"}
-    with trimtab.Compactor(MODEL, archive=archive, session="s") as cm:
+    with trimtab.Compactor(MODEL, archive=archive) as shared:
+        cm = shared.session("s")
         done = cm.compact(messages, target_share=0.3)
         commit(archive, "other", [said("xylophone of another session")], session="t")
         assert messages[3] not in done.messages
@@ -109,16 +110,18 @@ def test_compactor_names_what_a_custom_archive_lacks() -> None:
 
 def test_a_named_session_finds_its_pins_again(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'a.db'}"
-    with trimtab.Compactor(MODEL, archive=url, session="s") as cm:
+    with trimtab.Compactor(MODEL, archive=url) as shared:
+        cm = shared.session("s")
         cm.pin(talk()[4])
-    with trimtab.Compactor(MODEL, archive=url, session="s") as again, trimtab.Compactor(MODEL, archive=url) as other:
+    with trimtab.Compactor(MODEL, archive=url) as shared:
+        again, other = shared.session("s"), shared.session()
         assert 4 in again.plan(talk(), target_share=0.3).zone().keep
         assert 4 not in other.plan(talk(), target_share=0.3).zone().keep
 
 
 def test_compact_after_another_compaction_is_a_conflict_and_changes_nothing(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'a.db'}"
-    other = trimtab.Compactor(MODEL, archive=url, session="s")
+    other = trimtab.Compactor(MODEL, archive=url).session("s")
 
     def overtaken(_: trimtab.Ask) -> str:
         other.compact(talk(), target_share=0.4)
@@ -126,7 +129,7 @@ def test_compact_after_another_compaction_is_a_conflict_and_changes_nothing(tmp_
 
     messages = talk()
     with pytest.raises(trimtab.ConflictError, match="compacted by another process"):
-        trimtab.Compactor(MODEL, archive=url, session="s", summarizer=overtaken).compact(messages, target_share=0.3)
+        trimtab.Compactor(MODEL, archive=url, summarizer=overtaken).session("s").compact(messages, target_share=0.3)
     assert messages == talk()
     assert len(other.history()) == 1
 

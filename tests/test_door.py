@@ -107,7 +107,7 @@ def test_a_second_compaction_of_a_named_session_meanwhile_is_refused() -> None:
             asyncio.run(cm.acompact(LONG, target_share=0.3))
         return "a summary"
 
-    cm = trimtab.Compactor(MODEL, session="talk", summarizer=meanwhile)
+    cm = trimtab.Compactor(MODEL, summarizer=meanwhile).session("talk")
     done = cm.compact(LONG, target_share=0.3)
     assert done.ref
     assert refused

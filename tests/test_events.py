@@ -25,12 +25,11 @@ def done(policy: str, **more: Any) -> tuple[Any, list[Any], list[hooks.Review]]:
         policy=policy,
         window=20_000,
         max_output=500,
-        session="mine",
         provider="openai_chat",
         listeners=[told.append],
         pre_compact=lambda review: (asked.append(review), hook(review))[1],
         **more,
-    )
+    ).session("mine")
     return cm.compact(TALK, instructions="the tests", trigger="auto", target_tokens=4_000), told, asked
 
 

@@ -62,7 +62,7 @@ def test_a_users_text_that_equals_a_notice_is_the_users_behind_the_notice_itself
 
 def test_a_notice_goes_with_the_line_that_needed_it() -> None:
     archive = open_archive("memory")
-    cm = trimtab.Compactor(MODEL, archive=archive, session="a")
+    cm = trimtab.Compactor(MODEL, archive=archive).session("a")
     cm.pin("PINNED")
     *_, done = rounds(cm, opening(), 4)
     assert texts(done.messages).count(GAP) == 1
@@ -102,7 +102,8 @@ def test_a_named_session_knows_its_notices_in_a_new_process(tmp_path: Path, poli
     url, messages = f"sqlite:///{tmp_path / 'a.db'}", opening()
     first = messages[0]
     for number in range(8):
-        with trimtab.Compactor(MODEL, policy=policy, archive=url, session="a") as cm:
+        with trimtab.Compactor(MODEL, policy=policy, archive=url) as shared:
+            cm = shared.session("a")
             cm.pin("PINNED")
             *_, done = rounds(cm, messages, 1, first=100 * number)
         messages = list(done.messages)
@@ -219,7 +220,7 @@ def test_notices_in_the_callers_own_classes_are_known() -> None:
 def test_two_processes_that_take_turns_know_one_anothers_notices(tmp_path: Path) -> None:
     url, messages = f"sqlite:///{tmp_path / 'a.db'}", opening()
     request = messages[0]
-    both = [trimtab.Compactor(MODEL, archive=url, session="a") for _ in range(2)]
+    both = [trimtab.Compactor(MODEL, archive=url).session("a") for _ in range(2)]
     both[0].pin("PINNED")
     for number in range(12):
         *_, done = rounds(both[number % 2], messages, 1, first=100 * number)
@@ -238,7 +239,7 @@ def test_an_archive_of_the_callers_own_needs_no_marks() -> None:
                 setattr(self, name, getattr(self.inner, name))
 
     messages = opening()
-    cm = trimtab.Compactor(MODEL, archive=cast("Any", Own()), session="a")
+    cm = trimtab.Compactor(MODEL, archive=cast("Any", Own())).session("a")
     cm.pin("PINNED")
     for done in rounds(cm, messages, 8):
         assert any(message is messages[0] for message in done.messages)

@@ -153,7 +153,7 @@ def test_a_failed_summary_never_raises_out_of_the_gate_and_is_asked_for_in_every
 def test_events_are_told_in_the_presets_order_with_their_payloads() -> None:
     for name in ("spec09", "goat", "sven"):
         told: list[Any] = []
-        cm = made(name, listeners=[told.append], session="s1", window=11_000)
+        cm = made(name, listeners=[told.append], window=11_000).session("s1")
         cm.fit(talk(), turn=3, when="after_tool_batch" if name == "sven" else "before_call")
         assert tuple(e.name for e in told if isinstance(e, events.Step)) == cm.policy.order
         for event in told:

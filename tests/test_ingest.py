@@ -121,7 +121,7 @@ def test_an_output_that_quotes_a_notice_is_cut_like_any_other(name, quoted) -> N
 
 
 def test_a_cut_output_says_how_to_read_the_rest_and_the_recall_tool_reads_it() -> None:
-    cm = Compactor(MODEL, policy="sven", session="build")
+    cm = Compactor(MODEL, policy="sven").session("build")
     log = "".join(f"строка {n}\n" for n in range(9_000))
     [ref] = REF.findall(cm.ingest("shell", log))
     assert cm.restore(ref) == [{"role": "tool", "content": log}]
@@ -135,7 +135,7 @@ def test_a_cut_output_says_how_to_read_the_rest_and_the_recall_tool_reads_it() -
     assert recall({"query": "строка 4500"}).startswith("[1] tool")
     assert cm.history()[0].strategy == "ingest"
     assert cm.archive.verify() == []
-    assert "no compaction" in Compactor(MODEL, archive=cm.archive, session="other").recall_tool()({"ref": ref})
+    assert "no compaction" in Compactor(MODEL, archive=cm.archive).session("other").recall_tool()({"ref": ref})
 
 
 def test_an_output_of_parity_has_the_documents_notice_and_is_archived() -> None:
@@ -148,13 +148,15 @@ def test_an_output_of_parity_has_the_documents_notice_and_is_archived() -> None:
 def test_an_output_may_be_cut_while_its_session_is_compacted(tmp_path) -> None:
     policy = replace(POLICIES["default"], ingest=Ingest(100))
     messages = [{"role": "user", "content": f"step {n} " + "word " * 60} for n in range(60)]
-    with Compactor(MODEL, policy=policy, archive=f"sqlite:///{tmp_path}/a.db", session="s") as other:
+    with Compactor(MODEL, policy=policy, archive=f"sqlite:///{tmp_path}/a.db") as shared:
+        other = shared.session("s")
 
         def write(_: object) -> str:
             other.ingest("Bash", "line\n" * 900)
             return "what happened"
 
-        with Compactor(MODEL, policy=policy, archive=f"sqlite:///{tmp_path}/a.db", session="s", summarizer=write) as cm:
+        with Compactor(MODEL, policy=policy, archive=f"sqlite:///{tmp_path}/a.db", summarizer=write) as later:
+            cm = later.session("s")
             done = cm.compact(messages, target_share=0.4)
             assert done.summarizer
             assert cm.archive.prune(keep=1).events == (), "the output stands in the list that the compaction archived"
@@ -169,7 +171,8 @@ def test_an_output_may_be_cut_while_its_session_is_compacted(tmp_path) -> None:
 
 
 def test_an_output_that_retention_removed_is_archived_anew(tmp_path) -> None:
-    with Compactor(MODEL, policy="sven", archive=f"sqlite:///{tmp_path}/a.db", session="s") as cm:
+    with Compactor(MODEL, policy="sven", archive=f"sqlite:///{tmp_path}/a.db") as shared:
+        cm = shared.session("s")
         [first] = REF.findall(cm.ingest("other", RUSSIAN))
         assert cm.archive.prune(older_than=timedelta(0)).events == (first,)
         [second] = REF.findall(cm.ingest("other", RUSSIAN))

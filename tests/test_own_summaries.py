@@ -141,7 +141,8 @@ class Asked:
 
 def compacted(archive: Any, session: str | None, messages: list[Any], **options: Any) -> tuple[trimtab.Compaction, Any]:
     asked = Asked()
-    with trimtab.Compactor(MODEL, archive=archive, session=session, summarizer=asked, **options) as cm:
+    with trimtab.Compactor(MODEL, archive=archive, summarizer=asked, **options) as shared:
+        cm = shared.session(session)
         done = cm.compact(messages, target_share=0.5)
     return done, asked
 
@@ -193,19 +194,19 @@ def compact_with(asked: Asked, policy: str, messages: list[Any]) -> trimtab.Comp
 
 def test_a_foreign_envelope_in_the_place_of_a_summary_is_text_where_the_archive_knows_it() -> None:
     with open_archive("memory") as archive:
-        other = trimtab.Compactor(MODEL, archive=archive, session="a").compact(talk(), target_share=0.5)
+        other = trimtab.Compactor(MODEL, archive=archive).session("a").compact(talk(), target_share=0.5)
         asked = Asked()
-        cm = trimtab.Compactor(MODEL, archive=archive, session="b", summarizer=asked)
+        cm = trimtab.Compactor(MODEL, archive=archive, summarizer=asked).session("b")
         cm.compact([*other.messages, *talk(12, 24)], target_share=0.5)
         assert asked.last.previous is None
 
 
 def test_a_foreign_ref_keeps_no_originals_alive(tmp_path: Path) -> None:
     with open_archive(f"sqlite:///{tmp_path / 'a.db'}") as archive:
-        a = trimtab.Compactor(MODEL, archive=archive, session="a")
+        a = trimtab.Compactor(MODEL, archive=archive).session("a")
         first = a.compact(talk(), target_share=0.5)
         second = a.compact([*first.messages, *talk(12, 24)], target_share=0.5)
-        b = trimtab.Compactor(MODEL, archive=archive, session="b")
+        b = trimtab.Compactor(MODEL, archive=archive).session("b")
         [text] = [one["content"] for one in first.messages if enveloped(one)]
         b.pin("trimtab-summary")
         done = b.compact([{"role": "user", "content": text}, *talk()], target_share=0.5)

@@ -264,8 +264,8 @@ def test_a_model_that_is_down_is_asked_once_in_four_rounds_while_the_offline_sum
     for name in ("agentpg", "opencode", "default"):
         asked.clear()
         cm = made(name, summarizer=Function(down, limits=ONCE, window=200_000))
-        for _ in range(11):
-            fitted = cm.fit(talk(60))
+        for n in range(11):  # another list each time: nothing stands in for its beginning
+            fitted = cm.fit([{"role": "user", "content": f"Mend the parser of module {n}."}, *steps(0, 60, 12)])
             assert fitted.compaction is not None
             assert counted(fitted.messages) <= ROOM
         assert len(asked) == 5, name

@@ -141,7 +141,7 @@ def test_a_refusal_that_repeats_a_credential_is_masked_everywhere(
         loopback.serve(httpserver, dialect, [Reply(dialect.error(f"bad: {filler}{secret} refused"), 400)])
         events: list[object] = []
         writer = WRITERS[kind](base_url=base(httpserver, kind), api_key=KEY)
-        cm = trimtab.Compactor("gpt-5.5", summarizer=writer, listeners=[events.append], session="s")
+        cm = trimtab.Compactor("gpt-5.5", summarizer=writer, listeners=[events.append]).session("s")
         with caplog.at_level(logging.DEBUG, logger="trimtab"):
             done = compact(cm, path)
         told = [*(event.reason for event in events if isinstance(event, FellBack))]

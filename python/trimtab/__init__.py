@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from .session.overflow import is_overflow
     from .session.provider_count import ProviderCount
     from .session.queue import CompactionQueue
+    from .session.session import Session
     from .summarize import Answer, Ask, Limits, Summarizer, Writer
     from .validity.repair import Repair, repair
     from .validity.validate import Problem, RequestOptions, validate
@@ -135,6 +136,7 @@ __all__ = [
     "RequestOptions",
     "Review",
     "Role",
+    "Session",
     "SessionError",
     "SessionStart",
     "Stats",
@@ -290,6 +292,7 @@ _HOMES = {
     "session.overflow": ("is_overflow",),
     "session.provider_count": ("ProviderCount",),
     "session.queue": ("CompactionQueue",),
+    "session.session": ("Session",),
     "summarize": (
         "Answer",
         "Ask",

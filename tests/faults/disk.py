@@ -97,7 +97,7 @@ def faulted(every: int = 1) -> Outcome:
     before = json.dumps(messages)
     with tempfile.TemporaryDirectory() as folder:
         first = Path(folder) / "first.db"
-        kept = trimtab.Compactor(MODEL, archive=f"sqlite:///{first}", session="s")
+        kept = trimtab.Compactor(MODEL, archive=f"sqlite:///{first}").session("s")
         ref = kept.compact(messages[:41], target_share=0.5).ref or ""
         kept.archive.search("begin")  # type: ignore[attr-defined]
         kept.close()
@@ -130,7 +130,7 @@ def _under_fault(outcome: Outcome, faulty: Faulty, path: Path, messages: list[di
         outcome.counts["refused to open"] += 1
         return None
     try:
-        ref = trimtab.Compactor(MODEL, archive=archive, session="s").compact(messages, target_share=0.4).ref
+        ref = trimtab.Compactor(MODEL, archive=archive).session("s").compact(messages, target_share=0.4).ref
         archive.search("begin")
         outcome.counts["went well"] += faulty.struck
     except trimtab.ArchiveError:
@@ -158,7 +158,7 @@ def filled() -> Outcome | None:
             return None
         try:
             archive = SqliteArchive(Path(folder) / "archive.db")
-            cm = trimtab.Compactor(MODEL, archive=archive, session="s")
+            cm = trimtab.Compactor(MODEL, archive=archive).session("s")
             kept: dict[str, list[dict[str, Any]]] = {}
             while outcome.cases < 5:
                 messages = conversation(rng, 60 + 4 * len(kept))

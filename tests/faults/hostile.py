@@ -65,10 +65,10 @@ def _filled(path: Path, rng: random.Random, driver: Driver) -> dict[str, tuple[s
     with SqliteArchive(path, driver) as archive:
         for number, session in enumerate(("s", "s", "t", "unnamed-1")):
             messages = conversation(rng, 30 + 9 * number)
-            cm = trimtab.Compactor(MODEL, archive=archive, session=None if number == 3 else session)
+            cm = trimtab.Compactor(MODEL, archive=archive).session(None if number == 3 else session)
             cm.pin(words(rng, 2))
             cm.pin(messages[1])
-            lists[cm.compact(messages, target_share=0.4).ref or ""] = (cm.session, messages)
+            lists[cm.compact(messages, target_share=0.4).ref or ""] = (cm.id, messages)
             archive.search("begin", limit=rng.randrange(3))
         archive.store(conversation(rng, 8), "s")
     return lists
@@ -202,7 +202,7 @@ def _verbs(
         messages = conversation(random.Random(number), 20)
 
         def run(archive: SqliteArchive) -> object:
-            cm = trimtab.Compactor(MODEL, archive=archive, session=session)
+            cm = trimtab.Compactor(MODEL, archive=archive).session(session)
             done = cm.compact(messages, target_share=0.5)
             assert not done.ref or cm.restore(done.ref) == messages
             return cm.fit(messages)

@@ -137,7 +137,7 @@ def sized() -> Outcome:
 
 def _play(archive: SqlArchive, session: str, messages: list[dict[str, Any]]) -> int:
     """Plays a session message by message and compacts it every 40 responses. Returns the number of compactions."""
-    cm = trimtab.Compactor(MODEL, archive=archive, session=session)
+    cm = trimtab.Compactor(MODEL, archive=archive).session(session)
     held: list[Any] = []
     turns = done = 0
     for message in messages:

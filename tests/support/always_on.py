@@ -75,7 +75,7 @@ class AlwaysOn(RuleBasedStateMachine):
         all_moments=st.booleans(),
         auto=st.sampled_from((True, True, True, False)),
         awaits=st.booleans(),
-        adopts=st.sampled_from((True, True, True, True, True, False)),
+        adopts=st.sampled_from((True, True, True, False, False)),
     )
     def begin(self, policy, model, window, text, summarizer, all_moments, auto, awaits, adopts):  # noqa: PLR0917
         self.archive = open_archive("memory")
@@ -204,6 +204,29 @@ class AlwaysOn(RuleBasedStateMachine):
     def agent_fits_at_any_moment(self, when):
         self.fit(when)
 
+    @rule(anew=st.booleans())
+    def whole_history_comes_again(self, anew):
+        """A hook that cannot keep the list hands in the same one twice, perhaps parsed anew: it pays once."""
+        before = self.messages
+        try:
+            first = self.ask("fit", before)
+            again = json.loads(json.dumps(before)) if anew else before
+            second = self.ask("fit", again)
+        except trimtab.MessageError:
+            assert not self.may_act
+            return
+        self.judge(before, first, self.room, "before_call")
+        sent = self.messages
+        self.messages = before
+        self.judge(again, second, self.room, "before_call")
+        ref = first.compaction.ref if first.compaction else first.resumed_ref
+        if ref and not first.reason:
+            assert second.compaction is None, "again: compacted what was compacted"
+            assert second.resumed_ref == ref, "again: another result"
+            assert json.dumps(second.messages) == json.dumps(first.messages), "again: another list"
+            assert not second.reason, "again: a reason"
+        self.messages = sent if self.adopts else before
+
     @rule(share=st.sampled_from((0.5, 0.8, 0.95, None)))
     def provider_refuses(self, share):
         """The model's window is smaller than the table says; None states no limit."""
@@ -260,9 +283,8 @@ class AlwaysOn(RuleBasedStateMachine):
             policy=rules if self.auto else replace(rules, trigger=replace(rules.trigger, auto=False)),
             summarizer="offline" if self.summarizer == "offline" else Function(self.summarize, limits=Limits(tries=1)),
             archive=self.archive,
-            session="s",
             pre_compact=self.review,
-        )
+        ).session("s")
 
     @property
     def room(self):
@@ -344,7 +366,10 @@ class AlwaysOn(RuleBasedStateMachine):
             self.sent = before
             return
         self.judge(before, fitted, self.room, when)
-        if fitted.compaction is None and when != "on_length":
+        if fitted.resumed_ref is not None:
+            assert fitted.resumed_ref in self.known, "resumed: no compaction of this session"
+            assert fitted.compaction is None, "resumed: and compacted"
+        elif fitted.compaction is None and when != "on_length":
             assert fitted.messages is before, "same: nothing was done, and the list is another"
 
     def overflow(self, before, tokens, limit):

@@ -35,14 +35,23 @@ def open_archive(url: str | Archive) -> Archive:
     """
     if not isinstance(url, str):
         return url
+    check_url(url)
     if url == "memory" or url.startswith("sqlite:///"):
         from .sqlite import SqliteArchive  # noqa: PLC0415 - importing sqlite3 takes 11 ms
 
         return SqliteArchive(":memory:" if url == "memory" else url.removeprefix("sqlite:///"))
-    if url.startswith(("postgresql://", "postgres://")):
-        try:
-            from .postgres import PostgresArchive  # noqa: PLC0415
-        except ImportError as error:
-            raise ArchiveError(f"PostgreSQL needs the extra: pip install 'trimtab[postgres]' ({error})") from error
-        return PostgresArchive(url)
-    raise ValueError(f"unknown archive {mask(repr(url))}: use 'memory', 'sqlite:///PATH' or 'postgresql://...'")
+    try:
+        from .postgres import PostgresArchive  # noqa: PLC0415
+    except ImportError as error:
+        raise ArchiveError(f"PostgreSQL needs the extra: pip install 'trimtab[postgres]' ({error})") from error
+    return PostgresArchive(url)
+
+
+def check_url(url: str) -> None:
+    """Reject an address of no archive.
+
+    Raises:
+        ValueError: the address has an unknown scheme.
+    """
+    if url != "memory" and not url.startswith(("sqlite:///", "postgresql://", "postgres://")):
+        raise ValueError(f"unknown archive {mask(repr(url))}: use 'memory', 'sqlite:///PATH' or 'postgresql://...'")

@@ -45,6 +45,7 @@ class Record:
         summarizer: name of the summarizer, or None.
         live: refs of the session's own summaries in the new list.
         marks: marks of the notices and acknowledgements in the new list.
+        view: the new list told by the original one, as JSON; None if it must not be stored.
         duration_ms: milliseconds from storing the originals to the commit.
         exclusive: whether the commit fails if the session was compacted since its originals were stored.
     """
@@ -59,6 +60,7 @@ class Record:
     summarizer: str | None = None
     live: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
+    view: str | None = None
     duration_ms: int = 0
     exclusive: bool = True
 

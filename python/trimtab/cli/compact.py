@@ -17,6 +17,8 @@ from .summarizer import add_summarizer, policy, summarizer
 
 if TYPE_CHECKING:
     from ..compaction.result import Compaction
+    from ..session.compactor import Compactor
+    from ..session.session import Session
 
 
 DESCRIPTION = "Write a smaller session that the provider accepts, and archive the original."
@@ -40,11 +42,15 @@ def run(options: argparse.Namespace) -> int:
     url = archive_url(options.archive)
     check_output(options, options.file, archive_path(url))
     transcript = sendable(options)
-    settings = {"policy": policy(options), "summarizer": summarizer(options), "session": options.session}
-    cm = compactor(options, transcript, archive=url, **settings)
+    settings = {"policy": policy(options), "summarizer": summarizer(options)}
+    shared = compactor(options, transcript, archive=url, **settings)
+    before = NextPrompt.of(options, transcript, shared)
+    cm: Compactor | Session = shared
+    if options.session is not None:
+        cm = shared.session(options.session)
+        cm.learn(transcript)
     for text in options.pin:
         cm.pin(text)
-    before = NextPrompt.of(options, transcript, cm)
     with Progress("compacting"):
         result = cm.compact(
             transcript.messages,

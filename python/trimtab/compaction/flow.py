@@ -6,12 +6,13 @@ It does no I/O: ``EffectHandler`` or a test answers the effects.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from .._mask import mask
 from ..archive import Record
 from ..archive.redact import redact_record
+from ..archive.sql.codec import encode
 from ..errors import NothingToCompactError
 from ..events import Compacted, Refused, told
 from ..hooks import Review, Verdict
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan
     from .effects import Flow
     from .request import Request
+    from .view import View
 
 REFUSED = "refused: "
 """Start of the reason of a compaction that a hook refused."""
@@ -60,7 +62,7 @@ def compaction(request: Request) -> Flow[Compaction[Any]]:
     if verdict.refuse is not None:
         return (yield from _refused(request, verdict.refuse, plan))
     request = _with_verdict(request, verdict)
-    stored, since = yield Store(request.redacted, request.settings.session)
+    stored, since = yield Store(request.stored, request.settings.session)
     outcome = yield from summarize(request, plan, since)
     plan, summary, author, usage = outcome.plan, outcome.text, outcome.author, outcome.usage
     if not plan.edits:
@@ -68,7 +70,7 @@ def compaction(request: Request) -> Flow[Compaction[Any]]:
         undone = _unchanged(request, plan, plan.reason)
         return replace(undone, strategy=outcome.strategy, usage=usage, failed=outcome.failed)
     ref = _ref(request, stored, plan, summary)
-    messages, after, marks = rebuilt(request, plan, summary, ref)
+    messages, after, marks, view = rebuilt(request, plan, summary, ref)
     if after >= plan.tokens_before and not plan.mends and not request.policy.parity:
         reason = "compaction would not make it smaller"
         yield Refused(request.trigger, reason)
@@ -90,6 +92,7 @@ def compaction(request: Request) -> Flow[Compaction[Any]]:
         outcome.offer,
         outcome.failed,
         marks,
+        view,
     )
     yield Commit(stored, _record(request, done, summary), since)
     done = replace(done, messages=request.inputs.write(done.messages))
@@ -153,14 +156,22 @@ def _record(request: Request, done: Compaction[Any], summary: str | None) -> Rec
         tokens_before=done.tokens_before,
         tokens_after=done.tokens_after,
         plan=done.plan.to_json(),
-        preserved=tuple(n for n, message in enumerate(request.messages) if id(message) in kept),
+        preserved=tuple(n for n, message in enumerate(request.originals) if id(message) in kept),
         summary=summary,
         summarizer=done.summarizer,
         live=_live(request, done),
         marks=done.marks,
+        view=_stored_view(request, done.view),
         exclusive=request.settings.exclusive,
     )
     return record if request.settings.redact is None else redact_record(record, request.settings.redact)
+
+
+def _stored_view(request: Request, view: View | None) -> str | None:
+    """Return the view as JSON, for a session that another process may go on with; None if it has what is redacted."""
+    if view is None or not request.settings.exclusive or not view.is_storable(request.settings.redact):
+        return None
+    return encode([asdict(view)])[0][0]
 
 
 def _live(request: Request, done: Compaction[Any]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from .effects import Commit, Count, Store, Write, WriteAll
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..archive import Archive
+    from ..archive.opener import Opener
     from ..events import Event
     from ..hooks import PreCompact
     from ..summarize import Limits, Writer
@@ -34,13 +34,13 @@ class EffectHandler:
     """Answers effects, with or without a running event loop.
 
     Attributes:
-        archive: stores the originals.
+        archive: opens the archive that stores the originals.
         summarizer: the caller's own.
         pre_compact: the hook.
         listeners: functions that receive each event.
     """
 
-    archive: Archive
+    archive: Opener
     summarizer: Writer
     pre_compact: PreCompact
     listeners: tuple[Callable[[Event], None], ...]
@@ -53,9 +53,9 @@ class EffectHandler:
             case Count():
                 return _answered(effect.ask())
             case Store(messages, session):
-                return self.archive.store(messages, session), monotonic()
+                return self.archive.open().store(messages, session), monotonic()
             case Commit(stored):
-                self.archive.commit(stored, effect.timed())
+                self.archive.open().commit(stored, effect.timed())
             case Write(ask, fallback):
                 return write(ask, self.writer(fallback), limits=self.limits(effect))
             case WriteAll(asks, fallback):

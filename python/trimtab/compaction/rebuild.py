@@ -11,6 +11,7 @@ from ..messages.envelope import wrap
 from ..planning.edits import Summarize
 from ..validity.validate import check
 from .apply import apply, noticed
+from .view import View, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
 
 def _arrived(request: Request) -> Sequence[Message]:
     """Return the messages that the caller appended during the compaction."""
-    known = len(request.messages)
+    known = len(request.originals)
     grew = len(request.given) > known and all(a is b for a, b in zip(request.given, request.inputs.given, strict=False))
     return request.given[known:] if grew else ()
 
 
-def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> tuple[list[Message], int, tuple[str, ...]]:
-    """Return the new list, its tokens, and the marks of its notices and acknowledgements.
+def rebuilt(
+    request: Request, plan: Plan, summary: str | None, ref: str
+) -> tuple[list[Message], int, tuple[str, ...], View | None]:
+    """Return the new list, its tokens, the marks of its notices and acknowledgements, and how it stands in for the old.
 
     Raises:
         InternalError: the provider would refuse the list.
@@ -50,4 +53,6 @@ def rebuilt(request: Request, plan: Plan, summary: str | None, ref: str) -> tupl
             check(ledger, request.settings.rules)
     except MessageError as error:
         raise InternalError(f"the compacted list would be refused ({error}); nothing was changed") from error
-    return messages, ledger.total, marks(ledger, fillers)
+    result, parts = ledger.digest_until(len(made)), parts_of(request.originals, made)
+    view = View(ref, len(request.originals), request.origin, len(made), result, parts)
+    return messages, ledger.total, marks(ledger, fillers), None if request.policy.parity else view

@@ -46,6 +46,8 @@ class Request:
         skips_summarizer: whether to skip the summarizer, because it failed too often in a row.
         turn: number of tool batches since the last user message.
         room: most tokens of messages that the next call holds; None if they need not fit.
+        origin: digest of the given list.
+        resumed: the given list with an earlier result in place of its beginning; None where none stands in.
         uuid: new for each compaction, for events.
     """
 
@@ -69,6 +71,8 @@ class Request:
     skips_summarizer: bool
     turn: int
     room: int | None = None
+    origin: str
+    resumed: tuple[Message, ...] | None = None
     uuid: str = field(default_factory=lambda: str(uuid4()))
 
     @property
@@ -78,14 +82,27 @@ class Request:
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
-        """The transcript as plain dicts."""
+        """The transcript to compact, as plain dicts."""
+        return self.originals if self.resumed is None else self.resumed
+
+    @cached_property
+    def originals(self) -> tuple[Message, ...]:
+        """The given list as plain dicts."""
         return tuple(self.inputs.messages)
 
     @cached_property
     def redacted(self) -> tuple[Message, ...]:
-        """The messages as they may be stored and summarized."""
+        """The transcript as it may be summarized."""
+        return self._redacted(self.messages)
+
+    @cached_property
+    def stored(self) -> tuple[Message, ...]:
+        """The given list as it may be stored."""
+        return self.redacted if self.resumed is None else self._redacted(self.originals)
+
+    def _redacted(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         redact = self.settings.redact
-        return self.messages if redact is None else tuple(redact_message(m, redact) for m in self.messages)
+        return messages if redact is None else tuple(redact_message(m, redact) for m in messages)
 
     def redact(self, text: str) -> str:
         """Return a text as it may be stored and summarized."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ..planning.plan import Plan
     from ..summarize import Offer, Usage
+    from .view import View
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Compaction(Generic[MessageT]):
         offer: the form of the summary request and its maximum cost; None if no summarizer was asked.
         failed: why the summarizer returned no summary; empty if it returned one or was not needed.
         marks: marks of the notices and acknowledgements in ``messages``, by which the session knows them again.
+        view: ``messages`` told by the list that was given: they stand in for it at the beginning of later lists.
     """
 
     __repr__ = short
@@ -51,6 +53,7 @@ class Compaction(Generic[MessageT]):
     offer: Offer | None = None
     failed: str = ""
     marks: tuple[str, ...] = ()
+    view: View | None = None
 
     @property
     def saved(self) -> int:

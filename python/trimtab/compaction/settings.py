@@ -133,6 +133,15 @@ class Settings:
         """The rules by name, as the core takes them."""
         return asdict(self.rules)
 
+    def of_session(self, session: str, *, exclusive: bool) -> Settings:
+        """Return the settings of another session, with a counter of its own: it knows the list that it saw last."""
+        return replace(self, session=session, exclusive=exclusive, counter=self.new_counter())
+
+    def new_counter(self) -> Counter:
+        """Return another counter as ``counter``, which knows no list yet."""
+        estimate = self.policy.counter
+        return estimate.counter() if estimate else Counter.for_model(self.model)
+
     @cached_property
     def model_counter(self) -> Counter:
         """The model's own counter, where the policy estimates too."""
@@ -149,7 +158,10 @@ class Settings:
 
     def lowered(self, window: int, fixed: int) -> Settings:
         """Return the settings with a smaller window; at most half of what system and tools leave is for the answer."""
-        output = min(self.limits.output, max(window - fixed, 0) // 2)
+        return self.limited(window, min(self.limits.output, max(window - fixed, 0) // 2))
+
+    def limited(self, window: int, output: int) -> Settings:
+        """Return the settings with another window and another number of tokens for the answer."""
         model = self.model.limited(window)
         limits = replace(self.limits, window=window, output=output, input_limit=model.input_limit)
         return replace(self, model=model, limits=limits)

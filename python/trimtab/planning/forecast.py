@@ -9,9 +9,9 @@ beside it, and learns a ratio or takes the billed numbers, as the policy's docum
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median_low
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ..counting.counter import Counter, scan
 from ..errors import MessageError
@@ -21,7 +21,7 @@ from ..models.model import Model
 from ..models.prompts import PROMPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..counting.estimate import Estimate
     from ..ledger.columns import Ledger
@@ -34,6 +34,9 @@ VOTES, MAJORITY = 8, 6
 
 TURNS, ENOUGH = 15, 5
 """Number of tool turns whose error is kept, and how many must have the same error before it becomes the offset."""
+
+PENDING = ("before", "digest", "provider", "counted", "fixed", "grown", "loops")
+"""Fields of a prompt that is not billed yet, without its messages."""
 
 OTHERS = {"claude-old": "claude-4.8", "claude-new": "claude-4.6"}
 """Prompt rules of the other vocabulary, by vocabulary: a model id does not always tell which of the two applies."""
@@ -288,6 +291,36 @@ class Forecast:
         except MessageError:
             return None
         return ledger if ledger.digest == sent.digest else None
+
+    def state(self) -> dict[str, Any]:
+        """Return what was learned as JSON values; the messages of a prompt that is not billed yet stay here."""
+        fields = ("factor", "counted", "own", "unseen", "cache_read", "cache_write")
+        sent = self.pending and {name: getattr(self.pending, name) for name in PENDING}
+        return {name: getattr(self, name) for name in fields} | {
+            "vocabularies": self._vocabularies(),
+            "anchor": self.anchor and asdict(self.anchor),
+            "pending": sent,
+            "votes": [*self.votes],
+            "errors": [*self.errors],
+            "usage": self.usage and asdict(self.usage),
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Go on from what was learned before."""
+        for name in ("factor", "counted", "own", "unseen", "cache_read", "cache_write"):
+            setattr(self, name, state[name])
+        by_name = dict(zip(self._vocabularies(), self.counters, strict=True))
+        self.counters = [by_name[name] for name in state["vocabularies"] if name in by_name] or self.counters
+        self.votes.extend(state["votes"])
+        self.errors.extend(state["errors"])
+        anchor, usage, sent = state["anchor"], state["usage"], state["pending"]
+        self.usage = usage and Usage(**usage)
+        self.anchor = anchor and Anchor(**{**anchor, "usage": Usage(**anchor["usage"])})
+        self.pending = sent and Pending((), **sent)
+
+    def _vocabularies(self) -> list[str]:
+        """Return the names of the vocabularies, the one that counts first."""
+        return [counter.prompt.name if counter.prompt else "" for counter in self.counters]
 
     def explain(self) -> str:
         """Return the learned terms, a line each; empty before the first billed call."""

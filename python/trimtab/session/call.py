@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from .._repr import short
+from ..errors import MessageError
 from ..messages.types import MessageT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..compaction.result import Compaction
+    from ..compaction.view import View
     from ..planning.budget import Terms
 
 When = Literal["before_call", "after_step", "after_tool_batch", "after_run", "on_length", "on_overflow"]
@@ -28,6 +30,8 @@ class Fitted(Generic[MessageT]):
         compaction: the compaction; None if nothing was done.
         reason: why ``messages`` are still past the policy's trigger or the input budget; after an overflow, the window
             from now on and what was done; empty otherwise.
+        resumed_ref: ref of the compaction whose result stands in for the beginning of the given list in ``messages``;
+            None where none does, and where this call has compacted.
         make_request: makes ``request``.
     """
 
@@ -36,6 +40,7 @@ class Fitted(Generic[MessageT]):
     messages: Sequence[MessageT]
     compaction: Compaction[MessageT] | None = None
     reason: str = ""
+    resumed_ref: str | None = None
     make_request: Callable[[], dict[str, Any]] = field(default=dict, repr=False, compare=False)
 
     @cached_property
@@ -59,11 +64,27 @@ class Call:
         messages: the transcript, in the caller's kind.
         system: system text beside it.
         tools: tool definitions.
+        given: the caller's own transcript, where a result stands in for its beginning in ``messages``; else None.
+        view: that result; else None.
     """
 
     messages: Sequence[Any]
     system: object = None
     tools: object = None
+    given: Sequence[Any] | None = None
+    view: View | None = None
+
+    def located(self, error: MessageError) -> MessageError:
+        """Return an error about a message with the message's place in the caller's own list."""
+        if self.view is None or error.index is None or error.index < self.view.made:
+            return error
+        index = error.index - self.view.made + self.view.length
+        path = error.path.replace(f"messages[{error.index}]", f"messages[{index}]", 1)
+        return MessageError(error.args[0], path=path, index=index, hint=error.hint)
+
+    def compacted(self, messages: Sequence[Any]) -> Call:
+        """Return the call with a result of its own in place of its messages."""
+        return replace(self, messages=messages, given=None, view=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import pickle
 from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, cast
 
-from ..archive import open_archive
-from ..archive.names import given_name
+from ..archive.names import UNNAMED, given_name
+from ..archive.opener import Opener
 from ..compaction.handler import EffectHandler
 from ..compaction.settings import Settings
 from ..hooks import noop
-from ..planning.forecast import Forecast
 from ..summarize import open_summarizer
 from .memory import Memory
 from .session import Session
+from .state import check_state, load_state
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from ..archive import Archive
     from ..counting.counter import Counter
@@ -61,6 +62,11 @@ def _counts(client: object) -> object:
     return getattr(getattr(client, "messages", None), "count_tokens", None) or getattr(inputs, "count", None)
 
 
+def _remade(options: dict[str, Any]) -> Compactor:
+    """Return a Compactor with these arguments."""
+    return Compactor(**options)
+
+
 class Compactor:
     """Keeps a transcript inside its model's context window.
 
@@ -72,10 +78,8 @@ class Compactor:
         policy: a preset's name, or a ``Policy``.
         summarizer: ``offline`` (no text leaves the process), ``anthropic``, ``openai``, ``cmd:PROGRAM ...``, a value of
             ``trimtab.summarize``, or a callable from ``Ask`` to text, plain or async.
-        archive: ``memory`` (lives with the Compactor), ``sqlite:///PATH``, or an ``Archive``.
-        session: the conversation's name in the archive, of printable text. A named session finds its pins again,
-            restores and recalls only its own messages, and two compactions of it at a time are a conflict; None gives
-            each Compactor a session of its own.
+        archive: ``memory`` (lives with the Compactor), ``sqlite:///PATH``, ``postgresql://...``, or an ``Archive``. It
+            is opened at the first need: a compaction, a pin, or a named session's first call.
         redact: a function that removes from a text what must not be stored or summarized. It runs over every text and
             key of the messages, pins, summaries, instructions and records, but not over the session's name. Messages
             that stay are not changed; messages that come back from the archive are redacted.
@@ -90,9 +94,8 @@ class Compactor:
             asks no endpoint.
 
     Raises:
-        ValueError: an unknown name, a window without room for messages, or an empty, blank or unprintable session.
+        ValueError: an unknown name, or a window without room for messages.
         ImportError: the summarizer's client is not installed.
-        ArchiveError: the archive cannot be opened.
 
     Example:
         >>> messages = [{"role": "user", "content": f"step {n}: " + "words " * 50} for n in range(40)]
@@ -111,7 +114,6 @@ class Compactor:
         policy: str | Policy = "default",
         summarizer: str | Writer | Summarizer | Callable[[Ask], str | Answer | Awaitable[str | Answer]] = "offline",
         archive: str | Archive = "memory",
-        session: str | None = None,
         redact: Callable[[str], str] | None = None,
         thinking: Literal["strip", "mark"] = "strip",
         pre_compact: PreCompact | None = None,
@@ -119,7 +121,9 @@ class Compactor:
         betas: Iterable[str] = (),
         count_with: Any = None,
     ) -> None:
-        """Open the archive; read and write nothing else."""
+        """Open, read and write nothing."""
+        betas, listeners = tuple(betas), tuple(listeners)
+        self._options = {name: value for name, value in locals().items() if name not in {"self", "__class__"}}
         name, writer = open_summarizer(summarizer)
         settings = Settings.of(
             model,
@@ -131,31 +135,75 @@ class Compactor:
             thinking=thinking,
             writer=writer,
             summarizer=name,
-            session=given_name(session),
-            exclusive=session is not None,
+            session=given_name(None),
+            exclusive=False,
             redact=redact,
             count_with=count_with,
         )
-        listeners = tuple(listeners)
         if any(map(_is_async, listeners)):
             raise TypeError("a listener is not awaited: pass a plain function")
         called = {"the summarizer": getattr(writer, "function", None), "the hook": pre_compact}
         what = next((name for name, function in called.items() if _is_async(function)), None)
-        awaits = dict.fromkeys(("fit", "compact", "overflow"), what) if what else {}
+        self._awaits = dict.fromkeys(("fit", "compact", "overflow"), what) if what else {}
         if settings.policy.counter is not None and settings.policy.counter.asks and _is_async(_counts(count_with)):
-            awaits.setdefault("fit", "the counting client")
+            self._awaits.setdefault("fit", "the counting client")
         self._settings = settings
         self.model = settings.model_id
-        self.session = settings.session
-        self.archive = open_archive(archive)
-        self._handler = EffectHandler(self.archive, writer, pre_compact or noop, listeners)
-        forecast = Forecast.of(settings.model, settings.counter, settings.policy.counter)
-        self._session = Session(Memory(settings, forecast, self._handler), awaits)
+        self._archive = Opener(archive)
+        self._handler = EffectHandler(self._archive, writer, pre_compact or noop, listeners)
+        self._session = Session(Memory(settings, self._handler), self._awaits)
+
+    def session(self, id: str | None = None, state: Mapping[str, Any] | None = None) -> Session:
+        """Return a session: one conversation, with the settings and the archive of this Compactor.
+
+        A named session finds its pins and its last result again in an archive that outlives the process (SQLite,
+        PostgreSQL), restores and recalls only its own messages, and two compactions of it at a time are a conflict.
+        An archive in memory ends with the process: then only ``state`` goes on, and earlier originals are gone.
+
+        Args:
+            id: the conversation's name in the archive, of printable text; None makes a session without a name.
+            state: what ``Session.state`` returned in this process or another; None begins anew, a session with a name
+                with what the archive holds of it.
+
+        Raises:
+            ValueError: the name is empty, blank or not printable.
+            ConfigError: the state is none, or of another session, model, policy or version; says what differs.
+        """
+        name = given_name(id) if state is None else check_state(state, self._settings, id)
+        memory = Memory(self._settings.of_session(name, exclusive=not name.startswith(UNNAMED)), self._handler)
+        if state is not None:
+            load_state(memory, state)
+        return Session(memory, self._awaits)
+
+    def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Compactor], tuple[dict[str, Any]]]:
+        """Return what makes an equal Compactor in another process: the arguments; the session of its own stays here.
+
+        Raises:
+            TypeError: an argument cannot go there; names it.
+        """
+        if self._archive.where == "memory" and self._archive.opened is not None:
+            raise TypeError("cannot pickle a Compactor with archive='memory' that holds originals: they would be lost")
+        for name, value in self._options.items():
+            try:
+                pickle.dumps(value)
+            except Exception as error:
+                what = f"cannot pickle a Compactor with {name}={value!r}: make the Compactor where it is used, or name"
+                raise TypeError(f"{what} a value that pickle takes ({error})") from error
+        return _remade, (self._options,)
 
     def __repr__(self) -> str:
         """Return model, policy and window."""
         assumed = "" if self._settings.model.known else " (assumed)"
         return f"Compactor({self.model!r}, policy={self.policy.name!r}, window={self.window}{assumed})"
+
+    @property
+    def archive(self) -> Archive:
+        """The archive that holds the originals, opened.
+
+        Raises:
+            ArchiveError: the archive cannot be opened.
+        """
+        return self._archive.open()
 
     @property
     def policy(self) -> Policy:
@@ -197,7 +245,7 @@ class Compactor:
 
     def close(self) -> None:
         """Close the archive."""
-        self.archive.close()
+        self._archive.close()
 
     def __enter__(self) -> Self:
         return self

@@ -38,9 +38,11 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
         ArchiveError: the originals cannot be stored; nothing was changed.
         BusyError: another compaction of the named session is under way.
     """
-    call = at.begin(call, when, turn)
-    ledger = at.scan(call.messages)
-    crowded = _verify(at, call, ledger)
+    call, ledger = at.resume(at.begin(call, when, turn))
+    try:
+        crowded = _verify(at, call, ledger)
+    except MessageError as error:
+        raise call.located(error) from error.__cause__
     size = at.size(call, ledger)
     estimate, trigger = at.policy.counter, at.policy.trigger
     asks = estimate is not None and estimate.asks and at.settings.count_with is not None
@@ -66,7 +68,7 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
             if made.ref is None:
                 break
             done = made
-            call = replace(given, messages=made.messages)
+            call = given.compacted(made.messages)
             size = at.size(call)
             # From the caller's list, so that the ref of what goes out restores that.
             request = _rescue(at, given, size) if protects and _exceeds(at, size) else None

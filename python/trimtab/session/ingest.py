@@ -34,9 +34,9 @@ def ingested(memory: Memory, tool: str, output: str) -> str:
     category, counter = rule.category(tool), settings.model_counter
     short = rule.cut(output, category, counter, "" if memory.policy.parity else whereabouts(ref))
     if not is_stored:
-        stored = memory.handler.archive.store([message], settings.session)
+        stored = memory.handler.archive.open().store([message], settings.session)
         tokens = counter.count(output), counter.count(short)
-        memory.handler.archive.commit(stored, Record(ref, "ingest", *tokens, plan="{}", exclusive=False))
+        memory.handler.archive.open().commit(stored, Record(ref, "ingest", *tokens, plan="{}", exclusive=False))
     return short
 
 
@@ -46,7 +46,7 @@ def _place(memory: Memory, message: Message) -> tuple[str, bool]:
     Equal outputs of a session have one ref, so that a list that is built anew from its outputs is the same list.
     """
     _, [digest] = encode([message])
-    archive, session = memory.handler.archive, memory.settings.session
+    archive, session = memory.handler.archive.open(), memory.settings.session
     parts = "\0".join(["ingest", session if memory.settings.exclusive else "", digest])
     while True:
         ref = hashlib.sha256(parts.encode()).hexdigest()[:20]

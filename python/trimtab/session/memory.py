@@ -22,14 +22,17 @@ from ..messages.request import keywords
 from ..messages.types import whole_calls
 from ..messages.usage import Usage
 from ..planning.edits import Summarize
+from ..planning.forecast import Forecast
 from ..planning.pins import flagged, pinned
 from .call import Call, Fitted, Size, When
 from .own import OwnMessages
 from .provider_count import ProviderCounts, request_of
+from .standin import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ..archive import Archive
     from ..compaction.effects import Flow
     from ..compaction.handler import EffectHandler
     from ..compaction.result import Compaction
@@ -39,7 +42,6 @@ if TYPE_CHECKING:
     from ..ledger.columns import Ledger
     from ..messages.types import AnyMessage, Message, MessageT, Transcript
     from ..planning.budget import Terms
-    from ..planning.forecast import Forecast
     from ..planning.plan import Plan
     from ..planning.policy import Policy
     from ..planning.zones import Stats
@@ -67,11 +69,16 @@ class Memory:
         rounds: number of compactions.
         summaries: digests of summaries without an envelope.
         edited: whether ``fit`` has compacted.
+        verified: number and digest of the messages that were found valid last.
+        failing: whether the summarizer failed in this round.
+        continued: whether the session began with the state of an earlier one.
+        lowered: whether a refusal has lowered the window.
+        standin: the last result, for lists that begin with what it was made of.
     """
 
     settings: Settings
-    forecast: Forecast
     handler: EffectHandler
+    forecast: Forecast = field(init=False)
     counts: ProviderCounts = field(default_factory=ProviderCounts)
     turn: int = 0
     failed: int = 0
@@ -79,14 +86,19 @@ class Memory:
     summaries: list[str] = field(default_factory=list)
     edited: bool = False
     verified: tuple[int, str] = (0, "")
-    _moments: set[When] = field(default_factory=set)
+    moments: set[When] = field(default_factory=set)
     failing: bool = False
+    continued: bool = False
+    lowered: bool = False
+    standin: StandIn = field(default_factory=StandIn)
     _compacting: Lock = field(default_factory=Lock)
-    _own: OwnMessages = field(init=False)
+    own: OwnMessages = field(init=False)
 
     def __post_init__(self) -> None:
-        """Know the messages that the session puts into its lists."""
-        self._own = OwnMessages(self.settings, self.handler.archive)
+        """Begin without a billed call, and know the messages that the session puts into its lists."""
+        settings = self.settings
+        self.forecast = Forecast.of(settings.model, settings.counter, settings.policy.counter)
+        self.own = OwnMessages(self.settings, self.handler.archive)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -125,6 +137,61 @@ class Memory:
         settings = self.settings
         return scan(messages, settings.counter, settings.provider, settings.model.provider)
 
+    def archived(self) -> Archive | None:
+        """Return the archive, opened; None where it holds nothing of this session yet.
+
+        Raises:
+            ArchiveError: the archive cannot be opened.
+        """
+        archive = self.handler.archive
+        return archive.known() if self.settings.exclusive or self.continued else archive.opened
+
+    def resume(self, call: Call, ledger: Ledger | None = None) -> tuple[Call, Ledger]:
+        """Return the call and its ledger, with the last result in place of the messages that it was made of.
+
+        Args:
+            call: the call.
+            ledger: ledger of its messages; None reads them.
+
+        Raises:
+            MessageError: a message cannot be read.
+            ArchiveError: the archive of a named session cannot be read.
+        """
+        ledger = self.scan(call.messages) if ledger is None else ledger
+        self._find()
+        if self.standin.view is None:
+            return call, ledger
+        resumed, ledger = self.standin.put(call, ledger, self.settings)
+        self.edited |= resumed.view is not None
+        return resumed, ledger
+
+    def lower(self, settings: Settings) -> None:
+        """Take the settings of a window that a refusal has lowered."""
+        self.settings, self.lowered = settings, True
+
+    def _find(self) -> None:
+        """Find the last result of a named session in the archive, once."""
+        if not self.standin.is_known and self.settings.exclusive:
+            self.standin.find(self.archived(), self.settings.session)
+
+    def undo(self, ref: str | None = None) -> None:
+        """End the last result: a later list is decided on as it comes.
+
+        Args:
+            ref: of the compaction that is undone; another session's or a truncated output's ends nothing. None ends it.
+
+        Raises:
+            ArchiveError: the archive of a named session cannot be read or written.
+        """
+        if ref is not None and ref not in self.own.refs:
+            self._find()
+            if self.standin.view is None or self.standin.view.ref != ref:
+                return
+        self.standin.remember(None)
+        archive: Any = self.archived() if self.settings.exclusive else None
+        if hasattr(archive, "end_view"):
+            archive.end_view(self.settings.session)
+
     def fixed(self, call: Call) -> tuple[int, int]:
         """Return the tokens of system text and of tools, these by the policy's own estimate if it has one."""
         counter, estimate = self.settings.counter, self.policy.counter
@@ -137,7 +204,7 @@ class Memory:
 
         A policy with its own estimate returns that.
         """
-        ledger = self.scan(call.messages)
+        call, ledger = self.resume(call)
         beside = overhead(self.settings.counter, system=call.system, tools=call.tools)
         forecast = self.forecast.count(call.messages, fixed=self._beside(call, beside), ledger=ledger)
         return forecast if self.policy.counter is None else ledger.total + beside
@@ -186,10 +253,10 @@ class Memory:
         if when not in get_args(When):
             msg = f"when must be one of {', '.join(get_args(When))}, got {when!r}"
             raise ValueError(msg)
-        if when in self._moments:  # a moment that comes again begins the next round
-            self._moments.clear()
+        if when in self.moments:  # a moment that comes again begins the next round
+            self.moments.clear()
             self.failing = False
-        self._moments.add(when)
+        self.moments.add(when)
         if turn is not None:
             self.turn = turn
         else:
@@ -248,24 +315,29 @@ class Memory:
         """
         settings = self.settings.under(policy or self.policy)
         settings = settings if counter is None else replace(settings, counter=counter)
-        taken = tuple(call.messages) if isinstance(call.messages, list | tuple) else call.messages
+        given = call.messages if call.given is None else call.given
+        taken = tuple(given) if isinstance(given, list | tuple) else given
         inputs, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
+        origin, resumed = ledger.digest, None if call.view is None else call.view.apply(inputs.messages)
+        if resumed is not None:
+            ledger = scan(resumed, settings.counter, ledger.provider)
+        messages = inputs.messages if resumed is None else resumed
         if plan is not None and plan.digest != ledger.digest:
             raise PlanError("the plan was made for another transcript; make a new one for these messages")
         fixed = fixed or self.fixed(call)
         pins, summaries = self.policy.keep.flags()
-        known = {*ledger.find(set(self.summaries)), *flagged(inputs.messages, summaries)}
-        known |= {*self._own.summaries(ledger, inputs.messages)}
-        fillers = self._own.fillers(ledger)
+        known = {*ledger.find(set(self.summaries)), *flagged(messages, summaries)}
+        known |= {*self.own.summaries(ledger, messages)}
+        fillers = self.own.fillers(ledger)
         return Request(
             settings=settings,
-            given=call.messages,
+            given=given,
             inputs=inputs,
             ledger=ledger,
             target=target(ledger) if target else settings.budget(*fixed).target,
             fixed=sum(fixed),
             cached=self.forecast.cached(ledger),
-            pins=self._pinned(ledger, inputs.messages, pins, {*known, *fillers}),
+            pins=self._pinned(ledger, messages, pins, {*known, *fillers}),
             summaries=tuple(sorted(known)),
             fillers=fillers,
             trigger=trigger,
@@ -276,11 +348,14 @@ class Memory:
             tools=call.tools,
             skips_summarizer=self.skips() or (self.failing and trigger == "auto"),
             turn=self.turn,
+            origin=origin,
+            resumed=None if resumed is None else tuple(resumed),
         )
 
     def _pinned(self, ledger: Ledger, messages: Sequence[Message], flag: str | None, own: set[int]) -> tuple[int, ...]:
         """Return the positions of the pinned messages; a stored text is redacted, so redacted messages hold it too."""
-        pins, redact = self.handler.archive.pins(self.settings.session), self.settings.redact
+        archive, redact = self.archived(), self.settings.redact
+        pins = [] if archive is None else archive.pins(self.settings.session)
         found = pinned(ledger, messages, pins, flag, own)
         if redact is None or not any(kind == "text" for kind, _ in pins):
             return found
@@ -292,7 +367,7 @@ class Memory:
 
         For messages below the target, the target is a tenth of their tokens.
         """
-        request = self.request(call)
+        request = self.request(self.resume(call)[0])
         target = min(request.target, max(request.ledger.total // 10, 1))
         zone = replace(request, target=target).decide().zone() if len(request.ledger) else None
         if self.settings.summarizer == "offline" or not isinstance(zone, Summarize):
@@ -305,6 +380,7 @@ class Memory:
         from ..planning.stages.costs import Costs  # noqa: PLC0415 - numpy comes with the first plan
         from ..planning.zones import Stats, grouped  # noqa: PLC0415
 
+        call, _ = self.resume(call)
         request, trigger = self.request(call), self.policy.trigger
         terms = self.look(call, request.ledger).terms
         costs = Costs(request.ledger, request.pins, summaries=request.summaries, fillers=request.fillers)
@@ -323,7 +399,7 @@ class Memory:
         if plan.edits:
             counter, known = self.settings.counter, frozenset(request.fillers)
             made, fillers = apply(plan, request.messages, request.ledger, counter, None, fillers=known)
-            self._own.remember(None, marks(self.scan(made), fillers))
+            self.own.remember(None, marks(self.scan(made), fillers))
         return request.inputs.write(made)
 
     def pin(self, message: AnyMessage) -> None:
@@ -338,7 +414,8 @@ class Memory:
         settings = self.settings
         inputs, ledger = read_plain((message,), settings.counter, settings.provider, settings.model.provider)
         for form in (message, *stripped(inputs.messages, ledger)):
-            self.handler.archive.pin(settings.session, "message", self.scan([form]).digest_of(0))
+            self.handler.archive.open().pin(settings.session, "message", self.scan([form]).digest_of(0))
+        self.undo()
 
     def done(self, compaction: Compaction[Any], size: Size | None = None) -> Compaction[Any]:
         """Record a compaction; the last usage belongs to another list now.
@@ -355,7 +432,8 @@ class Memory:
         if compaction.ref is not None:
             self.rounds += 1
             self.forecast.forget(size.prompt - size.counted if size else self.forecast.beyond)
-            self._own.remember(compaction.ref, compaction.marks)
+            self.own.remember(compaction.ref, compaction.marks)
+            self.standin.remember(compaction.view)
         if self.policy.parity and compaction.summary is not None:
             text = self.policy.place.prefix + compaction.summary
             placed = [message for message in plain(compaction.messages) if message.get("content") == text]
@@ -379,4 +457,5 @@ class Memory:
             marks_cache=self.settings.marks_cache,
             drops_thinking=self.settings.marks and self.edited,
         )
-        return Fitted(call.messages, compaction, reason, make)
+        ref = call.view.ref if call.view else None
+        return Fitted(call.messages, compaction, reason, ref, make)

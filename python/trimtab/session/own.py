@@ -14,6 +14,7 @@ from ..messages.shapes import only_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..archive.opener import Opener
     from ..compaction.settings import Settings
     from ..ledger.columns import Ledger
     from ..messages.types import Message
@@ -28,13 +29,15 @@ class OwnMessages:
 
     Attributes:
         settings: the settings of the session's Compactor.
-        archive: the session's archive.
+        archive: opens the archive.
+        refs: whether a compaction is the session's, by its ref.
+        results: marks of the last results.
     """
 
     settings: Settings
-    archive: Any
-    _refs: dict[str, bool] = field(default_factory=dict)
-    _results: deque[tuple[str, ...]] = field(default_factory=lambda: deque(maxlen=RESULTS))
+    archive: Opener
+    refs: dict[str, bool] = field(default_factory=dict)
+    results: deque[tuple[str, ...]] = field(default_factory=lambda: deque(maxlen=RESULTS))
 
     def remember(self, ref: str | None, marks: tuple[str, ...]) -> None:
         """Remember a result of the session.
@@ -44,8 +47,8 @@ class OwnMessages:
             marks: marks of its notices and acknowledgements.
         """
         if ref is not None:
-            self._refs[ref] = True
-        self._results.append(marks)
+            self.refs[ref] = True
+        self.results.append(marks)
 
     def fillers(self, ledger: Ledger) -> tuple[int, ...]:
         """Return the positions of notices and acknowledgements, ascending.
@@ -55,9 +58,10 @@ class OwnMessages:
         """
         if self.settings.policy.parity:
             return ()
-        known = [mark for result in tuple(self._results) for mark in result]
-        if self.settings.exclusive and hasattr(self.archive, "marks"):
-            known += self.archive.marks(self.settings.session)  # of an earlier process, or of another one
+        known = [mark for result in tuple(self.results) for mark in result]
+        archive: Any = self.archive.known() if self.settings.exclusive else None
+        if hasattr(archive, "marks"):
+            known += archive.marks(self.settings.session)  # of an earlier process, or of another one
         return marked(ledger, known)
 
     def summaries(self, ledger: Ledger, messages: Sequence[Message]) -> tuple[int, ...]:
@@ -71,13 +75,14 @@ class OwnMessages:
         """
         rows = (ledger.flags & RowFlag.SUMMARY).nonzero()[0]
         refs = {int(index): found.ref for index in ledger.owner[rows] if (found := enveloped(messages[int(index)]))}
-        unknown = {*refs.values()} - self._refs.keys()
-        if unknown and hasattr(self.archive, "recognize"):
-            if getattr(self.archive, "durable", True):
-                self._refs |= dict.fromkeys(unknown, False)
-            self._refs |= self.archive.recognize(unknown, self.settings.session)
-        place = self._place(ledger, messages, tuple(refs)) if unknown - self._refs.keys() else -1
-        return tuple(index for index, ref in refs.items() if self._refs.get(ref, index == place))
+        unknown = {*refs.values()} - self.refs.keys()
+        archive: Any = self.archive.known() if unknown else None
+        if hasattr(archive, "recognize"):
+            if getattr(archive, "durable", True):
+                self.refs |= dict.fromkeys(unknown, False)
+            self.refs |= archive.recognize(unknown, self.settings.session)
+        place = self._place(ledger, messages, tuple(refs)) if unknown - self.refs.keys() else -1
+        return tuple(index for index, ref in refs.items() if self.refs.get(ref, index == place))
 
     def _place(self, ledger: Ledger, messages: Sequence[Message], envelopes: tuple[int, ...]) -> int:
         """Return where a summary is put: behind the system text, or behind the question that it answers."""

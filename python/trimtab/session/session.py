@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
 
 from ..compaction.flow import compaction
 from ..compaction.settings import target_of
@@ -16,6 +16,7 @@ from .call import Call
 from .fit import next_input
 from .overflow import Refusal, refusal
 from .shrink import shrink
+from .state import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -91,32 +92,64 @@ def _call(messages: Sequence[AnyMessage], system: object, tools: object) -> Call
 class Session:
     """One conversation: what its calls share, and the methods that use it.
 
-    ``Compactor.session`` makes one. Two sessions of one Compactor share its settings and its archive, and nothing else:
-    each may be used in a thread of its own.
+    ``Compactor.session`` makes one, and a Compactor's own methods are those of a session without a name. Two sessions
+    of one Compactor share its settings and its archive, and nothing else: each may be used in a thread of its own. A
+    session takes one call at a time: of two compactions of a named one, the second is a ``BusyError``.
+
+    Args:
+        memory: what the calls share.
+        awaits: by blocking method, what of the Compactor's it cannot await.
+
+    Attributes:
+        id: the conversation's name in the archive; that of a session without a name begins with ``unnamed-``.
+        model: the id that its calls name.
     """
 
     def __init__(self, memory: Memory, awaits: Mapping[str, str]) -> None:
         """Take what the calls share, and by blocking method what of the Compactor's it cannot await."""
-        self._memory, self._awaits = memory, awaits
+        self._open: Memory | None = memory
+        self._awaits = awaits
+        self.id = memory.settings.session
+        self.model = memory.settings.model_id
 
     def __repr__(self) -> str:
         """Return name, model, policy and window."""
         return f"Session({self.id!r}, {self.model!r}, policy={self.policy.name!r}, window={self.window})"
 
     @property
-    def id(self) -> str:
-        """The conversation's name in the archive."""
-        return self._memory.settings.session
+    def _memory(self) -> Memory:
+        if self._open is None:
+            msg = f"session {self.id!r} is closed"
+            raise ValueError(msg)
+        return self._open
 
-    @property
-    def model(self) -> str:
-        """The id that the session's calls name."""
-        return self._memory.settings.model_id
+    def __reduce__(self) -> NoReturn:
+        """Refuse: a session is the memory of one conversation in this process."""
+        raise TypeError("cannot pickle a session: pickle its state(), and go on with Compactor.session(id, state)")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def state(self) -> dict[str, Any]:
+        """Return what the session remembers as a small dict of JSON values, for a framework's checkpoint.
+
+        ``Compactor.session(id, state)`` goes on from it, in another process too. It holds no message that stays, but
+        the text of the last summary, and what was put in place of pruned results. Originals are in the archive, and
+        one in memory does not outlive its process.
+        """
+        return state_of(self._memory)
+
+    def close(self) -> None:
+        """End the session, and let go of what it remembers; its archive stays open for others. Idempotent."""
+        self._open = None
 
     @property
     def archive(self) -> Archive:
         """The archive that holds the originals."""
-        return self._memory.handler.archive
+        return self._memory.handler.archive.open()
 
     @property
     def policy(self) -> Policy:
@@ -156,7 +189,7 @@ class Session:
             tools: tool definitions.
         """
         at = self._memory
-        terms = None if messages is None else at.look(_call(messages, system, tools)).terms
+        terms = None if messages is None else at.look(*at.resume(_call(messages, system, tools))).terms
         lines = [f"model          {self.model}", f"counted by     {at.settings.counter.explain()}"]
         told = (terms.messages, max(terms.beyond, 0)) if terms else ()
         lines.append(self.budget(system=system, tools=tools).explain(*told))
@@ -192,7 +225,7 @@ class Session:
         Raises:
             MessageError: a message cannot be read.
         """
-        return self._memory.look(_call(messages, system, tools))
+        return self._memory.look(*self._memory.resume(_call(messages, system, tools)))
 
     @_blocking
     def check(
@@ -241,7 +274,8 @@ class Session:
             TypeError: a target is no number.
             ValueError: a target is out of its range, or both are given.
         """
-        request = self._memory.request(_call(messages, system, tools), target=target_of(target_tokens, target_share))
+        call, _ = self._memory.resume(_call(messages, system, tools))
+        request = self._memory.request(call, target=target_of(target_tokens, target_share))
         check(request.ledger, request.settings.rules)
         return request.decide()
 
@@ -289,8 +323,12 @@ class Session:
             TypeError: a target is no number.
             ValueError: a target is out of its range, or both are given.
         """
+        call = _call(messages, system, tools)
+        if plan is not None:
+            resumed, ledger = self._memory.resume(call)
+            call = resumed if plan.digest == ledger.digest else call
         request = self._memory.request(
-            _call(messages, system, tools),
+            call,
             target=target_of(target_tokens, target_share),
             instructions=instructions,
             plan=plan,
@@ -456,7 +494,9 @@ class Session:
         Raises:
             ArchiveError: the archive has no such compaction of this session, or it cannot give all of its messages.
         """
-        return self.archive.load(ref, session=None if any_session else self.id)
+        found = self.archive.load(ref, session=None if any_session else self.id)
+        self._memory.undo(ref)
+        return found
 
     def recall_tool(self, *, limit: int = 5) -> Recall:
         """Return a tool with which the model looks up messages of this session that were summarized or truncated.
@@ -511,3 +551,4 @@ class Session:
             msg = "an empty text would pin every message: pin at least one word, and one that redact leaves"
             raise ValueError(msg)
         self.archive.pin(self.id, "text", text)
+        self._memory.undo()

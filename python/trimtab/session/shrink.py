@@ -31,6 +31,7 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
     """
     if not at.policy.trigger.auto:
         raise OverflowedError(f"automatic compaction is off in policy {at.policy.name}: nothing was removed") from cause
+    call = _refused_call(at, call, refused)
     counter = at.settings.model_counter
     fixed = fixed_tokens(counter, call.system, call.tools)
     own = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
@@ -44,7 +45,8 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
         raise OverflowedError(f"{why}; {error}") from cause
     if room < 1:
         raise OverflowedError(f"{why}; system text and tools alone have {sum(fixed):,} tokens") from cause
-    at.settings = settings
+    if window < at.window:
+        at.lower(settings)
     floor = ""
     with at.alone():
         # The last try is for a list that did not get smaller although its plan was: it asks for less.
@@ -65,7 +67,7 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
                 floor = str(error)
                 continue
             at.done(done, size)
-            floor, made = done.reason, replace(call, messages=done.messages)
+            floor, made = done.reason, call.compacted(done.messages)
             if done.reason.startswith(REFUSED):
                 break
             after = scan(made.messages, counter, at.settings.provider, at.settings.model.provider).total
@@ -77,6 +79,18 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
     raise OverflowedError(
         f"{why}; at most {room:,} tokens of messages fit, and too little can leave: {floor}{held}"
     ) from cause
+
+
+def _refused_call(at: Memory, call: Call, refused: Refusal) -> Call:
+    """Return the call that was refused: with the last result in it, unless the error counts the whole list."""
+    resumed, _ = at.resume(call)
+    if resumed.view is None or refused.limit is None or not refused.over:
+        return resumed
+    counter, sent = at.settings.model_counter, refused.limit + refused.over
+    whole, short = (
+        scan(each.messages, counter, at.settings.provider, at.settings.model.provider).total for each in (call, resumed)
+    )
+    return call if abs(sent - whole) < abs(sent - short) else resumed
 
 
 def _bounds(refused: Refusal, own: int, billed: int, window: int) -> tuple[int, int, str]:

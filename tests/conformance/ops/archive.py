@@ -45,7 +45,7 @@ def kept_events(archive: Any, events: list[Record], messages: list[Any]) -> None
 
 @op
 def delete_session(events: int = 1, archived: int = 1) -> dict[str, int]:
-    made = trimtab.Compactor(MODEL, session=MODEL)
+    made = trimtab.Compactor(MODEL).session(MODEL)
     records = [Record(f"ref{n}", AGENTPG.strategy, False, False, "{}") for n in range(events)]
     made.pin(MODEL)  # so that there is a session, whatever it holds
     kept_events(made.archive, records, [{"role": "user", "content": str(n)} for n in range(archived)])
@@ -60,7 +60,7 @@ TABLES = ("compaction_events", "message_archive")
 
 @op
 def session_totals(events: list[dict[str, int]] | None = None) -> dict[str, int]:
-    made = trimtab.Compactor(MODEL, session=MODEL)
+    made = trimtab.Compactor(MODEL).session(MODEL)
     for n, event in enumerate(events or ()):
         before, after, gone = (event.get(key) or 0 for key in COLUMNS)
         record = Record(f"ref{n}", AGENTPG.strategy, before, after, "{}")

@@ -39,8 +39,7 @@ def compaction(
         summarizer=stub.writer,
         pre_compact=told.hook(outputs),
         listeners=[told.events.append],
-        session=session_id,
-    )
+    ).session(session_id)
     originals = chat(messages)
     pairs = {id(new): old for new, old in zip(originals, messages, strict=True)}
     error: Exception | None = None

@@ -50,6 +50,5 @@ def agentpg(given: Mapping[str, Any], **more: Any) -> tuple[trimtab.Compactor, l
         window=window,
         summarizer=Stub(llm).writer,
         listeners=[told.append],
-        session="session",
-    )
+    ).session("session")
     return made, told

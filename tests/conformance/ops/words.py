@@ -133,8 +133,7 @@ def boundary_event(
         policy=kept(SPEC09),
         summarizer=Stub().writer,
         listeners=[told.append],
-        session=session_id,
-    )
+    ).session(session_id)
     made.compact(TALK, **({"trigger": trigger} if trigger else {}))
     (event,) = [event for event in told if isinstance(event, CompactBoundary)]
     known = {} if pre_tokens is None else {"tokens_before": pre_tokens}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import ArchiveError
 from ..names import check_session, is_ref, may_read
@@ -104,6 +104,12 @@ class Queries(Database):
         """Return the marks of the notices and acknowledgements in a session's latest result."""
         rows = yield "SELECT digest FROM marks WHERE session_id = ? AND kind = 'filler' ORDER BY digest", (session,)
         return [mark for (mark,) in rows if isinstance(mark, str)]
+
+    @transaction(write=False)
+    def view(self, session: str) -> Steps[dict[str, Any] | None]:
+        """Return a session's latest result, told by the list that it was made of; None without one."""
+        rows = yield "SELECT view FROM views WHERE session_id = ?", (session,)
+        return decode(rows[0][0]) if rows else None
 
     @transaction(write=False)
     def recognize(self, refs: Iterable[str], session: str) -> Steps[dict[str, bool]]:

@@ -74,6 +74,11 @@ class Writes(Database):
         yield "UPDATE sessions SET version = ? WHERE id = ?", (version + 1, session)
 
     @transaction(write=True)
+    def end_view(self, session: str) -> Steps[None]:
+        """Forget that a session's latest result stands in for the list that it was made of."""
+        yield "DELETE FROM views WHERE session_id = ?", (session,)
+
+    @transaction(write=True)
     def pin(self, session: str, kind: str, value: str) -> Steps[None]:
         """Add a pin to a session: a ``message`` by its digest, or all messages that contain a ``text``.
 
@@ -163,7 +168,7 @@ def _compacted_since(stored: Stored) -> Steps[bool]:
 
 
 def _replace_marks(session: str, record: Record) -> Steps[None]:
-    """Replace the summaries and marks of the session by those of its new list."""
+    """Replace the summaries, the marks and the view of the session by those of its new list."""
     yield "DELETE FROM summaries WHERE session_id = ?", (session,)
     insert = (
         "INSERT INTO summaries (session_id, event_id) SELECT CAST(? AS TEXT), id FROM compaction_events WHERE id = ?"
@@ -172,6 +177,9 @@ def _replace_marks(session: str, record: Record) -> Steps[None]:
     yield "DELETE FROM marks WHERE session_id = ?", (session,)
     insert = "INSERT INTO marks (session_id, kind, digest) VALUES (?, 'filler', ?)"
     yield insert, [(session, mark) for mark in dict.fromkeys(record.marks)]
+    yield "DELETE FROM views WHERE session_id = ?", (session,)
+    if record.view is not None:
+        yield "INSERT INTO views (session_id, event_id, view) VALUES (?, ?, ?)", (session, record.ref, record.view)
 
 
 def _append(stored: Stored, record: Record, version: int) -> Steps[None]:

@@ -1,0 +1,56 @@
+"""An archive that is opened at the first need."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from . import check_url, open_archive
+
+if TYPE_CHECKING:
+    from .archive import Archive
+
+
+class Opener:
+    """Opens the archive at an address once, for all sessions of a Compactor.
+
+    Attributes:
+        where: the address, or an archive that the caller has opened.
+        opened: the archive; None until somebody needs it.
+    """
+
+    def __init__(self, where: str | Archive) -> None:
+        """Open nothing.
+
+        Raises:
+            ValueError: the address has an unknown scheme.
+        """
+        self.where = where
+        self.opened = None if isinstance(where, str) else where
+        self._lock = Lock()
+        if isinstance(where, str):
+            check_url(where)
+
+    def open(self) -> Archive:
+        """Return the archive, opened.
+
+        Raises:
+            ArchiveError: the archive cannot be opened.
+        """
+        with self._lock:
+            if self.opened is None:
+                self.opened = open_archive(self.where)
+            return self.opened
+
+    def known(self) -> Archive | None:
+        """Return the archive, opened; None for one in memory that nobody has opened: it holds nothing.
+
+        Raises:
+            ArchiveError: the archive cannot be opened.
+        """
+        return self.opened if self.where == "memory" else self.open()
+
+    def close(self) -> None:
+        """Close the archive if it is open."""
+        if self.opened is not None:
+            self.opened.close()

@@ -1,0 +1,234 @@
+"""A session's state as JSON, for a framework's checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, get_args
+
+from .._log import log
+from ..archive.names import check_name
+from ..compaction.view import View
+from ..errors import ConfigError
+from ..messages.usage import MOST
+from .call import When
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..compaction.settings import Settings
+    from .memory import Memory
+
+VERSION = 1
+"""Number of the form; a state of another form is refused."""
+
+
+def state_of(memory: Memory) -> dict[str, Any]:
+    """Return the state of a session: dicts, lists, texts and numbers alone.
+
+    A result with a text that ``redact`` removes is left out, as the archive leaves it out.
+    """
+    settings, view = memory.settings, memory.standin.view
+    stands_in = view is not None and view.is_storable(settings.redact)
+    return {
+        "version": VERSION,
+        "session": settings.session,
+        "model": settings.model_id,
+        "policy": settings.policy.name,
+        "lowered": [settings.limits.window, settings.limits.output] if memory.lowered else None,
+        "turn": memory.turn,
+        "rounds": memory.rounds,
+        "failed": memory.failed,
+        "failing": memory.failing,
+        "edited": memory.edited,
+        "moments": sorted(memory.moments),
+        "verified": list(memory.verified),
+        "summaries": [*memory.summaries],
+        "refs": dict(memory.own.refs),
+        "results": [list(marks) for marks in memory.own.results],
+        "forecast": memory.forecast.state(),
+        "view": asdict(view) if view and stands_in else None,
+    }
+
+
+def load_state(memory: Memory, state: Mapping[str, Any]) -> None:
+    """Go on from a checked state."""
+    memory.continued = True
+    for name in ("turn", "rounds", "failed", "failing", "edited"):
+        setattr(memory, name, state[name])
+    memory.moments, memory.verified = set(state["moments"]), tuple(state["verified"])
+    memory.summaries[:] = state["summaries"]
+    memory.own.refs |= state["refs"]
+    memory.own.results.extend(map(tuple, state["results"]))
+    memory.forecast.load(state["forecast"])
+    memory.standin.remember(View(**state["view"]) if state["view"] else None)
+    if state["lowered"] is not None:
+        memory.lower(memory.settings.limited(*state["lowered"]))
+    _tell_what_is_gone(memory)
+
+
+def _tell_what_is_gone(memory: Memory) -> None:
+    """Warn where the originals of the session were in the memory of another process."""
+    refs = {ref for ref, own in memory.own.refs.items() if own}
+    archive: Any = memory.handler.archive.opened
+    if memory.handler.archive.where == "memory":
+        known = archive.recognize(refs, memory.settings.session) if hasattr(archive, "recognize") else {}
+        if gone := len(refs - {*known}):
+            log.warning(
+                "the originals of %d compactions of session %r were in memory and ended with their process: name an"
+                " archive that outlives it, such as sqlite:///PATH",
+                gone,
+                memory.settings.session,
+            )
+
+
+def check_state(state: object, settings: Settings, session: str | None) -> str:
+    """Return the name of a state's session.
+
+    Args:
+        state: the state.
+        settings: of the Compactor that shall go on with it.
+        session: the name that its caller expects; None expects none.
+
+    Raises:
+        ConfigError: it is no state, or of another session, model, policy or version; says what differs.
+    """
+    if not isinstance(state, Mapping):
+        raise ConfigError(f"a session's state is the dict that Session.state() returned, got {type(state).__name__}")
+    if (version := state.get("version")) != VERSION or isinstance(version, bool):
+        raise ConfigError(f"the state has version {version!r}; this trimtab reads version {VERSION}")
+    _check(state, _STATE, "state")
+    name: str = state["session"]
+    expected = {"session": name if session is None else session, "model": settings.model_id}
+    for what, ours in (expected | {"policy": settings.policy.name}).items():
+        if state[what] != ours:
+            raise ConfigError(f"the state is of {what} {state[what]!r}, not of {ours!r}")
+    return name
+
+
+def _check(value: Any, shape: Any, path: str) -> None:
+    """Reject a value that has not the shape: a test, or a dict of shapes by key.
+
+    Raises:
+        ConfigError: names the place.
+    """
+    if not isinstance(shape, dict):
+        if not shape(value):
+            raise ConfigError(f"{path} cannot be {_shown(value)}: the state was changed or cut off")
+        return
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{path} must be a dict, got {_shown(value)}: the state was changed or cut off")
+    for key, part in shape.items():
+        if key not in value:
+            raise ConfigError(f"{path} has no {key!r}: the state was changed or cut off")
+        if value[key] is not None or f"{path}.{key}" not in _MAY_BE_NONE:
+            _check(value[key], part, f"{path}.{key}")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int and abs(value) <= MOST
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= MOST
+
+
+def _is_factor(value: object) -> bool:
+    return type(value) in {int, float} and 0 < value < MOST  # type: ignore[operator]
+
+
+def _is_name(value: object) -> bool:
+    try:
+        return check_name(value) == value  # type: ignore[arg-type]
+    except ValueError:
+        return False
+
+
+def _is_view(value: object) -> bool:
+    try:
+        return isinstance(value, Mapping) and bool(View(**value))
+    except (TypeError, ValueError):
+        return False
+
+
+def _each(test: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, list) and all(map(test, value))
+
+
+def _is_pair(first: Callable[[object], bool], second: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, list) and len(value) == 2 and first(value[0]) and second(value[1])
+
+
+_USAGE = dict.fromkeys(("input", "output", "cache_read", "cache_write"), _is_count)
+_STATE: dict[str, Any] = {
+    "session": _is_name,
+    "model": _is_text,
+    "policy": _is_text,
+    "lowered": _is_pair(_is_count, _is_count),
+    "turn": _is_count,
+    "rounds": _is_count,
+    "failed": _is_count,
+    "failing": _is_bool,
+    "edited": _is_bool,
+    "moments": _each(lambda moment: moment in get_args(When)),
+    "verified": _is_pair(_is_count, _is_text),
+    "summaries": _each(_is_text),
+    "refs": lambda refs: isinstance(refs, Mapping) and all(isinstance(known, bool) for known in refs.values()),
+    "results": _each(_each(_is_text)),
+    "view": _is_view,
+    "forecast": {
+        "vocabularies": _each(_is_text),
+        "anchor": {
+            "before": _is_count,
+            "digest": _is_text,
+            "counted": _is_count,
+            "other": _is_count,
+            "prompt": _is_count,
+            "usage": _USAGE,
+        },
+        "pending": {
+            "before": _is_count,
+            "digest": _is_text,
+            "provider": _is_text,
+            "counted": _is_count,
+            "fixed": _is_count,
+            "grown": _is_number,
+            "loops": _is_bool,
+        },
+        "votes": _each(_is_bool),
+        "errors": _each(_is_number),
+        "factor": _is_factor,
+        "usage": _USAGE,
+        "counted": _is_count,
+        "own": _is_count,
+        "unseen": _is_count,
+        "cache_read": _is_count,
+        "cache_write": _is_count,
+    },
+}
+"""Shape of a state."""
+
+_MAY_BE_NONE = frozenset(
+    {
+        "state.lowered",
+        "state.view",
+        "state.forecast.anchor",
+        "state.forecast.anchor.other",
+        "state.forecast.pending",
+        "state.forecast.pending.grown",
+        "state.forecast.usage",
+    }
+)
