@@ -45,6 +45,26 @@ def test_equal_messages_are_stored_once(tmp_path: Path) -> None:
     assert count == 1
 
 
+def test_ids_of_new_messages_are_not_looked_up_and_survive_a_removal(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Traced(sqlite.Driver):
+        def connect(self, path: str) -> sqlite3.Connection:
+            made = super().connect(path)
+            made.set_trace_callback(asked.append)
+            return made
+
+    archive = SqliteArchive(tmp_path / "archive.db", Traced())
+    lists = [[{"role": "user", "content": f"{ref} {n}"} for n in range(50)] for ref in ("first", "second", "third")]
+    commit(archive, "first", lists[0], session="first")
+    assert sum("CROSS JOIN messages" in statement for statement in asked) == 1  # which messages are there already
+    archive.forget("first")  # the next ids do not follow those in the table
+    for ref, messages in zip(("second", "third"), (lists[1], lists[1][:25] + lists[2]), strict=True):
+        commit(archive, ref, messages, session=ref)
+        assert archive.load(ref, session=ref) == messages
+    assert archive.verify() == []
+
+
 def test_opening_a_newer_schema_fails_with_advice(tmp_path: Path) -> None:
     path = tmp_path / "archive.db"
     SqliteArchive(path).close()

@@ -56,6 +56,7 @@ DIALECT = Dialect(
         " SELECT \"table\" || ' row ' || rowid || ' refers to a ' || parent || ' that does not exist'"
         " FROM pragma_foreign_key_check"
     ),
+    newest="SELECT coalesce(max(id), 0) FROM messages",
 )
 
 

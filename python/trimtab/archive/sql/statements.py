@@ -47,6 +47,7 @@ class Dialect:
         size: query for the archive's size in bytes, as far as removing messages reduces it.
         purge: statement that removes the remains of deleted rows from the files. Empty if there are none.
         integrity_check: query for the faults that the database finds in its files; by default none.
+        newest: query for the id of the newest message, where one transaction writes at a time. Empty elsewhere.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Dialect:
     size: str
     purge: str = ""
     integrity_check: str = "SELECT '' WHERE false"
+    newest: str = ""
 
 
 class Database(ABC):

@@ -120,11 +120,28 @@ def _insert(new: Mapping[str, str], dialect: Dialect) -> Steps[dict[str, int]]:
     rows: list[Row] = [(digest, len(text), compress(text) if packs else text) for digest, text in new.items()]
     if dialect.name == "postgres":
         rows.sort()  # the same order in all transactions prevents deadlocks
+    before = yield from _newest(dialect)
     yield "INSERT INTO messages (digest, size, body) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING", rows
-    ids = yield from _ids(new, dialect)
+    ids = yield from _new_ids(new, before, dialect)
     queue = f"INSERT INTO unindexed SELECT CAST(value AS BIGINT) FROM {dialect.parts} WHERE true ON CONFLICT DO NOTHING"  # noqa: S608
     yield queue, (json.dumps(sorted(ids.values())),)
     return ids
+
+
+def _newest(dialect: Dialect) -> Steps[int]:
+    """Return the id of the newest message; 0 where other transactions write at the same time."""
+    return (yield dialect.newest, ())[0][0] if dialect.newest else 0
+
+
+def _new_ids(new: Mapping[str, str], before: int, dialect: Dialect) -> Steps[dict[str, int]]:
+    """Return the ids of messages that were just inserted in this order, behind the newest one ``before``.
+
+    Without other writers the ids follow each other: to look each one up would take a fifth of the time to store.
+    """
+    after = yield from _newest(dialect)
+    if after == before + len(new):  # else other transactions write, or the newest messages were removed before
+        return dict(zip(new, range(before + 1, after + 1), strict=True))
+    return (yield from _ids(new, dialect))
 
 
 def _ids(digests: Iterable[str], dialect: Dialect) -> Steps[dict[str, int]]:
