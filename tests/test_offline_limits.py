@@ -47,7 +47,15 @@ def test_most_of_the_limit_is_used_when_there_is_enough():
 
 
 def test_an_empty_zone_gives_nothing():
-    assert offline(ask([])) == offline(ask([{"role": "user", "content": ""}])) == ""
+    assert offline(ask([])) == ""
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\ud800", "\u200b", "."])
+def test_a_zone_without_words_gives_its_number_of_messages(text):
+    message = {"role": "user", "content": text}
+    assert offline(ask([message])) == "- 1 message without words"
+    assert offline(ask([message] * 1_200)) == "- 1,200 messages without words"
+    assert offline(ask([message] * 1_200, 1)) == "…"
 
 
 def test_the_same_request_gives_the_same_text():

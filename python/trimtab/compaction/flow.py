@@ -17,7 +17,7 @@ from ..errors import NothingToCompactError
 from ..events import Compacted, Refused, told
 from ..hooks import Review, Verdict
 from ..messages.envelope import enveloped
-from ..planning.plan import NOTHING
+from ..planning.plan import NOTHING, USELESS
 from ..validity.validate import check
 from .effects import Commit, Store
 from .rebuild import rebuilt
@@ -72,10 +72,9 @@ def compaction(request: Request) -> Flow[Compaction[Any]]:
     ref = _ref(request, stored, plan, summary)
     messages, after, marks, view = rebuilt(request, plan, summary, ref)
     if after >= plan.tokens_before and not plan.mends and not request.policy.parity:
-        reason = "compaction would not make it smaller"
-        yield Refused(request.trigger, reason)
-        useless = reason if outcome.offer else outcome.failed
-        return replace(_unchanged(request, plan, reason), usage=usage, failed=useless)
+        yield Refused(request.trigger, USELESS)
+        useless = USELESS if outcome.offer else outcome.failed
+        return replace(_unchanged(request, plan, USELESS), usage=usage, failed=useless)
     if after > plan.target and "not to the target" not in plan.reason:
         plan = replace(plan, reason=f"{plan.reason}; {after - plan.target:,} tokens over the target")
     done = Compaction(

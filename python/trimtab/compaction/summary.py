@@ -12,10 +12,12 @@ from ..messages.envelope import summary_in
 from ..messages.shapes import TRANSLATED, ShapeAdapter, only_text
 from ..messages.types import text_of
 from ..planning.edits import Drop, Summarize, dropped
+from ..planning.plan import USELESS
 from ..summarize import Ask, Offer, Sizes, offers
 from ..summarize.ask import SessionRequest
 from ..summarize.attempts import answer_of, total
 from ..summarize.chunks import chunks, merged
+from ..summarize.prompt import sendable
 from .effects import Write, WriteAll
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
             answer = yield from _written(request, _ask(request, zone, offer), step, offer, since)
         except Exception as error:  # noqa: BLE001 - any failure leads to the next step
             usage = total(usage, getattr(error, "usage", {}))
-            cause = mask(str(error))
+            cause = mask(sendable(str(error)))
             failed = request.policy.failure.format(author=author, cause=cause)
             if instead and instead != "error":
                 yield FellBack(author, cause, instead)
@@ -80,6 +82,9 @@ def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
             offer if step != "offline" else None,
             failed if step == "offline" else "",
         )
+    if request.settings.summarizer == "offline":  # no model failed: no summary is shorter than the zone
+        unchanged = replace(plan, edits=(), tokens_after=plan.tokens_before, reason=USELESS)
+        return Outcome(unchanged, request.policy.strategy)
     raise SummaryError(failed or "the policy allows no summarizer", usage=usage).during(
         "ExecuteStrategy", request.settings.session, strategy=request.policy.strategy
     )
@@ -144,7 +149,7 @@ def _topics(request: Request, zone: Summarize) -> list[str]:
     """Return the first words of the first two and the last of the user's requests in the zone."""
     own = {*request.summaries, *request.fillers}
     words = [
-        " ".join(text.split())[:60]
+        " ".join(sendable(text).split())[:60]
         for index, message in enumerate(request.redacted[zone.start : zone.stop], zone.start)
         if index not in own and message.get("role") == "user" and (text := text_of(message.get("content"))).strip()
     ]

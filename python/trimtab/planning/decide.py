@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..ledger.columns import Zone
 from .edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate, dropped
-from .plan import AT_TARGET, NOTHING, Plan
+from .plan import AT_TARGET, NOTHING, USELESS, Plan
 from .protection import to_floor
 from .stages import PruneResults, SummarizeZone
 from .stages.costs import Costs
@@ -106,7 +106,7 @@ def _finish(costs: Costs, policy: Policy, target: int, edits: tuple[Edit, ...]) 
     plan = _plan(costs, policy, target, edits, "")
     if plan.tokens_after >= plan.tokens_before and not policy.parity:
         floor = _name_floor(costs, policy, target)
-        return _plan(costs, policy, target, (), f"compaction would not make it smaller: {floor}")
+        return _plan(costs, policy, target, (), f"{USELESS}: {floor}")
     reached = plan.tokens_after <= target
     reason = (
         _summarize_edits(plan)

@@ -21,6 +21,7 @@ VERSION = 1
 AT_TARGET = "already at or under the target"
 NOTHING = "nothing can leave"
 """Start of the reason of a plan without edits."""
+USELESS = "compaction would not make it smaller"
 
 
 @dataclass(frozen=True, slots=True)

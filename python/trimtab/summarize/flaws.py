@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 WHOLE = {"end_turn", "stop", "stop_sequence"}
 """Stop reasons of a complete answer."""
 
+EXTRACT = "extract"
+"""Stop reason of a text that no model wrote: it quotes the messages, their refusals among them."""
 CUT = {"max_tokens", "length", "model_context_window_exceeded"}
 REFUSED = {"refusal", "content_filter"}
 _ECHO = 200
@@ -31,24 +33,24 @@ def flaw(answer: Answer, ask: Ask) -> str | None:
     It must be text alone, complete, not blank, no refusal, within the limit, smaller than the replaced messages, and no
     echo of the request.
     """
-    text = answer.text
+    text, written = answer.text, answer.stop != EXTRACT
     if answer.stop in REFUSED:
         return "the model refused"
     if answer.other:
         return f"the answer holds {quote(', '.join(sorted(set(answer.other))))}, not text alone"
     if answer.stop in CUT:
         return "the answer was cut off at its limit"
-    if answer.stop not in WHOLE:
+    if written and answer.stop not in WHOLE:
         return f"the answer is not whole ({f'stop reason {quote(answer.stop)}' if answer.stop else 'no stop reason'})"
     if not text.strip():
         return "the answer is blank"
-    if len(text) < 2 * _ECHO and _REFUSAL.match(text):
+    if written and len(text) < 2 * _ECHO and _REFUSAL.match(text):
         return "the model refused"
     if (tokens := ask.count(text)) > ask.max_tokens:
         return f"the answer has {tokens:,} tokens, the limit is {ask.max_tokens:,}"
     if 0 < ask.replaces <= tokens:
         return f"the answer has {tokens:,} tokens, what it replaces has {ask.replaces:,}"
-    return "the answer repeats what was asked" if _echoes(text, ask) else None
+    return "the answer repeats what was asked" if written and _echoes(text, ask) else None
 
 
 def gap(answer: Answer, ask: Ask) -> str | None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from .._mask import mask
+from ..errors import SummaryError
+from .ask import Answer
 from .attempts import Limits
+from .flaws import EXTRACT
 from .writers.anthropic import Anthropic
 from .writers.client import need
 from .writers.command import Command
@@ -17,7 +21,7 @@ from .writers.openai import OpenAI
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from .ask import Answer, Ask, Summarizer
+    from .ask import Ask, Summarizer
     from .write import Writer
 
 NAMES = "'offline', 'anthropic', 'openai', 'cmd:PROGRAM ...'"
@@ -74,7 +78,10 @@ def _unknown(spec: object) -> ValueError:
     return ValueError(f"unknown summarizer {mask(repr(spec))}: use {NAMES}, or a callable from an Ask to a text")
 
 
-def _offline(ask: Ask) -> str:
+def _offline(ask: Ask) -> Answer:
     from .offline import offline  # noqa: PLC0415 - loaded with the first summary
 
-    return offline(ask)
+    smaller = min(ask.max_tokens, ask.replaces - 1) if ask.replaces else ask.max_tokens
+    if smaller < 1:
+        raise SummaryError("no token is left for a summary")
+    return Answer(offline(replace(ask, max_tokens=smaller)), EXTRACT)

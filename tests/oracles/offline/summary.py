@@ -64,7 +64,15 @@ def offline(ask: Ask, /) -> str:
             terms.mark(line.text, _terms.FAILED)
     terms.settle(folders(known))
     candidates = [*_from_lines(lines, terms, size, ask.instructions), *_from_terms(terms, known, before, size, names)]
-    return fitted(candidates, ask.max_tokens, ask.count) or _tally(known, ask)
+    text = fitted(candidates, ask.max_tokens, ask.count) or _tally(known, ask)
+    return text or (_number(ask, wordless=not candidates) if ask.messages else "")
+
+
+def _number(ask: Ask, *, wordless: bool) -> str:
+    """Where there are no words, or none fit: how many messages there are."""
+    number = f"- {len(ask.messages):,} message{'s' * (len(ask.messages) != 1)}"
+    texts = [f"{number} without words"] * wordless + [number, "…", "."]
+    return next((text for text in texts if ask.count(text) <= ask.max_tokens), "")
 
 
 def _spoken(parts: Iterable[Part]) -> Iterator[Part]:

@@ -53,7 +53,8 @@ pub struct Zone {
 /// Extracts sentences, lines and names and ranks them by the evidence that they will be needed again: late, in several
 /// messages, in the user's text, in a call's arguments, in an error, in the instructions. An earlier summary is updated.
 /// The messages after the zone resolve failures that succeed there, close open items that they continue, and lower the rank
-/// of statements that they retract, by a heuristic on words.
+/// of statements that they retract, by a heuristic on words. It is not empty where there is a message and a character
+/// fits.
 ///
 /// # Errors
 ///
@@ -86,8 +87,22 @@ pub fn summary(mut zone: Zone, limit: i64, count: &mut Count<'_>) -> Result<Stri
     terms.settle(&folders(&known));
     let mut candidates = from_lines(&lines, &mut terms, size, &zone.instructions);
     candidates.extend(from_terms(&mut terms, &known, &before, size, &renamed));
+    let is_wordless = candidates.is_empty();
     let text = fitted(candidates, limit, count)?;
-    if text.is_empty() { tally(&known, limit, count) } else { Ok(text) }
+    let text = if text.is_empty() { tally(&known, limit, count)? } else { text };
+    if text.is_empty() && zone.size > 0 { number_of(size, is_wordless, limit, count) } else { Ok(text) }
+}
+
+/// The number of messages, within the limit: the fallback without candidates and calls, and for a limit of a few tokens.
+fn number_of(size: i64, is_wordless: bool, limit: i64, count: &mut Count<'_>) -> Result<String, Error> {
+    let number = format!("- {} message{}", with_commas(size.unsigned_abs()), if size == 1 { "" } else { "s" });
+    let wordless = is_wordless.then(|| format!("{number} without words"));
+    for text in wordless.into_iter().chain([number, "…".to_owned(), ".".to_owned()]) {
+        if count(&text)? <= limit {
+            return Ok(text);
+        }
+    }
+    Ok(String::new())
 }
 
 /// The number of calls of each tool, within the limit: the fallback without candidates.
