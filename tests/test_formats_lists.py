@@ -50,8 +50,8 @@ def test_the_content_tells_the_provider(value, provider):
 
 def test_a_format_that_the_messages_do_not_have_is_refused():
     for messages, name, path in [
-        ([ASK, {"type": "reasoning", "id": "r", "summary": []}], "openai_chat", "messages[1]"),
-        ([ASK, calls("a"), tool("a")], "anthropic", "messages[1].content"),
+        ([ASK, {"type": "reasoning", "id": "r", "summary": []}], "openai_chat", "messages[1].role"),
+        ([ASK, calls("a"), tool("a")], "anthropic", "messages[1]"),
     ]:
         with pytest.raises(MessageError) as caught:
             read_list(messages, format=name)

@@ -454,7 +454,7 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_a_block_that_nobody_knows_is_one_opaque_row_of_its_json(value):
-    block = {"type": "hologram", "value": value}
+    block = {"type": "hologram", "value": value, "id": "hg"}
     for message, provider in (
         (user(block), "anthropic"),
         (user(block), "openai_chat"),

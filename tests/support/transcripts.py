@@ -282,7 +282,7 @@ def _responses(elements):
             case "v":
                 yield {"type": "web_search_call", "id": e.call, "status": "completed", "action": {"query": e.text}}
             case _:
-                yield hologram(e)
+                yield {**hologram(e), "id": f"hg_{e.place}"}  # every item of an answer has an id
 
 
 def _input(e):

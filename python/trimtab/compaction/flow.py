@@ -41,7 +41,7 @@ def compaction(request: Request) -> Flow[Compaction[Any]]:
     An automatic compaction of a list from which nothing can leave ends with its plan: no hook is asked.
 
     Raises:
-        MessageError: the provider would refuse the transcript.
+        MessageError: the provider would refuse the transcript, or JSON cannot hold a message.
         ArchiveError: the originals cannot be stored; nothing was changed and no model was asked.
         SummaryError: no summary, and the policy has no fallback.
     """
@@ -50,6 +50,7 @@ def compaction(request: Request) -> Flow[Compaction[Any]]:
     plan = request.decide()
     if request.trigger == "auto" and not plan.edits and not request.policy.parity:
         return _unchanged(request, plan, plan.reason)
+    request = request.archivable()
     verdict = yield from _review(request, None)
     if verdict.refuse is not None:
         return (yield from _refused(request, verdict.refuse, plan))

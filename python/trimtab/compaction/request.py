@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from ..archive.redact import redact_message
+from ..archive.sayable import check_json
+from ..messages.objects import InputMessages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..hooks import Cause
     from ..ledger.columns import Ledger
-    from ..messages.objects import InputMessages
     from ..messages.types import Message
     from ..planning.plan import Plan
     from ..planning.policy import Policy
@@ -103,6 +104,17 @@ class Request:
     def _redacted(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         redact = self.settings.redact
         return messages if redact is None else tuple(redact_message(m, redact) for m in messages)
+
+    def archivable(self) -> Request:
+        """Return the request with messages as JSON has them: objects in fields that are not counted become dicts.
+
+        Raises:
+            MessageError: JSON cannot hold a message, or its class does not take its own fields.
+        """
+        self.inputs.check()
+        if check_json(self.messages):
+            return self
+        return replace(self, inputs=InputMessages(self.inputs.given, deep=True))
 
     def redact(self, text: str) -> str:
         """Return a text as it may be stored and summarized."""

@@ -5,6 +5,7 @@ A list of dicts is not searched for objects: the core reads dicts as they are.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -27,6 +28,9 @@ MAX_DEPTH = 200
 
 _LEAVES = frozenset({str, int, float, bool, type(None)})
 """Types of nearly all values; none is an object with fields."""
+
+_FILES = frozenset({"bytes", "data", "redactedContent", "thoughtSignature", "thought_signature"})
+"""Fields that Bedrock's and Gemini's SDKs take as bytes, and send as base64."""
 
 _SHARED = ("isSidechain", "userType", "entrypoint", "cwd", "version", "gitBranch", "sessionId", "timestamp")
 """Fields that every entry of a Claude Code session repeats."""
@@ -83,12 +87,30 @@ class InputMessages:
         """
         if not self._originals:
             return list(messages)
-        known = [pair for pair in self._originals.values() if isinstance(pair[0], dict)]
+        known = [(plain, original) for plain, original in self._originals.values() if _is_object(plain, original)]
         makers = {(plain.get("role"), plain.get("type")): _maker(original) for plain, original in known}
         out: list[Any] = []
         for message in messages:
             out.append(self._original(message) if id(message) in self._originals else self._make(message, makers, out))
         return out
+
+    def check(self, start: int = 0) -> None:
+        """Reject a message whose class does not take its own fields; an edit could not be written in its kind.
+
+        Args:
+            start: position of the first message.
+
+        Raises:
+            MessageError: names the message.
+        """
+        for index, (message, given) in enumerate(zip(self.messages, self.given, strict=False), start):
+            make = None if message is given else _maker(given)
+            try:
+                if make and message is not given:
+                    make(cast("dict[str, Any]", message))
+            except (TypeError, ValueError) as error:
+                what = f"cannot be made again as {type(given).__name__}: {error}"
+                raise MessageError(what, path=f"messages[{index}]", index=index, hint=HINT) from error
 
     def _original(self, value: Any) -> Any:
         """Return the object that a plain value was read from; the value itself where there is none."""
@@ -110,8 +132,16 @@ class InputMessages:
         if depth > MAX_DEPTH:
             raise RecursionError
         if isinstance(value, dict):
-            read = {key: self._plain(part, depth + 1) for key, part in value.items() if type(part) not in _LEAVES}
-            return value if all(part is value[key] for key, part in read.items()) else {**value, **read}
+            read = {
+                key: _base64(part) if _is_file(value, key) else self._plain(part, depth + 1)
+                for key, part in value.items()
+                if type(part) not in _LEAVES
+            }
+            if all(part is value[key] for key, part in read.items()):
+                return value
+            made = {**value, **read}
+            self._originals[id(made)] = (made, value)
+            return made
         if isinstance(value, list | tuple):
             parts = [part if type(part) in _LEAVES else self._plain(part, depth + 1) for part in value]
             return value if all(map(is_, parts, value)) else parts
@@ -125,12 +155,13 @@ class InputMessages:
 
     def _make(self, message: Message, makers: dict[Any, Maker | None], before: list[Any]) -> Any:
         """Return a new or changed message in the caller's kind."""
-        content = message.get("content")
+        field = "parts" if "parts" in message else "content"
+        content = message.get(field)
         if isinstance(content, list):
             blocks = [
                 self._original(block) if id(block) in self._originals else _like(block, makers) for block in content
             ]
-            message = message if all(map(is_, blocks, content)) else {**message, "content": blocks}
+            message = message if all(map(is_, blocks, content)) else {**message, field: blocks}
         return _entry(message, before, self.given) if _is_entry(self.given[0]) else _like(message, makers)
 
 
@@ -188,9 +219,25 @@ def _is_sdk(kind: type) -> bool:
 
 
 def _is_entry(value: Any) -> bool:
-    """Return whether a value is an entry of a Claude Code session."""
+    """Return whether a value is an entry of a Claude Code session: its type is the role of the message in it."""
     inner = value.get("message") if isinstance(value, dict) and "role" not in value else None
-    return isinstance(inner, dict) and "role" in inner
+    return isinstance(inner, dict) and "role" in inner and value.get("type") == inner["role"]
+
+
+def _is_object(plain: Any, original: Any) -> bool:
+    """Return whether a dict was read from an object."""
+    return isinstance(plain, dict) and not isinstance(original, dict)
+
+
+def _is_file(value: dict[str, Any], key: str) -> bool:
+    """Return whether a field is a file that an SDK takes as bytes."""
+    is_blob = key != "data" or "mime_type" in value or "mimeType" in value
+    return key in _FILES and is_blob and isinstance(value[key], bytes | bytearray)
+
+
+def _base64(file: bytes | bytearray) -> str:
+    """Return a file as JSON has it."""
+    return b64encode(file).decode()
 
 
 def _maker(value: Any) -> Maker | None:
@@ -199,8 +246,30 @@ def _maker(value: Any) -> Maker | None:
     if isinstance(value, dict) or _is_sdk(kind):
         return None
     if callable(getattr(kind, "model_validate", None)):
-        return cast("Maker", kind.model_validate)
-    return (lambda fields: kind(**fields)) if is_dataclass(kind) else None
+        dumped = value.model_dump(mode="json", by_alias=True, warnings=False)
+        missing = dict.fromkeys(key for key, part in dumped.items() if part is None)
+        bases = [base for base in kind.__mro__ if getattr(base, "model_fields", None)]
+        return lambda given: _validated(bases, {**missing, **given})
+    if not is_dataclass(kind):
+        return None
+    absent = dict.fromkeys(field.name for field in fields(kind) if field.init and getattr(value, field.name) is None)
+    return lambda given: kind(**{**absent, **given})
+
+
+def _validated(kinds: Sequence[Any], given: dict[str, Any]) -> Any:
+    """Return an object of the first class that takes the fields: a subclass may set some of them itself.
+
+    Raises:
+        ValueError: no class takes them; says why the first does not.
+        TypeError: the same.
+    """
+    refusal: Exception | None = None
+    for kind in kinds:
+        try:
+            return kind.model_validate(given)
+        except (TypeError, ValueError) as error:
+            refusal = refusal or error
+    raise refusal or TypeError("the class has no fields")
 
 
 def _like(value: Any, makers: dict[Any, Maker | None]) -> Any:

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._log import log
-from ..archive.sql.codec import encode
+from ..archive.sayable import NO_NUMBERS, check_json
 from ..compaction.flow import REFUSED, compaction
-from ..errors import ArchiveError, CountError, MessageError, SummaryError
-from ..messages.objects import HINT, plain
+from ..errors import CountError, MessageError, SummaryError
+from ..messages.objects import InputMessages
 from .provider_count import request_of
 
 if TYPE_CHECKING:
     from ..compaction.effects import Flow
     from ..compaction.request import Request
     from ..ledger.columns import Ledger
-    from ..messages.types import Message
     from ..planning.budget import Terms
     from ..planning.policy import Policy
     from .call import Call, Fitted, Size, When
@@ -196,22 +195,13 @@ def _verify(at: Memory, call: Call, ledger: Ledger) -> bool:
         if reject([Problem(*finding) for finding in found], len(ledger), sizes=not at.policy.trigger.auto):
             return True
     for index in range(since, len(ledger)):
+        message = call.messages[index]
         try:
-            _core.dumps([call.messages[index]])
+            is_json = not any(word in text for text in _core.dumps([message])[0] for word in NO_NUMBERS)
         except (TypeError, ValueError):
-            _check_json(call.messages[index], index)
+            is_json = False
+        if not is_json:
+            check_json([message], index)
+            InputMessages([message]).check(index)
     at.verified = (len(ledger), ledger.digest)
     return False
-
-
-def _check_json(message: Message, index: int) -> None:
-    """Reject a message that JSON cannot say: no object of an SDK, which is read as a dict.
-
-    Raises:
-        MessageError: names it.
-    """
-    try:
-        encode(plain([message]))
-    except ArchiveError as error:
-        what = f"not_json: {error.__cause__ or error}"
-        raise MessageError(what, path=f"messages[{index}]", index=index, hint=HINT) from error

@@ -48,6 +48,8 @@ pub struct Builder<S> {
     /// Number of messages in front of these in the list.
     before: usize,
     block: Option<usize>,
+    /// Whether the message has a block that its shape does not know, or one without a field that it needs.
+    doubtful: bool,
     prompt: Prompt,
 }
 
@@ -55,7 +57,7 @@ impl<S> Builder<S> {
     /// A builder for a prompt's format. `before` messages precede its own, so that errors name positions in the whole
     /// list.
     pub(super) fn with(sink: S, prompt: Prompt, before: usize) -> Self {
-        Self { ledger: Ledger::default(), sink, before, block: None, prompt }
+        Self { ledger: Ledger::default(), sink, before, block: None, doubtful: false, prompt }
     }
 
     /// The finished columns, with the position behind the last row.
@@ -76,6 +78,30 @@ impl<S> Builder<S> {
         self.ledger.payload.push(0);
         self.ledger.first.push(u32::try_from(self.ledger.owner.len()).unwrap_or(u32::MAX)); // checked in finish
         self.block = None;
+        self.doubtful = false;
+    }
+
+    /// Doubts that the message is of the shape that it is read in.
+    pub fn doubt(&mut self) {
+        self.doubtful = true;
+    }
+
+    /// Whether the message may be of another shape: it is doubted, or nothing was read of it.
+    #[must_use]
+    pub fn is_doubtful(&self) -> bool {
+        self.doubtful || self.is_empty_message()
+    }
+
+    /// Whether nothing was read of the message.
+    #[must_use]
+    pub fn is_empty_message(&self) -> bool {
+        self.ledger.first.last().is_some_and(|&first| first as usize == self.ledger.owner.len())
+    }
+
+    /// An error about the whole message.
+    pub fn refused(&mut self, what: &str, hint: &str) -> Error {
+        self.block = None;
+        self.bad("", what, hint)
     }
 
     /// Sets the block that is being read, for error paths.
@@ -102,6 +128,7 @@ impl<S> Builder<S> {
 
     /// Flags the row.
     pub fn flag(&mut self, flag: RowFlag) {
+        self.doubtful |= flag == RowFlag::Incomplete;
         if let Some(flags) = self.ledger.flags.last_mut() {
             *flags |= flag as u16;
         }
@@ -162,6 +189,7 @@ impl<S: Sink> Builder<S> {
     pub fn row(&mut self, kind: Kind, name: &str) {
         self.ledger.owner.push(u32::try_from(self.ledger.role.len() - 1).unwrap_or(u32::MAX));
         self.ledger.kind.push(kind);
+        self.doubtful |= kind == Kind::Opaque;
         self.sink.row(&mut self.ledger, name);
     }
 

@@ -1,6 +1,6 @@
 //! Amazon Bedrock Converse: a block is a map whose one key says what it is.
 
-use super::parts::{blocks, first_key, identify, opaque, push_text, speaker, stamp, text_of};
+use super::parts::{blob, blocks, first_key, identify, is_typed, opaque, push_text, speaker, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, RowFlag, Sink};
 use crate::media;
@@ -28,15 +28,31 @@ pub fn read<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder
 
 /// Whether a block is one of this shape: no type, and a key that says what it is.
 pub fn is_block<N: Node>(block: &N) -> Result<bool, Error> {
-    for key in [Key::Text, Key::ToolUse, Key::ToolResult, Key::CamelReasoning, Key::Image, Key::Document] {
-        if block.get(key)?.is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    Ok(BLOCKS.contains(&&*first_key(block)?))
 }
 
+/// The kinds of blocks, which are also their only fields.
+const BLOCKS: [&str; 14] = [
+    "text",
+    "toolUse",
+    "toolResult",
+    "reasoningContent",
+    "image",
+    "document",
+    "video",
+    "audio",
+    "cachePoint",
+    "guardContent",
+    "citationsContent",
+    "searchResult",
+    "toolAddition",
+    "toolRemoval",
+];
+
 fn block<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) -> Result<Kind, Error> {
+    if is_typed(block)? {
+        builder.doubt();
+    }
     if block.get(Key::Text)?.is_some() {
         builder.row(Kind::Text, "text");
         push_text(block, Key::Text, builder)?;
@@ -93,7 +109,10 @@ fn reasoning<N: Node, S: Sink<Text = N::Text>>(thought: &N, builder: &mut Builde
     builder.row(Kind::Thinking, "reasoningContent");
     let Some(text) = thought.get(Key::ReasoningText)? else {
         builder.flag(RowFlag::Signed);
-        return stamp(thought, Key::RedactedContent, builder);
+        if let Some(data) = blob(thought, Key::RedactedContent, builder)? {
+            builder.data(data);
+        }
+        return Ok(());
     };
     push_text(&text, Key::Text, builder)?;
     if let Some(signature) = text_of(&text, Key::Signature)?
@@ -130,7 +149,7 @@ fn returned<N: Node, S: Sink<Text = N::Text>>(content: &N, builder: &mut Builder
 }
 
 fn picture<N: Node, S: Sink<Text = N::Text>>(image: &N, builder: &mut Builder<S>) -> Result<(), Error> {
-    let data = image.get(Key::Source)?.map(|source| text_of(&source, Key::Bytes)).transpose()?.flatten();
+    let data = image.get(Key::Source)?.map(|source| blob(&source, Key::Bytes, builder)).transpose()?.flatten();
     builder.picture(data.as_ref().map(Text::text).as_deref(), false);
     if let Some(data) = data {
         builder.data(data);
@@ -150,7 +169,7 @@ fn file<N: Node, S: Sink<Text = N::Text>>(document: &N, builder: &mut Builder<S>
         builder.text(text);
         return Ok(());
     }
-    let data = text_of(&source, Key::Bytes)?;
+    let data = blob(&source, Key::Bytes, builder)?;
     builder.media(media::document_tokens(&data.as_ref().map(Text::text).unwrap_or_default()));
     if let Some(data) = data {
         builder.data(data);

@@ -1,6 +1,6 @@
 //! Gemini: `contents`, each with a role and parts, in the API's spelling or the SDK's.
 
-use super::parts::{first_key, opaque, push_text, stamp, text_of};
+use super::parts::{blob, first_key, is_typed, opaque, push_text, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag, Sink};
 use crate::media;
@@ -52,10 +52,15 @@ fn part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S>) ->
         let what = format!("is {}, expected a part", part.shape().name());
         return Err(builder.bad("", &what, "a part is a dict such as {\"text\": \"...\"}"));
     }
+    if is_typed(part)? {
+        builder.doubt();
+    }
     read_part(part, builder)?;
-    if let Some(signature) = either(part, Key::ThoughtSignature, Key::SnakeThoughtSignature)? {
-        builder.flag(RowFlag::Signed);
-        if let Some(text) = signature.text()? {
+    for key in [Key::ThoughtSignature, Key::SnakeThoughtSignature] {
+        if part.get(key)?.is_some() {
+            builder.flag(RowFlag::Signed);
+        }
+        if let Some(text) = blob(part, key, builder)? {
             builder.data(text);
         }
     }
@@ -82,8 +87,8 @@ fn read_part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S
         named(&response, builder)?;
         return response.get(Key::Response)?.map_or(Ok(()), |given| builder.json_with_files(&given));
     }
-    if let Some(blob) = either(part, Key::InlineData, Key::SnakeInlineData)? {
-        return inline(&blob, builder);
+    if let Some(file) = either(part, Key::InlineData, Key::SnakeInlineData)? {
+        return inline(&file, builder);
     }
     if let Some(file) = either(part, Key::FileData, Key::SnakeFileData)? {
         builder.row(Kind::Document, "fileData");
@@ -110,18 +115,21 @@ fn named<N: Node, S: Sink<Text = N::Text>>(of: &N, builder: &mut Builder<S>) -> 
     Ok(())
 }
 
-fn inline<N: Node, S: Sink<Text = N::Text>>(blob: &N, builder: &mut Builder<S>) -> Result<(), Error> {
-    let mime = either(blob, Key::MimeType, Key::SnakeMimeType)?.map(|mime| mime.text()).transpose()?.flatten();
+fn inline<N: Node, S: Sink<Text = N::Text>>(file: &N, builder: &mut Builder<S>) -> Result<(), Error> {
+    let mime = either(file, Key::MimeType, Key::SnakeMimeType)?.map(|mime| mime.text()).transpose()?.flatten();
+    let data = blob(file, Key::Data, builder)?;
+    let text = data.as_ref().map(Text::text);
     if mime.as_ref().is_some_and(|mime| mime.text().starts_with("image/")) {
         builder.row(Kind::Image, "inlineData");
-        let data = text_of(blob, Key::Data)?;
-        builder.picture(data.as_ref().map(Text::text).as_deref(), false);
-        return stamp(blob, Key::Data, builder);
+        builder.picture(text.as_deref(), false);
+    } else {
+        builder.row(Kind::Document, "inlineData");
+        builder.media(media::document_tokens(&text.unwrap_or_default()));
     }
-    builder.row(Kind::Document, "inlineData");
-    let data = text_of(blob, Key::Data)?;
-    builder.media(media::document_tokens(&data.as_ref().map(Text::text).unwrap_or_default()));
-    stamp(blob, Key::Data, builder)
+    if let Some(data) = data {
+        builder.data(data);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 mod anthropic;
 mod bedrock;
+mod foreign;
 mod gemini;
+mod minimum;
 mod openai_chat;
 mod openai_responses;
 mod parts;
@@ -59,24 +61,23 @@ impl Provider {
     ///
     /// # Errors
     ///
-    /// [`Error::Message`] with the path of what cannot be read.
+    /// [`Error::Message`] with the path of what cannot be read, or is another shape's or a framework's message.
     pub fn read<N: Node, S: Sink<Text = N::Text>>(self, message: &N, builder: &mut Builder<S>) -> Result<(), Error> {
         if message.shape() != Shape::Map {
             builder.message(Role::Other);
             let what = format!("is {}, expected a mapping", message.shape().name());
-            return Err(builder.bad(
-                "",
-                &what,
-                "a message is a dict such as {\"role\": \"user\", \"content\": \"...\"}",
-            ));
+            let hint = "a message is a dict such as {\"role\": \"user\", \"content\": \"...\"}; \
+                        of LangChain's tuples langchain_core.messages.convert_to_openai_messages(messages) makes such";
+            return Err(builder.bad("", &what, hint));
         }
-        match self {
+        let read = match self {
             Self::Anthropic => anthropic::read(message, builder),
             Self::OpenAiChat => openai_chat::read(message, builder),
             Self::OpenAiResponses => openai_responses::read(message, builder),
             Self::Bedrock => bedrock::read(message, builder),
             Self::Gemini => gemini::read(message, builder),
-        }
+        };
+        minimum::settle(self, message, read, builder)
     }
 }
 
@@ -94,7 +95,7 @@ impl Detector {
     ///
     /// Errors of the view.
     pub fn see<N: Node>(&mut self, message: &N) -> Result<bool, Error> {
-        self.found = detect(message)?;
+        self.found = minimum::tell(message)?;
         self.has_system |= self.found.is_none() && is_system(message)?;
         Ok(self.found.is_some())
     }
@@ -110,48 +111,6 @@ impl Detector {
     pub fn found_in_all(&self) -> Option<Provider> {
         self.found.or(self.has_system.then_some(Provider::OpenAiChat))
     }
-}
-
-/// The shape that a message gives away, `None` where several providers write it so (system text among others).
-fn detect<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
-    if message.get(Key::Parts)?.is_some() {
-        return Ok(Some(Provider::Gemini));
-    }
-    if message.get(Key::Role)?.is_none() {
-        return Ok(message.get(Key::Type)?.map(|_| Provider::OpenAiResponses));
-    }
-    if let Some(kind) = text_of(message, Key::Type)?
-        && kind.text() == "message"
-    {
-        return Ok(Some(Provider::OpenAiResponses));
-    }
-    let role = text_of(message, Key::Role)?;
-    let chat = matches!(role.as_ref().map(Text::text).as_deref(), Some("tool" | "function"))
-        || [Key::ToolCalls, Key::FunctionCall, Key::ToolCallId, Key::ReasoningContent]
-            .into_iter()
-            .try_fold(false, |found, key| Ok::<_, Error>(found || message.get(key)?.is_some()))?;
-    if chat {
-        return Ok(Some(Provider::OpenAiChat));
-    }
-    let mut found = None;
-    if let Some(content) = message.get(Key::Content)? {
-        content.items(&mut |block| {
-            if let Some(kind) = text_of(&block, Key::Type)? {
-                found = found.or(match &*kind.text() {
-                    "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document"
-                    | "search_result" | "compaction" => Some(Provider::Anthropic),
-                    kind if kind.ends_with("_tool_use") || kind.ends_with("_tool_result") => Some(Provider::Anthropic),
-                    "image_url" | "input_audio" | "refusal" | "file" => Some(Provider::OpenAiChat),
-                    "input_text" | "output_text" | "input_image" | "input_file" => Some(Provider::OpenAiResponses),
-                    _ => None,
-                });
-            } else if bedrock::is_block(&block)? {
-                found = found.or(Some(Provider::Bedrock));
-            }
-            Ok(())
-        })?;
-    }
-    Ok(found)
 }
 
 /// Whether a message is system text.

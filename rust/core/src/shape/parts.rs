@@ -114,6 +114,31 @@ pub fn stamp<N: Node, S: Sink<Text = N::Text>>(node: &N, key: Key, builder: &mut
     Ok(())
 }
 
+/// Whether a block of Bedrock's or a part of Gemini's names a type, as neither does.
+pub fn is_typed<N: Node>(block: &N) -> Result<bool, Error> {
+    let mut found = false;
+    block.entries(&mut |name, value| {
+        found |= matches!(name, "type" | "kind") && value.shape() == Shape::Text;
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// The base64 under `key`; bytes are an error, upon which the caller passes them as base64.
+pub fn blob<N: Node, S: Sink<Text = N::Text>>(
+    node: &N,
+    key: Key,
+    builder: &Builder<S>,
+) -> Result<Option<N::Text>, Error> {
+    match node.get(key)? {
+        Some(value) if value.shape() == Shape::Other => {
+            Err(builder.bad(key.text(), "is an object that is not JSON", "pass a file as bytes or as base64"))
+        }
+        Some(value) => value.text(),
+        None => Ok(None),
+    }
+}
+
 /// Marks the row as cached, where the block says so.
 pub fn cached<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     marked(block.get(Key::CacheControl)?.as_ref(), builder);
