@@ -25,7 +25,7 @@ from trimtab.planning.forecast import Forecast
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
-MODEL = "claude-sonnet-4-5"  # for files that name none
+MODEL = "claude-sonnet-5-5"  # for files that name none
 
 
 def segments(path: Path) -> list[trimtab.Transcript]:

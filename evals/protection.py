@@ -37,7 +37,7 @@ from support.checker import check
 from support.floor import Bill, holds, open_calls, said
 from trimtab.policies import POLICIES
 
-MODEL = "claude-sonnet-4-5"
+MODEL = "claude-sonnet-5-5"
 WINDOWS = (8_000, 30_000, None)
 """None is the policy's own window."""
 

@@ -27,7 +27,7 @@ from trimtab.counting.counter import scan  # noqa: E402
 from trimtab.planning.edits import Drop, Prune, Summarize, Truncate  # noqa: E402
 
 SESSIONS = ROOT.parent / "shared" / "data" / "transcripts"
-MODEL = "claude-sonnet-4-5"  # for files that name none
+MODEL = "claude-sonnet-5-5"  # for files that name none
 ENOUGH_TOKENS, ENOUGH_MESSAGES = 8_000, 12  # smaller sessions may be refused
 LOWEST = 0.7  # of the target: a smaller result removed more than it had to
 

@@ -204,3 +204,41 @@ def test_the_catalog_is_small_and_each_row_is_a_model():
         model = Model.named(f"{row.host}/{row.key}")
         assert 0 < model.max_output < model.window, row
         assert model.prompt is not None
+
+
+def test_every_text_that_shows_a_window_marks_an_assumed_one(caplog):
+    name = "another-model-that-no-table-has"
+    cm, messages = Compactor(name), [{"role": "user", "content": f"{n} " + "word " * 900} for n in range(60)]
+    told = [repr(Model.named(name)), repr(cm.budget()), repr(cm), repr(cm._session), cm.explain(messages)]
+    with pytest.raises(ValueError, match=re.escape("no room for messages: window 128,000 (assumed) less")):
+        cm.budget(system="word " * 200_000)
+    with caplog.at_level(logging.WARNING, logger="trimtab"):
+        cm.fit(messages)
+        cm.record({"input_tokens": 200_000})
+    assert "exceed the window of 128,000 (assumed): window= may have to be larger" in caplog.text
+    fitted = cm.overflow("prompt is too long: 54321 tokens > 30000 maximum", messages)
+    assert "window lowered from 128,000 (assumed) to 30,000 tokens" in fitted.reason
+    assert all("128000" not in text or "assumed" in text or "known=False" in text for text in told), told
+    assert "assumed" not in repr(cm) + repr(cm.budget()) + cm.explain(messages)  # the provider stated it
+
+
+@pytest.mark.parametrize(
+    ("name", "window", "sent"),
+    [
+        ("qwen3-coder-plus", 997_952, 997_952),
+        ("gemini-2.5-flash-lite", 1_114_112, 1_048_576),
+        ("deepseek-r1", 65_536, 65_536),
+        ("ft:gpt-3.5-turbo", 16_385, 16_385),
+        ("claude-sonnet-4.5", 200_000, 200_000),
+        ("claude-3.7-sonnet", 200_000, 200_000),
+        ("anthropic:claude-sonnet-4-5", 200_000, 200_000),
+        ("anthropic/claude-sonnet-4-5", 200_000, 200_000),
+        ("claude-sonnet-4-5:thinking", 200_000, 200_000),
+        ("claude-sonnet-4-5:beta", 200_000, 200_000),
+        ("gemini-2.5-flash-lite-001", 1_114_112, 1_048_576),
+        ("claude-sonnet-4-5[1m]", 1_000_000, 1_000_000),
+    ],
+)
+def test_the_ids_that_were_read_wrong_have_their_window(name, window, sent):
+    model = Model.named(name)
+    assert (model.window, model.input_limit or model.window, model.known) == (window, sent, True)

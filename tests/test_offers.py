@@ -59,7 +59,7 @@ def test_what_the_caller_names_is_asked_and_then_what_the_policy_names() -> None
     assert found(Anthropic(), NAMED, "claude-sonnet-5-5")[0][0] == "claude-haiku-4-5-20251001"
     assert found(Anthropic(), OWN, "claude-sonnet-5-5")[0][0] == "claude-sonnet-5-5", "seed 003: the session's own"
     assert found(Anthropic(), OWN, "gpt-5.5")[0][0] == "claude-haiku-5-5", "which another provider does not have"
-    assert found(OpenAI(base_url="http://localhost:1/v1"), OWN, "gpt-5")[0][0] == "gpt-5-mini", "nor another server"
+    assert found(OpenAI(base_url="http://localhost:1/v1"), OWN, "gpt-5")[0][0] == "gpt-5.4-mini", "nor another server"
     assert found(OpenAI(), OWN, "gpt-5")[0][0] == "gpt-5"
     (offer,) = offers(Function(str), "f", NAMED, "gpt-5", Model.named("gpt-5"), SIZES, reuse_cache=True)  # type: ignore[arg-type]
     assert (offer.author, offer.model, offer.reuse_cache) == ("f", "claude-haiku-4-5-20251001", False)
@@ -76,7 +76,7 @@ def test_a_retired_model_is_not_asked_and_that_is_said() -> None:
 
 
 def test_a_price_that_is_not_known_is_above_every_other_and_a_ride_must_fit() -> None:
-    assert found(OpenAI(), BY_PRICE, "gpt-9", reuse_cache=True)[0][0] == "gpt-5-mini"
+    assert found(OpenAI(), BY_PRICE, "gpt-9", reuse_cache=True)[0][0] == "gpt-5.4-mini"
     nan = found(OpenAI(), BY_PRICE, "gpt-9", reuse_cache=True)[1]
     assert math.isnan(nan[2])
     long = replace(SIZES, prompt=199_000)

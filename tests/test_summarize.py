@@ -402,7 +402,7 @@ def test_a_wrong_key_is_said_loudly_and_never_shown(httpserver, caplog: pytest.L
     writer = OpenAI(base_url=httpserver.url_for("/v1"), api_key="sk-secret")
     with caplog.at_level(logging.ERROR, logger="trimtab"):
         done = trimtab.Compactor("gpt-5.5", summarizer=writer).compact(transcript(TALK), target_share=0.5)
-    assert "summarizer openai:gpt-5-mini: 401: the key is missing or not accepted" in caplog.text
+    assert "summarizer openai:gpt-5.4-mini: 401: the key is missing or not accepted" in caplog.text
     assert done.summarizer == "offline"
     assert "sk-secret" not in caplog.text + done.reason + repr(writer) + done.plan.to_json()
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..messages.types import Repaired, Skipped
     from ..models.provider import Provider
 
-DEFAULT_MODELS = {"anthropic": "claude-sonnet-4-5"}
+DEFAULT_MODELS = {"anthropic": "claude-sonnet-5-5"}
 DEFAULT_MODEL = "gpt-5.5"
 """Models to assume, by shape of the messages, if neither the file nor the user names one."""
 

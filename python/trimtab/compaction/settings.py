@@ -108,7 +108,7 @@ class Settings:
             policy=rules,
             counter=counter,
             provider=_shape(provider),
-            limits=Terms(window=limited.window, output=reserve, input_limit=limited.input_limit),
+            limits=Terms(limited.window, reserve, input_limit=limited.input_limit, assumed=not limited.known),
             strips=limited.binds_thinking and thinking == "strip",
             marks=limited.binds_thinking and thinking == "mark",
             rules=rules_of({"model": found, "in_flight": True, "container": True}),  # that the caller's call names
@@ -125,8 +125,7 @@ class Settings:
     def budget(self, system: int, tools: int) -> Budget:
         """Return the limits of a call with these tokens of system text and tools."""
         limits = replace(self.limits, system=system, tools=tools)
-        budget = Budget.of(limits, self.policy.trigger, self.policy.target)
-        return budget if self.model.known else replace(budget, assumed=True)
+        return Budget.of(limits, self.policy.trigger, self.policy.target)
 
     @cached_property
     def rule_options(self) -> dict[str, Any]:
@@ -163,7 +162,7 @@ class Settings:
     def limited(self, window: int, output: int) -> Settings:
         """Return the settings with another window and another number of tokens for the answer."""
         model = self.model.limited(window)
-        limits = replace(self.limits, window=window, output=output, input_limit=model.input_limit)
+        limits = replace(self.limits, window=window, output=output, input_limit=model.input_limit, assumed=False)
         return replace(self, model=model, limits=limits)
 
     @cached_property

@@ -70,7 +70,7 @@ class Model:
 
     name: str
     provider: Provider
-    prompt: Prompt
+    prompt: Prompt = field(repr=False)
     window: int
     max_output: int
     price: Price = field(default_factory=Price)

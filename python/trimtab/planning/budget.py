@@ -24,6 +24,7 @@ class Terms:
         answered: billed output tokens of the last call.
         factor: average ratio of billed to counted tokens; 1.0 before the first billed call.
         beyond: tokens that the last call was billed above its count, as far as they are still in the prompt.
+        assumed: whether the window is assumed, because no table has the model.
     """
 
     __repr__ = short
@@ -40,6 +41,12 @@ class Terms:
     answered: int = 0
     factor: float = 1.0
     beyond: int = 0
+    assumed: bool = False
+
+    @property
+    def stated(self) -> str:
+        """The window as text, with a mark if it is assumed."""
+        return f"{self.window:,}{' (assumed)' * self.assumed}"
 
     @property
     def counted(self) -> float:
@@ -203,7 +210,8 @@ class Budget:
         """Reject a window without room for messages."""
         if not (0 <= self.reserve < self.window and self.target > 0 and 0 < self.trigger <= self.critical):
             msg = (
-                f"no room for messages: window {self.window:,} less {self.reserve:,} for the answer "
+                f"no room for messages: window {self.window:,}{' (assumed)' * self.assumed} "
+                f"less {self.reserve:,} for the answer "
                 f"and {self.fixed:,} for system and tools"
             )
             raise ValueError(msg)
@@ -229,6 +237,7 @@ class Budget:
             critical=max(int(capacity * rule.critical), int(capacity * rule.threshold)) - beside,
             rule=rule,
             input_limit=terms.input_limit,
+            assumed=terms.assumed,
         )
 
     @property

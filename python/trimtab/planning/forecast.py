@@ -219,7 +219,7 @@ class Forecast:
             return 0
         return self.anchor.usage.cache_read + self.anchor.usage.cache_write
 
-    def doubt(self, charged: Usage, window: int) -> str:
+    def doubt(self, charged: Usage, limits: Terms) -> str:
         """Return why a usage cannot be that of the prompt that was counted last; empty if it can.
 
         A prompt above its count is no reason: ``fit`` is not told of every system text and tool.
@@ -229,8 +229,8 @@ class Forecast:
             return "it has no input tokens"
         if 2 * prompt < self.own:
             return f"its {prompt:,} input tokens are less than half of the {self.own:,} that the messages have"
-        if prompt > window:
-            return f"its {prompt:,} input tokens exceed the window of {window:,}: window= may have to be larger"
+        if prompt > limits.window:
+            return f"its {prompt:,} input tokens exceed the window of {limits.stated}: window= may have to be larger"
         return ""
 
     def record(self, usage: object) -> None:

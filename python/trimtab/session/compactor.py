@@ -99,7 +99,7 @@ class Compactor:
 
     Example:
         >>> messages = [{"role": "user", "content": f"step {n}: " + "words " * 50} for n in range(40)]
-        >>> done = Compactor("claude-sonnet-4-5").compact(messages, target_share=0.5)
+        >>> done = Compactor("claude-sonnet-5-5").compact(messages, target_share=0.5)
         >>> done.tokens_after <= done.tokens_before // 2
         True
     """
@@ -193,8 +193,7 @@ class Compactor:
 
     def __repr__(self) -> str:
         """Return model, policy and window."""
-        assumed = "" if self._settings.model.known else " (assumed)"
-        return f"Compactor({self.model!r}, policy={self.policy.name!r}, window={self.window}{assumed})"
+        return f"Compactor({self.model!r}, policy={self.policy.name!r}, window={self._session.window_stated})"
 
     @property
     def archive(self) -> Archive:

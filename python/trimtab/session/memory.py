@@ -222,7 +222,7 @@ class Memory:
             ValueError: the usage has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
         """
         charged = Usage.of(usage)
-        if doubt := self.forecast.doubt(charged, self.settings.limits.window):
+        if doubt := self.forecast.doubt(charged, self.settings.limits):
             log.warning("the recorded usage is ignored: %s", doubt)
             self.handler.answer(UsageIgnored(charged, doubt))
         else:

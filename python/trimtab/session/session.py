@@ -114,7 +114,7 @@ class Session:
 
     def __repr__(self) -> str:
         """Return name, model, policy and window."""
-        return f"Session({self.id!r}, {self.model!r}, policy={self.policy.name!r}, window={self.window})"
+        return f"Session({self.id!r}, {self.model!r}, policy={self.policy.name!r}, window={self.window_stated})"
 
     @property
     def _memory(self) -> Memory:
@@ -160,6 +160,11 @@ class Session:
     def window(self) -> int:
         """The model's context window in tokens, input and output together; smaller after a refusal that says so."""
         return self._memory.window
+
+    @property
+    def window_stated(self) -> str:
+        """The window as text, with a mark if it is assumed."""
+        return f"{self.window}{' (assumed)' * self._memory.settings.limits.assumed}"
 
     @property
     def counter(self) -> Counter:
@@ -403,7 +408,7 @@ class Session:
             BusyError: another compaction of the named session is under way in this Compactor.
 
         Example:
-            >>> cm = Compactor("claude-sonnet-4-5")
+            >>> cm = Compactor("claude-sonnet-5-5")
             >>> messages = [{"role": "user", "content": f"step {n}: " + "words " * 900} for n in range(60)]
             >>> fitted = cm.overflow("prompt is too long: 54321 tokens > 30000 maximum", messages)
             >>> cm.window, cm.count(fitted.messages) < 30_000

@@ -14,6 +14,7 @@ from ..planning.protection import SHARE, lasting, protective
 if TYPE_CHECKING:
     from ..compaction.effects import Flow
     from ..compaction.request import Request
+    from ..planning.budget import Terms
     from ..planning.policy import Policy
     from .call import Call, Fitted
     from .memory import Memory
@@ -36,7 +37,7 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
     fixed = fixed_tokens(counter, call.system, call.tools)
     own = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
     size = at.size(call)
-    window, limit, why = _bounds(refused, own + sum(fixed), size.prompt, at.window)
+    window, limit, why = _bounds(refused, own + sum(fixed), size.prompt, at.settings.limits)
     room = limit - sum(fixed)
     try:
         settings = at.settings.lowered(window, sum(fixed))
@@ -93,16 +94,16 @@ def _refused_call(at: Memory, call: Call, refused: Refusal) -> Call:
     return call if abs(sent - whole) < abs(sent - short) else resumed
 
 
-def _bounds(refused: Refusal, own: int, billed: int, window: int) -> tuple[int, int, str]:
+def _bounds(refused: Refusal, own: int, billed: int, limits: Terms) -> tuple[int, int, str]:
     """Return the session's new window, the most tokens of the next prompt, and the reason for the window.
 
     Args:
         refused: what the provider's error states.
         own: tokens of the refused prompt, counted here.
         billed: the same by the last charge and the growth since; 0 before the first.
-        window: the window until now.
+        limits: with the window until now.
     """
-    limit, over = refused.limit, refused.over or 0
+    limit, over, window = refused.limit, refused.over or 0, limits.window
     if limit is not None:
         new, because = limit, f"the provider's limit is {limit:,}" if limit > window else "the provider's limit"
     elif refused.by_bytes:
@@ -117,7 +118,8 @@ def _bounds(refused: Refusal, own: int, billed: int, window: int) -> tuple[int, 
     if over:
         # Where the count here is far below the provider's, its share of the tokens leaves, else their number.
         most = min(most, own - over if 2 * over < own else own * new // (new + over))
-    lowered = f"window lowered from {window:,} to {new:,} tokens" if new < window else f"window {window:,} tokens"
+    kept = f"window {limits.stated} tokens"
+    lowered = f"window lowered from {limits.stated} to {new:,} tokens" if new < window else kept
     return new, most, f"{lowered} ({because})"
 
 

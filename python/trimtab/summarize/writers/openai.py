@@ -33,7 +33,7 @@ class OpenAI(Client):
     or none; the server of ``OPENAI_BASE_URL`` gets ``OPENAI_API_KEY``. A redirect to another server is a failure.
 
     Attributes:
-        model: an id that the server knows; None asks the policy's model or the cheapest, else gpt-5-mini.
+        model: an id that the server knows; None asks the policy's model or the cheapest, else gpt-5.4-mini.
         base_url: address of the API, such as ``http://localhost:11434/v1``; None is OpenAI's own.
         api_key: the key; never shown.
         limits: deadline, number of calls and pauses; the SDK's own retries are off.
@@ -46,7 +46,7 @@ class OpenAI(Client):
     package = "openai"
     sdk_class = "OpenAI"
     shape = "openai_chat"
-    cheap = "gpt-5-mini"
+    cheap = "gpt-5.4-mini"
     domain = "openai.com"
 
     def open(self, sdk: ModuleType, prefix: str = "") -> Any:
