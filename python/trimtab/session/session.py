@@ -462,7 +462,7 @@ class Session:
             ArchiveError: the output cannot be stored.
 
         Example:
-            >>> cm = Compactor("claude-sonnet-4-5", policy="sven")
+            >>> cm = Compactor("claude-sonnet-5-5", policy="sven")
             >>> log = "".join(f"line {n}\n" for n in range(5_000))
             >>> short = cm.ingest("shell", log)
             >>> len(short) <= 16_000, cm.restore(cm.history()[0].ref) == [{"role": "tool", "content": log}]
