@@ -23,7 +23,7 @@ def grown(count: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-4-6", "gpt-5.5"])
-def test_fit_below_the_trigger_reads_the_list_once_and_enters_seven_modules(
+def test_fit_below_the_trigger_reads_the_list_once_and_enters_five_modules(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cm, messages = trimtab.Compactor(model), grown(4)
@@ -63,10 +63,8 @@ def test_fit_below_the_trigger_reads_the_list_once_and_enters_seven_modules(
     assert reads == [len(messages)]
     assert len(overheads) == 1
     assert modules == {
-        "session/compactor.py",
         "session/session.py",
         "session/memory.py",
-        "session/fit.py",
         "counting/counter.py",
         "planning/forecast.py",
         "planning/budget.py",

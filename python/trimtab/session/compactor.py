@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from functools import partial, wraps
+from functools import partial
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from ..archive.names import UNNAMED, given_name
 from ..archive.opener import Opener
@@ -14,7 +14,7 @@ from ..compaction.settings import Settings
 from ..hooks import noop
 from ..summarize import open_summarizer
 from .memory import Memory
-from .session import Session
+from .session import Session, own
 from .state import check_state, load_state
 
 if TYPE_CHECKING:
@@ -31,22 +31,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-def _own(verb: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Compactor, P], T]:
-    """Make a Compactor's method of a session's: it calls that of the session of the Compactor's own."""
-
-    @wraps(verb)
-    def method(self: Compactor, /, *args: P.args, **options: P.kwargs) -> T:
-        return verb(self._session, *args, **options)
-
-    @wraps(verb)
-    async def amethod(self: Compactor, /, *args: P.args, **options: P.kwargs) -> Any:
-        return await cast("Awaitable[Any]", verb(self._session, *args, **options))
-
-    made = amethod if iscoroutinefunction(verb) else method
-    made.__qualname__ = f"Compactor.{verb.__name__}"
-    return cast("Callable[Concatenate[Compactor, P], T]", made)
 
 
 def _is_async(function: object) -> bool:
@@ -219,28 +203,28 @@ class Compactor:
         """The model's counter: of two vocabularies the one that agrees with the billed calls."""
         return self._session.counter
 
-    budget = _own(Session.budget)
-    explain = _own(Session.explain)
-    count = _own(Session.count)
-    size = _own(Session.size)
-    check = _own(Session.check)
-    acheck = _own(Session.acheck)
-    plan = _own(Session.plan)
-    stats = _own(Session.stats)
-    compact = _own(Session.compact)
-    acompact = _own(Session.acompact)
-    fit = _own(Session.fit)
-    afit = _own(Session.afit)
-    overflow = _own(Session.overflow)
-    aoverflow = _own(Session.aoverflow)
-    record = _own(Session.record)
-    learn = _own(Session.learn)
-    ingest = _own(Session.ingest)
-    prune = _own(Session.prune)
-    restore = _own(Session.restore)
-    recall_tool = _own(Session.recall_tool)
-    history = _own(Session.history)
-    pin = _own(Session.pin)
+    budget = own(Session.budget)
+    explain = own(Session.explain)
+    count = own(Session.count)
+    size = own(Session.size)
+    check = own(Session.check)
+    acheck = own(Session.acheck)
+    plan = own(Session.plan)
+    stats = own(Session.stats)
+    compact = own(Session.compact)
+    acompact = own(Session.acompact)
+    fit = own(Session.fit)
+    afit = own(Session.afit)
+    overflow = own(Session.overflow)
+    aoverflow = own(Session.aoverflow)
+    record = own(Session.record)
+    learn = own(Session.learn)
+    ingest = own(Session.ingest)
+    prune = own(Session.prune)
+    restore = own(Session.restore)
+    recall_tool = own(Session.recall_tool)
+    history = own(Session.history)
+    pin = own(Session.pin)
 
     def close(self) -> None:
         """Close the archive."""

@@ -1,32 +1,46 @@
-"""A session: one conversation, and what its calls share."""
+"""A session: one conversation, its methods, and the decision before each call whether a compaction is due.
+
+A prompt has up to three sizes: by the policy's counter, which its trigger uses; by the model's counter; and by the
+forecast from the last billed prompt. No policy lets a prompt pass whose larger one of the last two exceeds the input
+budget: the policy's own stages apply, or, where they leave too much, those that all policies share
+(``planning.protection``). What runs below the trigger is in this file and in ``memory``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import wraps
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
 
-from ..compaction.flow import compaction
+from .. import _core
+from .._log import log
+from ..archive.sayable import NO_NUMBERS, check_json
+from ..compaction.flow import REFUSED, compaction
 from ..compaction.settings import target_of
-from ..errors import ArchiveError
+from ..errors import ArchiveError, MessageError, SummaryError
+from ..messages.objects import InputMessages
 from ..messages.request import SYSTEM_ROLES, begins_with
 from ..summarize.drive import AwaitableError, adrive, drive
 from ..validity.validate import check
 from .call import Call
-from .fit import next_input
+from .fit import asked, automatic, protecting, rescue, thinned
 from .overflow import Refusal, refusal
 from .shrink import shrink
 from .state import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from ..archive import Archive, ArchivedCompaction, SqlArchive
     from ..archive.recall import Recall
     from ..compaction.effects import Flow
+    from ..compaction.request import Request
     from ..compaction.result import Compaction
     from ..counting.counter import Counter
     from ..hooks import Cause
+    from ..ledger.columns import Ledger
     from ..messages.types import AnyMessage, MessageT, Transcript
     from ..planning.budget import Budget
     from ..planning.plan import Plan
@@ -87,6 +101,122 @@ def _call(messages: Sequence[AnyMessage], system: object, tools: object) -> Call
     role = first.get("role") if isinstance(first, Mapping) else getattr(first, "role", None)
     repeats = role in SYSTEM_ROLES and begins_with(messages, system)
     return Call(messages, None if repeats else system, tools)
+
+
+def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fitted[Any]]:
+    """Return the input of the next call: the list itself, or a compacted one.
+
+    Raises:
+        MessageError: the provider would refuse the list.
+        ArchiveError: the originals cannot be stored; nothing was changed.
+        BusyError: another compaction of the named session is under way.
+    """
+    call, ledger = at.resume(at.begin(call, when, turn))
+    try:
+        crowded = _verify(at, call, ledger)
+    except MessageError as error:
+        raise call.located(error) from error.__cause__
+    size = at.size(call, ledger)
+    estimate, trigger = at.policy.counter, at.policy.trigger
+    asks = estimate is not None and estimate.asks and at.settings.count_with is not None
+    if asks and trigger.auto and when in trigger.when:
+        size = replace(size, terms=(yield from asked(at, call, size.terms, size.terms.messages)))
+    request, not_due = _due(at, call, when, size)
+    if request is None and crowded:
+        request, not_due = thinned(at, call, ledger), ""
+    given, done, reason = call, None, not_due
+    try:
+        while request is not None:
+            with at.alone():
+                made = at.done((yield from compaction(request)), size)
+            reason = not_due or made.reason
+            if made.ref is None and crowded and request.plan is None and not made.reason.startswith(REFUSED):
+                request = thinned(at, call, ledger)  # the policy stopped: pictures leave nevertheless
+                continue
+            protects = request.room is None and not at.policy.parity
+            stopped = made.ref is None and _exceeds(at, size) and not crowded
+            if stopped and protects and not made.reason.startswith(REFUSED):
+                request = rescue(at, given, size)  # the policy's last step removed nothing
+                continue
+            if made.ref is None:
+                break
+            done = made
+            call = given.compacted(made.messages)
+            size = at.size(call)
+            # From the caller's list, so that the ref of what goes out restores that.
+            request = rescue(at, given, size) if protects and _exceeds(at, size) else None
+    except SummaryError as error:
+        log.warning("automatic compaction failed: %s", error.account)
+        at.fail()
+        reason = str(error)
+    at.edited |= done is not None
+    explains = trigger.reached(size.terms) or _exceeds(at, size) or (crowded and done is None)
+    return at.fitted(call, ledger.provider, done, reason if explains else "")
+
+
+def _exceeds(at: Memory, size: Size) -> bool:
+    """Return whether a prompt is in danger: past its input budget, or the danger line of a policy that counts."""
+    terms, trigger = size.terms, at.policy.trigger
+    if size.prompt > terms.input_budget or trigger.overflows(terms):
+        return True
+    return at.policy.counter is None and trigger.endangers(replace(terms, beyond=max(terms.beyond, 0)))
+
+
+def _due(at: Memory, call: Call, when: When, size: Size) -> tuple[Request | None, str]:
+    """Return the compaction or pruning that is due at this moment, or None; and why no compaction is due."""
+    policy, trigger, prune = at.policy, at.policy.trigger, at.policy.prune
+    if not trigger.auto:
+        return None, f"automatic compaction is off: policy {policy.name} has auto=False"
+    watched = when in trigger.when
+    in_danger = _exceeds(at, size) or when == "on_overflow"
+    if in_danger and not policy.parity:
+        request = protecting(at, call, size)
+        return request, "" if request else f"system text and tools have {size.beside:,} tokens"
+    if watched and (trigger.reached(size.terms) or when == "on_overflow"):
+        if _rests(at):
+            at.fail()
+            return None, "the summarizer failed too often in a row: it is asked in every fourth round"
+        return automatic(at, call, size, policy), ""
+    elsewhere = f"policy {policy.name} compacts {', '.join(trigger.when)}, not {when}"
+    if prune is not None and when in prune.when:
+        return automatic(at, call, size, policy.pruning()), elsewhere
+    return None, elsewhere
+
+
+def _rests(at: Memory) -> bool:
+    """Return whether a compaction waits for a summarizer that failed: the policy has no step without it."""
+    stops = not at.policy.fallback or at.policy.fallback[0] in {"error", "stop"}
+    return stops and (at.failing or at.skips())
+
+
+def _verify(at: Memory, call: Call, ledger: Ledger) -> bool:
+    """Return whether pictures must leave; looks at the messages since the last valid list alone.
+
+    Raises:
+        MessageError: the provider or the archive would refuse a message, or automatic compaction is off and the
+            provider would refuse the number or the size of pictures.
+    """
+    length, digest = at.verified
+    since = length if length <= len(ledger) and ledger.digest_until(length) == digest else 0
+    if since == len(ledger) or at.policy.parity:
+        return False
+    found = _core.validate(ledger, since=since, **at.settings.rule_options)
+    if found:
+        from ..validity.validate import Problem, reject  # noqa: PLC0415 - for lists with problems alone
+
+        if reject([Problem(*finding) for finding in found], len(ledger), sizes=not at.policy.trigger.auto):
+            return True
+    for index in range(since, len(ledger)):
+        message = call.messages[index]
+        try:
+            is_json = not any(word in text for text in _core.dumps([message])[0] for word in NO_NUMBERS)
+        except (TypeError, ValueError):
+            is_json = False
+        if not is_json:
+            check_json([message], index)
+            InputMessages([message]).check(index)
+    at.verified = (len(ledger), ledger.digest)
+    return False
 
 
 class Session:
@@ -557,3 +687,19 @@ class Session:
             raise ValueError(msg)
         self.archive.pin(self.id, "text", text)
         self._memory.undo()
+
+
+def own(verb: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Make a Compactor's method of a session's: it calls that of the session of the Compactor's own."""
+
+    @wraps(verb)
+    def method(self: Any, /, *args: P.args, **options: P.kwargs) -> T:
+        return verb(self._session, *args, **options)
+
+    @wraps(verb)
+    async def amethod(self: Any, /, *args: P.args, **options: P.kwargs) -> Any:
+        return await cast("Awaitable[Any]", verb(self._session, *args, **options))
+
+    made = amethod if iscoroutinefunction(verb) else method
+    made.__qualname__ = f"Compactor.{verb.__name__}"
+    return cast("Callable[Concatenate[Any, P], T]", made)
