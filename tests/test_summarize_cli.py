@@ -43,7 +43,7 @@ def test_a_model_writes_and_what_it_cost_is_said(httpserver, kind: str, monkeypa
     assert f"by {kind}:claude-haiku-4-5" in done.stdout
     assert "billed      1,000 tokens in, 50 out, $0.0013" in done.stdout
     assert seen[0]["model"] == "claude-haiku-4-5"
-    smaller = json.loads(Path("out.json").read_text())
+    smaller = json.loads(Path("out.json").read_text())["messages"]
     assert SUMMARY in smaller[0]["content"]
     assert check(smaller, "anthropic") == []
     report = json.loads(run(*options, "-o", "again.json", "--json").stdout)
@@ -64,7 +64,7 @@ def test_a_charge_that_the_provider_did_not_tell_is_said_to_be_unknown(
     done = run(*options, "--summarizer-timeout", "50", "-o", "out.json")
     assert done.returncode == 0, done.stderr
     assert "billed      unknown: the provider did not report it" in done.stdout
-    assert SUMMARY in json.loads(Path("out.json").read_text())[0]["content"]
+    assert SUMMARY in json.loads(Path("out.json").read_text())["messages"][0]["content"]
     report = json.loads(run(*options, "-o", "again.json", "--json").stdout)
     assert "output_tokens" not in report["usage"]
     assert "cost" not in report["usage"]
@@ -75,7 +75,7 @@ def test_a_program_writes() -> None:
     script.write_text("import sys\nprint(len(sys.stdin.read()), 'characters', sys.argv[1:])")
     done = run("--summarizer", f"cmd:{sys.executable} sum.py 'one word' two", "-o", "out.json")
     assert done.returncode == 0, done.stderr
-    assert "characters ['one word', 'two']" in json.loads(Path("out.json").read_text())[0]["content"]
+    assert "characters ['one word', 'two']" in json.loads(Path("out.json").read_text())["messages"][0]["content"]
 
 
 def test_a_failure_is_noted_and_the_offline_summary_written() -> None:
