@@ -139,7 +139,8 @@ def test_every_public_method_accepts_objects():
     cm.pin(objects[3])
     done = cm.compact(objects, target_share=0.3)
     assert any(message is objects[3] for message in done.messages)
-    assert cm.fit(objects, when="on_length").messages is objects
+    assert cm.fit(objects, when="on_length").resumed_ref == done.ref
+    assert trimtab.Compactor("claude-sonnet-4-5").fit(objects, when="on_length").messages is objects
 
 
 def test_compaction_keeps_messages_that_arrive_during_the_summary():

@@ -51,12 +51,12 @@ impl Drop for OfThread {
 /// Calls `work` with this thread's worker for `vocabulary`.
 pub fn with_worker<R>(vocabulary: &'static Vocabulary, work: impl FnOnce(&mut Worker) -> R) -> R {
     // Taken out while it works. A thread that is ending has dropped its thread-locals already, and makes a new worker.
-    let wanted = |worker: &Box<Worker>| std::ptr::eq(worker.vocabulary, vocabulary);
+    let wanted = |worker: &Worker| std::ptr::eq(worker.vocabulary, vocabulary);
     let taken = WORKERS.try_with(|OfThread(workers)| {
         let mut workers = workers.borrow_mut();
-        workers.iter().rposition(wanted).map(|at| workers.swap_remove(at))
+        workers.iter().rposition(|worker| wanted(worker)).map(|at| workers.swap_remove(at))
     });
-    let taken = taken.ok().flatten().or_else(|| INHERITED.take(wanted));
+    let taken = taken.ok().flatten().or_else(|| INHERITED.take(|worker| wanted(worker)));
     let mut worker = taken.unwrap_or_else(|| Box::new(Worker::new(vocabulary)));
     let result = work(&mut worker);
     let _ = WORKERS.try_with(|OfThread(workers)| {
