@@ -400,6 +400,13 @@ def pictured() -> list[Any]:
     return messages
 
 
+def test_an_item_that_comes_from_a_role_tells_its_shape() -> None:
+    item = {"type": "additional_tools", "role": "developer", "tools": [{"type": "function", "name": "rate"}]}
+    messages = [{"role": "user", "content": "Find the tool."}, item]
+    named = trimtab.Compactor("gpt-5.5", provider="openai_responses")
+    assert trimtab.Compactor("gpt-5.5").count(messages) == named.count(messages) > 0
+
+
 def test_every_block_of_converse_is_one_of_ours() -> None:
     blocks = CONVERSE.shape_for("ContentBlock").members
     for kind in blocks:

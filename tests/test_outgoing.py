@@ -331,7 +331,7 @@ def test_an_asynchronous_summarizer_is_refused_at_once_without_an_event_loop(nam
 
 def test_compact_names_the_message_that_cannot_be_archived() -> None:
     messages = [*shots(9), {"role": "user", "content": "hm", "meta": object()}]
-    with pytest.raises(trimtab.ArchiveError, match=r"messages\[19\] cannot be archived as JSON: object is not JSON"):
+    with pytest.raises(trimtab.MessageError, match=r"messages\[19\]\.meta: not_json: object is not JSON"):
         trimtab.Compactor(MODEL).compact(messages, target_share=0.5)
 
 

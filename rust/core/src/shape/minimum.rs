@@ -85,7 +85,8 @@ pub fn tell<N: Node>(message: &N) -> Result<Option<Provider>, Error> {
         return Ok(Some(found));
     }
     if kind.as_deref() != Some("message") {
-        return Ok(None);
+        // Tools that an item adds come from a role.
+        return Ok(kind.filter(|kind| is_item(kind)).map(|_| Provider::OpenAiResponses));
     }
     // An answer of Anthropic's has the type too, and says why it stopped.
     let mut stopped = false;
