@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, T
 
 from .. import _core
 from .._log import log
-from ..archive.sayable import NO_NUMBERS, check_json
+from ..archive.json_check import NO_NUMBERS, check_json
 from ..compaction.flow import REFUSED, compaction
 from ..compaction.settings import target_of
 from ..errors import ArchiveError, MessageError, SummaryError
