@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from .._repr import short
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..models.provider import Provider
 
-Message: TypeAlias = "Mapping[str, Any]"
+Message: TypeAlias = Mapping[str, Any]
 """One message or item, in its provider's own shape. Never mutated."""
 
 
@@ -30,7 +29,7 @@ class DataObject(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
-AnyMessage: TypeAlias = "Mapping[str, Any] | ModelObject | DataObject"
+AnyMessage: TypeAlias = Mapping[str, Any] | ModelObject | DataObject
 """One message or item in any kind that is read: a dict, a typed dict, another mapping, or an object."""
 
 MessageT = TypeVar("MessageT", bound=AnyMessage)
