@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from ..archive.redact import redact_message
 from ..archive.json_check import check_json
+from ..archive.redact import redact_message
 from ..messages.objects import InputMessages
 
 if TYPE_CHECKING:
