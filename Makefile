@@ -70,7 +70,7 @@ docs: .venv/checked ## write the tables in docs/: problem codes, configuration k
 	done
 
 conformance: .venv/checked ## print how many published cases hold, with parity and without, and why the others differ
-	@PYTHONPATH=python:tests:tests/conformance $(BIN)/python tools/conformance.py
+	@PYTHONPATH=tests:tests/conformance $(BIN)/python tools/conformance.py
 
 # The wheels of two public tables of models; LiteLLM's has 41 MB and is not installed.
 .venv/tables: .venv/dev
