@@ -1,4 +1,4 @@
-"""What an agent's loop pays for trimtab: CPU time and memory of Compactors and sessions; ``make bench-loop``."""
+"""Cost of trimtab in an agent's loop: CPU time and memory of Compactors and sessions; ``make bench-loop``."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ EVERY = pytest.mark.parametrize("name", FOREIGN)
 
 
 def doors(model: str, provider: Any = None) -> dict[str, Any]:
-    """What takes a list of messages, by name; each with a Compactor of its own."""
+    """Return the functions that take a list of messages, by name; each has a Compactor of its own."""
 
     def cm() -> trimtab.Compactor:
         return trimtab.Compactor(model, provider=provider)
@@ -334,7 +334,7 @@ def test_objects_and_json_are_recognized_alike(drawn: Any, element: Any, is_name
     assert verdict(core) == verdict(text)
 
 
-# What the SDKs give and take.
+# Objects of the SDKs, as answers and as input.
 
 
 def genai_contents() -> list[Any]:
@@ -386,7 +386,7 @@ def test_every_item_of_the_responses_api_is_one_of_ours() -> None:
 
 
 def converse(messages: list[Any]) -> str:
-    """What boto3 says of a Converse call with these messages; empty where it takes them."""
+    """Return the faults that boto3 finds in a Converse call with these messages; empty if it takes them."""
     shape = CONVERSE.operation_model("Converse").input_shape
     return ParamValidator().validate({"modelId": "m", "messages": messages}, shape).generate_report()
 

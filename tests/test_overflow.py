@@ -34,7 +34,7 @@ def talk(steps: int = 40, words: int = 400) -> list[Any]:
 
 
 def chat(messages: list[Any]) -> list[Any]:
-    """The same for Chat Completions, without calls."""
+    """Return the messages in the shape of Chat Completions, without calls."""
     return [{"role": m["role"], "content": json.dumps(m["content"])} for m in messages]
 
 

@@ -1,5 +1,5 @@
-//! What the library takes for valid is what the judge does, for lists of any length over the proof's alphabet, and stays
-//! so when a safe part of it is summarized or its results are pruned.
+//! The library and the judge agree on which lists are valid, for lists of any length over the proof's alphabet. A valid
+//! list stays valid when a safe part of it is summarized or its results are pruned.
 #![no_main]
 
 mod common;

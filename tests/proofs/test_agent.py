@@ -11,9 +11,9 @@ from trimtab.policies import POLICIES
 
 BINDS, BINDS_NOT = "claude-sonnet-5-5", "claude-sonnet-5"
 WINDOW = 200_000
-"""What the documents are written for: their reserves (16,384 and 32,000 tokens), what they protect (40,000) and aim at
-(80,000) are numbers. In a smaller window ``agentpg`` aims above its trigger, and the lean counts of ``spec09`` and
-``goat`` (a quarter of the bytes, pictures nothing) pass it later than the provider's limit."""
+"""The window that the documents are written for: their reserves (16,384 and 32,000 tokens), protected tokens (40,000),
+and targets (80,000) are numbers. In a smaller window ``agentpg`` aims above its trigger, and the lean counts of
+``spec09`` and ``goat`` (a quarter of the bytes, pictures nothing) pass it later than the provider's limit."""
 
 OUTPUT = 4_000
 LINES = (10, 100, 200, 400)

@@ -165,6 +165,11 @@ class Memory:
         self.edited |= resumed.view is not None
         return resumed, ledger
 
+    def resumed(self, call: Call) -> Call:
+        """Return the call like ``resume``, for a caller that needs no ledger: without a result nothing is read."""
+        self._find()
+        return call if self.standin.view is None else self.resume(call)[0]
+
     def lower(self, settings: Settings) -> None:
         """Take the settings of a window that a refusal has lowered."""
         self.settings, self.lowered = settings, True
@@ -367,7 +372,7 @@ class Memory:
 
         For messages below the target, the target is a tenth of their tokens.
         """
-        request = self.request(self.resume(call)[0])
+        request = self.request(self.resumed(call))
         target = min(request.target, max(request.ledger.total // 10, 1))
         zone = replace(request, target=target).decide().zone() if len(request.ledger) else None
         if self.settings.summarizer == "offline" or not isinstance(zone, Summarize):
@@ -380,7 +385,7 @@ class Memory:
         from ..planning.stages.costs import Costs  # noqa: PLC0415 - numpy comes with the first plan
         from ..planning.zones import Stats, grouped  # noqa: PLC0415
 
-        call, _ = self.resume(call)
+        call = self.resumed(call)
         request, trigger = self.request(call), self.policy.trigger
         terms = self.look(call, request.ledger).terms
         costs = Costs(request.ledger, request.pins, summaries=request.summaries, fillers=request.fillers)

@@ -409,7 +409,7 @@ class Session:
             TypeError: a target is no number.
             ValueError: a target is out of its range, or both are given.
         """
-        call, _ = self._memory.resume(_call(messages, system, tools))
+        call = self._memory.resumed(_call(messages, system, tools))
         request = self._memory.request(call, target=target_of(target_tokens, target_share))
         check(request.ledger, request.settings.rules)
         return request.decide()

@@ -84,7 +84,7 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
 
 def _refused_call(at: Memory, call: Call, refused: Refusal) -> Call:
     """Return the call that was refused: with the last result in it, unless the error counts the whole list."""
-    resumed, _ = at.resume(call)
+    resumed = at.resumed(call)
     if resumed.view is None or refused.limit is None or not refused.over:
         return resumed
     counter, sent = at.settings.model_counter, refused.limit + refused.over

@@ -37,7 +37,7 @@ impl Kind {
 pub struct Entry {
     /// Position of the message.
     pub at: usize,
-    /// What the text is.
+    /// The kind of the text.
     pub kind: Kind,
     /// The role, or the tool's name; empty for an unknown tool.
     pub name: String,

@@ -434,7 +434,7 @@ impl<C: Collect> Reader<C> {
         self.work(false).expect("a line of a message");
     }
 
-    /// What was collected so far.
+    /// Returns the rows collected so far.
     pub(crate) fn collected(&self) -> &C {
         &self.collected
     }

@@ -72,7 +72,8 @@ impl<V, const N: usize> Fields<V, N> {
         }
     }
 
-    /// What was found; unless every entry was seen and its key had a number, the missing ones are looked up by their text.
+    /// Returns the entries found. Missing ones are looked up by their text, unless every entry was seen and its key had a
+    /// number.
     ///
     /// # Errors
     ///

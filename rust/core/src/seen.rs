@@ -30,7 +30,7 @@ pub enum Container {
     Tuple = 0b111,
 }
 
-/// What a view tells of the objects that messages are made of. None of it runs the caller's code.
+/// Access to the objects that messages are made of. None of it runs the caller's code.
 pub trait Objects {
     /// An object.
     type Object;

@@ -34,7 +34,7 @@ impl Work for Everything<'_> {
     }
 }
 
-/// The same, a byte after the other.
+/// Returns the masks of a window by one look at each byte.
 fn slowly(bytes: &[u8; WIDE + 1]) -> Vec<u64> {
     let mask = |is: &dyn Fn(u8) -> bool| (0..WIDE).map(|place| u64::from(is(bytes[place])) << place).sum::<u64>();
     let mut all = vec![mask(&|b| !b.is_ascii()), mask(&|b| b.is_ascii_alphabetic())];

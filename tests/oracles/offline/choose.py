@@ -142,7 +142,7 @@ def render(chosen: Sequence[Candidate]) -> str:
 
 
 def _shaved(ranked: Sequence[Candidate], limit: int, count: Callable[[str], int]) -> str:
-    """What a limit too small, or a counter too odd, for the ordinary way holds: some candidates, or a few words."""
+    """Return some candidates, or a few words, for a limit too small or a counter too odd for the ordinary way."""
     best, low, high = "", 0, len(ranked)
     while low < high:
         middle = (low + high + 1) // 2

@@ -31,7 +31,7 @@ _DONE = ("edited", "created", "deleted", "read")
 
 @dataclass(slots=True)
 class Earlier:
-    """What an earlier summary said.
+    """The content of an earlier summary.
 
     Attributes:
         lines: its lines, in order, at negative positions.

@@ -32,7 +32,7 @@ _WORTH = {"edited": 2.5, "created": 2.5, "deleted": 2.0, "read": 1.4}
 _STRENGTH = ("deleted", "created", "edited", "read")
 _FILE = re.compile(r"\w\.\w+$")
 _NAME = 5.0
-"""What a name that surely comes back is worth, in tokens of a request."""
+"""Worth of a name that surely comes back, in tokens of a request."""
 _COMMON = set(re.findall(r"\w+", "that this with from have what when which should would about into keep focus summary"))
 
 

@@ -84,7 +84,7 @@ struct Parser<'a, K> {
 
 /// Facts about a parsed value.
 struct Parsed {
-    /// Where it ends.
+    /// The offset of its end.
     pub end: usize,
     /// How deep its lists and maps are nested.
     pub depth: usize,

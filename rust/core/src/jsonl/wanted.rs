@@ -17,7 +17,7 @@ pub enum Wanted {
     Counts(Reader<Sums<Each>>),
 }
 
-/// What such a reader found.
+/// The rows that such a reader found.
 #[allow(clippy::large_enum_variant)] // one a file, too
 pub enum Found {
     /// All rows.

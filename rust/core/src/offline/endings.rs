@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// Most commands with the same words whose files are compared: sessions run few more between a failure and its fix.
 const MOST_WIDE: usize = 40;
 
-/// What is known of a later call of a command or edit that shows no failure.
+/// Knowledge of a later call of a command or edit that shows no failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Later {
     /// Its outcome is not stated.
@@ -41,7 +41,7 @@ impl Endings {
         self.well.remove(key);
     }
 
-    /// What is known of a target after a position, or of its command with these and more files.
+    /// Returns the knowledge of a target after a position, or of its command with these and more files.
     pub fn since(&self, key: &str, at: i64) -> Option<Later> {
         if let Some((_, later)) = self.well.get(key).filter(|(last, _)| *last > at) {
             return Some(*later);

@@ -1,4 +1,4 @@
-//! What a result says of its call's outcome.
+//! The outcome of a call, as its result states it.
 //!
 //! A call succeeded or failed only where a field of the message or an exit code says so. Otherwise there is what the
 //! output shows, which is quoted.
@@ -18,7 +18,7 @@ pattern!(
     r"|^test result:|^Tests:|^FAIL\b",
 );
 pattern!(
-    /// What every line has that [`TESTS`] matches: found without a look at what a word is.
+    /// Words of every line that [`TESTS`] matches: found without a look at the limits of words.
     TEST_WORDS = r" (?:pass|fail|error|problem|issue|test)|test result:|Tests:|FAIL"
 );
 pattern!(FAILING = r"\b[1-9]\d* (?:failed|failing|errors?)\b|^test result: FAILED|^FAIL\b");

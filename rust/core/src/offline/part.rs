@@ -37,7 +37,7 @@ pub struct Part {
     pub id: String,
     /// A call's arguments.
     pub arguments: Arguments,
-    /// What a result's message says of its call: true that it failed, false that it did not.
+    /// Whether the call failed, as the message of its result says; `None` if it says nothing.
     pub is_error: Option<bool>,
     /// The exit codes that the fields of a result state.
     pub codes: Vec<i64>,
@@ -45,13 +45,13 @@ pub struct Part {
     pub shell: OnceCell<String>,
     /// The target of a call, computed at its first use.
     pub target: OnceCell<String>,
-    /// What a result states of its call's outcome, read at its first use.
+    /// The outcome that a result states for its call, read at its first use.
     pub stated: OnceCell<Stated>,
     /// The error lines of a result, found at their first use.
     pub faults: OnceCell<Vec<String>>,
 }
 
-/// What a result states of its call's outcome.
+/// The outcome that a result states for its call.
 #[derive(Debug)]
 pub struct Stated {
     /// The exit code.

@@ -28,7 +28,7 @@ impl Pattern {
     ///
     /// # Panics
     ///
-    /// Where it is not valid: each one is a constant that the tests compile.
+    /// If it is not valid: each one is a constant that the tests compile.
     pub fn new(text: &str) -> Self {
         Self(Regex::new(text).expect("the expressions of this folder are valid"))
     }
@@ -89,7 +89,7 @@ impl Pattern {
         Cow::Owned(out)
     }
 
-    /// What stands between the matches.
+    /// Returns the texts between the matches.
     pub fn split<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let mut end = 0;
         let mut parts = Vec::new();

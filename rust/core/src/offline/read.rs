@@ -168,7 +168,7 @@ fn flat<N: Node>(value: &N) -> Result<String, Error> {
     Ok(found.texts.join("\n"))
 }
 
-/// What a value holds.
+/// The texts and the exit codes of a value.
 #[derive(Default)]
 struct Found {
     /// Its strings and numbers.

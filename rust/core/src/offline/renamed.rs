@@ -115,7 +115,7 @@ fn rename_to(text: &str, found: &mut Vec<(String, String)>) {
     }
 }
 
-/// What follows a "to" with white space around it.
+/// Returns the text behind a "to" with white space around it.
 fn behind_to(text: &str) -> Option<&str> {
     let word = text.strip_prefix(is_space)?.trim_start_matches(is_space);
     let rest = TO.into_iter().find_map(|to| word.strip_prefix(to).filter(|rest| rest.starts_with(is_space)))?;

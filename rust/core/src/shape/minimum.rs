@@ -217,7 +217,7 @@ pub fn settle<N: Node, S: Sink<Text = N::Text>>(
     spoken(message, builder)
 }
 
-/// What a message is instead of one of the shape, and what to do; `None` where nothing tells.
+/// Returns the kind of a message that is not of the shape, and a hint; `None` if its fields do not tell.
 fn other<N: Node>(provider: Provider, message: &N) -> Result<Option<(String, &'static str)>, Error> {
     if let Some(found) = foreign::recognize(message)? {
         return Ok(Some((format!("is {}", found.what), found.hint)));

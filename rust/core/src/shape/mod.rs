@@ -14,7 +14,7 @@ use crate::ledger::{Builder, Role, Sink};
 use crate::node::{Key, Node, Shape, Text};
 use parts::text_of;
 
-/// Whose messages they are.
+/// The provider whose shape messages have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
     /// Anthropic Messages.

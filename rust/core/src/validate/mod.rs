@@ -131,7 +131,7 @@ pub fn validate(ledger: &Ledger, provider: Provider, options: Options, original:
     problems
 }
 
-/// What a provider refuses about the messages, whatever their number.
+/// Reports what a provider refuses in the messages, apart from their number.
 fn rules(
     ledger: &Ledger,
     provider: Provider,

@@ -23,7 +23,7 @@ pub enum Block {
     Found(u8),
 }
 
-/// Who speaks.
+/// The role of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     User,
