@@ -10,6 +10,7 @@ from ._core import __version__
 
 if TYPE_CHECKING:
     from . import (
+        adapters,
         archive,
         compaction,
         config,
@@ -158,6 +159,7 @@ __all__ = [
     "Verdict",
     "Writer",
     "__version__",
+    "adapters",
     "archive",
     "compaction",
     "config",
@@ -186,6 +188,7 @@ __all__ = [
 # Names and packages are loaded when they are first used: counting does not pay for archives and formats.
 _PACKAGES = frozenset(
     (
+        "adapters",
         "archive",
         "compaction",
         "config",
