@@ -121,7 +121,17 @@ def test_a_switch_removes_its_stage_and_restores_it() -> None:
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs" / "configuration.md"
-OTHERS: dict[str, Any] = {"share": 0.5, "part": 0.3, "positive": 90_001, "count": 7, "name": "gpt-5", "model": "gpt-5"}
+OTHERS: dict[str, Any] = {
+    "share": 0.5,
+    "part": 0.3,
+    "positive": 90_001,
+    "count": 7,
+    "name": "gpt-5",
+    "model": "gpt-5",
+    "names": ["Skill"],
+    "at least 1": 3,
+    "at least 0": 7,
+}
 """For each rule, a value that no preset has."""
 
 

@@ -17,7 +17,7 @@ from ..policies import POLICIES
 from ..validity.validate import Rules, rules_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from ..ledger.columns import Ledger
     from ..summarize import Writer
@@ -78,13 +78,14 @@ class Settings:
         max_output: int | None,
         betas: Iterable[str],
         thinking: str,
+        knobs: Mapping[str, Any],
         **others: Any,
     ) -> Settings:
         """Return the settings that follow from a Compactor's arguments.
 
         Raises:
             TypeError: the model is neither an id nor a ``Model``.
-            ValueError: an unknown name, or a window without room for messages.
+            ValueError: an unknown name, a knob that the policy does not have, or a window without room for messages.
         """
         if not isinstance(model, str | Model):
             msg = f"model must be an id or a Model, got {type(model).__name__}"
@@ -92,7 +93,7 @@ class Settings:
         if thinking not in {"strip", "mark"}:
             msg = f"thinking must be 'strip' or 'mark', got {thinking!r}"
             raise ValueError(msg)
-        rules = _policy(policy)
+        rules = _policy(policy, knobs)
         found = Model.named(model, betas=betas) if isinstance(model, str) else model
         counter = rules.counter.counter() if rules.counter else Counter.for_model(found)
         # The caller's window comes first, then the policy's for a model that is in no table, then the table's.
@@ -219,10 +220,13 @@ def _shape(provider: str | None) -> Provider | None:
     return cast("Provider | None", provider)
 
 
-def _policy(policy: str | Policy) -> Policy:
-    if isinstance(policy, Policy):
-        return policy
-    if policy not in POLICIES:
+def _policy(policy: str | Policy, knobs: Mapping[str, Any]) -> Policy:
+    if not isinstance(policy, Policy) and policy not in POLICIES:
         msg = f"unknown policy {policy!r}, known are {', '.join(POLICIES)}"
         raise ValueError(msg)
-    return POLICIES[policy]
+    found = policy if isinstance(policy, Policy) else POLICIES[policy]
+    if not knobs:
+        return found
+    from ..config import configure  # noqa: PLC0415 - most Compactors change no field of their policy
+
+    return configure("policy", knobs, found)

@@ -7,6 +7,7 @@ file overrides the preset.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,10 +61,12 @@ def configure(section: str, values: Mapping[str, Any], policy: Policy | None = N
         choice = values[table.preset_key]
         _require(table.preset_key.rpartition("_")[2], choice, sorted(table.choices))
         policy = POLICIES[table.choices[choice]]
-    base = POLICIES.get(policy.name, policy)
-    for name, key in table.keys.items():
-        if name in values:
-            policy = _set_key(policy, base, name, key, values[name])
+    given = {name: (key, values[name]) for name, key in table.keys.items() if name in values}
+    for name, (key, _) in given.items():
+        if table.of_any_policy and not key.applies(policy):
+            have = ", ".join(other for other, preset in POLICIES.items() if key.applies(preset))
+            raise config_error(f"policy {policy.name!r} has no {name}; policies that have it are {have}")
+    policy = _with_values(policy, given)
     for less, more in table.ordered:
         if not value(section, less, policy) < value(section, more, policy):
             raise config_error(f"{less} must be less than {more}")
@@ -79,10 +82,12 @@ def value(section: str, key: str, policy: Policy | None = None) -> Any:
     table = _section(section)
     policy = policy or POLICIES[table.policy]
     if key == table.preset_key:
-        return policy.strategy
+        return next((choice for choice, name in table.choices.items() if name == policy.name), policy.strategy)
     _require("key", key, table.names, f" in {section!r}")
     entry = table.keys[key]
     found = get(policy, entry.paths[0])
+    if entry.rule == "names":
+        return found if found is None else [*found]
     return found if entry.removed_by is None else (found is None) == entry.removed_by
 
 
@@ -148,14 +153,21 @@ def _require(kind: str, name: object, known: Collection[str], place: str = "") -
         raise config_error(f"unknown {kind} {name!r}{place}; known are {', '.join(known)}")
 
 
-def _set_key(policy: Policy, base: Policy, name: str, key: Key, given: Any) -> Policy:
-    """Return the policy with another value of a key; ``base`` has the stages that a switch turns on."""
-    allowed, words = RULES[key.rule]
-    if not allowed(given):
-        raise config_error(f"{name} {words}, got {given!r}")
-    for path in key.paths:
-        entry = given
-        if key.removed_by is not None:
-            entry = None if given == key.removed_by else get(base, path)
-        policy = replace_at(policy, path, entry)
-    return policy
+def _with_values(policy: Policy, given: Mapping[str, tuple[Key, Any]]) -> Policy:
+    """Return the policy with other values of keys, all at once: a trigger may pass the old target with the new one."""
+    base = POLICIES.get(policy.name, policy)  # has the stages that a switch turns on
+    stages: dict[str, Any] = {}
+    for name, (key, entered) in given.items():
+        allowed, words = RULES[key.rule]
+        if not allowed(entered):
+            raise config_error(f"{name} {words}, got {entered!r}")
+        for path in key.paths:
+            entry = tuple(entered) if key.rule == "names" else entered
+            if key.removed_by is not None:
+                entry = None if entered == key.removed_by else get(base, path)
+            stage = str(path[0])
+            stages[stage] = replace_at(stages.get(stage, getattr(policy, stage)), path[1:], entry)
+    try:
+        return replace(policy, **stages)
+    except ValueError as error:
+        raise config_error(str(error)) from error

@@ -6,10 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
-from ..planning.stages import Messages, Tokens
+from ..planning.stages import Messages, Tokens, Turns
+from ..policies import POLICIES
+from .paths import get
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from ..planning.policy import Policy
 
 
 def _number(entry: object) -> bool:
@@ -29,6 +33,12 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "name": (lambda v: isinstance(v, str) and bool(v), "is required"),
     "model": (lambda v: v is None or (isinstance(v, str) and bool(v)), "must be a model's id, or nothing"),
     "switch": (lambda v: isinstance(v, bool), "must be true or false"),
+    "at least 1": (lambda v: _integer(v) and v >= 1, "must be a whole number of at least 1"),
+    "at least 0": (lambda v: _integer(v) and v >= 0, "must be a whole number of at least 0"),
+    "names": (
+        lambda v: isinstance(v, list | tuple) and all(isinstance(name, str) and name for name in v),
+        "must be a list of names",
+    ),
 }
 """Rules for values: a predicate, and the words of its error."""
 
@@ -41,11 +51,17 @@ class Key:
         rule: the rule for its value, a key of ``RULES``.
         paths: its places in the policy, as names of fields or a keeper's type; read from the first.
         removed_by: the value of a switch that removes the stage at the path; None for other keys.
+        needs: a property of the policy that is false where the key would have no effect; empty if there is none.
     """
 
     rule: str
     paths: tuple[tuple[str | type, ...], ...]
     removed_by: bool | None = None
+    needs: str = ""
+
+    def applies(self, policy: Policy) -> bool:
+        """Return whether a policy has the field of this key."""
+        return get(policy, self.paths[0]) is not None and (not self.needs or bool(getattr(policy, self.needs)))
 
 
 def _key(rule: str, *path: str | type) -> Key:
@@ -62,6 +78,7 @@ class Section:
         preset_key: the key that chooses a preset; empty if there is none.
         choices: name of the preset for each of its values, the default first.
         ordered: pairs of keys; the first must be less than the second.
+        of_any_policy: whether the keys are those of any policy: one that has no such field is an error.
     """
 
     policy: str
@@ -69,6 +86,7 @@ class Section:
     preset_key: str = ""
     choices: Mapping[str, str] = field(default_factory=dict)
     ordered: tuple[tuple[str, str], ...] = ()
+    of_any_policy: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -129,6 +147,19 @@ SECTIONS: dict[str, Section] = {
             "protect": _key("count", "prune", "protect_tokens"),
             "minimum": _key("count", "prune", "min_gain"),
         },
+    ),
+    "policy": Section(
+        "default",
+        {
+            "trigger_share": _key("share", "trigger", "share"),
+            "target_budget_share": Key("share", (("target",),), needs="has_target"),
+            "keep_turns": _key("at least 1", "keep", Turns, "count"),
+            "never_prune": _key("names", "prune", "skip"),
+            "max_result_tokens": _key("at least 0", "ingest", "tokens"),
+        },
+        preset_key="name",
+        choices={name: name for name in POLICIES},
+        of_any_policy=True,
     ),
 }
 """The sections by their names in configuration files."""

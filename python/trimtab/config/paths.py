@@ -7,11 +7,11 @@ from typing import Any
 
 
 def get(of: Any, path: tuple[str | type, ...]) -> Any:
-    """Return the value at a path; None if a stage on the way is missing."""
+    """Return the value at a path; None if a stage or keeper on the way is missing."""
     for step in path:
         if of is None:
             return None
-        of = getattr(of, step) if isinstance(step, str) else next(k for k in of.keepers if isinstance(k, step))
+        of = getattr(of, step) if isinstance(step, str) else next((k for k in of.keepers if isinstance(k, step)), None)
     return of
 
 

@@ -246,6 +246,11 @@ class Budget:
         most = self.window - self.reserve
         return most if self.input_limit is None else min(most, self.input_limit)
 
+    @property
+    def _target_share(self) -> str:
+        room = self.input_budget - self.fixed
+        return f", {self.target / room:.0%} of what system and tools leave" if room > 0 else ""
+
     def explain(self, tokens: int | None = None, beyond: int = 0) -> str:
         """Return every term on its own line; with ``tokens`` of messages, also how full the trigger is.
 
@@ -263,7 +268,7 @@ class Budget:
             ("input budget", self.input_budget, "the model's input limit" if limited else ""),
             ("system, tools", -self.fixed, "sent with every call"),
             ("trigger", self.trigger, f"messages past this are compacted: {held}, {self.rule.threshold:.0%}"),
-            ("target", self.target, "and brought down to this"),
+            ("target", self.target, f"and brought down to this{self._target_share}"),
             ("critical", self.critical, "past this the next call is in danger"),
         ]
         if tokens is not None:

@@ -73,6 +73,24 @@ def decide(
     return least if least.tokens_after < plan.tokens_after else plan
 
 
+def cap_results(
+    ledger: Ledger, policy: Policy, since: int, *, pins: Iterable[int] = (), binds_thinking: bool = False
+) -> Plan:
+    """Return the plan that cuts results larger than the policy's cap in the messages from ``since`` on.
+
+    Results of pinned messages, of tools that are never pruned, and with pictures stay whole.
+    """
+    costs = Costs(ledger, tuple(pins), binds_thinking)
+    most = policy.ingest.tokens if policy.ingest else 0
+    rows = costs.results(since, costs.messages, at_least=most, without=costs.pins) if most else costs.array(())
+    rows = rows[~costs.pictured[rows]]
+    if policy.prune and policy.prune.skip:
+        rows = rows[~ledger.named(policy.prune.skip)[rows]]
+    if not len(rows):
+        return _plan(costs, policy, ledger.total, (), AT_TARGET)
+    return _finish(costs, policy, ledger.total, (Truncate(tuple(rows.tolist()), most),))
+
+
 def tokens_after(plan: Plan, ledger: Ledger, *, binds_thinking: bool, frame: int, placeholder: int) -> int:
     """Return the tokens after a plan by the counter of another ledger of its transcript."""
     return _tokens_after(Costs(ledger, (), binds_thinking, frame, (), placeholder), plan.edits)

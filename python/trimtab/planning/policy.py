@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from .._repr import short
 from .budget import Trigger
+from .stages.keep import Turns
 from .stages.template import Place
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..counting.estimate import Estimate
     from .stages import Emergency, Ingest, Keep, PruneResults, SummarizeZone
 
@@ -64,7 +67,7 @@ class Policy:
     def __post_init__(self) -> None:
         """Reject contradictory values."""
         if self.target <= 0 or (self.keep.fill_target and self.trigger.share < self.target <= 1):
-            msg = f"need 0 < target <= trigger, got {self.target} and {self.trigger.share}"
+            msg = f"need 0 < target <= trigger share, got {self.target} and {self.trigger.share}"
             raise ValueError(msg)
         if unknown := set(self.fallback) - set(get_args(Step)):
             msg = f"policy {self.name!r} falls back to {min(unknown)!r}; steps are {', '.join(get_args(Step))}"
@@ -74,9 +77,25 @@ class Policy:
             raise ValueError(msg)
 
     @property
+    def has_target(self) -> bool:
+        """Whether a compaction aims at ``target``; else the policy's zones alone say what leaves."""
+        return self.keep.fill_target or (self.summarize is not None and self.summarize.if_needed)
+
+    @property
     def prunes_alone(self) -> bool:
         """Whether no message leaves: results are pruned, and nothing else is done."""
         return self.summarize is None and not self.fallback
+
+    def explain(self) -> Iterator[str]:
+        """Yield what never leaves and what is cut, a line each."""
+        turns = sum(keeper.count for keeper in self.keep.keepers if isinstance(keeper, Turns))
+        if turns:
+            yield f"{'newest turns':14} {turns:>11,}  whose requests never leave"
+        if self.ingest and self.ingest.tokens:
+            where = "ingest and fit cut" if self.ingest.in_fit else "ingest cuts"
+            yield f"{'result cap':14} {self.ingest.tokens:>11,}  {where} a larger result when it comes in"
+        if self.prune and self.prune.skip:
+            yield f"{'never pruned':14} {len(self.prune.skip):>11,}  results of {', '.join(self.prune.skip)}"
 
     def pruning(self) -> Policy:
         """Return the policy reduced to its pruning."""

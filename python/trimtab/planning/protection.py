@@ -36,14 +36,14 @@ def lasting(policy: Policy) -> Policy:
 def protective(policy: Policy) -> Policy:
     """Return the policy without its own rules of what stays: it prunes and summarizes until the target is reached."""
     pins, _ = policy.keep.flags()
-    words = policy.prune.placeholder if policy.prune else ""
+    words, skip = (policy.prune.placeholder, policy.prune.skip) if policy.prune else ("", ())
     return replace(
         policy,
         trigger=Trigger(),
         target=SHARE,
         counter=None,
         keep=Keep((Tokens(target_share=0.20), Turns(count=1), Pins(flag=pins)), fill_target=True),
-        prune=PruneResults(min_tokens=60, placeholder=words, order=("images", "superseded")),
+        prune=PruneResults(min_tokens=60, placeholder=words, skip=skip, order=("images", "superseded")),
         emergency=None,
         fallback=LAST_STEPS,
         strategy=EMERGENCY,

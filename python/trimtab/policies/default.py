@@ -4,7 +4,7 @@ No published design has these values; they are choices of this project.
 """
 
 from ..planning.policy import Policy
-from ..planning.stages import Keep, Pins, PruneResults, SummarizeZone, Tokens, Turns
+from ..planning.stages import Ingest, Keep, Pins, PruneResults, SummarizeZone, Tokens, Turns
 
 POLICY = Policy(
     name="default",
@@ -12,6 +12,8 @@ POLICY = Policy(
     keep=Keep((Tokens(target_share=0.20), Turns(count=1), Pins()), fill_target=True),
     # A placeholder takes up to 60 tokens (stages/sizes.py), so pruning a smaller result gains nothing.
     prune=PruneResults(min_tokens=60, order=("images", "superseded")),
+    # 0 takes results whole; of a capped one, a command's error is at the end, its cause at the beginning.
+    ingest=Ingest(tokens=0, otherwise="HeadTail", in_fit=True),
     # 4,096 is the output limit of the summary call in spec09, section 5, and in agentpg, "Configuration".
     summarize=SummarizeZone(share=0.15, min_tokens=160, max_tokens=4_096, by_price=True),
     fallback=("offline", "drop"),

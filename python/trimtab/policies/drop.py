@@ -4,12 +4,13 @@ Its values are those of ``default.py``. The archive keeps the dropped messages.
 """
 
 from ..planning.policy import Policy
-from ..planning.stages import Keep, Pins, PruneResults, Tokens, Turns
+from ..planning.stages import Ingest, Keep, Pins, PruneResults, Tokens, Turns
 
 POLICY = Policy(
     name="drop",
     keep=Keep((Tokens(target_share=0.20), Turns(count=1), Pins()), fill_target=True),
     prune=PruneResults(min_tokens=60, order=("images", "superseded")),
+    ingest=Ingest(tokens=0, otherwise="HeadTail", in_fit=True),
     summarize=None,
     fallback=("drop",),
     strategy="drop",

@@ -18,7 +18,7 @@ from .session import Session, own
 from .state import check_state, load_state
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from ..archive import Archive
     from ..counting.counter import Counter
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from ..models.provider import Provider
     from ..planning.policy import Policy
     from ..summarize import Answer, Ask, Summarizer, Writer
+
+KNOBS = ("trigger_share", "target_budget_share", "keep_turns", "never_prune", "max_result_tokens")
+"""Arguments that replace a field of the policy: the keys of the configuration section ``policy``."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,6 +63,19 @@ class Compactor:
         window: tokens of input and output together; overrides the table.
         max_output: tokens kept free for the answer; at most 32,000 of the model's where it is not given.
         policy: a preset's name, or a ``Policy``.
+        trigger_share: share of the input budget past which compaction is due: the policy's ``trigger.share``, with the
+            policy's own way to count (``agentpg`` and ``spec09`` divide by the whole window). None leaves this and the
+            next four as the policy has them.
+        target_budget_share: share of the input budget, less system text and tools, to come down to: the policy's
+            ``target``. For ``default``, ``drop``, ``agentpg``.
+        keep_turns: number of the user's newest requests that never leave; the messages behind them stay as far as the
+            target has room. For ``default``, ``drop``.
+        never_prune: names of tools whose results no placeholder replaces; a result may still leave with its message,
+            into a summary. Takes the place of the policy's list. For policies that prune.
+        max_result_tokens: most tokens of one tool result; the rest of a larger one is cut when it comes in, by
+            ``ingest`` and, under ``default`` and ``drop``, by the first ``fit`` that sees it. The archive has the whole
+            under the ref in the notice. Results of ``never_prune`` are not cut. For ``default``, ``drop``, ``sven``,
+            ``sven_narrative``.
         summarizer: ``offline`` (no text leaves the process), ``anthropic``, ``openai``, ``cmd:PROGRAM ...``, a value of
             ``trimtab.summarize``, or a callable from ``Ask`` to text, plain or async.
         archive: ``memory`` (lives with the Compactor), ``sqlite:///PATH``, ``postgresql://...``, or an ``Archive``. It
@@ -78,7 +94,8 @@ class Compactor:
             asks no endpoint.
 
     Raises:
-        ValueError: an unknown name, or a window without room for messages.
+        ValueError: an unknown name, an argument that the policy has no field for, or a window without room for
+            messages.
         ImportError: the summarizer's client is not installed.
 
     Example:
@@ -96,6 +113,11 @@ class Compactor:
         window: int | None = None,
         max_output: int | None = None,
         policy: str | Policy = "default",
+        trigger_share: float | None = None,
+        target_budget_share: float | None = None,
+        keep_turns: int | None = None,
+        never_prune: Sequence[str] | None = None,
+        max_result_tokens: int | None = None,
         summarizer: str | Writer | Summarizer | Callable[[Ask], str | Answer | Awaitable[str | Answer]] = "offline",
         archive: str | Archive = "memory",
         redact: Callable[[str], str] | None = None,
@@ -108,6 +130,7 @@ class Compactor:
         """Open, read and write nothing."""
         betas, listeners = tuple(betas), tuple(listeners)
         self._options = {name: value for name, value in locals().items() if name not in {"self", "__class__"}}
+        knobs = {name: self._options[name] for name in KNOBS if self._options[name] is not None}
         name, writer = open_summarizer(summarizer)
         settings = Settings.of(
             model,
@@ -117,6 +140,7 @@ class Compactor:
             max_output=max_output,
             betas=betas,
             thinking=thinking,
+            knobs=knobs,
             writer=writer,
             summarizer=name,
             session=given_name(None),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._log import log
+from ..compaction.flow import compaction
 from ..errors import CountError
 from .provider_count import request_of
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from ..planning.policy import Policy
     from .call import Call, Size
     from .memory import Memory
+
+INGEST = "ingest"
+"""Strategy of a cut of new results, for events and the history."""
 
 
 def automatic(at: Memory, call: Call, size: Size, policy: Policy) -> Request:
@@ -70,6 +74,47 @@ def asked(at: Memory, call: Call, terms: Terms, counted: int) -> Flow[Terms]:
         log.warning("%s; using the estimate", error)
         return terms
     return replace(terms, messages=found.answered)
+
+
+def capped(at: Memory, begun: Call, call: Call, ledger: Ledger, since: int) -> Flow[tuple[Call, Ledger, Any]]:
+    """Cut the results behind message ``since`` that are larger than the policy's cap; archive them whole.
+
+    Args:
+        at: the session.
+        begun: the call with the caller's own list.
+        call: the call with the last result in its place.
+        ledger: ledger of its messages.
+        since: the first message that ``fit`` has not seen before.
+
+    Returns:
+        The call and its ledger with the cut results, and the compaction; None where nothing was cut.
+
+    Raises:
+        ArchiveError: the originals cannot be stored; nothing was changed.
+        BusyError: another compaction of the named session is under way.
+    """
+    policy = at.policy
+    cap = policy.ingest.tokens if policy.ingest else 0
+    if int(ledger.per_message[since:].max(initial=0)) <= cap:
+        return call, ledger, None
+    from ..planning.decide import cap_results  # noqa: PLC0415 - loaded with the first plan
+
+    request = at.request(call, policy=replace(policy, summarize=None, order=(), strategy=INGEST), trigger="auto")
+    plan = cap_results(request.ledger, request.policy, since, pins=request.pins, binds_thinking=request.settings.strips)
+    if not plan.edits:
+        return call, ledger, None
+    size, seen, at.verified = at.size(call, ledger), at.verified, (0, "")
+    with at.alone():
+        made = at.done((yield from compaction(replace(request, plan=plan))), size)
+    at.verified = seen
+    if made.ref is None:
+        return call, ledger, None
+    resumed, ledger = at.resume(begun)
+    if resumed.view is None:  # a pin ends the result at once
+        resumed = begun.compacted(made.messages)
+        ledger = at.scan(resumed.messages)
+    at.verified = (len(ledger), ledger.digest)
+    return resumed, ledger, made
 
 
 def thinned(at: Memory, call: Call, ledger: Ledger) -> Request:

@@ -25,7 +25,8 @@ def ingested(memory: Memory, tool: str, output: str) -> str:
         ArchiveError: the output cannot be stored.
     """
     rule, settings = memory.policy.ingest, memory.settings
-    if rule is None or not rule.exceeds(output, settings.model_counter):
+    spared = memory.policy.prune is not None and tool in memory.policy.prune.skip
+    if rule is None or spared or not rule.exceeds(output, settings.model_counter):
         return output
     message: Message = {"role": "tool", "content": output}
     if settings.redact is not None:

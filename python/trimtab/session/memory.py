@@ -285,6 +285,11 @@ class Memory:
             terms = replace(terms, beyond=forecast - terms.sent)
         return Size(terms, fixed, beside, counted, max(counted + self.forecast.unseen, forecast), self.forecast.billed)
 
+    def known(self, ledger: Ledger) -> int:
+        """Return how many messages at the beginning ``fit`` has found valid before."""
+        length, digest = self.verified
+        return length if length <= len(ledger) and ledger.digest_until(length) == digest else 0
+
     def look(self, call: Call, ledger: Ledger | None = None) -> Size:
         """Return the sizes of a prompt like ``size``, but expect no usage of it."""
         aside = copy(self)

@@ -25,7 +25,7 @@ from ..messages.request import SYSTEM_ROLES, begins_with
 from ..summarize.drive import AwaitableError, adrive, drive
 from ..validity.validate import check
 from .call import Call
-from .fit import asked, automatic, protecting, rescue, thinned
+from .fit import asked, automatic, capped, protecting, rescue, thinned
 from .overflow import Refusal, refusal
 from .shrink import shrink
 from .state import state_of
@@ -111,20 +111,24 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
         ArchiveError: the originals cannot be stored; nothing was changed.
         BusyError: another compaction of the named session is under way.
     """
-    call, ledger = at.resume(at.begin(call, when, turn))
+    begun = at.begin(call, when, turn)
+    call, ledger = at.resume(begun)
+    since = at.known(ledger)
     try:
-        crowded = _verify(at, call, ledger)
+        crowded = _verify(at, call, ledger, since)
     except MessageError as error:
         raise call.located(error) from error.__cause__
+    estimate, trigger, cap, done = at.policy.counter, at.policy.trigger, at.policy.ingest, None
+    if cap is not None and cap.in_fit and cap.tokens and trigger.auto and since < len(ledger):
+        call, ledger, done = yield from capped(at, begun, call, ledger, since)
     size = at.size(call, ledger)
-    estimate, trigger = at.policy.counter, at.policy.trigger
     asks = estimate is not None and estimate.asks and at.settings.count_with is not None
     if asks and trigger.auto and when in trigger.when:
         size = replace(size, terms=(yield from asked(at, call, size.terms, size.terms.messages)))
     request, not_due = _due(at, call, when, size)
     if request is None and crowded:
         request, not_due = thinned(at, call, ledger), ""
-    given, done, reason = call, None, not_due
+    given, reason = call, not_due
     try:
         while request is not None:
             with at.alone():
@@ -151,6 +155,7 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
         reason = str(error)
     at.edited |= done is not None
     explains = trigger.reached(size.terms) or _exceeds(at, size) or (crowded and done is None)
+    call = call if done is None else call.compacted(call.messages)
     return at.fitted(call, ledger.provider, done, reason if explains else "")
 
 
@@ -189,15 +194,13 @@ def _rests(at: Memory) -> bool:
     return stops and (at.failing or at.skips())
 
 
-def _verify(at: Memory, call: Call, ledger: Ledger) -> bool:
-    """Return whether pictures must leave; looks at the messages since the last valid list alone.
+def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
+    """Return whether pictures must leave; looks at the messages from ``since`` on, behind the last valid list.
 
     Raises:
         MessageError: the provider or the archive would refuse a message, or automatic compaction is off and the
             provider would refuse the number or the size of pictures.
     """
-    length, digest = at.verified
-    since = length if length <= len(ledger) and ledger.digest_until(length) == digest else 0
     if since == len(ledger) or at.policy.parity:
         return False
     found = _core.validate(ledger, since=since, **at.settings.rule_options)
@@ -328,6 +331,7 @@ class Session:
         lines = [f"model          {self.model}", f"counted by     {at.settings.counter.explain()}"]
         told = (terms.messages, max(terms.beyond, 0)) if terms else ()
         lines.append(self.budget(system=system, tools=tools).explain(*told))
+        lines.extend(self.policy.explain())
         if at.forecast.anchor:
             lines.append(at.forecast.explain())
         if at.counts.last:

@@ -67,6 +67,8 @@ class PruneResults:
         rows = costs.results(0, before, at_least=self.min_tokens, without=without)
         if "images" in self.order:
             rows = costs.merged(rows, costs.images(0, before, at_least=self.min_tokens, without=without))
+        if self.skip:
+            rows = rows[~costs.ledger.named(self.skip)[rows]]
         return rows[self._ranks(costs, rows).argsort(kind="stable")]
 
     def _ranks(self, costs: Costs, rows: NDArray[np.int64]) -> NDArray[np.int64]:

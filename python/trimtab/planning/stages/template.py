@@ -130,6 +130,7 @@ class Ingest:
         categories: pairs of a tool's name and the category of its output; a final ``*`` matches any rest.
         otherwise: the category of all other tools.
         unit: ``tokens`` of the model's counter, or ``bytes``: a token is four bytes of UTF-8.
+        in_fit: ``fit`` also cuts the results of its list that are new since the last call.
     """
 
     __repr__ = short
@@ -138,6 +139,7 @@ class Ingest:
     categories: tuple[tuple[str, str], ...] = ()
     otherwise: str = "Generic"
     unit: Literal["tokens", "bytes"] = "tokens"
+    in_fit: bool = False
 
     def exceeds(self, text: str, counter: Counter) -> bool:
         """Return whether a tool's output exceeds the cap."""
