@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OK, NO, USAGE, DATA, UNAVAILABLE, IO, INTERRUPTED = 0, 1, 64, 65, 69, 74, 130
 
-VERBS = ("count", "plan", "compact", "validate", "truncate", "restore", "archive", "rescue")
+VERBS = ("count", "plan", "compact", "validate", "truncate", "restore", "archive", "rescue", "hook")
 """The verbs, each a module of this package; a command loads its own alone."""
 
 EXAMPLES = """examples:
@@ -34,6 +34,7 @@ EXAMPLES = """examples:
   make 2>&1 | trimtab truncate --category head-tail --tokens 4k
   trimtab restore REF -o original.json
   trimtab archive search parser migration
+  trimtab hook install
 
 exit codes: 0 done, 1 the answer is no, 64 usage, 65 bad input, 69 no summary,
   74 output or archive, 130 interrupted

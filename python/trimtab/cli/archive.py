@@ -10,8 +10,9 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
+from .._home import archive_url
 from ..errors import ArchiveError
-from .files import archive_path, archive_url, check_output, existing, write
+from .files import archive_path, check_output, existing, write
 from .options import add_archive, add_json, add_output, session_option
 from .output import plain, print_answer, print_note
 from .progress import Progress

@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .files import archive_path, archive_url, check_output, to_text, write
+from .._home import archive_url
+from .files import archive_path, check_output, to_text, write
 from .input import sendable, target
 from .options import add_archive, add_file, add_output, add_policy, session_option
 from .output import print_json, print_line, print_note

@@ -11,19 +11,9 @@ from os.path import samestat
 from pathlib import Path
 from typing import Any
 
+from .._home import archive_url
 from ..errors import ArchiveError, MessageError
 from ..formats import is_log
-
-
-def archive_url(named: str | None = None) -> str:
-    """Return the URL of an archive; by default, of the one in ``TRIMTAB_HOME`` or in the XDG data folder."""
-    if named:
-        return named
-    if home := os.environ.get("TRIMTAB_HOME"):
-        folder = Path(home)
-    else:
-        folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "trimtab"
-    return f"sqlite:///{folder / 'archive.db'}"
 
 
 def archive_path(url: str) -> str:

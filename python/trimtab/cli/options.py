@@ -6,13 +6,13 @@ import argparse
 import re
 import shlex
 
-from ..formats import FORMATS
-
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
     """Add the options for a session file."""
+    from ..formats import FORMATS  # other verbs start without the readers
+
     parser.add_argument("file", metavar="FILE", help="session file of any known format, - for stdin")
     parser.add_argument("--format", choices=FORMATS, help="format of the file; default: detected")
     parser.add_argument("--whole", action="store_true", help="also read what the last compaction replaced")

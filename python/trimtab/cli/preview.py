@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from .._home import archive_url
 from ..archive.sqlite import DIALECT, SqliteArchive
-from .files import archive_path, archive_url
+from .files import archive_path
 
 
 class Preview(SqliteArchive):

@@ -7,8 +7,9 @@ import os
 import sys
 from pathlib import Path
 
+from .._home import archive_url
 from ..errors import MessageError
-from .files import archive_url, write
+from .files import write
 from .input import sendable, target
 from .options import add_archive, add_file, add_policy
 from .output import print_answer, print_line

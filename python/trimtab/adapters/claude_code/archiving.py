@@ -1,0 +1,102 @@
+"""Puts the copies of sessions into the archive, one process at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ..._log import log
+from ...archive import Record, SqlArchive, open_archive
+from ...archive.names import check_name, given_name
+from ...errors import Error
+from ...formats import read
+from .given import facts
+from .store import MAX_AGE_DAYS, MAX_BYTES, expire, folder, read_json, session_file, waiting, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STRATEGY = "copy"
+"""``Record.strategy`` of a session that was archived before its agent compacted it: the list is as it was."""
+
+
+def archive_copies(url: str) -> int:
+    """Archive the copies that wait; return how many. Another process that does it already is left alone.
+
+    A copy that cannot be read as a session is removed, with a warning in the log: its session file still exists.
+
+    Raises:
+        ArchiveError: the archive cannot be opened or written; the copies stay.
+    """
+    done = 0
+    while waiting():
+        with _alone() as is_alone:
+            if not is_alone:
+                return done
+            with cast("SqlArchive", open_archive(url)) as archive:
+                for path in waiting():
+                    done += _archive(archive, Path(path))
+                _retain(archive)
+            expire()
+    return done
+
+
+@contextmanager
+def _alone() -> Iterator[bool]:
+    """Hold the lock of the folder; yield False if another process has it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: two processes store the same messages once
+        yield True
+        return
+    with Path(folder(), "lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        yield True
+
+
+def _archive(archive: SqlArchive, path: Path) -> bool:
+    """Archive one copy; return whether it was a session."""
+    head, _, lines = path.read_bytes().partition(b"\n")
+    try:
+        session = _name(json.loads(head)["session_id"])
+        transcript = read(lines, whole=True)
+    except (Error, ValueError, KeyError, TypeError) as error:
+        log.warning("%s is not archived: %s", path.name, type(error).__name__)
+        path.unlink(missing_ok=True)
+        return False
+    stored = archive.store(transcript.messages, session)
+    ref = hashlib.sha256("\0".join([STRATEGY, session, *stored.digests]).encode()).hexdigest()[:20]
+    tokens = transcript.usage[-1].prompt if transcript.usage else 0
+    every = tuple(range(len(transcript.messages)))
+    archive.commit(stored, Record(ref, STRATEGY, tokens, tokens, plan="{}", preserved=every, exclusive=False))
+    found: dict[str, Any] = {**facts(lines.splitlines()), "session_id": session, "ref": ref}
+    found["pins"] = [value for kind, value in archive.pins(session) if kind == "text"]
+    write(session_file(session), json.dumps(found).encode())
+    path.unlink(missing_ok=True)
+    return True
+
+
+def _name(session: object) -> str:
+    """Return the name of a session in the archive.
+
+    Raises:
+        ValueError: it cannot be a name.
+    """
+    return given_name(check_name(cast("str", session)))
+
+
+def _retain(archive: SqlArchive) -> None:
+    """Remove what the hooks archived over 30 days ago, and the oldest of it beyond 1 GB; nothing of others."""
+    from datetime import timedelta
+
+    for path in sorted(Path(folder("sessions")).glob("*.json"), key=lambda path: path.stat().st_mtime):
+        if session := read_json(str(path)).get("session_id"):
+            archive.prune(older_than=timedelta(days=MAX_AGE_DAYS), session=session)
+            archive.prune(max_bytes=MAX_BYTES, session=session)

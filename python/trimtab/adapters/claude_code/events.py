@@ -1,0 +1,145 @@
+"""Answers to Claude Code's events, each a function of the event's JSON; none of them refuses anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .given import facts, given
+from .store import (
+    copy_session,
+    expire,
+    keep_output,
+    project_file,
+    read_json,
+    session_file,
+    waiting,
+    write,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+COMPACTED, RESUMED = "compact", "resume"
+"""Sources of ``SessionStart`` after which a session may get something back."""
+
+
+def pre_compact(event: Mapping[str, Any], archive: str) -> None:
+    """Copy the session before its compaction; a process of its own puts the copy into the archive.
+
+    Args:
+        event: the event ``PreCompact``.
+        archive: URL of the archive.
+
+    Raises:
+        OSError: the session file cannot be read, or the copy cannot be written.
+        ValueError: the event names no session or no file.
+    """
+    copy_session(_text(event, "transcript_path"), _text(event, "session_id"))
+    start_archiving(archive)
+
+
+def start_archiving(archive: str) -> None:
+    """Start a process that archives the copies, and outlives this one."""
+    import subprocess  # takes 10 ms, and only this event needs it
+
+    command = [sys.executable, "-m", "trimtab", "hook", "archive", "--archive", archive]
+    null = subprocess.DEVNULL
+    subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd=os.sep)  # noqa: S603 - our own program
+
+
+def session_start(event: Mapping[str, Any], *, on_resume: bool) -> dict[str, Any] | None:
+    """Return what the session gets back after its compaction; None at another start, or if there is nothing.
+
+    Notes the session as its project's current one.
+
+    Args:
+        event: the event ``SessionStart``.
+        on_resume: whether a resumed session gets it too.
+
+    Raises:
+        OSError: the folder of the hooks cannot be written.
+        ValueError: the event names no session.
+    """
+    session, source = _text(event, "session_id"), event.get("source")
+    if isinstance(project := os.environ.get("CLAUDE_PROJECT_DIR") or event.get("cwd"), str) and project:
+        found = {"session_id": session, "transcript_path": event.get("transcript_path")}
+        write(project_file(project), json.dumps(found).encode())
+    if source != COMPACTED and not (source == RESUMED and on_resume):
+        return None
+    found = read_json(session_file(session))
+    if copies := waiting(session):  # the archive is not done with them
+        with open(copies[-1], "rb") as file:
+            found = {**found, **facts(file)}
+    text = given(found, session)
+    return _output("SessionStart", additionalContext=text) if text else None
+
+
+def post_tool_use(event: Mapping[str, Any], limit: int, tools: Collection[str]) -> dict[str, Any] | None:
+    """Return a shorter output in the tool's own keys and types; None if nothing in it is over the limit.
+
+    The last lines of each text stay, and its notice names a file with the whole text.
+
+    Args:
+        event: the event ``PostToolUse``.
+        limit: tokens of each text, by Claude's vocabulary.
+        tools: tools whose outputs are shortened.
+
+    Raises:
+        OSError: the whole output cannot be kept.
+        ValueError: the event names no session.
+    """
+    if event.get("tool_name") not in tools:
+        return None
+    shortened = _Shortened(_text(event, "session_id"), str(event.get("tool_use_id") or "output"), limit)
+    made = shortened.value(event.get("tool_response"))
+    if not shortened.texts:
+        return None
+    expire()
+    return _output("PostToolUse", updatedToolOutput=made)
+
+
+class _Shortened:
+    """Shortens the texts of one output."""
+
+    def __init__(self, session: str, call: str, limit: int) -> None:
+        """Take the names under which whole texts are kept, and the tokens of each."""
+        self._session, self._call, self._limit, self.texts = session, call, limit, 0
+
+    def value(self, value: Any) -> Any:
+        """Return the value with texts within the limit, and everything else as it is."""
+        if isinstance(value, dict):
+            is_data = value.get("type") == "base64" or value.get("isImage")
+            return value if is_data else {key: self.value(part) for key, part in value.items()}
+        if isinstance(value, list):
+            return [self.value(part) for part in value]
+        return self._text(value) if isinstance(value, str) and len(value) > self._limit // 4 else value
+
+    def _text(self, text: str) -> str:
+        if len(text.encode(errors="surrogatepass")) <= self._limit:  # a token has a byte or more
+            return text
+        from ... import _core  # the vocabulary takes 10 ms
+
+        counter = _core.Counter("claude-new")
+        if not counter.exceeds(text, self._limit):
+            return text
+        call = f"{self._call}-{self.texts}" if self.texts else self._call
+        more = f"the whole is in {keep_output(self._session, call, text)}"
+        cut = _core.truncate(
+            text, counter=counter, category="head-tail", limits=[self._limit, None, None, None], more=more
+        )
+        self.texts += cut is not None
+        return text if cut is None else cut
+
+
+def _text(event: Mapping[str, Any], name: str) -> str:
+    value = event.get(name)
+    if isinstance(value, str) and value.strip():
+        return value
+    raise ValueError(f"the event has no {name}")
+
+
+def _output(event: str, **fields: Any) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event, **fields}}

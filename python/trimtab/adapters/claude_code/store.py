@@ -1,0 +1,147 @@
+"""The files that the hooks keep: copies that wait for the archive, sessions, whole outputs; mode 0600.
+
+In the folder ``claude-code`` of the user's data: ``waiting/`` has copies of session files that are not archived yet,
+``sessions/`` what is given back to a session, ``outputs/`` the whole of each truncated output, ``projects/`` the
+current session of each project.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import time
+from contextlib import suppress
+from typing import Any
+
+from ..._home import data_folder
+
+MAX_AGE_DAYS, MAX_BYTES = 30, 1_000_000_000
+"""What the hooks keep: files of the last 30 days, and 1 GB of them."""
+
+PART = 1 << 20
+
+
+def folder(*names: str) -> str:
+    """Return a folder of the hooks; make it if it does not exist."""
+    path = os.path.join(data_folder(), "claude-code", *names)
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    return path
+
+
+def safe_name(session: object) -> str:
+    """Return a file's name for a session: its id, or a digest of what cannot be a name."""
+    text = session if isinstance(session, str) else json.dumps(session)
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", text):
+        return text
+    return _digest(text)
+
+
+def write(path: str, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    temporary = f"{path}.{os.getpid()}.{time.monotonic_ns()}.part"
+    try:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def read_json(path: str) -> dict[str, Any]:
+    """Return the object in a file; an empty one if there is none."""
+    try:
+        with open(path, "rb") as file:
+            found = json.loads(file.read())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def copy_session(path: str, session: str) -> str:
+    """Copy a session file to those that wait for the archive; return the copy's path.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or the copy cannot be written.
+    """
+    name = os.path.join(folder("waiting"), f"{time.time_ns():020}.{safe_name(session)}.jsonl")
+    temporary = f"{name}.{os.getpid()}.part"
+    source = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe's name does not block
+    with os.fdopen(source, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(f"{path} is no regular file")
+        try:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
+                copy.write(json.dumps({"session_id": session, "transcript_path": path}).encode() + b"\n")
+                while part := file.read(PART):
+                    copy.write(part)
+            os.replace(temporary, name)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+    return name
+
+
+def waiting(session: str | None = None) -> list[str]:
+    """Return the copies that wait for the archive, oldest first: of one session, or of all."""
+    place = folder("waiting")
+    ending = ".jsonl" if session is None else f".{safe_name(session)}.jsonl"
+    return [os.path.join(place, name) for name in sorted(os.listdir(place)) if name.endswith(ending)]
+
+
+def keep_output(session: str, call: str, text: str) -> str:
+    """Keep the whole of an output; return its path."""
+    path = os.path.join(folder("outputs", safe_name(session)), f"{safe_name(call)}.txt")
+    write(path, text.encode(errors="surrogatepass"))
+    return path
+
+
+def session_file(session: str) -> str:
+    """Return the path of what is given back to a session."""
+    return os.path.join(folder("sessions"), f"{safe_name(session)}.json")
+
+
+def project_file(project: str) -> str:
+    """Return the path of the file that names the current session of a project, by its folder."""
+    return os.path.join(folder("projects"), f"{_digest(os.path.realpath(project))}.json")
+
+
+def _digest(text: str) -> str:
+    from hashlib import sha256  # loads OpenSSL
+
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def stored() -> tuple[str, int]:
+    """Return the folder of the hooks' files, and their bytes."""
+    place = folder()
+    return place, sum(size for _, size, _ in _files(place))
+
+
+def expire(now: float | None = None) -> None:
+    """Remove the files that are older than 30 days, and the oldest beyond 1 GB; copies that wait stay."""
+    oldest = (time.time() if now is None else now) - MAX_AGE_DAYS * 86_400
+    files = sorted(_files(folder()))
+    total = sum(size for _, size, _ in files)
+    for changed, size, path in files:
+        waits = f"{os.sep}waiting{os.sep}" in path and not path.endswith(".part")
+        if not waits and (changed < oldest or total > MAX_BYTES):
+            with suppress(OSError):
+                os.unlink(path)
+                total -= size
+
+
+def _files(place: str) -> list[tuple[float, int, str]]:
+    """Return time, size and path of each file."""
+    found = []
+    for parent, _, names in os.walk(place):
+        for name in names:
+            path = os.path.join(parent, name)
+            with suppress(OSError):
+                status = os.lstat(path)
+                found.append((status.st_mtime, status.st_size, path))
+    return found

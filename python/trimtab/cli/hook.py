@@ -1,0 +1,85 @@
+"""The verb hook: answers Claude Code's events, and puts itself into its settings."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from contextlib import suppress
+
+from .._home import archive_url
+from .options import add_archive, tokens
+from .output import print_line, print_note
+
+DESCRIPTION = """Protect Claude Code's sessions: archive each before its compaction, give back rules and open tasks
+after it, shorten large outputs of tools. Events are read from stdin as Claude Code sends them; whatever happens, they
+exit with 0, and refuse nothing."""
+
+EVENTS = ("pre-compact", "session-start", "post-tool-use")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the events and the actions."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
+    command = actions.add_parser(EVENTS[0], help="copy the session for the archive")
+    add_archive(command)
+    command = actions.add_parser(EVENTS[1], help="give back pins, rules and open tasks after a compaction")
+    command.add_argument("--on-resume", action="store_true", help="also when a session is resumed")
+    add_truncate(actions.add_parser(EVENTS[2], help="shorten a large output; the whole stays in a file"), 4_000)
+    command = actions.add_parser("archive", help="archive the copies of sessions that wait")
+    add_archive(command)
+    command = actions.add_parser("install", help="add the hooks to this project's .claude/settings.local.json")
+    add_settings(command)
+    command.add_argument("--on-resume", action="store_true", help="also give back when a session is resumed")
+    add_truncate(command, None)
+    command = actions.add_parser("uninstall", help="take the hooks out again")
+    add_settings(command)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a change of the settings."""
+    parser.add_argument("--user", action="store_true", help="the user's settings, for all projects")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def add_truncate(parser: argparse.ArgumentParser, limit: int | None) -> None:
+    """Add the options for large outputs."""
+    parser.add_argument("--truncate", type=tokens, metavar="TOKENS", default=limit, help="most tokens of an output")
+    parser.add_argument("--tools", default="Bash,Grep,WebFetch", help="tools, with commas; default: %(default)s")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Answer the event, or carry out the action."""
+    if options.action in EVENTS:
+        return _event(options)
+    if options.action == "archive":
+        from ..adapters.claude_code.archiving import archive_copies
+
+        print_line(f"archived {archive_copies(archive_url(options.archive)):,} sessions")
+        return 0
+    from .hook_settings import change
+
+    return change(options)
+
+
+def _event(options: argparse.Namespace) -> int:
+    """Answer an event: a failure is a note on stderr, and Claude Code goes on."""
+    try:
+        event = json.loads(sys.stdin.buffer.read())
+        if not isinstance(event, dict):
+            raise TypeError("the event is no JSON object")  # noqa: TRY301 - the note says it
+        from ..adapters.claude_code import events
+
+        if options.action == "pre-compact":
+            events.pre_compact(event, archive_url(options.archive))
+            answer = None
+        elif options.action == "session-start":
+            answer = events.session_start(event, on_resume=options.on_resume)
+        else:
+            answer = events.post_tool_use(event, options.truncate, options.tools.split(","))
+        if answer:
+            print(json.dumps(answer), flush=True)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - an agent reads other exit codes as a refusal
+        with suppress(OSError, ValueError):
+            print_note(f"trimtab hook {options.action}: {error}")
+    return 0
