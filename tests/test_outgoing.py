@@ -15,6 +15,7 @@ import pytest
 
 import trimtab
 from support import transcripts
+from trimtab.ledger.columns import Ledger
 from trimtab.policies import POLICIES
 
 MODEL = "claude-sonnet-4-5"
@@ -44,11 +45,11 @@ def shots(count: int, picture: dict[str, Any] | None = None, ids: str = "t") -> 
     return messages
 
 
-def asked(count: int) -> list[Any]:
+def asked(count: int, picture: dict[str, Any] | None = None) -> list[Any]:
     """A session in which each request has a picture."""
     out: list[Any] = []
     for n in range(count):
-        out += [user(f"what is on page {n}?", png(20, 20)), {"role": "assistant", "content": f"Form {n}."}]
+        out += [user(f"what is on page {n}?", picture or png(20, 20)), {"role": "assistant", "content": f"Form {n}."}]
     return [*out, user("and now?")]
 
 
@@ -63,7 +64,7 @@ def pictures(messages: Any) -> int:
 @pytest.mark.parametrize("name", sorted(POLICIES))
 @pytest.mark.parametrize("talk", [shots, asked])
 def test_fit_removes_the_oldest_pictures_below_its_trigger(name: str, talk: Any) -> None:
-    messages = talk(150)
+    messages = talk(150, png(200, 200))
     before = json.dumps(messages)
     assert codes(messages) == ["too_many_images"]
     cm = trimtab.Compactor(MODEL, policy=name)
@@ -73,7 +74,7 @@ def test_fit_removes_the_oldest_pictures_below_its_trigger(name: str, talk: Any)
     assert len(fitted.messages) == len(messages)
     assert pictures(fitted.messages[-170:]) == pictures(messages[-170:])  # the newest stay
     assert "page 0" in json.dumps(fitted.messages)  # and the text beside the oldest
-    assert "an older picture was left out" in json.dumps(fitted.messages[:5])
+    assert "a picture was left out here; it is archived" in json.dumps(fitted.messages[:5])
     assert json.dumps(messages) == before
     assert fitted.compaction is not None
     assert cm.restore(fitted.compaction.ref or "") == messages
@@ -131,6 +132,104 @@ def test_pictures_of_the_last_request_leave_last_and_pinned_ones_never() -> None
     cm.pin("what is on page")
     with pytest.raises(trimtab.MessageError, match="too_many_images"):
         cm.fit(messages)
+
+
+def texts(blocks: Any) -> list[str]:
+    return [block.get("text", block["type"]) for block in blocks]
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_notices_of_tiny_pictures_bring_no_prompt_over_the_budget(name: str) -> None:
+    for messages in (
+        [user(*[png(20, 20)] * 60, f"Request {n}") for n in range(5)],
+        [user(f"Request {n // 2}") if n % 2 else user(png(20, 20)) for n in range(600)],
+        [GO, *({"role": "assistant", "content": "Go on."} if n % 2 else user(png(20, 20)) for n in range(620)), GO],
+        [user({"type": "tool_result", "tool_use_id": f"t{n}", "content": [png(20, 20)]}) if n % 2 else
+         {"role": "assistant", "content": [{**CALL, "id": f"t{n + 1}"}]} for n in range(240)],
+    ):  # fmt: skip
+        if messages[0]["role"] == "assistant":
+            messages.insert(0, GO)
+        room = max(trimtab.count(messages, model=MODEL) + 600, 4_000)
+        cm = trimtab.Compactor(MODEL, policy=name, provider="anthropic", window=room + 500, max_output=500)
+        fitted = cm.fit(messages)
+        assert not codes(fitted.messages)
+        assert trimtab.count(fitted.messages, model=MODEL) <= room
+        assert fitted.compaction is not None
+        assert cm.restore(fitted.compaction.ref or "") == messages
+
+
+def test_neighbouring_pictures_share_a_notice_that_says_how_many_and_which() -> None:
+    big = png(200, 200)
+    messages = [
+        user("one", big, big, big, "two", big, {**big, "cache_control": {"type": "ephemeral"}}, "three"),
+        *[user(*[big] * 3)] * 4,
+        {"role": "assistant", "content": [CALL]},
+        user({"type": "tool_result", "tool_use_id": "z1", "content": [big, big, {"type": "text", "text": "x"}, big]}),
+        user(png(20, 20), "tiny"),
+        user(*[png(20, 20)] * 3),
+        user(*[big] * 100, "now"),
+    ]
+    first, second, _, result, tiny, *rest = trimtab.Compactor(MODEL).fit(messages).messages
+    ends = "were left out here"
+    assert texts(first["content"]) == [
+        "one",
+        f"[trimtab: 3 pictures {ends} (1 to 3 of 5); they are archived]",
+        "two",
+        f"[trimtab: 2 pictures {ends} (4 to 5 of 5); they are archived]",
+        "three",
+    ]
+    assert first["content"][3]["cache_control"] == {"type": "ephemeral"}
+    assert texts(second["content"]) == [f"[trimtab: 12 pictures {ends}; they are archived]"]
+    assert texts(result["content"][0]["content"]) == [
+        f"[trimtab: 2 pictures {ends} (1 to 2 of 3); they are archived]",
+        "x",
+        "[trimtab: a picture was left out here (3 of 3); it is archived]",
+    ]
+    assert texts(tiny["content"]) == ["tiny"]
+    assert [texts(message["content"])[-1] for message in rest] == ["now"]
+
+
+def pictured(rng: random.Random) -> list[Any]:
+    """A list with more pictures than the provider takes, of all sizes, in all places."""
+    sizes = [png(side, side) for side in (20, 20, 100, 120, 400)]
+    mark = {"cache_control": {"type": "ephemeral"}}
+    marks = [mark] * rng.randrange(4)
+
+    def blocks(most: int) -> list[Any]:
+        kinds = rng.choices(("picture", "text"), (5, 1), k=rng.randrange(1, most))
+        found = [
+            rng.choice(sizes) if kind == "picture" else {"type": "text", "text": f"page {rng.random()}"}
+            for kind in kinds
+        ]
+        return [block | marks.pop() if marks and rng.random() < 0.05 else block for block in found]
+
+    out: list[Any] = [GO]
+    while pictures(out) <= LIMIT + 10:
+        kind = rng.choice(("user", "user", "whole", "call", "says"))
+        if kind == "says" and out[-1]["role"] == "user":
+            out.append({"role": "assistant", "content": "Go on."})
+        elif kind == "call" and out[-1]["role"] == "user":
+            ids = [f"c{len(out)}_{n}" for n in range(rng.randrange(1, 4))]
+            out.append({"role": "assistant", "content": [{**CALL, "id": name} for name in ids]})
+            out.append(user(*({"type": "tool_result", "tool_use_id": name, "content": blocks(6)} for name in ids)))
+        elif kind in {"user", "whole"}:
+            out.append(user(*(blocks(20) if kind == "user" else [rng.choice(sizes)] * rng.randrange(1, 4))))
+    return [*out, GO]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_plan_says_how_many_tokens_stay_where_pictures_leave(seed: int) -> None:
+    messages = pictured(random.Random(seed))
+    cm = trimtab.Compactor(MODEL)
+    plan, fitted = cm.plan(messages), cm.fit(messages)
+    done = fitted.compaction
+    assert done is not None
+    assert {type(edit) for edit in done.plan.edits} == {trimtab.Prune}
+    assert plan.tokens_after == done.plan.tokens_after == done.tokens_after
+    assert done.tokens_after == Ledger.of(fitted.messages, counter=trimtab.Counter.for_model(MODEL)).total
+    assert not codes(fitted.messages)
+    assert cm.restore(done.ref or "") == messages
+    assert cm.session("other").compact(messages, plan=plan).messages == fitted.messages
 
 
 def test_large_pictures_among_many_leave_until_the_rest_may_be_large() -> None:

@@ -12,13 +12,14 @@ from .. import _core
 from ..counting.counter import scan
 from ..counting.truncate import truncate
 from ..errors import PlanError
-from ..ledger.columns import Kind, Role, RowFlag
+from ..ledger.columns import Kind, Role, RowFlag, blocks_of
 from ..messages.shapes import only_text, text_message
 from ..planning.edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate
+from ..planning.picture_notices import without_pictures
 from ..planning.stages.template import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from ..counting.counter import Counter
     from ..ledger.columns import Ledger
@@ -169,6 +170,7 @@ def _edit_rows(
     """Return the messages that an edit changes, by position; None for a message that is left empty."""
     owner, first, tokens, kind = ledger.owner, ledger.first, ledger.tokens, ledger.kind
     edited: dict[int, Message | None] = {}
+    pictures: set[int] = set()
 
     def change(row: int, content: Callable[[Any], Any]) -> None:
         index = int(owner[row])
@@ -181,15 +183,15 @@ def _edit_rows(
 
     for edit in plan.edits:
         match edit:
-            case Prune(rows, text, why):
+            case Prune(rows) if edit.mends:
+                pictures.update(rows)
+            case Prune(rows, text):
                 for row in rows:
                     words = text or _placeholder(int(tokens[row]))
                     if kind[row] == Kind.IMAGE:
                         index = int(owner[row])
                         place = row - int(first[index])
                         edited[index] = _with_text(edited.get(index, messages[index]), place, words, plan.provider)
-                    elif why == "pictures":
-                        change(row, partial(_without_pictures, text=words))
                     else:
                         change(row, partial(_like, text=words, provider=plan.provider))
             case Cut(rows, most, unit, marker):
@@ -203,27 +205,19 @@ def _edit_rows(
                         shorten = partial(_shortened, counter=counter, provider=plan.provider, more=more)
                         edited[index] = _row_within(message, place, int(tokens[row]), most, shorten, count)
             case StripThinking(rows):
-                for index, found in _blocks(ledger, rows).items():
+                for index, found in blocks_of(ledger, rows).items():
                     edited[index] = _without(edited.get(index, messages[index]), found)
             case _:
                 pass
-    return edited
+    # Last, because blocks behind a picture that leaves without a notice have new positions.
+    return edited | without_pictures(messages, edited, blocks_of(ledger, pictures), counter)
 
 
 def stripped(messages: Sequence[Message], ledger: Ledger) -> list[Message]:
     """Return the messages that have thinking, without it; a message of thinking alone is left out."""
     rows = [row for row, kind in enumerate(ledger.kind.tolist()) if kind == Kind.THINKING]
-    left = (_without(messages[index], found) for index, found in _blocks(ledger, rows).items())
+    left = (_without(messages[index], found) for index, found in blocks_of(ledger, rows).items())
     return [message for message in left if message is not None]
-
-
-def _blocks(ledger: Ledger, rows: Iterable[int]) -> dict[int, set[int]]:
-    """Return the positions of rows in their messages, by message."""
-    found: dict[int, set[int]] = {}
-    for row in rows:
-        index = int(ledger.owner[row])
-        found.setdefault(index, set()).add(row - int(ledger.first[index]))
-    return found
 
 
 def _with_text(message: Message | None, block: int, text: str, provider: str) -> Message | None:
@@ -268,13 +262,6 @@ def _like(old: object, text: str, provider: str) -> Any:
     if provider == "bedrock":
         return [{"text": text}]
     return [{"type": TEXT_TYPE[provider], "text": text}] if isinstance(old, list) else text
-
-
-def _without_pictures(old: object, text: str) -> Any:
-    """Return a result's content with a text in place of each picture; only Anthropic limits their number."""
-    parts = old if isinstance(old, list) else []
-    placeholder = {"type": TEXT_TYPE["anthropic"], "text": text}
-    return [placeholder if isinstance(part, dict) and part.get("type") == "image" else part for part in parts]
 
 
 def _began(old: object, most: int, unit: str, marker: str, provider: str) -> Any:

@@ -129,24 +129,35 @@ class Request:
         Raises:
             MessageError: the provider refuses the size of a picture or of the request, and no picture can leave for it.
         """
-        plan = self.plan if self.plan is not None and not urgent else self._decide(urgent=urgent)
+        if self.plan is not None and not urgent:
+            return self._without_excess(self.plan)
+        plan = self._decide(urgent=urgent)
+        made = self._without_excess(plan)
+        over = made.tokens_after - plan.tokens_after
+        if self.room is None or over <= 0 or made.tokens_after <= self.room:
+            return made
+        # Notices in place of small pictures have more tokens than these: other messages make room for them.
+        return self._without_excess(self._decide(urgent=urgent, less=over))
+
+    def _without_excess(self, plan: Plan) -> Plan:
+        """Return the plan with an edit that removes the pictures which the provider does not take."""
         if self.policy.parity:
             return plan
         from ..planning.pictures import without_excess  # noqa: PLC0415 - numpy comes with the first plan
         from ..planning.stages.costs import Costs  # noqa: PLC0415
 
-        strips = self.settings.strips
-        costs = Costs(self.ledger, self.pins, strips, summaries=self.summaries, fillers=self.fillers)
-        return without_excess(plan, self.messages, costs, self.settings.rules, strips=strips)
+        settings = self.settings
+        costs = Costs(self.ledger, self.pins, settings.strips, summaries=self.summaries, fillers=self.fillers)
+        return without_excess(plan, self.messages, costs, settings.rules, settings.counter)
 
-    def _decide(self, *, urgent: bool) -> Plan:
-        """Return the plan of the policy's stages."""
+    def _decide(self, *, urgent: bool, less: int = 0) -> Plan:
+        """Return the plan of the policy's stages, for ``less`` tokens than may stay."""
         from ..planning.decide import decide  # noqa: PLC0415 - numpy comes with the first plan
 
         return decide(
             self.ledger,
             self.policy,
-            self.target,
+            max(self.target - less, 1),
             window=self.settings.model.window,
             pins=self.pins,
             summaries=self.summaries,
@@ -155,18 +166,20 @@ class Request:
             placeholder=self.settings.placeholder,
             fillers=self.fillers,
             urgent=urgent or self.urgent,
-            room=self.room,
+            room=None if self.room is None else self.room - less,
         )
 
     def tokens_after(self, plan: Plan) -> int:
         """Return the tokens after a plan for these messages, by the counter of this request."""
         from ..planning.decide import tokens_after  # noqa: PLC0415 - numpy comes with the first plan
+        from ..planning.pictures import added  # noqa: PLC0415
 
         settings = self.settings
-        return tokens_after(
+        after = tokens_after(
             plan,
             self.ledger,
             binds_thinking=settings.strips,
             frame=settings.frame,
             placeholder=settings.placeholder,
         )
+        return after + added(plan.edits, self.messages, self.ledger, settings.counter)

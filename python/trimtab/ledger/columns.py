@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
+from typing import TYPE_CHECKING
 
 from .._core import Ledger
 
-__all__ = ["Kind", "Ledger", "MessageFlag", "Role", "RowFlag", "Zone"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Kind", "Ledger", "MessageFlag", "Role", "RowFlag", "Zone", "blocks_of"]
 
 
 class Kind(IntEnum):
@@ -79,3 +83,13 @@ def unpaired(ledger: Ledger) -> list[str]:
     kinds = (Kind.CALL, Kind.RESULT, Kind.SERVER_CALL, Kind.SERVER_RESULT)
     alone = (ledger.pair < 0) & sum(ledger.kind == kind for kind in kinds).astype(bool)
     return [ledger.id_of(row) for row in alone.nonzero()[0].tolist()]
+
+
+def blocks_of(ledger: Ledger, rows: Iterable[int]) -> dict[int, set[int]]:
+    """Return the positions of rows in their messages, by message."""
+    owner, first = ledger.owner, ledger.first
+    found: dict[int, set[int]] = {}
+    for row in rows:
+        index = int(owner[row])
+        found.setdefault(index, set()).add(row - int(first[index]))
+    return found

@@ -92,7 +92,7 @@ def cap_results(
 
 
 def tokens_after(plan: Plan, ledger: Ledger, *, binds_thinking: bool, frame: int, placeholder: int) -> int:
-    """Return the tokens after a plan by the counter of another ledger of its transcript."""
+    """Return the tokens after a plan by the counter of another ledger of its transcript, with all its pictures."""
     return _tokens_after(Costs(ledger, (), binds_thinking, frame, (), placeholder), plan.edits)
 
 
@@ -219,7 +219,7 @@ def _tokens_after(costs: Costs, edits: tuple[Edit, ...]) -> int:
         total += zone.max_tokens if isinstance(zone, Summarize) else 0
     for edit in edits:
         match edit:
-            case Prune(rows):
+            case Prune(rows) if not edit.mends:
                 total -= int((costs.tokens[costs.array(rows)] - costs.placeholder).sum())
             case Truncate(rows, most):
                 total -= int((costs.tokens[costs.array(rows)] - most).clip(min=0).sum())

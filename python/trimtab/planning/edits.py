@@ -17,8 +17,9 @@ class Prune:
 
     Attributes:
         rows: rows of result and image blocks, ascending.
-        text: the placeholder; empty states the number of removed tokens.
-        why: the ``Reason`` to prune them first; empty for the oldest rows. With ``pictures``, a result keeps its text.
+        text: the placeholder; empty states the number of removed tokens. Unused with ``pictures``.
+        why: the ``Reason`` to prune them first; empty for the oldest rows. With ``pictures``, a result keeps its text,
+            and a notice in place of neighbouring pictures says how many left.
     """
 
     __repr__ = short
@@ -26,6 +27,11 @@ class Prune:
     rows: tuple[int, ...]
     text: str = ""
     why: str = ""
+
+    @property
+    def mends(self) -> bool:
+        """Whether the rows are pictures of which the provider takes no more."""
+        return self.why == "pictures"
 
 
 @dataclass(frozen=True, slots=True)

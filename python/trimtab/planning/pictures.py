@@ -1,4 +1,4 @@
-"""Pictures beyond a provider's limits: the oldest leave, with a placeholder; the archive keeps them."""
+"""Pictures beyond a provider's limits: the oldest leave, with notices in their place; the archive keeps them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..ledger.columns import Kind
+from ..counting.counter import scan
+from ..ledger.columns import Kind, blocks_of
 from ..validity.validate import TOO_MUCH, Problem, Rules
 from .edits import Cut, Prune, StripThinking
+from .picture_notices import without_pictures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from .._core import Counter as TokenCounter
     from ..ledger.columns import Ledger
     from ..messages.types import Message
+    from .edits import Edit
     from .plan import Plan
     from .stages.costs import Costs
-
-PICTURE = "[trimtab: an older picture was left out here; it is archived]"
-"""Text in place of a picture."""
 
 MANY = 20
 """Pictures up to which a provider takes large ones (Anthropic documentation, "Vision")."""
@@ -28,10 +29,10 @@ REST = 0.9
 """Share of a limit that stays: pictures leave in steps, because a change of old messages empties the prompt cache."""
 
 
-def without_excess(
-    plan: Plan, messages: Sequence[Message], costs: Costs, rules: Rules, *, strips: bool = False
-) -> Plan:
+def without_excess(plan: Plan, messages: Sequence[Message], costs: Costs, rules: Rules, counter: TokenCounter) -> Plan:
     """Return the plan with an edit that removes the oldest pictures, if more stay than the provider takes.
+
+    Where no other edit changes anything, the plan's ``tokens_after`` is the count of the list that it leads to.
 
     Pictures of pinned messages stay. Those of the last request leave last, and only as many as must.
 
@@ -40,7 +41,7 @@ def without_excess(
         messages: the transcript.
         costs: its costs.
         rules: the provider's limits.
-        strips: whether an edit removes the thinking behind it.
+        counter: the counter of the costs.
 
     Raises:
         MessageError: a picture or the request is too large, and removing old pictures does not help.
@@ -73,11 +74,35 @@ def without_excess(
             raise by_code["request_too_large"].error()
     if not left.gone:
         return plan
-    edits = (*plan.edits, Prune(tuple(sorted(left.gone)), PICTURE, "pictures"))
-    if strips and len(costs.thinking) and not any(isinstance(edit, StripThinking) for edit in edits):
+    prune = Prune(tuple(sorted(left.gone)), why="pictures")
+    edits = (*plan.edits, prune)
+    if len(costs.thinking) and not any(isinstance(edit, StripThinking) for edit in edits):
         edits = (*edits, StripThinking(tuple(costs.thinking.tolist())))
     removed = f"removed the oldest pictures, {left.total} stay"
-    return replace(plan, edits=edits, reason=f"{plan.reason}; {removed}" if plan.reason else removed)
+    after = plan.tokens_after if plan.edits else costs.total
+    return replace(
+        plan,
+        edits=edits,
+        tokens_after=after + added(edits, messages, ledger, counter),
+        reason=f"{plan.reason}; {removed}" if plan.reason else removed,
+    )
+
+
+def added(edits: Iterable[Edit], messages: Sequence[Message], ledger: Ledger, counter: TokenCounter) -> int:
+    """Return the tokens that notices in place of pictures add to a list, less those of the pictures.
+
+    Args:
+        edits: of a plan for the messages.
+        messages: the transcript.
+        ledger: of the messages.
+        counter: the ledger's.
+    """
+    leaving = blocks_of(ledger, (row for edit in edits if isinstance(edit, Prune) and edit.mends for row in edit.rows))
+    if not leaving:
+        return 0
+    made = without_pictures(messages, {}, leaving, counter)
+    left = [new for index, message in enumerate(messages) if (new := made.get(index, message)) is not None]
+    return scan(left, counter, ledger.provider).total - ledger.total
 
 
 def _staying(plan: Plan, costs: Costs) -> Counter[int]:

@@ -61,7 +61,7 @@ class Plan:
     @property
     def mends(self) -> bool:
         """Whether pictures leave because the provider takes no more of them; the list may have more tokens then."""
-        return any(isinstance(edit, Prune) and edit.why == "pictures" for edit in self.edits)
+        return any(isinstance(edit, Prune) and edit.mends for edit in self.edits)
 
     def to_json(self) -> str:
         """Return the plan as one line of JSON with its version."""
