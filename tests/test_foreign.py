@@ -1,4 +1,4 @@
-"""Messages of frameworks, mixed lists and unknown elements are refused at every door; those of the SDKs are read."""
+"""Messages of most frameworks, dumps of all, mixed lists and unknown elements are refused at every door."""
 
 from __future__ import annotations
 
@@ -72,13 +72,10 @@ class RunItem:
 
 
 FOREIGN: dict[str, tuple[list[Any], str]] = {
-    "LangChain objects": (LANGCHAIN, "convert_to_openai_messages"),
     "LangChain model_dump": ([m.model_dump() for m in LANGCHAIN], "convert_to_openai_messages"),
     "LangChain messages_to_dict": (messages_to_dict(LANGCHAIN), "messages_from_dict"),
     "LangChain dumpd": ([dumpd(m) for m in LANGCHAIN], "load("),
-    "LangChain with a role": ([LANGCHAIN[-1]], "convert_to_openai_messages"),
     "LangChain tuples": ([("system", "rules"), ("human", "go")], "convert_to_openai_messages"),
-    "pydantic-ai objects": (PYDANTIC_AI, "_map_messages"),
     "pydantic-ai dump": (ADAPTER.dump_python(PYDANTIC_AI), "_map_messages"),
     "pydantic-ai JSON": (json.loads(ADAPTER.dump_json(PYDANTIC_AI)), "validate_python"),
     "OpenAI Agents items": ([RunItem("a", {"type": "message", "role": "assistant", "content": "x"})], "to_input_list"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 from .. import _core
 from ..errors import MessageError
+from ..messages.frameworks import framework_in
 from ..messages.objects import InputMessages, plain, sendable
 from ..models.model import Model
 from .tools import spaced, tool_tokens
@@ -171,7 +172,14 @@ def scan(
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
     """
-    return read_with(messages, lambda known: _ledger(known, counter, provider, fallback))
+    shape = shape_of(messages) or provider
+    return read_with(messages, lambda known: _ledger(known, counter, shape, fallback))
+
+
+def shape_of(messages: object) -> str | None:
+    """Return the shape in which a framework's messages are read; None for other messages."""
+    framework = framework_in(messages)
+    return framework.PROVIDER if framework else None
 
 
 def read_with(messages: Sequence[AnyMessage], read: Callable[[Sequence[Message]], T]) -> T:
@@ -200,7 +208,7 @@ def read_plain(
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
     """
-    inputs = InputMessages(messages)
+    inputs, provider = InputMessages(messages), shape_of(messages) or provider
     try:
         return inputs, _call(lambda known: _ledger(known, counter, provider, fallback), inputs.messages)
     except ValueError as error:
@@ -329,4 +337,11 @@ def count(
         return counter.count(messages)
     options = {"tool_choice": tool_choice, "thinking": thinking, "output_config": output_config}
     total: int = scan(messages, counter, provider).total
+    system = system_text(messages, system)
     return total + overhead(counter, system=system, tools=tools, **options)
+
+
+def system_text(messages: object, system: object) -> object:
+    """Return the system text of a call: the given one, or what a framework's messages hold beside their plain ones."""
+    framework = None if system else framework_in(messages)
+    return (framework.system(cast("Any", messages)) or None) if framework else system

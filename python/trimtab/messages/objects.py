@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from uuid import NAMESPACE_OID, uuid5
 
 from ..errors import MessageError
+from .frameworks import framework_of, origin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .frameworks import Framework
     from .types import Message
 
 HINT = "pass plain dicts, lists, strings and numbers; of SDK objects what .model_dump() gives"
@@ -54,6 +56,7 @@ class InputMessages:
         self.given = given
         # By id of the plain value, which is kept alive beside its original: a dropped value's id would be given again.
         self._originals: dict[int, tuple[Any, Any]] = {}
+        self._framework: Framework | None = None
         self.messages: Sequence[Message] = given
         if isinstance(given, list | tuple) and (deep or not all(map(_is_plain, given))):
             try:
@@ -72,7 +75,7 @@ class InputMessages:
         read: list[Message] = []
         for index, message in enumerate(messages, len(self.given) if start is None else start):
             try:
-                read.append(self._message(message))
+                read.append(self._message(message, is_first=index == 0))
             except RecursionError:
                 raise
             except Exception as error:
@@ -87,6 +90,12 @@ class InputMessages:
         """
         if not self._originals:
             return list(messages)
+        if self._framework is not None:
+            stay = {id(message) for message in self.messages}
+            made = [
+                self._original(message) if id(message) in stay else self._of_framework(message) for message in messages
+            ]
+            return self._framework.settle(made, self.given)
         known = [(plain, original) for plain, original in self._originals.values() if _is_object(plain, original)]
         makers = {(plain.get("role"), plain.get("type")): _maker(original) for plain, original in known}
         out: list[Any] = []
@@ -104,7 +113,7 @@ class InputMessages:
             MessageError: names the message.
         """
         for index, (message, given) in enumerate(zip(self.messages, self.given, strict=False), start):
-            make = None if message is given else _maker(given)
+            make = None if message is given or framework_of(cast("Any", type(given))) else _maker(given)
             try:
                 if make and message is not given:
                     make(cast("dict[str, Any]", message))
@@ -116,7 +125,20 @@ class InputMessages:
         """Return the object that a plain value was read from; the value itself where there is none."""
         return self._originals.get(id(value), (value, value))[1]
 
-    def _message(self, message: Any) -> Any:
+    def _of_framework(self, message: Message) -> Any:
+        """Return an edited or a new message in the framework's kind."""
+        assert self._framework is not None  # noqa: S101 - for mypy
+        original = origin(message["role"])
+        if original is not None:
+            return self._framework.change(original, message)
+        return self._framework.make(message, self.given)
+
+    def _message(self, message: Any, *, is_first: bool) -> Any:
+        if framework := framework_of(cast("Any", type(message))):
+            self._framework = framework
+            read = framework.read(message, is_first=is_first)
+            self._originals[id(read)] = (read, message)
+            return read
         plain = self._plain(message, 0)
         if _is_entry(plain):
             inner = plain["message"]

@@ -272,7 +272,7 @@ class Memory:
         last = whole_calls(inputs.messages[-1])
         if last is inputs.messages[-1]:
             return call
-        return replace(call, messages=[*call.messages[:-1], *inputs.write([last])])
+        return replace(call, messages=inputs.write([*inputs.messages[:-1], last]))
 
     def size(self, call: Call, ledger: Ledger | None = None) -> Size:
         """Return the sizes of the call's prompt; the next usage is for this call. None reads the messages."""

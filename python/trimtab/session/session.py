@@ -19,8 +19,10 @@ from .._log import log
 from ..archive.json_check import NO_NUMBERS, check_json
 from ..compaction.flow import REFUSED, compaction
 from ..compaction.settings import target_of
+from ..counting.counter import system_text
 from ..errors import ArchiveError, MessageError, SummaryError
-from ..messages.objects import InputMessages
+from ..messages.frameworks import framework_in
+from ..messages.objects import InputMessages, plain
 from ..messages.request import SYSTEM_ROLES, begins_with
 from ..summarize.drive import AwaitableError, adrive, drive
 from ..validity.validate import check
@@ -97,7 +99,9 @@ def _awaitable(
 
 def _call(messages: Sequence[AnyMessage], system: object, tools: object) -> Call:
     """Return the content of a call; system text that the list begins with is sent, and counts, once."""
+    system = system_text(messages, system)
     first: Any = messages[0] if system and isinstance(messages, list | tuple) and messages else None
+    first = plain([first])[0] if framework_in([first]) else first
     role = first.get("role") if isinstance(first, Mapping) else getattr(first, "role", None)
     repeats = role in SYSTEM_ROLES and begins_with(messages, system)
     return Call(messages, None if repeats else system, tools)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from .. import _core
 from .._repr import short
-from ..counting.counter import Counter, read_with, scan
+from ..counting.counter import Counter, read_with, scan, shape_of
 from ..errors import MessageError
 from ..models.model import Model
 
@@ -93,8 +93,8 @@ class Rules:
         Raises:
             MessageError: a message cannot be read.
         """
-        rules = asdict(self)
-        findings = read_with(messages, lambda plain: _core.validate(plain, provider=provider, **rules))
+        rules, shape = asdict(self), shape_of(messages) or provider
+        findings = read_with(messages, lambda plain: _core.validate(plain, provider=shape, **rules))
         return [Problem(*finding) for finding in findings]
 
 

@@ -78,6 +78,7 @@ def repair(messages: Sequence[MessageT], *, provider: Provider, **options: Unpac
     inputs, ledger = read_plain(messages, counter, provider)
     if not rules.problems(ledger, before):
         return Repair(messages, [], range(len(messages) + 1))
+    provider = cast("Provider", ledger.provider)  # a framework's messages have the shape in which they are read
     made = run_steps(inputs.messages, provider, rules, before or (ledger if rules.binds else None))
     if not made.messages:
         changes = [*made.changes, Repaired(0, "first_role", "")]

@@ -1,0 +1,183 @@
+"""LangChain's messages as messages of Chat Completions, one for one, and back."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .frameworks import Origin, origin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..models.provider import Provider
+
+PROVIDER: Provider = "openai_chat"
+
+_ROLES = {
+    "system": "system",
+    "human": "user",
+    "ai": "assistant",
+    "tool": "tool",
+    "function": "function",
+    "SystemMessageChunk": "system",
+    "HumanMessageChunk": "user",
+    "AIMessageChunk": "assistant",
+    "ToolMessageChunk": "tool",
+    "FunctionMessageChunk": "function",
+}
+_CALLS = frozenset({"tool_use", "tool_call", "function_call", "tool_call_chunk", "input_json_delta"})
+"""Types of blocks that repeat ``tool_calls``."""
+
+_THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
+"""Types of blocks that are read as one text, ``reasoning_content``: it is kept whole or stripped."""
+
+_AS_THEY_ARE = frozenset({"image_url", "file", "input_audio", "refusal"})
+"""Types of blocks that stand in messages of Chat Completions."""
+
+
+def read(message: Any, *, is_first: bool) -> dict[str, Any]:  # noqa: ARG001 - system text is a message of its own
+    """Return a message as one of Chat Completions.
+
+    Raises:
+        ValueError: the message is none that a model is sent, as ``RemoveMessage``.
+    """
+    kind = message.type
+    role = message.role if kind in {"chat", "ChatMessageChunk"} else _ROLES.get(kind)
+    if role is None:
+        msg = f"a message of type {kind!r} is not for a model"
+        raise ValueError(msg)
+    content = message.content
+    blocks = [] if isinstance(content, str) else content
+    if not isinstance(content, str):
+        content = [_block(part) for part in blocks if _kind(part) not in _CALLS | _THINKING] or ""
+    plain: dict[str, Any] = {"role": Origin(role, message), "content": content}
+    if thinking := "".join(_thought(part) for part in blocks if _kind(part) in _THINKING):
+        plain["reasoning_content"] = thinking
+    if message.name and role not in {"tool", "function"}:
+        plain["name"] = message.name
+    if role == "tool":
+        plain["tool_call_id"] = message.tool_call_id
+    elif role == "function":
+        plain["name"] = message.name
+    if calls := getattr(message, "tool_calls", None):
+        plain["tool_calls"] = [_call(call) for call in calls]
+    return plain
+
+
+def change(original: Any, message: Mapping[str, Any]) -> Any:
+    """Return the original with other content and other calls."""
+    before = read(original, is_first=False)
+    update: dict[str, Any] = {}
+    calls = message.get("tool_calls") or []
+    if calls != before.get("tool_calls", []):
+        known = {call["id"]: call for call in original.tool_calls}
+        made = [(known.get(call["id"]), _made_call(call)) for call in calls]
+        update["tool_calls"] = [old if old and old["args"] == new["args"] else new for old, new in made]
+    thinks = "reasoning_content" in message
+    if message.get("content") != before["content"] or update or thinks != ("reasoning_content" in before):
+        stay = {call.get("id") for call in calls}
+        update["content"] = _content(message.get("content"), original.content, stay, thinks=thinks)
+    return original.model_copy(update=update)
+
+
+def make(message: Mapping[str, Any], given: Sequence[Any]) -> Any:  # noqa: ARG001 - LangChain's know nothing of the others
+    """Return a new message of the class of its role."""
+    kinds = import_module("langchain_core.messages")
+    content = message.get("content") or ""
+    match str(message["role"]):
+        case "system" | "developer":
+            return kinds.SystemMessage(content)
+        case "assistant":
+            return kinds.AIMessage(content, tool_calls=[_made_call(call) for call in message.get("tool_calls") or []])
+        case "tool":
+            return kinds.ToolMessage(content, tool_call_id=message["tool_call_id"])
+        case _:
+            return kinds.HumanMessage(content)
+
+
+def settle(messages: list[Any], given: Sequence[Any]) -> list[Any]:  # noqa: ARG001 - nothing has a place of its own
+    """Return the messages."""
+    return messages
+
+
+def system(messages: Sequence[Any]) -> str:  # noqa: ARG001 - a message of its own
+    """Return nothing: system text is a message of its own."""
+    return ""
+
+
+def _kind(part: Any) -> Any:
+    return part.get("type") if isinstance(part, dict) else "text"
+
+
+def _thought(part: Mapping[str, Any]) -> str:
+    """Return the text of a block of thinking; a redacted one has none that can be read."""
+    summary = "".join(str(each.get("text", "")) for each in part.get("summary") or ())
+    return part.get("thinking") or part.get("reasoning") or summary or part.get("data") or ""
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = json.dumps(call["args"], ensure_ascii=False, default=str)
+    return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
+
+
+def _made_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = call["function"]
+    args = json.loads(function["arguments"] or "{}")
+    return {"name": function["name"], "args": args, "id": call["id"], "type": "tool_call"}
+
+
+def _block(part: Any) -> dict[str, Any]:
+    """Return a block of content as one of Chat Completions; others as text, so that they count."""
+    if isinstance(part, str):
+        return {"type": Origin("text", part), "text": part}
+    kind = part.get("type")
+    if kind in {"text", "output_text"}:
+        kept = {key: part[key] for key in ("cache_control",) if key in part}
+        return {"type": Origin("text", part), "text": part.get("text") or "", **kept}
+    if kind in _AS_THEY_ARE and not ("base64" in part or "source_type" in part):
+        return {**part, "type": Origin(kind, part)}
+    if kind == "image":
+        return {"type": Origin("image_url", part), "image_url": {"url": _url(part)}}
+    if "base64" in part or "data" in part:
+        media = part.get("mime_type", "application/octet-stream")
+        file = {"file_data": f"data:{media};base64,{part.get('base64') or part.get('data')}"}
+        return {"type": Origin("file", part), "file": file}
+    return {"type": Origin("text", part), "text": json.dumps(part, ensure_ascii=False, default=str)}
+
+
+def _url(part: Mapping[str, Any]) -> str:
+    """Return a picture of LangChain's or Anthropic's block as a URL."""
+    source = part.get("source") if isinstance(part.get("source"), dict) else part
+    assert source is not None  # noqa: S101 - for mypy
+    if data := source.get("base64") or source.get("data"):
+        return f"data:{source.get('mime_type') or source.get('media_type') or 'image/png'};base64,{data}"
+    return str(source.get("url") or source.get("file_id") or source.get("id") or "")
+
+
+def _content(content: Any, original: Any, calls: set[Any], *, thinks: bool) -> Any:
+    """Return edited content in LangChain's form.
+
+    Args:
+        content: plain content after the edit.
+        original: the message's content before it.
+        calls: ids of the calls that stay.
+        thinks: whether thinking stays.
+    """
+    blocks = original if isinstance(original, list) else []
+    thinking = [part for part in blocks if thinks and _kind(part) in _THINKING]
+    repeats = [part for part in blocks if _kind(part) in _CALLS]
+    stay = [part for part in repeats if part.get("id") in calls or part.get("call_id") in calls]
+    if not isinstance(content, list) and not thinking and not stay:
+        return content or ""
+    texts = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
+    return [*thinking, *map(_written, texts), *stay]
+
+
+def _written(block: Mapping[str, Any]) -> Any:
+    """Return the block of LangChain's that a plain one was read from; one that was edited, as it is."""
+    part = origin(block.get("type"))
+    if part is not None and _block(part) == block:
+        return part
+    return {**block, "type": str(block["type"])}
