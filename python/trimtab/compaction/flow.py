@@ -186,7 +186,8 @@ def _ref(request: Request, stored: Stored, plan: Plan, summary: str | None) -> s
 
     Equal compactions have equal names, so that a commit whose answer was lost is not stored twice.
     """
+    edits = replace(plan, savings=None).to_json()
     parts = "\0".join(
-        [request.settings.session if request.settings.exclusive else "", *stored.digests, plan.to_json(), summary or ""]
+        [request.settings.session if request.settings.exclusive else "", *stored.digests, edits, summary or ""]
     )
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]

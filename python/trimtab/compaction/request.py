@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..messages.types import Message
     from ..planning.plan import Plan
     from ..planning.policy import Policy
+    from ..planning.savings import Rates
     from .settings import Settings
 
 
@@ -49,6 +50,7 @@ class Request:
         room: most tokens of messages that the next call holds; None if they need not fit.
         origin: digest of the given list.
         resumed: the given list with an earlier result in place of its beginning; None where none stands in.
+        rates: the cost of the next prompt's tokens.
         uuid: new for each compaction, for events.
     """
 
@@ -73,6 +75,7 @@ class Request:
     turn: int
     room: int | None = None
     origin: str
+    rates: Rates
     resumed: tuple[Message, ...] | None = None
     uuid: str = field(default_factory=lambda: str(uuid4()))
 
@@ -143,12 +146,14 @@ class Request:
         """Return the plan with an edit that removes the pictures which the provider does not take."""
         if self.policy.parity:
             return plan
+        from ..planning.decide import saved  # noqa: PLC0415
         from ..planning.pictures import without_excess  # noqa: PLC0415 - numpy comes with the first plan
         from ..planning.stages.costs import Costs  # noqa: PLC0415
 
         settings = self.settings
         costs = Costs(self.ledger, self.pins, settings.strips, summaries=self.summaries, fillers=self.fillers)
-        return without_excess(plan, self.messages, costs, settings.rules, settings.counter)
+        plan = without_excess(plan, self.messages, costs, settings.rules, settings.counter)
+        return replace(plan, savings=saved(plan, costs, self.rates) if plan.edits else None)
 
     def _decide(self, *, urgent: bool, less: int = 0) -> Plan:
         """Return the plan of the policy's stages, for ``less`` tokens than may stay."""
@@ -167,6 +172,7 @@ class Request:
             fillers=self.fillers,
             urgent=urgent or self.urgent,
             room=None if self.room is None else self.room - less,
+            rates=self.rates,
         )
 
     def tokens_after(self, plan: Plan) -> int:

@@ -48,6 +48,7 @@ class Settings:
         strips: whether an edit removes the thinking behind it.
         marks: whether later requests tell the provider that it may drop thinking.
         rules: what the provider refuses, while calls at the end may be running.
+        clock: returns the time in seconds, from which the age of the provider's cache follows.
         count_with: client whose counting endpoint a policy with ``Estimate.asks`` asks; None asks none.
     """
 
@@ -65,6 +66,7 @@ class Settings:
     strips: bool
     marks: bool
     rules: Rules
+    clock: Callable[[], float]
     count_with: Any
 
     @classmethod

@@ -21,6 +21,7 @@ class Usage:
         output: output tokens.
         cache_read: input tokens read from a cache.
         cache_write: input tokens written to a cache.
+        hourly: those of ``cache_write`` that the cache keeps for an hour (Anthropic), not for five minutes.
     """
 
     __repr__ = short
@@ -29,6 +30,7 @@ class Usage:
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+    hourly: int = 0
 
     @property
     def prompt(self) -> int:
@@ -61,7 +63,8 @@ class Usage:
             details = _get(usage, "prompt_tokens_details") or _get(usage, "input_tokens_details")
             read = _tokens(details, "cached_tokens") or 0
             prompt = max(prompt - read, 0)
-        return cls(prompt, output or 0, read, write or 0)
+        hourly = _tokens(_get(usage, "cache_creation"), "ephemeral_1h_input_tokens")
+        return cls(prompt, output or 0, read, write or 0, hourly or 0)
 
 
 def _tokens(usage: object, *names: str) -> int | None:

@@ -64,6 +64,7 @@ class Model:
             its maker for another host, or the smallest of the hosts that serve it.
         input_limit: tokens of input, where the provider counts them apart from the output; None where the window alone
             counts.
+        cache_seconds: seconds after its last use for which the provider keeps a cached prompt; None if unknown.
     """
 
     __repr__ = short
@@ -78,6 +79,7 @@ class Model:
     prefill: bool = True
     known: bool = True
     input_limit: int | None = None
+    cache_seconds: int | None = None
 
     def __post_init__(self) -> None:
         """Reject limits that leave no tokens for a prompt."""
@@ -162,6 +164,7 @@ def _table() -> dict[str, Model]:
             prefill=grammar not in _NO_PREFILL,
             # OpenAI documents 400,000 as 272,000 of input and 128,000 of output, from GPT-5 on.
             input_limit=window - max_output if grammar == "openai" else None,
+            cache_seconds=tables.CACHE_SECONDS["claude" if is_claude else "gpt"],
         )
     return models
 
@@ -283,4 +286,14 @@ def _by_family(found: ModelId) -> Model:
     bare = found.name
     _, provider, prompt, window, output = next(row for row in FAMILIES if re.match(row[0], bare))
     prefill = prompt not in _NO_PREFILL
-    return Model(bare or "unknown", provider, PROMPTS[prompt], window, output, prefill=prefill, known=False)
+    seconds = next((kept for maker, kept in tables.CACHE_SECONDS.items() if bare.startswith(maker)), None)
+    return Model(
+        bare or "unknown",
+        provider,
+        PROMPTS[prompt],
+        window,
+        output,
+        prefill=prefill,
+        known=False,
+        cache_seconds=seconds,
+    )

@@ -54,6 +54,10 @@ CLAUDE: dict[str, tuple[str, int, int, float, float, float]] = {
     "claude-mythos-5-1": ("claude-4.8", 1_000_000, 128_000, 10, 50, 0.25),
     "claude-mythos-5-2": ("claude-4.8", 1_000_000, 128_000, _NONE, _NONE, _NONE),
 }
+CACHE_SECONDS = {"claude": 300, "gpt": 3_600}
+"""Seconds after its last use for which a cached prompt is kept at most, by the beginning of the model's id: Anthropic
+five minutes (an hour where a call asks for it), OpenAI an hour."""
+
 BINDS = ("-5-5", "-5-1", "-5-2")
 """Id endings of models that sign thinking against the whole prompt before it."""
 

@@ -9,6 +9,7 @@ from ..ledger.columns import Zone
 from .edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate, dropped
 from .plan import AT_TARGET, NOTHING, USELESS, Plan
 from .protection import to_floor
+from .savings import Savings
 from .stages import PruneResults, SummarizeZone
 from .stages.costs import Costs
 from .stages.sizes import PLACEHOLDER
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..ledger.columns import Ledger
     from .edits import Edit
     from .policy import Policy
+    from .savings import Rates
 
 _DROPS = SummarizeZone(share=0.0, min_tokens=1, max_tokens=1)
 """The summary stage of a policy without one: the notice fits the frame."""
@@ -44,6 +46,7 @@ def decide(
     fillers: Iterable[int] = (),
     urgent: bool = False,
     room: int | None = None,
+    rates: Rates | None = None,
 ) -> Plan:
     """Return the plan that brings a transcript to ``target`` tokens, or that applies a policy's zones.
 
@@ -61,12 +64,13 @@ def decide(
         urgent: the next call is in danger; apply the policy's emergency stage, if it has one.
         room: most tokens of messages that the next call holds; None if they need not fit. All but the floor leaves if
             the policy's edits leave more.
+        rates: the cost of the prompt's tokens, for a policy that prunes where it pays; None prunes by size alone.
 
     Returns:
         The plan; it has no edits, and the reason, if nothing needs to or can be done.
     """
     costs = Costs(ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder, tuple(fillers))
-    plan = _decide(costs, policy, target, window, urgent=urgent)
+    plan = _decide(costs, policy, target, window, urgent=urgent, rates=rates)
     if room is None or plan.tokens_after <= room or costs.messages <= costs.head:
         return plan
     least = _finish(costs, policy, target, tuple(to_floor(costs, policy, room)))
@@ -96,7 +100,22 @@ def tokens_after(plan: Plan, ledger: Ledger, *, binds_thinking: bool, frame: int
     return _tokens_after(Costs(ledger, (), binds_thinking, frame, (), placeholder), plan.edits)
 
 
-def _decide(costs: Costs, policy: Policy, target: int, window: int, *, urgent: bool) -> Plan:
+def saved(plan: Plan, costs: Costs, rates: Rates) -> Savings:
+    """Return the money of a plan, without the price of its summary."""
+    first = min(_first_message(edit, costs) for edit in plan.edits)
+    behind = int(costs.ledger.per_message[first:].sum())
+    gain = plan.tokens_before - plan.tokens_after
+    return Savings.of(gain, max(behind - gain, 0), rates)
+
+
+def _first_message(edit: Edit, costs: Costs) -> int:
+    """Return the first message that an edit changes."""
+    return edit.start if isinstance(edit, Summarize | Drop) else int(costs.owner[edit.rows[0]])
+
+
+def _decide(
+    costs: Costs, policy: Policy, target: int, window: int, *, urgent: bool, rates: Rates | None = None
+) -> Plan:
     """Return the plan by the policy's own stages."""
     ledger = costs.ledger
     if policy.keep.fill_target and ledger.total <= target:
@@ -106,7 +125,7 @@ def _decide(costs: Costs, policy: Policy, target: int, window: int, *, urgent: b
         found = (
             _reach_target(costs, policy, target)
             if policy.keep.fill_target
-            else _apply_zones(costs, policy, target, window, urgent=urgent)
+            else _apply_zones(costs, policy, target, window, urgent=urgent, rates=rates)
         )
         edits = tuple(found)
     if not edits and (not len(costs.thinking) or not policy.keep.fill_target):
@@ -157,7 +176,9 @@ def _reach_target(costs: Costs, policy: Policy, target: int) -> Iterable[Edit]:
             yield edit
 
 
-def _apply_zones(costs: Costs, policy: Policy, target: int, window: int, *, urgent: bool) -> Iterable[Edit]:
+def _apply_zones(
+    costs: Costs, policy: Policy, target: int, window: int, *, urgent: bool, rates: Rates | None
+) -> Iterable[Edit]:
     """Yield the edits of the policy's zones: results first, then messages."""
     leaving = _leaving(costs, policy, policy.keep.zones(costs, window, target))
     if policy.emergency and (urgent or not leaving.any()):
@@ -169,6 +190,8 @@ def _apply_zones(costs: Costs, policy: Policy, target: int, window: int, *, urge
     if stage and prune and not prune.compactable_only:
         prune = None  # this stage prunes between compactions, not during one
     rows = prune.select(costs, leaving) if prune else costs.array(())
+    if prune and prune.pays and rates is not None:
+        rows = prune.worth(costs, rows, rates)
     gain = prune.gain(costs, rows) if prune else 0
     zone = stage.zone(costs, leaving, whole=policy.parity) if stage else None
     if stage and stage.if_needed and costs.total - gain <= target:

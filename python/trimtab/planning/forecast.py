@@ -19,6 +19,7 @@ from ..ledger.columns import Kind, Role
 from ..messages.usage import Usage
 from ..models.model import Model
 from ..models.prompts import PROMPTS
+from .cache import CacheReadings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,6 +112,7 @@ class Forecast:
         cache_read: tokens read from caches, over all calls.
         cache_write: tokens written to caches, over all calls.
         pending: the prompt that was counted last; None once it is billed.
+        readings: what the calls' usage tells of the provider's cache.
     """
 
     counter: Counter
@@ -127,6 +129,7 @@ class Forecast:
     cache_read: int = 0
     cache_write: int = 0
     pending: Pending | None = None
+    readings: CacheReadings = field(default_factory=CacheReadings)
 
     @classmethod
     def of(cls, model: str | Model, counter: Counter | None = None, estimate: Estimate | None = None) -> Self:
@@ -233,8 +236,13 @@ class Forecast:
             return f"its {prompt:,} input tokens exceed the window of {limits.stated}: window= may have to be larger"
         return ""
 
-    def record(self, usage: object) -> None:
+    def record(self, usage: object, now: float | None = None, ttl: int | None = None) -> None:
         """Learn from the usage of the last call.
+
+        Args:
+            usage: the usage.
+            now: time of the call in seconds; None for a call of the past.
+            ttl: seconds for which the provider's cache is kept; None if unknown.
 
         Raises:
             ValueError: the usage has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
@@ -247,6 +255,8 @@ class Forecast:
             prompt = sum(getattr(charged, name) for name in calibration.terms)
             self.factor = calibration.update(self.factor, prompt, self.counted)
         if self.pending is not None:
+            before = self.anchor.prompt if self.anchor and self.pending.grown is not None else None
+            self.readings.record(charged, before, now, ttl)
             self._anchor(self.pending, charged)
             self.pending, self.unseen = None, 0
 
@@ -303,6 +313,7 @@ class Forecast:
             "votes": [*self.votes],
             "errors": [*self.errors],
             "usage": self.usage and asdict(self.usage),
+            "readings": self.readings.state(),
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -313,6 +324,7 @@ class Forecast:
         self.counters = [by_name[name] for name in state["vocabularies"] if name in by_name] or self.counters
         self.votes.extend(state["votes"])
         self.errors.extend(state["errors"])
+        self.readings.load(state["readings"])
         anchor, usage, sent = state["anchor"], state["usage"], state["pending"]
         self.usage = usage and Usage(**usage)
         self.anchor = anchor and Anchor(**{**anchor, "usage": Usage(**anchor["usage"])})

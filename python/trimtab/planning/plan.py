@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .._repr import short
 from ..errors import PlanError
 from .edits import EDITS, Cut, Drop, Prune, StripThinking, Summarize, Truncate
+from .savings import Savings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,7 @@ class Plan:
         digest: digest of the transcript; the plan applies to no other.
         provider: shape of the messages.
         policy: name of the policy that decided.
+        savings: the money of the edits, without the price of a summary; None without edits.
     """
 
     __repr__ = short
@@ -53,6 +55,7 @@ class Plan:
     digest: str
     provider: str
     policy: str
+    savings: Savings | None = None
 
     def zone(self) -> Summarize | Drop | None:
         """Return the edit that removes messages, or None."""
@@ -81,11 +84,12 @@ class Plan:
             version = body.pop("version")
             if version != VERSION:
                 raise PlanError(f"the plan has version {version}, this trimtab reads version {VERSION}")
+            savings = body.pop("savings", None)
             body["edits"] = tuple(_parse_edit(dict(edit)) for edit in body["edits"])
             if unknown := body.keys() - {field.name for field in fields(cls)}:
                 raise PlanError(f"not a plan: unknown keys {sorted(unknown)}")
             _check_types(cls, body)
-            return cls(**body)
+            return cls(**body | {"savings": savings and Savings(**savings)})
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise PlanError(f"not a plan: {error}") from error
 
@@ -93,9 +97,8 @@ class Plan:
         """Return the plan as text for people."""
         tokens = f"{self.tokens_before:,} tokens -> {self.tokens_after:,} (target {self.target:,})"
         head = f"{self.messages:,} messages, {tokens}"
-        return "\n".join(
-            [f"plan by {self.policy}: {head}", f"  {self.reason}", *(f"  {_describe(e)}" for e in self.edits)]
-        )
+        lines = [f"plan by {self.policy}: {head}", f"  {self.reason}", *(f"  {_describe(e)}" for e in self.edits)]
+        return "\n".join([*lines, *([f"  {self.savings}"] if self.savings else [])])
 
 
 _BECAUSE = {

@@ -100,3 +100,7 @@ class Policy:
     def pruning(self) -> Policy:
         """Return the policy reduced to its pruning."""
         return replace(self, summarize=None, emergency=None, fallback=(), order=())
+
+    def paying(self) -> Policy:
+        """Return the policy reduced to pruning where it pays, whatever the target."""
+        return replace(self.pruning(), keep=replace(self.keep, fill_target=False))

@@ -11,7 +11,15 @@ POLICY = Policy(
     # A fifth of the target keeps the newest results unpruned; the last user turn is always kept.
     keep=Keep((Tokens(target_share=0.20), Turns(count=1), Pins()), fill_target=True),
     # A placeholder takes up to 60 tokens (stages/sizes.py), so pruning a smaller result gains nothing.
-    prune=PruneResults(min_tokens=60, order=("images", "superseded")),
+    # Between compactions, it prunes where that pays: the protected window and the least amount are opencode's.
+    prune=PruneResults(
+        min_tokens=60,
+        order=("images", "superseded"),
+        protect_tokens=40_000,
+        min_gain=20_000,
+        pays=True,
+        when=("before_call",),
+    ),
     # 0 takes results whole; of a capped one, a command's error is at the end, its cause at the beginning.
     ingest=Ingest(tokens=0, otherwise="HeadTail", in_fit=True),
     # 4,096 is the output limit of the summary call in spec09, section 5, and in agentpg, "Configuration".

@@ -9,7 +9,14 @@ from ..planning.stages import Ingest, Keep, Pins, PruneResults, Tokens, Turns
 POLICY = Policy(
     name="drop",
     keep=Keep((Tokens(target_share=0.20), Turns(count=1), Pins()), fill_target=True),
-    prune=PruneResults(min_tokens=60, order=("images", "superseded")),
+    prune=PruneResults(
+        min_tokens=60,
+        order=("images", "superseded"),
+        protect_tokens=40_000,
+        min_gain=20_000,
+        pays=True,
+        when=("before_call",),
+    ),
     ingest=Ingest(tokens=0, otherwise="HeadTail", in_fit=True),
     summarize=None,
     fallback=("drop",),

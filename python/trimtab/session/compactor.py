@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from functools import partial
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
@@ -92,6 +93,8 @@ class Compactor:
         count_with: a client as in ``check``. ``fit`` asks its counting endpoint for the tokens of the messages if the
             policy's estimate ``asks``, as that of ``agentpg`` does; the estimate replaces an answer that fails. None
             asks no endpoint.
+        clock: returns the time in seconds: how old the provider's cache is decides when pruning pays. Another one is
+            for tests and for replays of a session.
 
     Raises:
         ValueError: an unknown name, an argument that the policy has no field for, or a window without room for
@@ -126,6 +129,7 @@ class Compactor:
         listeners: Iterable[Callable[[Event], None]] = (),
         betas: Iterable[str] = (),
         count_with: Any = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """Open, read and write nothing."""
         betas, listeners = tuple(betas), tuple(listeners)
@@ -146,6 +150,7 @@ class Compactor:
             session=given_name(None),
             exclusive=False,
             redact=redact,
+            clock=clock,
             count_with=count_with,
         )
         if any(map(_is_async, listeners)):

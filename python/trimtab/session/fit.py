@@ -10,6 +10,10 @@ from ..compaction.flow import compaction
 from ..errors import CountError
 from .provider_count import request_of
 
+LOOKS = 16
+"""By which part of itself a transcript grows until it is planned again whether pruning pays: to plan at each call would
+cost more than the few calls by which pruning comes later."""
+
 if TYPE_CHECKING:
     from ..compaction.effects import Flow
     from ..compaction.request import Request
@@ -115,6 +119,21 @@ def capped(at: Memory, begun: Call, call: Call, ledger: Ledger, since: int) -> F
         ledger = at.scan(resumed.messages)
     at.verified = (len(ledger), ledger.digest)
     return resumed, ledger, made
+
+
+def paying(at: Memory, call: Call, size: Size) -> Request | None:
+    """Return the request that prunes what costs less to remove than to send again; None while nothing does."""
+    prune, total = at.policy.prune, size.terms.messages
+    cold = at.rates().cold
+    if prune is None or cold is None or total < prune.protect_tokens + prune.min_gain:
+        return None
+    if total < at.looks_at and cold < 1:
+        return None
+    at.looks_at = total + max(prune.min_gain, total) // LOOKS
+    policy = at.policy.paying()
+    request = at.request(call, fixed=size.fixed, policy=policy, target=lambda ledger: ledger.total, trigger="auto")
+    plan = request.decide()
+    return replace(request, plan=plan) if plan.edits else None
 
 
 def thinned(at: Memory, call: Call, ledger: Ledger) -> Request:

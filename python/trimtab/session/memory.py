@@ -24,6 +24,7 @@ from ..messages.usage import Usage
 from ..planning.edits import Summarize
 from ..planning.forecast import Forecast
 from ..planning.pins import flagged, pinned
+from ..planning.savings import Rates
 from .call import Call, Fitted, Size, When
 from .own import OwnMessages
 from .provider_count import ProviderCounts, request_of
@@ -74,6 +75,7 @@ class Memory:
         continued: whether the session began with the state of an earlier one.
         lowered: whether a refusal has lowered the window.
         standin: the last result, for lists that begin with what it was made of.
+        looks_at: tokens of messages at which it is looked again whether pruning pays.
     """
 
     settings: Settings
@@ -91,6 +93,7 @@ class Memory:
     continued: bool = False
     lowered: bool = False
     standin: StandIn = field(default_factory=StandIn)
+    looks_at: int = 0
     _compacting: Lock = field(default_factory=Lock)
     own: OwnMessages = field(init=False)
 
@@ -220,8 +223,12 @@ class Memory:
             return fixed
         return sum(fixed_tokens(self.forecast.counters[0], call.system, call.tools))
 
-    def record(self, usage: object) -> None:
+    def record(self, usage: object, *, past: bool = False) -> None:
         """Learn from the usage of the last call; ignore one that cannot be that call's.
+
+        Args:
+            usage: the usage.
+            past: whether it is of a session file, which tells of no cache that is still there.
 
         Raises:
             ValueError: the usage has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
@@ -231,13 +238,20 @@ class Memory:
             log.warning("the recorded usage is ignored: %s", doubt)
             self.handler.answer(UsageIgnored(charged, doubt))
         else:
-            self.forecast.record(charged)
+            now = None if past else self.settings.clock()
+            self.forecast.record(charged, now, self.settings.model.cache_seconds)
+
+    def rates(self) -> Rates:
+        """Return the cost of the next prompt's tokens, by the model's prices and the recorded usage."""
+        model, readings = self.settings.model, self.forecast.readings
+        cold = readings.cold(self.settings.clock(), model.cache_seconds)
+        return Rates.of(model.price, cold, readings.mean_growth, hourly=readings.hourly)
 
     def learn(self, transcript: Transcript) -> None:
         """Learn from the newest ``CHARGES`` billed calls in a session file, as ``record`` does from each call."""
         for charged in transcript.usage[-CHARGES:]:
             self.size(Call(transcript.messages[: charged.before], transcript.system, transcript.tools))
-            self.record(Usage(charged.prompt, charged.output))
+            self.record(Usage(charged.prompt, charged.output), past=True)
 
     def check(self, call: Call, client: Any) -> Flow[ProviderCount]:
         """Return the provider's count of the call's prompt, and the count here without any correction."""
@@ -359,6 +373,7 @@ class Memory:
             skips_summarizer=self.skips() or (self.failing and trigger == "auto"),
             turn=self.turn,
             origin=origin,
+            rates=self.rates(),
             resumed=None if resumed is None else tuple(resumed),
         )
 
@@ -441,6 +456,7 @@ class Memory:
             self.failed = 0
         if compaction.ref is not None:
             self.rounds += 1
+            self.looks_at = 0
             self.forecast.forget(size.prompt - size.counted if size else self.forecast.beyond)
             self.own.remember(compaction.ref, compaction.marks)
             self.standin.remember(compaction.view)

@@ -27,7 +27,7 @@ from ..messages.request import SYSTEM_ROLES, begins_with
 from ..summarize.drive import AwaitableError, adrive, drive
 from ..validity.validate import check
 from .call import Call
-from .fit import asked, automatic, capped, protecting, rescue, thinned
+from .fit import asked, automatic, capped, paying, protecting, rescue, thinned
 from .overflow import Refusal, refusal
 from .shrink import shrink
 from .state import state_of
@@ -188,7 +188,8 @@ def _due(at: Memory, call: Call, when: When, size: Size) -> tuple[Request | None
         return automatic(at, call, size, policy), ""
     elsewhere = f"policy {policy.name} compacts {', '.join(trigger.when)}, not {when}"
     if prune is not None and when in prune.when:
-        return automatic(at, call, size, policy.pruning()), elsewhere
+        request = paying(at, call, size) if prune.pays else automatic(at, call, size, policy.pruning())
+        return request, elsewhere
     return None, elsewhere
 
 

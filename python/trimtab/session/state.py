@@ -172,7 +172,11 @@ def _is_pair(first: Callable[[object], bool], second: Callable[[object], bool]) 
     return lambda value: isinstance(value, list) and len(value) == 2 and first(value[0]) and second(value[1])
 
 
-_USAGE = dict.fromkeys(("input", "output", "cache_read", "cache_write"), _is_count)
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST
+
+
+_USAGE = dict.fromkeys(("input", "output", "cache_read", "cache_write", "hourly"), _is_count)
 _STATE: dict[str, Any] = {
     "session": _is_name,
     "model": _is_text,
@@ -217,6 +221,13 @@ _STATE: dict[str, Any] = {
         "unseen": _is_count,
         "cache_read": _is_count,
         "cache_write": _is_count,
+        "readings": {
+            "hits": _each(_is_bool),
+            "growth": _each(_is_count),
+            "used": _is_time,
+            "is_cached": _is_bool,
+            "hourly": _is_bool,
+        },
     },
 }
 """Shape of a state."""
@@ -230,5 +241,6 @@ _MAY_BE_NONE = frozenset(
         "state.forecast.pending",
         "state.forecast.pending.grown",
         "state.forecast.usage",
+        "state.forecast.readings.used",
     }
 )

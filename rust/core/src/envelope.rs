@@ -6,7 +6,7 @@ pub const ENVELOPE: &str = "<trimtab-summary ";
 /// How it ends.
 pub const CLOSE: &str = "\n</trimtab-summary>";
 
-/// The start of a pruned result.
+/// The start of the placeholder of a pruned result, or of a pruned argument of a call.
 pub const PRUNED: &str = "[trimtab: pruned ";
 
 /// The digest that an envelope carries: sixteen hexadecimal digits of its inside.
@@ -53,14 +53,22 @@ fn digest_in(attributes: &str) -> Option<&str> {
 /// Placeholders of agentpg and opencode for a pruned result: their lists may come to us.
 pub const PLACEHOLDERS: [&str; 2] = ["[TOOL OUTPUT PRUNED]", "[Old tool result content cleared]"];
 
+/// Most bytes of our placeholder: a number, a tool, an argument and a ref, each of which has its own limit.
+const MAX_PLACEHOLDER: usize = 400;
+
 /// Whether `text` is the placeholder of a pruned result, and nothing more.
+///
+/// Ours is `[trimtab: pruned 1,234 tokens]`, or `[trimtab: pruned 1,234 tokens of Read a.py; restore 0af3]`.
 #[must_use]
 pub fn is_pruned(text: &str) -> bool {
     if PLACEHOLDERS.contains(&text) {
         return true;
     }
-    let number = text.strip_prefix(PRUNED).and_then(|rest| rest.strip_suffix(" tokens]"));
-    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit() || b == b','))
+    let inside = text.strip_prefix(PRUNED).and_then(|rest| rest.strip_suffix(']'));
+    let Some((number, about)) = inside.and_then(|inside| inside.split_once(" tokens")) else { return false };
+    let names = about.is_empty() || about.starts_with(" of ") || about.starts_with("; ");
+    let counts = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b',');
+    names && counts && text.len() <= MAX_PLACEHOLDER && !about.contains(['[', ']', '\n', '\r'])
 }
 
 #[cfg(test)]
@@ -82,9 +90,24 @@ mod tests {
 
     #[test]
     fn only_the_whole_placeholder_is_one() {
-        assert!(is_pruned("[trimtab: pruned 1,234 tokens]"));
-        for text in ["[trimtab: pruned 12 tokens] and more", "[trimtab: pruned  tokens]", "[trimtab: pruned x tokens]"]
-        {
+        for text in [
+            "[trimtab: pruned 1,234 tokens]",
+            "[trimtab: pruned 12 tokens of Read a.py]",
+            "[trimtab: pruned 12 tokens of Read a.py; restore 0af3]",
+            "[trimtab: pruned 12 tokens; restore 0af3]",
+        ] {
+            assert!(is_pruned(text), "{text}");
+        }
+        for text in [
+            "[trimtab: pruned 12 tokens] and more",
+            "[trimtab: pruned 12 tokens] and [more]",
+            "[trimtab: pruned 12 tokens of Read a.py] and more]",
+            "[trimtab: pruned 12 tokens of Read\na.py]",
+            "[trimtab: pruned 12 tokens and more]",
+            "[trimtab: pruned  tokens]",
+            "[trimtab: pruned x tokens]",
+            &format!("[trimtab: pruned 12 tokens of {}]", "x".repeat(400)),
+        ] {
             assert!(!is_pruned(text), "{text}");
         }
     }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..edits import Edit
+    from ..savings import Rates
     from .costs import Costs
 
 
@@ -35,6 +36,10 @@ class PruneResults:
         keep_turns: number of newest turns that are not pruned.
         protect_tokens: tokens of the newest results that stay.
         min_gain: prune nothing unless more tokens than this can go.
+        pays: at the moments of ``when``, prune nothing until that costs less than to go on sending it: by the model's
+            prices and by what the calls' usage tells of the provider's cache. ``min_gain`` is the least even then, and
+            alone decides where the prices are unknown. Nothing is pruned while no usage tells of a cache. The last
+            group of messages stays.
         skip: names of tools whose results stay.
         skip_errors: results that report an error stay.
         stop_at_pruned: results older than the latest summary or the latest pruned result stay.
@@ -56,6 +61,7 @@ class PruneResults:
     keep_turns: int = 0
     protect_tokens: int = 0
     min_gain: int = 0
+    pays: bool = False
     skip: tuple[str, ...] = ()
     skip_errors: bool = False
     stop_at_pruned: bool = False
@@ -106,10 +112,27 @@ class PruneResults:
         found: NDArray[np.int64] = rows
         return found
 
+    def worth(self, costs: Costs, rows: NDArray[np.int64], rates: Rates) -> NDArray[np.int64]:
+        """Return the newest of the rows that it pays to prune at once; none if it does not pay yet.
+
+        An old row in front of much that stays is left alone until the rows together save more than the rewrite costs.
+        """
+        if not len(rows) or rates.cold is None:
+            return rows[:0]
+        gains = (costs.tokens[rows] - costs.placeholder)[::-1].cumsum()[::-1]
+        edited = rows.clip(max=int(costs.thinking[0])) if len(costs.thinking) else rows
+        rewrites = costs.tokens[::-1].cumsum()[::-1][edited] - gains
+        start = 0
+        if rates.known and rates.growth:
+            # The tokens gather for half a cycle of gain / growth calls, in the mean.
+            start = int((rates.kept * gains**2 / (2 * rates.growth) - rates.rewritten * rewrites).argmax())
+        least = max(self.min_gain, rates.least(int(rewrites[start])))
+        return rows[start:] if int(gains[start]) >= least else rows[:0]
+
     def gain(self, costs: Costs, rows: NDArray[np.int64]) -> int:
         """Return the tokens that pruning the rows saves; 0 if ``min_gain`` is not exceeded."""
         held = costs.tokens[rows]
-        if not len(rows) or (self.min_gain and int(held.sum()) <= self.min_gain):
+        if not len(rows) or (self.min_gain and not self.pays and int(held.sum()) <= self.min_gain):
             return 0
         if self.keep_length is None:
             return int((held - costs.placeholder).sum())
@@ -147,6 +170,8 @@ class PruneResults:
         if self.keep_turns:
             began = costs.requests
             before = min(before, int(began[-self.keep_turns]) if len(began) >= self.keep_turns else 0)
+        if self.pays:
+            before = min(before, costs.last_group)
         return max(before, 0)
 
     def _stop(self, costs: Costs) -> int:
