@@ -142,6 +142,7 @@ def test_a_refusal_that_repeats_a_credential_is_masked_everywhere(
         events: list[object] = []
         writer = WRITERS[kind](base_url=base(httpserver, kind), api_key=KEY)
         cm = trimtab.Compactor("gpt-5.5", summarizer=writer, listeners=[events.append]).session("s")
+        caplog.set_level(logging.DEBUG, logger="trimtab.details")
         with caplog.at_level(logging.DEBUG, logger="trimtab"):
             done = compact(cm, path)
         told = [*(event.reason for event in events if isinstance(event, FellBack))]
@@ -198,7 +199,7 @@ def test_a_failed_fit_without_a_fallback_is_masked_in_the_reason_and_the_log(cap
 
     policy = replace(POLICIES["default"], fallback=("error",))
     cm = trimtab.Compactor("gpt-5.5", window=8_000, max_output=1_000, policy=policy, summarizer=raises)
-    with caplog.at_level(logging.DEBUG, logger="trimtab"):
+    with caplog.at_level(logging.DEBUG, logger="trimtab.details"):
         fitted = cm.fit(transcript(" ".join("u:160 a:160" for _ in range(10))))
     assert "connect to https://[REDACTED]@host/v1 failed" in fitted.reason
     assert "connect to https://[REDACTED]@host/v1 failed" in caplog.text
@@ -215,7 +216,7 @@ def test_exceptions_of_hooks_and_listeners_are_masked(caplog: pytest.LogCaptureF
     assert "the hook raised RuntimeError: cannot reach https://[REDACTED]@hook.local/" in compact(cm).reason
     assert [event.reason for event in events if isinstance(event, Refused)]
     assert "pa55" not in "".join(event.reason for event in events if isinstance(event, Refused))
-    with caplog.at_level(logging.DEBUG, logger="trimtab"):
+    with caplog.at_level(logging.DEBUG, logger="trimtab.details"):
         compact(trimtab.Compactor("gpt-5.5", listeners=[raises]))
     assert "RuntimeError: cannot reach https://[REDACTED]@hook.local/" in caplog.text
     assert "pa55" not in caplog.text
@@ -230,7 +231,7 @@ def test_an_answer_of_a_counting_endpoint_is_masked(httpserver, path: str, caplo
     client = kind(api_key=KEY, base_url=base(httpserver, "anthropic"), max_retries=0)
     messages = transcript(TALK, provider="anthropic")
     cm = trimtab.Compactor("claude-sonnet-4-5", policy="agentpg", count_with=client)
-    with caplog.at_level(logging.DEBUG, logger="trimtab"):
+    with caplog.at_level(logging.DEBUG, logger="trimtab.details"):
         try:
             fits = path.endswith("fit")
             done = getattr(cm, path)(messages, **({"when": "after_run"} if fits else {"client": client}))

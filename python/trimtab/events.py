@@ -186,6 +186,12 @@ class UsageIgnored:
 
 Event: TypeAlias = Compacted | Step | Refused | FellBack | UsageIgnored
 
+KINDS: dict[str, type[Event]] = {
+    kind.__name__.lower(): kind
+    for kind in (Compacted, Refused, FellBack, UsageIgnored, Step, CompactBoundary, ContextCompacted, SessionStart)
+}
+"""Events by the names that ``on`` takes; ``step`` names every step of a policy's order, the last three too."""
+
 
 def told(order: tuple[str, ...], done: Compacted, *, uuid: str, session_id: str) -> tuple[Step, ...]:
     """Return the steps of a policy's order, each as the event with its payload."""

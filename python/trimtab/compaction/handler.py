@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from inspect import isawaitable, iscoroutine
 from time import monotonic
-from traceback import format_exc
 from typing import TYPE_CHECKING
 
-from .._log import log
-from .._mask import mask
 from ..errors import CountError, SummaryError
 from ..hooks import Review
 from ..summarize import open_summarizer
@@ -17,13 +14,11 @@ from ..summarize.write import awrite, awrite_all, outcome, result, write, write_
 from .effects import Commit, Count, Store, Write, WriteAll
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..archive.opener import Opener
-    from ..events import Event
     from ..hooks import PreCompact
     from ..summarize import Limits, Writer
     from .effects import Effect
+    from .listeners import Listeners
 
 AT_ONCE = 4
 """Most simultaneous calls to a summarizer: providers answer more with 429."""
@@ -37,13 +32,13 @@ class EffectHandler:
         archive: opens the archive that stores the originals.
         summarizer: the caller's own.
         pre_compact: the hook.
-        listeners: functions that receive each event.
+        listeners: functions that are told events.
     """
 
     archive: Opener
     summarizer: Writer
     pre_compact: PreCompact
-    listeners: tuple[Callable[[Event], None], ...]
+    listeners: Listeners
 
     def answer(self, effect: Effect) -> object:
         """Return the answer to an effect; that of a hook may be awaitable."""
@@ -61,7 +56,7 @@ class EffectHandler:
             case WriteAll(asks, fallback):
                 return write_all(asks, self.writer(fallback), AT_ONCE)
             case event:
-                self._tell(event)
+                self.listeners.tell(event)
         return None
 
     async def aanswer(self, effect: Effect) -> object:
@@ -77,8 +72,11 @@ class EffectHandler:
                 import asyncio  # noqa: PLC0415 - 24 ms, paid only with a running loop
 
                 return result(await asyncio.to_thread(outcome, lambda: self.answer(effect)))
-            case _:
+            case Review():
                 return await _awaited(self.answer(effect))
+            case event:
+                await self.listeners.atell(event)
+        return None
 
     def writer(self, fallback: str | None) -> Writer:
         """Return the summarizer: the policy's fallback, or the caller's own."""
@@ -97,13 +95,6 @@ class EffectHandler:
         if left <= 0:
             raise SummaryError(f"the {limits.seconds:g} s are over")
         return replace(limits, seconds=left)
-
-    def _tell(self, event: Event) -> None:
-        for listener in self.listeners:
-            try:
-                listener(event)
-            except Exception:  # noqa: BLE001 - a listener cannot undo the compaction
-                log.error("a listener raised on %s\n%s", type(event).__name__, mask(format_exc()))
 
 
 def _answered(answer: object) -> object:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pickle
 import time
-from functools import partial
-from inspect import iscoroutinefunction
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from ..archive.names import UNNAMED, given_name
 from ..archive.opener import Opener
 from ..compaction.handler import EffectHandler
+from ..compaction.listeners import AWAITS, Listeners, is_async
 from ..compaction.settings import Settings
 from ..hooks import noop
 from ..summarize import open_summarizer
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from ..archive import Archive
+    from ..compaction.listeners import L
     from ..counting.counter import Counter
     from ..events import Event
     from ..hooks import PreCompact
@@ -37,22 +38,18 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _is_async(function: object) -> bool:
-    """Return whether calling a function or an object surely gives an awaitable."""
-    while isinstance(function, partial):
-        function = function.func
-    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
-
-
 def _counts(client: object) -> object:
     """Return the method of a client that ``Count`` calls."""
     inputs = getattr(getattr(client, "responses", None), "input_tokens", None)
     return getattr(getattr(client, "messages", None), "count_tokens", None) or getattr(inputs, "count", None)
 
 
-def _remade(options: dict[str, Any]) -> Compactor:
-    """Return a Compactor with these arguments."""
-    return Compactor(**options)
+def _remade(options: dict[str, Any], listeners: list[tuple[str, Any]]) -> Compactor:
+    """Return a Compactor with these arguments and listeners."""
+    made = Compactor(**options)
+    for event, function in listeners:
+        made.on(event)(function)
+    return made
 
 
 class Compactor:
@@ -88,7 +85,8 @@ class Compactor:
             it, and every later request of ``fit`` says that the provider may drop it.
         pre_compact: a hook that is asked before anything is decided, and again with the plan; it may refuse or change
             the instructions.
-        listeners: functions that receive each event.
+        listeners: plain functions that are told each event; ``on`` adds functions for one event, coroutine functions
+            too. The library's logger ``trimtab`` logs each event as well, without any text of a message.
         betas: beta flags of every call; one of them may widen the window.
         count_with: a client as in ``check``. ``fit`` asks its counting endpoint for the tokens of the messages if the
             policy's estimate ``asks``, as that of ``agentpg`` does; the estimate replaces an answer that fails. None
@@ -153,17 +151,15 @@ class Compactor:
             clock=clock,
             count_with=count_with,
         )
-        if any(map(_is_async, listeners)):
-            raise TypeError("a listener is not awaited: pass a plain function")
         called = {"the summarizer": getattr(writer, "function", None), "the hook": pre_compact}
-        what = next((name for name, function in called.items() if _is_async(function)), None)
+        what = next((name for name, function in called.items() if is_async(function)), None)
         self._awaits = dict.fromkeys(("fit", "compact", "overflow"), what) if what else {}
-        if settings.policy.counter is not None and settings.policy.counter.asks and _is_async(_counts(count_with)):
+        if settings.policy.counter is not None and settings.policy.counter.asks and is_async(_counts(count_with)):
             self._awaits.setdefault("fit", "the counting client")
         self._settings = settings
         self.model = settings.model_id
         self._archive = Opener(archive)
-        self._handler = EffectHandler(self._archive, writer, pre_compact or noop, listeners)
+        self._handler = EffectHandler(self._archive, writer, pre_compact or noop, Listeners(listeners))
         self._session = Session(Memory(settings, self._handler), self._awaits)
 
     def session(self, id: str | None = None, state: Mapping[str, Any] | None = None) -> Session:
@@ -183,12 +179,43 @@ class Compactor:
             ConfigError: the state is none, or of another session, model, policy or version; says what differs.
         """
         name = given_name(id) if state is None else check_state(state, self._settings, id)
-        memory = Memory(self._settings.of_session(name, exclusive=not name.startswith(UNNAMED)), self._handler)
+        handler = replace(self._handler, listeners=Listeners(above=self._handler.listeners))
+        memory = Memory(self._settings.of_session(name, exclusive=not name.startswith(UNNAMED)), handler)
         if state is not None:
             load_state(memory, state)
         return Session(memory, self._awaits)
 
-    def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Compactor], tuple[dict[str, Any]]]:
+    def on(self, event: str) -> Callable[[L], L]:
+        """Return a decorator that makes a function a listener of an event, in all sessions of this Compactor.
+
+        The names are those of the classes in ``trimtab.events`` in lower case: ``compacted``, ``refused``,
+        ``fellback``, ``usageignored``, and ``step`` with its kinds. A coroutine function is awaited by ``afit``,
+        ``acompact`` and ``aoverflow``; the blocking methods are a ``TypeError`` then. A listener is told after the
+        fact: what it raises is logged, and changes nothing.
+
+        Args:
+            event: name of an event's class in lower case.
+
+        Raises:
+            ValueError: there is no such event; lists those that there are.
+
+        Example:
+            >>> cm = Compactor("claude-sonnet-5-5")
+            >>> @cm.on("compacted")
+            ... def told(event):
+            ...     print(event.trigger, event.tokens_after < event.tokens_before)
+            >>> messages = [{"role": "user", "content": f"step {n}: " + "words " * 50} for n in range(40)]
+            >>> ref = cm.compact(messages, target_share=0.5).ref
+            manual True
+        """
+
+        def awaited() -> None:
+            for method, what in AWAITS.items():
+                self._awaits.setdefault(method, what)
+
+        return self._handler.listeners.adds(event, awaited)
+
+    def __reduce__(self) -> tuple[Callable[..., Compactor], tuple[dict[str, Any], list[tuple[str, Any]]]]:
         """Return what makes an equal Compactor in another process: the arguments; the session of its own stays here.
 
         Raises:
@@ -196,13 +223,14 @@ class Compactor:
         """
         if self._archive.where == "memory" and self._archive.opened is not None:
             raise TypeError("cannot pickle a Compactor with archive='memory' that holds originals: they would be lost")
-        for name, value in self._options.items():
+        added = self._handler.listeners.added
+        for name, value in [*self._options.items(), *(("listener", function) for _, function in added)]:
             try:
                 pickle.dumps(value)
             except Exception as error:
                 what = f"cannot pickle a Compactor with {name}={value!r}: make the Compactor where it is used, or name"
                 raise TypeError(f"{what} a value that pickle takes ({error})") from error
-        return _remade, (self._options,)
+        return _remade, (self._options, added)
 
     def __repr__(self) -> str:
         """Return model, policy and window."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .._log import log
+from .._log import details, log, outline
 from ..compaction.flow import compaction
 from ..errors import CountError
 from .provider_count import request_of
@@ -75,7 +75,8 @@ def asked(at: Memory, call: Call, terms: Terms, counted: int) -> Flow[Terms]:
         request = request_of(at.settings, call.messages)
         found = yield from at.counts.ask(at.settings.count_with, request, counted)
     except (CountError, ValueError) as error:
-        log.warning("%s; using the estimate", error)
+        log.warning("the counting endpoint failed, using the estimate: %s", outline(error))
+        details.warning("%s; using the estimate", error)
         return terms
     return replace(terms, messages=found.answered)
 

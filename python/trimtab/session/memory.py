@@ -9,7 +9,6 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, get_args
 
-from .._log import log
 from ..archive.redact import redact_message
 from ..compaction.request import Request
 from ..compaction.summary import offered
@@ -235,7 +234,6 @@ class Memory:
         """
         charged = Usage.of(usage)
         if doubt := self.forecast.doubt(charged, self.settings.limits):
-            log.warning("the recorded usage is ignored: %s", doubt)
             self.handler.answer(UsageIgnored(charged, doubt))
         else:
             now = None if past else self.settings.clock()

@@ -15,9 +15,10 @@ from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
 
 from .. import _core
-from .._log import log
+from .._log import details, log, outline
 from ..archive.json_check import NO_NUMBERS, check_json
 from ..compaction.flow import REFUSED, compaction
+from ..compaction.listeners import AWAITS
 from ..compaction.settings import target_of
 from ..counting.counter import system_text
 from ..errors import ArchiveError, MessageError, SummaryError
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from ..archive import Archive, ArchivedCompaction, SqlArchive
     from ..archive.recall import Recall
     from ..compaction.effects import Flow
+    from ..compaction.listeners import L
     from ..compaction.request import Request
     from ..compaction.result import Compaction
     from ..counting.counter import Counter
@@ -154,7 +156,8 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
             # From the caller's list, so that the ref of what goes out restores that.
             request = rescue(at, given, size) if protects and _exceeds(at, size) else None
     except SummaryError as error:
-        log.warning("automatic compaction failed: %s", error.account)
+        log.warning("automatic compaction failed in step %s: %s", error.op, outline(error))
+        details.warning("automatic compaction failed: %s", error.account)
         at.fail()
         reason = str(error)
     at.edited |= done is not None
@@ -283,6 +286,21 @@ class Session:
     def close(self) -> None:
         """End the session, and let go of what it remembers; its archive stays open for others. Idempotent."""
         self._open = None
+
+    def on(self, event: str) -> Callable[[L], L]:
+        """Return a decorator that makes a function a listener of this session's events, as ``Compactor.on`` does.
+
+        Args:
+            event: name of an event's class in lower case.
+
+        Raises:
+            ValueError: there is no such event; lists those that there are.
+        """
+
+        def awaited() -> None:
+            self._awaits = {**AWAITS, **self._awaits}
+
+        return self._memory.handler.listeners.adds(event, awaited)
 
     @property
     def archive(self) -> Archive:
