@@ -18,7 +18,6 @@ from ..events import Compacted, Refused, told
 from ..hooks import Review, Verdict
 from ..messages.envelope import enveloped
 from ..planning.plan import NOTHING, USELESS
-from ..validity.validate import check
 from .effects import Commit, Store
 from .rebuild import rebuilt
 from .result import Compaction
@@ -46,7 +45,7 @@ def compaction(request: Request) -> Flow[Compaction[Any]]:
         SummaryError: no summary, and the policy has no fallback.
     """
     if not request.policy.parity:
-        check(request.ledger, request.settings.rules)
+        request.check()
     plan = request.decide()
     if request.trigger == "auto" and not plan.edits and not request.policy.parity:
         return _unchanged(request, plan, plan.reason)

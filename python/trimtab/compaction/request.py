@@ -10,6 +10,7 @@ from uuid import uuid4
 from ..archive.json_check import check_json
 from ..archive.redact import redact_message
 from ..messages.objects import InputMessages
+from ..validity.validate import reject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan
     from ..planning.policy import Policy
     from ..planning.savings import Rates
+    from ..validity.validate import Problem
     from .settings import Settings
 
 
@@ -30,7 +32,8 @@ class Request:
     Attributes:
         settings: the settings of the Compactor, with the policy that applies.
         given: the caller's own list, which may grow while a model is asked.
-        inputs: the list as it was when it was read, and the way back to the caller's types.
+        inputs: the list as it was when it was read, and the way back to the caller's types; for a request that is only
+            decided, the list itself.
         ledger: ledger of the messages.
         target: tokens of messages to reach.
         fixed: tokens of system text and tools.
@@ -95,6 +98,19 @@ class Request:
         return tuple(self.inputs.messages)
 
     @cached_property
+    def problems(self) -> list[Problem]:
+        """What the provider would refuse about the transcript."""
+        return self.settings.rules.problems(self.ledger)
+
+    def check(self) -> None:
+        """Reject a list that its provider would refuse whatever messages follow, and whatever leaves for its size.
+
+        Raises:
+            MessageError: names the first problem.
+        """
+        reject(self.problems, len(self.ledger))
+
+    @cached_property
     def redacted(self) -> tuple[Message, ...]:
         """The transcript as it may be summarized."""
         return self._redacted(self.messages)
@@ -151,8 +167,9 @@ class Request:
         from ..planning.stages.costs import Costs  # noqa: PLC0415
 
         settings = self.settings
+        messages = self.inputs if self.resumed is None else self.resumed
         costs = Costs(self.ledger, self.pins, settings.strips, summaries=self.summaries, fillers=self.fillers)
-        plan = without_excess(plan, self.messages, costs, settings.rules, settings.counter)
+        plan = without_excess(plan, messages, costs, self.problems, rules=settings.rules, counter=settings.counter)
         return replace(plan, savings=saved(plan, costs, self.rates) if plan.edits else None)
 
     def _decide(self, *, urgent: bool, less: int = 0) -> Plan:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 from .. import _core
 from ..errors import MessageError
-from ..messages.frameworks import framework_in
+from ..messages.frameworks import framework_of
 from ..messages.objects import InputMessages, plain, sendable
 from ..models.model import Model
 from .tools import spaced, tool_tokens
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ..messages.frameworks import Framework
     from ..messages.types import AnyMessage, Message
     from ..models.prompts import Prompt
     from ..models.provider import Provider
@@ -111,7 +112,7 @@ class Counter(_core.Counter):
         """Return the tokens that each message adds to the model's prompt: uint32, shape (messages,).
 
         The counter caches the last list and counts only changed messages, which it finds by the identity of their
-        strings; it keeps these alive until it reads another list.
+        strings; it keeps these alive until it reads another list of more than two messages.
 
         Args:
             messages: a list or tuple of messages in any provider's shape.
@@ -176,6 +177,13 @@ def scan(
     return read_with(messages, lambda known: _ledger(known, counter, shape, fallback))
 
 
+def framework_in(messages: object) -> Framework | None:
+    """Return what reads the messages of a list, by its first; None where they are no framework's."""
+    if not isinstance(messages, list | tuple) or not messages or type(messages[0]) is dict:
+        return None
+    return framework_of(cast("Any", type(messages[0])))
+
+
 def shape_of(messages: object) -> str | None:
     """Return the shape in which a framework's messages are read; None for other messages."""
     framework = framework_in(messages)
@@ -188,8 +196,7 @@ def read_with(messages: Sequence[AnyMessage], read: Callable[[Sequence[Message]]
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
     """
-    # Callers that pass objects have one among their last messages, so a list of dicts costs a look at two.
-    if isinstance(messages, list | tuple) and not all(map(_is_plain, messages[-2:])):
+    if isinstance(messages, list | tuple) and not _ends_plain(messages):
         messages = plain(messages)
     try:
         return _call(read, messages)
@@ -209,8 +216,9 @@ def read_plain(
         MessageError: a message cannot be read; says where, why and what to do.
     """
     inputs, provider = InputMessages(messages), shape_of(messages) or provider
+    known = messages if _ends_plain(messages) else inputs.messages
     try:
-        return inputs, _call(lambda known: _ledger(known, counter, provider, fallback), inputs.messages)
+        return inputs, _call(lambda known: _ledger(known, counter, provider, fallback), known)
     except ValueError as error:
         if RAISED in str(error):
             raise
@@ -230,6 +238,11 @@ def _ledger(
 ) -> _core.Ledger:
     shape = provider or (fallback and (_core.detect(messages) or fallback))
     return _core.Ledger.of(messages, counter=counter, provider=shape)
+
+
+def _ends_plain(messages: Sequence[object]) -> bool:
+    """Return whether a list seems plain: callers that pass objects have one among their last two messages."""
+    return all(map(_is_plain, messages[-2:]))
 
 
 def _is_plain(message: object) -> bool:

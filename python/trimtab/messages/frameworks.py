@@ -75,13 +75,6 @@ def framework_of(kind: Any) -> Framework | None:
     return cast("Framework", import_module(f".{name}", __package__)) if name else None
 
 
-def framework_in(messages: object) -> Framework | None:
-    """Return what reads the messages of a list, by its first; None where they are no framework's."""
-    if not isinstance(messages, list | tuple) or not messages or type(messages[0]) is dict:
-        return None
-    return framework_of(cast("Any", type(messages[0])))
-
-
 def origin(value: object) -> Any:
     """Return the object that a plain message's role or a block's type was read from; None where there is none."""
     return value.origin if type(value) is Origin else None

@@ -6,19 +6,19 @@ A list of dicts is not searched for objects: the core reads dicts as they are.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import is_
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 from uuid import NAMESPACE_OID, uuid5
 
 from ..errors import MessageError
 from .frameworks import framework_of, origin
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from .frameworks import Framework
     from .types import Message
@@ -43,28 +43,53 @@ Reader: TypeAlias = Callable[[Any], dict[str, Any]]
 Maker: TypeAlias = Callable[[dict[str, Any]], Any]
 
 
-class InputMessages:
-    """A caller's list as plain dicts, and the way back.
+class InputMessages(Sequence["Message"]):
+    """A caller's list as plain dicts, and the way back. As a sequence it is ``messages``.
 
     Attributes:
         given: the messages as they came.
-        messages: the same as dicts, lists, strings and numbers; the given objects where they are plain already.
+        deep: whether every value is searched for objects, not only messages and blocks.
     """
 
     def __init__(self, given: Sequence[Any], *, deep: bool = False) -> None:
-        """Read the list; ``deep`` searches every value for objects, not only messages and blocks."""
-        self.given = given
+        """Take the list; it is searched for objects when ``messages`` is first used."""
+        self.given, self.deep = given, deep
         # By id of the plain value, which is kept alive beside its original: a dropped value's id would be given again.
         self._originals: dict[int, tuple[Any, Any]] = {}
         self._framework: Framework | None = None
-        self.messages: Sequence[Message] = given
-        if isinstance(given, list | tuple) and (deep or not all(map(_is_plain, given))):
+
+    @cached_property
+    def messages(self) -> Sequence[Message]:
+        """The list as dicts, lists, strings and numbers; the given objects where they are plain already.
+
+        Raises:
+            MessageError: an object raised while it was read; names its position.
+        """
+        given = self.given
+        if isinstance(given, list | tuple) and (self.deep or not all(map(_is_plain, given))):
             try:
                 read = self.read(given, 0)
             except RecursionError:
-                return
+                return given
             if not all(map(is_, read, given)):
-                self.messages = read
+                return read
+        return given
+
+    def __len__(self) -> int:
+        """Return the number of messages."""
+        return len(self.given)
+
+    def __iter__(self) -> Iterator[Message]:
+        """Return the messages as plain dicts, one after the other."""
+        return iter(self.messages)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Message]: ...
+    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
+        """Return messages as plain dicts."""
+        return self.messages[index]
 
     def read(self, messages: Sequence[Any], start: int | None = None) -> list[Message]:
         """Return messages as plain dicts; ``start`` is the position of the first, by default behind the given list.
@@ -88,7 +113,7 @@ class InputMessages:
 
         A message that the caller's class refuses stays a dict.
         """
-        if not self._originals:
+        if self.messages is self.given and not self._originals:
             return list(messages)
         if self._framework is not None:
             stay = {id(message) for message in self.messages}

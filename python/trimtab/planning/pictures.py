@@ -29,7 +29,15 @@ REST = 0.9
 """Share of a limit that stays: pictures leave in steps, because a change of old messages empties the prompt cache."""
 
 
-def without_excess(plan: Plan, messages: Sequence[Message], costs: Costs, rules: Rules, counter: TokenCounter) -> Plan:
+def without_excess(
+    plan: Plan,
+    messages: Sequence[Message],
+    costs: Costs,
+    problems: Iterable[Problem],
+    *,
+    rules: Rules,
+    counter: TokenCounter,
+) -> Plan:
     """Return the plan with an edit that removes the oldest pictures, if more stay than the provider takes.
 
     Where no other edit changes anything, the plan's ``tokens_after`` is the count of the list that it leads to.
@@ -40,6 +48,7 @@ def without_excess(plan: Plan, messages: Sequence[Message], costs: Costs, rules:
         plan: of the transcript.
         messages: the transcript.
         costs: its costs.
+        problems: of the transcript.
         rules: the provider's limits.
         counter: the counter of the costs.
 
@@ -47,7 +56,7 @@ def without_excess(plan: Plan, messages: Sequence[Message], costs: Costs, rules:
         MessageError: a picture or the request is too large, and removing old pictures does not help.
     """
     ledger = costs.ledger
-    found = [problem for problem in rules.problems(ledger) if problem.code in TOO_MUCH]
+    found = [problem for problem in problems if problem.code in TOO_MUCH]
     if not found:
         return plan
     stays = _staying(plan, costs)

@@ -329,8 +329,9 @@ class Memory:
         plan: Plan | None = None,
         trigger: Cause = "manual",
         urgent: bool = False,
+        copies: bool = True,
     ) -> Request:
-        """Return a request to compact these messages, whatever the trigger says.
+        """Return a request to compact these messages, whatever the trigger says; without ``copies`` only to decide.
 
         Raises:
             PlanError: the plan is of another transcript.
@@ -338,12 +339,12 @@ class Memory:
         settings = self.settings.under(policy or self.policy)
         settings = settings if counter is None else replace(settings, counter=counter)
         given = call.messages if call.given is None else call.given
-        taken = tuple(given) if isinstance(given, list | tuple) else given
+        taken = tuple(given) if copies and isinstance(given, list | tuple) else given
         inputs, ledger = read_plain(taken, settings.counter, settings.provider, settings.model.provider)
         origin, resumed = ledger.digest, None if call.view is None else call.view.apply(inputs.messages)
         if resumed is not None:
             ledger = scan(resumed, settings.counter, ledger.provider)
-        messages = inputs.messages if resumed is None else resumed
+        messages = inputs if resumed is None else resumed
         if plan is not None and plan.digest != ledger.digest:
             raise PlanError("the plan was made for another transcript; make a new one for these messages")
         fixed = fixed or self.fixed(call)
@@ -404,7 +405,7 @@ class Memory:
         from ..planning.zones import Stats, grouped  # noqa: PLC0415
 
         call = self.resumed(call)
-        request, trigger = self.request(call), self.policy.trigger
+        request, trigger = self.request(call, copies=False), self.policy.trigger
         terms = self.look(call, request.ledger).terms
         costs = Costs(request.ledger, request.pins, summaries=request.summaries, fillers=request.fillers)
         window = self.settings.model.window

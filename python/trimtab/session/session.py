@@ -20,13 +20,11 @@ from ..archive.json_check import NO_NUMBERS, check_json
 from ..compaction.flow import REFUSED, compaction
 from ..compaction.listeners import AWAITS
 from ..compaction.settings import target_of
-from ..counting.counter import system_text
+from ..counting.counter import framework_in, system_text
 from ..errors import ArchiveError, MessageError, SummaryError
-from ..messages.frameworks import framework_in
 from ..messages.objects import InputMessages, plain
 from ..messages.request import SYSTEM_ROLES, begins_with
 from ..summarize.drive import AwaitableError, adrive, drive
-from ..validity.validate import check
 from .call import Call
 from .fit import asked, automatic, capped, paying, protecting, rescue, thinned
 from .overflow import Refusal, refusal
@@ -437,8 +435,8 @@ class Session:
             ValueError: a target is out of its range, or both are given.
         """
         call = self._memory.resumed(_call(messages, system, tools))
-        request = self._memory.request(call, target=target_of(target_tokens, target_share))
-        check(request.ledger, request.settings.rules)
+        request = self._memory.request(call, target=target_of(target_tokens, target_share), copies=False)
+        request.check()
         return request.decide()
 
     def stats(self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None) -> Stats:

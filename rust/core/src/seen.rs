@@ -86,6 +86,11 @@ impl<L> Last<L> {
         last.filter(|read| read.provider == provider).unwrap_or_else(empty)
     }
 
+    /// How many messages the list has that was read last.
+    pub fn messages(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, |read| read.seen.messages())
+    }
+
     /// Keeps a list as the one that was read last; returns its ledger.
     pub fn put(&self, read: Read<L>) -> Arc<Ledger> {
         let ledger = Arc::clone(&read.ledger);

@@ -16,7 +16,7 @@ use trimtab_tokens::{cancel, pool};
 
 use crate::convert::{array, panicked, released, setting, settings, to_py};
 use crate::incremental::IncrementalCounter;
-use crate::scan::{Messages, ahead, scan};
+use crate::scan::{Messages, ahead, extended, scan};
 use crate::text::Text;
 
 /// Text to tokens, for an encoding.
@@ -26,9 +26,16 @@ pub struct Counter(pub counter::Counter, Last<Py<PyAny>>);
 /// Bytes of text below which the interpreter is held: counting takes 10 us, releasing a tenth of that.
 const SHORT: usize = 4 * 1024;
 
+/// Messages that are read again in less time than remembering them takes.
+const FEW: usize = 2;
+
 impl Counter {
-    /// Reads a list of messages, and of the one that it read last only what has changed.
+    /// Reads a list of messages, and of the one that it read last only what has changed. [`FEW`] messages, such as one to
+    /// pin, do not take the place of a longer list.
     pub fn read(&self, messages: &Messages<'_>, provider: Provider) -> PyResult<Arc<Ledger>> {
+        if messages.0.len() <= FEW && self.1.messages() > FEW {
+            return extended(&Ledger::default(), messages, provider, &self.0).map(Arc::new);
+        }
         scan(messages, provider, &self.0, &self.1)
     }
 
