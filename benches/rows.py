@@ -1,4 +1,4 @@
-"""Costs outside the loop: a new thread, a command, the store of a list, a plan through the API; ``make bench-rows``.
+"""Costs outside the loop: a new thread, a command, a summary, the store of a list, a plan; ``make bench-rows``.
 
 CPU time of this process, or of the child where the row is a command; medians over the rounds, whose rows take turns. A
 new thread's row contains its start and end. Each function returns the milliseconds of one round, by row.
@@ -23,6 +23,7 @@ import _rivals
 
 import trimtab
 from trimtab.archive import open_archive
+from trimtab.summarize.offline import offline
 
 CHARACTERS = 4_000
 """Length of the text that a new thread counts."""
@@ -61,6 +62,21 @@ def large_list(messages: int) -> list[dict]:
     return [{"role": ("user", "assistant")[n % 2], "content": text.format(n, n % 977)} for n in range(messages)]
 
 
+def summary(messages: int) -> dict[str, float]:
+    """An offline summary of messages of 700 bytes, with files and names in them."""
+    sentence = "The {} of src/pkg_{}/mod_{}.py drops load_rows_{}, because the old table never keeps a row of it. "
+    kinds = ("parser", "ledger", "cache", "writer")
+    texts = [
+        "".join(sentence.format(kinds[(n + k) % 4], n % 60, n % 307, n * k % 409) for k in range(8))[:700]
+        for n in range(messages)
+    ]
+    zone = tuple({"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(texts))
+    ask = trimtab.Ask(zone, "anthropic", 4_000, trimtab.Counter("o200k_base").count)
+    start = time.process_time()
+    offline(ask)
+    return {f"offline summary of {messages:,}": 1000 * (time.process_time() - start)}
+
+
 def store_and_plan(messages: list[dict]) -> dict[str, float]:
     """A store in new archives in memory and in a file, and a plan of the list on a session that has read it."""
     took = {}
@@ -87,7 +103,7 @@ def main() -> int:
     print(f"{_rivals.machine()}, trimtab {trimtab.__version__}, {options.rounds} rounds")
     messages, rows = large_list(10_000 if options.small else 1_000_000), {}
     for _ in range(options.rounds):
-        for name, milliseconds in (new_thread() | command() | store_and_plan(messages)).items():
+        for name, milliseconds in (new_thread() | command() | summary(5_000) | store_and_plan(messages)).items():
             rows.setdefault(name, []).append(milliseconds)
     for name, found in rows.items():
         print(f"  {name:34} {statistics.median(found):10.2f} ms ({min(found):.2f} to {max(found):.2f})")

@@ -3,6 +3,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from support.offline_cases import COUNTERS, FORGED, ask, quarter, sections, session
 from support.scale import scaled
+from trimtab import Counter
 from trimtab.summarize.offline import offline
 
 
@@ -152,3 +155,51 @@ def test_an_error_of_the_counter_is_raised_as_it_is():
 
     with pytest.raises(LookupError, match="Now push it"):
         offline(ask(session(), 100, count=count))
+
+
+def longest_wait_during(work) -> float:
+    """The share of the time of a call in which another thread waits for the interpreter at a stretch."""
+    done, waits = threading.Event(), []
+
+    def tick() -> None:
+        last = time.perf_counter()
+        while not done.is_set():
+            now = time.perf_counter()
+            waits.append(now - last)
+            last = now
+
+    thread = threading.Thread(target=tick)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(0.000_1)
+    try:
+        thread.start()
+        start = time.perf_counter()
+        work()
+        took = time.perf_counter() - start
+    finally:
+        done.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    return max(waits) / took
+
+
+def test_other_threads_run_while_a_long_zone_is_read():
+    request = ask([{"role": "user", "content": f"Message {n} names src/file_{n}.py. " * 20} for n in range(20_000)], 0)
+    assert min(longest_wait_during(lambda: offline(request)) for _ in range(5)) < 0.5
+
+
+def test_a_counter_and_a_function_that_counts_alike_give_the_same_text():
+    counter = Counter("o200k_base")
+    own = ask(session(), 300, count=counter.count)
+    function = ask(session(), 300, count=lambda text: int(counter.count(text)))
+    assert offline(own) == offline(function) != ""
+
+
+def test_a_counter_of_a_class_that_counts_otherwise_is_asked():
+    class Doubled(Counter):
+        def count(self, text: str) -> int:
+            return 2 * super().count(text)
+
+    counter = Doubled("o200k_base")
+    text = offline(ask(session(), 200, count=counter.count))
+    assert 0 < counter.count(text) <= 200

@@ -153,11 +153,10 @@ def split_tail(
     provider: str | None = None,
 ) -> tuple[int | None, bool, int]: ...
 def offline(
-    messages: Sequence[Any],
-    after: Sequence[Any],
+    messages: tuple[Sequence[Any], Sequence[Any]],
     texts: tuple[str, str],
     limit: int,
-    count: Callable[[str], int],
+    count: Counter | Callable[[str], int],
 ) -> str: ...
 def partition(
     tokens: NDArray[np.uint32],

@@ -5,32 +5,33 @@ use trimtab_core::error::Error;
 use trimtab_core::offline::{Part, Reader, Zone, summary};
 
 use crate::convert::released;
+use crate::counter::Counter;
 use crate::scan::{Messages, met, visit};
 use crate::text::Text;
 
-/// A summary of `messages` of at most `limit` tokens by `count`: the one function here that calls Python. `after` are the
-/// messages behind them; `texts` are the earlier summary and the instructions.
+/// A summary of the first messages, which the second ones follow, of at most `limit` tokens by `count`: a `Counter`, or a
+/// function of the caller, the one in Python that is called back. `texts` are the earlier summary and the instructions.
 #[pyfunction]
-pub fn offline(
-    messages: Messages<'_>,
-    after: Messages<'_>,
-    texts: [Text; 2],
-    limit: i64,
-    count: Py<PyAny>,
-) -> PyResult<String> {
+pub fn offline(messages: [Messages<'_>; 2], texts: [Text; 2], limit: i64, count: Bound<'_, PyAny>) -> PyResult<String> {
     let [previous, instructions] = texts.map(|text| text.as_ref().to_owned());
-    let zone = Zone { parts: parts(&messages)?, size: messages.0.len(), after: parts(&after)?, previous, instructions };
-    let mut failed: Option<PyErr> = None;
-    let work = || {
-        let counted = |text: &str| Python::attach(|py| count.bind(py).call1((text,))?.extract());
-        let mut count = |text: &str| counted(text).map_err(|error| Error::Argument(failed.insert(error).to_string()));
-        summary(zone, limit, &mut count)
+    let (size, [zone, after]) = (messages[0].0.len(), messages.map(|messages| parts(&messages)));
+    let zone = Zone { parts: zone?, size, after: after?, previous, instructions };
+    let (py, mut failed) = (count.py(), None::<PyErr>);
+    let counter = count.cast::<Counter>().map(|counter| counter.get().0.text).ok();
+    let function = count.unbind();
+    let call = |text: &str| Python::attach(|py| function.bind(py).call1((text,))?.extract());
+    let mut count = |text: &str| match counter {
+        Some(counter) => Ok(i64::try_from(counter.count(text)).unwrap_or(i64::MAX)),
+        None => call(text).map_err(|error| Error::Argument(failed.insert(error).to_string())),
     };
-    released(messages.0.py(), work).map_err(|error| failed.unwrap_or(error))
+    released(py, || summary(zone, limit, &mut count)).map_err(|error| failed.unwrap_or(error))
 }
 
 fn parts(messages: &Messages<'_>) -> PyResult<Vec<Part>> {
-    let mut reader = Reader::default();
-    visit(messages, 0, |_, message| reader.read(message).map(|()| false).map_err(|error| met(error, |e| e)))?;
+    let (mut reader, py) = (Reader::default(), messages.0.py());
+    visit(messages, 0, |_, message| {
+        py.detach(|| ()); // between two messages, a thread that waits for the interpreter takes it
+        reader.read(message).map(|()| false).map_err(|error| met(error, |e| e))
+    })?;
     Ok(reader.parts)
 }

@@ -1,13 +1,10 @@
 //! Selects the candidates that fit a limit, and renders them.
 
-use std::collections::{HashMap, HashSet};
-
 use super::line::{Section, float};
 use super::open_work::LAST;
-use super::pattern::{length, pattern};
+use super::pattern::length;
+use super::words::{Map, Set, stretches};
 use crate::error::Error;
-
-pattern!(WORD = r"\w+");
 
 /// The lists in their order; the root is first, because the paths of the others are relative to it.
 const GROUPS: [&str; 10] =
@@ -31,8 +28,8 @@ pub struct Candidate {
     pub rank: f64,
     /// Order among the lines of its section: message, number.
     pub at: (i64, i64),
-    /// The names in it.
-    pub names: HashSet<String>,
+    /// The indices of the names in a line; of a word, of the name that it is.
+    pub names: Vec<usize>,
 }
 
 /// Counts the tokens of a text.
@@ -65,7 +62,7 @@ fn share(section: Section) -> f64 {
 /// Errors of `count`.
 pub fn fitted(candidates: Vec<Candidate>, limit: i64, count: &mut Count<'_>) -> Result<String, Error> {
     let ranked = priced(shared(candidates, limit), limit, count)?;
-    let mut overhead = HashMap::new();
+    let mut overhead = Map::default();
     for section in Section::ALL {
         overhead.insert(section.name(), count(&format!("## {}\n\n", section.name()))?);
     }
@@ -74,7 +71,7 @@ pub fn fitted(candidates: Vec<Candidate>, limit: i64, count: &mut Count<'_>) -> 
             overhead.insert(group, count(&format!("- {group}:\n"))?);
         }
     }
-    let (mut best, mut most, mut budget, mut mentioned) = (String::new(), 0, float(limit), HashSet::new());
+    let (mut best, mut most, mut budget, mut mentioned) = (String::new(), 0, float(limit), Set::default());
     for _ in 0..ROUNDS {
         let chosen = chosen(&ranked, budget, &overhead, &mentioned);
         let text = render(&chosen.iter().copied());
@@ -88,7 +85,8 @@ pub fn fitted(candidates: Vec<Candidate>, limit: i64, count: &mut Count<'_>) -> 
         if fits && (FULL * float(limit) <= float(total) || whole) {
             break;
         }
-        mentioned = chosen.iter().filter(|one| one.group.is_empty()).flat_map(|one| &one.names).collect();
+        mentioned =
+            chosen.iter().filter(|one| one.group.is_empty()).flat_map(|one| one.names.iter().copied()).collect();
         budget = if fits {
             budget + 0.9 * (float(limit) - float(total))
         } else {
@@ -137,7 +135,7 @@ fn priced(ranked: Vec<Candidate>, limit: i64, count: &mut Count<'_>) -> Result<V
         let is_line = one.group.is_empty();
         let cost = count(&if is_line { format!("- {}\n", one.text) } else { format!(" {}", one.text) })?;
         let small = || one.text.strip_prefix(LAST).unwrap_or(&one.text).to_lowercase();
-        let key = if is_line { WORD.texts(&small()).join(" ") } else { one.text.clone() };
+        let key = if is_line { stretches(&small(), |_| false).collect::<Vec<_>>().join(" ") } else { one.text.clone() };
         kept.push(Priced { one, cost, key });
     }
     Ok(kept)
@@ -147,12 +145,13 @@ fn priced(ranked: Vec<Candidate>, limit: i64, count: &mut Count<'_>) -> Result<V
 fn chosen<'c>(
     ranked: &'c [Priced],
     budget: f64,
-    overhead: &HashMap<&str, i64>,
-    mentioned: &HashSet<&String>,
+    overhead: &Map<&str, i64>,
+    mentioned: &Set<usize>,
 ) -> Vec<&'c Candidate> {
-    let (mut chosen, mut opened, mut seen, mut budget) = (Vec::new(), HashSet::new(), HashSet::new(), budget);
+    let (mut chosen, mut opened, mut seen, mut budget) = (Vec::new(), Set::default(), Set::default(), budget);
     for Priced { one, cost, key } in ranked {
-        if seen.contains(key) || (one.section == Section::Identifiers && mentioned.contains(&one.text)) {
+        let is_mentioned = || one.names.iter().any(|name| mentioned.contains(name));
+        if seen.contains(key) || (one.section == Section::Identifiers && is_mentioned()) {
             continue;
         }
         let extra =

@@ -1,7 +1,5 @@
 //! Parses an earlier summary, so that it is updated and not nested.
 
-use std::collections::HashSet;
-
 use super::endings::Later;
 use super::errors::{DIGITS, NOT_SHOWN, SOLVED, successes};
 use super::files::Done;
@@ -11,6 +9,7 @@ use super::part::Part;
 use super::pattern::{is_space, pattern, strip, words};
 use super::text::{clean, is_code, sentences};
 use super::tool_runs::{LATER_CLEAN, LATER_OK, plain};
+use super::words::Set;
 
 pattern!(COMMAND = r"^(`[^`]*`.*?)(?: \(x\d+\))?(?:: (ok|exit 0|exit|failed|no result|output shows)\b|$)",);
 pattern!(TIMES = r" \(x\d+\)$");
@@ -95,7 +94,7 @@ pub fn update(before: &mut Earlier, new: &[Line], parts: &[&Part]) {
         return;
     }
     let endings = successes(parts);
-    let told: HashSet<String> = new.iter().map(|line| bare(&line.text)).collect();
+    let told: Set<String> = new.iter().map(|line| bare(&line.text)).collect();
     let (mut failed, mut well) = (0, 0);
     for line in before.lines.iter_mut().filter(|line| line.section == Section::Commands) {
         let Some(run) = COMMAND.groups(&line.text) else { continue };

@@ -1,6 +1,8 @@
 //! The last call of each command or edit that showed no failure.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
+
+use super::words::{Map, Set};
 
 /// Most commands with the same words whose files are compared: sessions run few more between a failure and its fix.
 const MOST_WIDE: usize = 40;
@@ -17,8 +19,8 @@ pub enum Later {
 /// The last call of each command or edit that showed no failure.
 #[derive(Default)]
 pub struct Endings {
-    well: HashMap<String, (i64, Later)>,
-    wide: HashMap<String, VecDeque<(HashSet<String>, i64, Later)>>,
+    well: Map<String, (i64, Later)>,
+    wide: Map<String, VecDeque<(Set<String>, i64, Later)>>,
 }
 
 impl Endings {
@@ -48,13 +50,13 @@ impl Endings {
         }
         let (words, about) = taken_apart(key);
         let known = self.wide.get(&words).filter(|_| !about.is_empty())?;
-        let holds = |wide: &HashSet<String>| about.len() < wide.len() && about.is_subset(wide);
+        let holds = |wide: &Set<String>| about.len() < wide.len() && about.is_subset(wide);
         known.iter().filter(|(wide, last, _)| *last > at && holds(wide)).map(|(_, _, later)| *later).max()
     }
 }
 
 /// The words of a command without its files, and its files.
-fn taken_apart(key: &str) -> (String, HashSet<String>) {
+fn taken_apart(key: &str) -> (String, Set<String>) {
     let is_file = |word: &&str| word.contains('/') || word.chars().skip(1).any(|c| c == '.');
     let about = key.split(' ').filter(is_file).map(str::to_owned).collect();
     (key.split(' ').filter(|word| !is_file(word)).collect::<Vec<_>>().join(" "), about)

@@ -1,6 +1,6 @@
 //! Candidate lines of the summary for errors, and whether the failed command or edit succeeded later.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use trimtab_tokens::cancel::poll_now;
 
@@ -11,6 +11,7 @@ use super::part::{Kind, Part};
 use super::pattern::{length, pattern};
 use super::text::clean;
 use super::tool_runs::looks;
+use super::words::Map;
 
 pattern!(VIEWS = r"(?i)^(?:read|view|cat|grep|glob|ls|search|fetch|open)");
 pattern!(COUNTED = r"^[= ]*\d+ (?:failed|passed|failing|passing|errors?)\b");
@@ -30,7 +31,7 @@ struct Fault {
 }
 
 /// The distinct error lines of the first `size` messages, marked where the command or edit succeeded later.
-pub fn errors(parts: &[&Part], calls: &HashMap<&str, &Part>, size: i64) -> Vec<Line> {
+pub fn errors(parts: &[&Part], calls: &Map<&str, &Part>, size: i64) -> Vec<Line> {
     let (mut found, mut endings) = (Ordered::<Fault>::default(), Endings::default());
     for part in parts.iter().filter(|part| part.kind == Kind::Result) {
         poll_now();
@@ -78,7 +79,7 @@ fn line_of(fault: &Fault, endings: &Endings, size: i64) -> Line {
 
 /// The commands and edits that succeeded.
 pub fn successes(parts: &[&Part]) -> Endings {
-    let calls: HashMap<&str, &&Part> =
+    let calls: Map<&str, &&Part> =
         parts.iter().filter(|part| part.kind == Kind::Call).map(|part| (part.id.as_str(), part)).collect();
     let mut endings = Endings::default();
     for part in parts.iter().filter(|part| part.kind == Kind::Result) {

@@ -1,13 +1,12 @@
 //! The files of a transcript, the operation on each, and the folder that their paths are relative to.
 
-use std::collections::{HashMap, HashSet};
-
 use super::arguments::Value;
 use super::line::float;
 use super::ordered::Ordered;
 use super::part::{Kind, Part};
 use super::pattern::{head, length, pattern, strip};
 use super::tool_runs::{EDITS, WRITES};
+use super::words::{Map, Set};
 
 pattern!(PATCHED = r"(?m)^\*\*\* (Add|Update|Delete|Move to)(?: File)?: (.+)$");
 pattern!(REMOVED = r"\brm (?:-\w+ )*([\w./-]+)");
@@ -84,8 +83,8 @@ pub fn files(parts: &[&Part]) -> Vec<(String, Done)> {
 }
 
 /// The working folders that a transcript names, with their number of mentions.
-pub fn folders(parts: &[&Part]) -> HashMap<String, i64> {
-    let mut found: HashMap<String, i64> = HashMap::new();
+pub fn folders(parts: &[&Part]) -> Map<String, i64> {
+    let mut found: Map<String, i64> = Map::default();
     let mut add = |folder: &str| *found.entry(folder.to_owned()).or_default() += 1;
     for part in parts {
         match part.kind {
@@ -114,8 +113,8 @@ pub fn folders(parts: &[&Part]) -> HashMap<String, i64> {
 ///
 /// It is the folder from which most of the relative paths lead to an absolute one, or where commands ran (`named`);
 /// without such evidence the longest one that holds 85 % of the absolute paths, or else half of them.
-pub fn root(paths: &Ordered<i64>, named: &HashMap<String, i64>) -> String {
-    let (mut votes, mut known): (HashMap<&str, i64>, HashMap<&str, i64>) = (HashMap::new(), HashMap::new());
+pub fn root(paths: &Ordered<i64>, named: &Map<String, i64>) -> String {
+    let (mut votes, mut known): (Map<&str, i64>, Map<&str, i64>) = (Map::default(), Map::default());
     let mut total = 0;
     for (path, seen) in paths.iter().filter(|(path, _)| path.starts_with('/')) {
         total += seen;
@@ -147,7 +146,7 @@ pub fn root(paths: &Ordered<i64>, named: &HashMap<String, i64>) -> String {
 }
 
 /// The short paths and file names that are a suffix of exactly one path, with that path, in order of occurrence.
-pub fn longer(paths: &[String], short: &HashSet<String>) -> Vec<(String, String)> {
+pub fn longer(paths: &[String], short: &Set<String>) -> Vec<(String, String)> {
     let mut found: Ordered<String> = Ordered::default();
     for path in paths {
         let mut from = path.chars().next().map_or(0, char::len_utf8);

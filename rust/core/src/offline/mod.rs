@@ -23,6 +23,7 @@ mod statements;
 mod summary;
 mod text;
 mod tool_runs;
+mod words;
 
 pub use arguments::Arguments;
 pub use part::{HOSTED, Kind, Part};

@@ -1,7 +1,5 @@
 //! The names in a transcript: paths, identifiers, ids, URLs; and how likely each one comes back.
 
-use std::collections::{HashMap, HashSet};
-
 use trimtab_tokens::cancel::poll;
 use trimtab_tokens::is_letter;
 
@@ -10,6 +8,7 @@ use super::line::{float, one_if};
 use super::ordered::Ordered;
 use super::pattern::{is_word, length, pattern};
 use super::text::is_decimal;
+use super::words::{Map, Set, runs};
 
 /// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +41,6 @@ pub mod place {
 }
 use place::{AFTER, ASKED, ASSISTANT, CALLED, EARLIER, FAILED, USER, WROTE};
 
-pattern!(RUN = r#"https?://[^\s"'<>)\]}`\\,|*]+|[\w./:@~+#%-]{4,}"#);
 pattern!(PATH = r"^(?:~|\.{1,2})?/?(?:[\w.@+%-]+/)+[\w.@+%-]*\w$");
 pattern!(INNER = r"[A-Za-z0-9]_+[A-Za-z0-9]|[a-z0-9][A-Z]");
 pattern!(UUID = r"^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$");
@@ -170,8 +168,8 @@ fn is_identifier(word: &str) -> bool {
 }
 
 /// The names in backticks that would be plain words without them: `Name` and `one.other`.
-pub fn quoted<'t>(texts: impl Iterator<Item = &'t str>) -> HashSet<String> {
-    let mut found = HashSet::new();
+pub fn quoted<'t>(texts: impl Iterator<Item = &'t str>) -> Set<String> {
+    let mut found = Set::default();
     for text in texts.filter(|text| text.contains('`')) {
         for name in QUOTED.all_groups(text).iter().map(|found| found.text(1)) {
             let told = name.contains('.') || name.starts_with(char::is_uppercase);
@@ -184,7 +182,14 @@ pub fn quoted<'t>(texts: impl Iterator<Item = &'t str>) -> HashSet<String> {
     found
 }
 
+/// Whether a run is a word of prose, in which [`names`] finds nothing: letters, all but the first of which are small.
+fn is_prose(run: &str) -> bool {
+    let bytes = run.as_bytes();
+    bytes[0].is_ascii_alphabetic() && bytes[1..].iter().all(u8::is_ascii_lowercase)
+}
+
 /// The terms of a transcript, gathered part by part.
+#[derive(Default)]
 pub struct Terms {
     /// The folder that paths are relative to.
     pub root: String,
@@ -192,28 +197,33 @@ pub struct Terms {
     all: Vec<Term>,
     /// Names in order of occurrence, with their indices in `all`; None for a renamed path.
     found: Vec<Option<(String, usize)>>,
-    places: HashMap<String, usize>,
-    quoted: HashSet<String>,
-    runs: HashMap<String, Vec<usize>>,
-    moved: HashMap<String, String>,
+    places: Map<String, usize>,
+    quoted: Set<String>,
+    /// The known runs, as indices in `runs`.
+    known: Map<String, usize>,
+    runs: Vec<Run>,
+    /// Number of the texts that were read.
+    texts: usize,
+    moved: Map<String, String>,
+}
+
+/// A run that was read.
+struct Run {
+    /// The indices in `all` of its terms.
+    terms: Vec<usize>,
+    /// The number of the last text that has it.
+    text: usize,
 }
 
 impl Terms {
-    pub fn new(quoted: HashSet<String>) -> Self {
-        Self {
-            root: String::new(),
-            all: Vec::new(),
-            found: Vec::new(),
-            places: HashMap::new(),
-            quoted,
-            runs: HashMap::new(),
-            moved: HashMap::new(),
-        }
+    /// No terms yet; `quoted` are the names in backticks.
+    pub fn new(quoted: Set<String>) -> Self {
+        Self { quoted, ..Self::default() }
     }
 
-    /// The terms, in order of occurrence.
-    pub fn iter(&self) -> impl Iterator<Item = &Term> {
-        self.found.iter().flatten().map(|(_, at)| &self.all[*at])
+    /// The terms with their indices, in order of occurrence.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &Term)> {
+        self.found.iter().flatten().map(|(_, at)| (*at, &self.all[*at]))
     }
 
     /// The term of a name.
@@ -245,9 +255,21 @@ impl Terms {
         }
     }
 
-    /// The names in a text.
-    pub fn of(&mut self, text: &str) -> HashSet<String> {
-        self.terms(text).into_iter().map(|at| self.now(&self.all[at].text).to_owned()).collect()
+    /// The indices of the terms in a text, in order, for [`Self::at`].
+    pub fn of(&mut self, text: &str) -> Vec<usize> {
+        let mut found = self.terms(text);
+        for at in &mut found {
+            let place = self.places.get(self.now(&self.all[*at].text));
+            *at = place.and_then(|place| self.found[*place].as_ref()).map_or(*at, |(_, at)| *at);
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The term at an index.
+    pub fn at(&self, index: usize) -> &Term {
+        &self.all[index]
     }
 
     /// The current form of a name, after paths were unified.
@@ -262,28 +284,36 @@ impl Terms {
     /// The indices in `all` of the terms of each distinct run of a text.
     fn terms(&mut self, text: &str) -> Vec<usize> {
         let plain = if text.contains('\\') { without_escapes(text) } else { text.into() };
-        let mut seen = HashSet::new();
+        self.texts += 1;
         let mut found = Vec::new();
-        for run in RUN.texts(&plain) {
+        for run in runs(&plain) {
             poll();
-            if !seen.insert(run) {
+            let bare = run.trim_end_matches(ENDS);
+            if bare.is_empty() || (is_prose(bare) && !self.quoted.contains(bare)) {
                 continue;
             }
-            if let Some(known) = self.runs.get(run) {
-                found.extend(known);
-                continue;
+            let known = if let Some(known) = self.known.get(run) { *known } else { self.add_run(run) };
+            let run = &mut self.runs[known];
+            if run.text != self.texts {
+                run.text = self.texts;
+                found.extend(&run.terms);
             }
-            let mut held = Vec::new();
-            names(run, &mut held);
-            let bare = run.trim_matches(ENDS);
-            if self.quoted.contains(bare) {
-                add(bare, Sort::Name, &mut held);
-            }
-            let places: Vec<usize> = held.into_iter().map(|(name, sort)| self.place_of(&name, sort)).collect();
-            found.extend(&places);
-            self.runs.insert(run.to_owned(), places);
         }
         found
+    }
+
+    /// Adds a run with its terms; returns its index in `runs`.
+    fn add_run(&mut self, run: &str) -> usize {
+        let mut held = Vec::new();
+        names(run, &mut held);
+        let bare = run.trim_matches(ENDS);
+        if self.quoted.contains(bare) {
+            add(bare, Sort::Name, &mut held);
+        }
+        let terms = held.into_iter().map(|(name, sort)| self.place_of(&name, sort)).collect();
+        self.known.insert(run.to_owned(), self.runs.len());
+        self.runs.push(Run { terms, text: 0 });
+        self.runs.len() - 1
     }
 
     /// Counts the names of a text, each once a message.
@@ -308,7 +338,7 @@ impl Terms {
     /// Unifies paths: relative to one root, and a suffix of one longer path becomes that path. Call it last.
     ///
     /// `folders` are the working folders that are known, by how often they were named.
-    pub fn settle(&mut self, folders: &HashMap<String, i64>) {
+    pub fn settle(&mut self, folders: &Map<String, i64>) {
         let mut paths = Ordered::default();
         for (name, at) in self.found.iter().flatten() {
             if self.all[*at].sort == Sort::Path && self.all[*at].seen > 0 {

@@ -1,7 +1,5 @@
 //! Candidate lines of the summary for open items at the end of the zone that later messages do not resolve.
 
-use std::collections::HashSet;
-
 use trimtab_tokens::cancel::poll_now;
 
 use super::arguments::Value;
@@ -10,6 +8,7 @@ use super::ordered::Ordered;
 use super::part::{HOSTED, Kind, Part};
 use super::pattern::pattern;
 use super::text::{clean, sentences, without_code};
+use super::words::{Set, plain_words};
 
 /// Prefix of the assistant's last words.
 pub const LAST: &str = "last said: ";
@@ -18,7 +17,6 @@ pattern!(
     NEXT = r"(?i)\b(?:todo|fixme|next steps?|remaining|still (?:need|to|fail|open)|not yet|pending|follow[- ]?up|left to do",
     r"|would you like|do you want|shall i|should i|waiting for)\b",
 );
-pattern!(WORD = r"[^\W\d_]{4,}");
 
 /// Number of sentences at the end of the tail that are compared.
 const MOST_TAIL: usize = 400;
@@ -36,7 +34,7 @@ pub fn open_work(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
         }
     }
     let results = whole.iter().filter(|part| part.kind == Kind::Result).map(|part| part.id.as_str());
-    let answered: HashSet<&str> = results.chain([HOSTED]).collect();
+    let answered: Set<&str> = results.chain([HOSTED]).collect();
     for part in parts.iter().filter(|part| part.kind == Kind::Call && !answered.contains(part.id.as_str())) {
         add(format!("no result yet: {} {}", part.name, clean(&part.text, 120)), 1.2, part.at);
     }
@@ -77,7 +75,7 @@ fn last_words(last: &Part, parts: &[&Part]) -> Vec<Line> {
 /// Excludes answered questions, sentences that the tail repeats, and old ones: three requests ago at the end of a turn, one
 /// request ago within a turn.
 fn left(spoken: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
-    let tail: Vec<HashSet<String>> = after
+    let tail: Vec<Set<String>> = after
         .iter()
         .filter(|part| part.is_spoken())
         .flat_map(|part| sentences(&part.text, 300))
@@ -108,8 +106,8 @@ fn left(spoken: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     found
 }
 
-fn words_of(text: &str) -> HashSet<String> {
-    WORD.texts(&text.to_lowercase()).into_iter().map(str::to_owned).collect()
+fn words_of(text: &str) -> Set<String> {
+    plain_words(&text.to_lowercase(), 4, false).map(str::to_owned).collect()
 }
 
 /// The final task list, by id: text and status.

@@ -1,16 +1,16 @@
 //! Values by name, in the order in which their names came first.
 
-use std::collections::HashMap;
+use super::words::Map;
 
 /// A map that remembers the order of its entries.
 pub struct Ordered<V> {
-    places: HashMap<String, usize>,
+    places: Map<String, usize>,
     entries: Vec<(String, V)>,
 }
 
 impl<V> Default for Ordered<V> {
     fn default() -> Self {
-        Self { places: HashMap::new(), entries: Vec::new() }
+        Self { places: Map::default(), entries: Vec::new() }
     }
 }
 

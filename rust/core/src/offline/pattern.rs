@@ -47,9 +47,9 @@ impl Pattern {
         self.0.find_iter(&comparable).inspect(|_| poll()).map(|found| found.range()).collect()
     }
 
-    /// The texts of all matches.
-    pub fn texts<'t>(&self, text: &'t str) -> Vec<&'t str> {
-        self.find_all(text).into_iter().map(|range| &text[range]).collect()
+    /// The number of matches, up to `most`.
+    pub fn number(&self, text: &str, most: usize) -> usize {
+        self.0.find_iter(&comparable(text)).take(most).count()
     }
 
     /// The groups of the first match; the whole match is the group 0.
@@ -121,7 +121,9 @@ pattern!(DECIMAL = r"^\d");
 /// The text with each character on which Python and the crate `regex` disagree replaced by one of as many bytes.
 fn comparable(text: &str) -> Cow<'_, str> {
     let odd = |b: u8| b >= 0x80 || (0x1c..0x20).contains(&b);
-    if !text.bytes().any(odd) || text.chars().all(|c| alike(c) == c) {
+    // By the block, which the compiler turns into vector instructions.
+    let any_odd = text.as_bytes().chunks(32).any(|block| block.iter().fold(false, |any, byte| any | odd(*byte)));
+    if !any_odd || text.chars().all(|c| alike(c) == c) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().map(alike).collect())

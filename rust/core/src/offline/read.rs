@@ -1,10 +1,9 @@
 //! Reads messages of any provider into parts: texts, tool calls and results.
 
-use std::collections::HashMap;
-
 use super::arguments::Arguments;
 use super::part::{HOSTED, Kind, Part};
 use super::pattern::{head, pattern, strip};
+use super::words::Map;
 use crate::content::{self, Call, CallResult, MEDIA, OPAQUE, THINKING, Visitor, entry, string, word};
 use crate::error::Error;
 use crate::json::{Json, Tape};
@@ -60,7 +59,7 @@ pub struct Reader {
     pub parts: Vec<Part>,
     at: i64,
     /// Number of calls and of results without an id, by tool: Gemini pairs them by their order.
-    numbers: HashMap<(bool, String), usize>,
+    numbers: Map<(bool, String), usize>,
 }
 
 impl Reader {

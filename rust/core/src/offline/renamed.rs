@@ -1,10 +1,9 @@
 //! Renamed names and their new names, from statements, requests and calls.
 
-use std::collections::HashMap;
-
 use super::line::{Line, Section};
 use super::part::{Kind, Part};
 use super::pattern::{head, is_space, is_word, length, pattern};
+use super::words::Map;
 
 pattern!(RENAMES = r"\b[Rr]enam(?:e|ed|es|ing)\b");
 pattern!(INSTEAD = r",? (?:instead of|rather than|and not) ");
@@ -25,7 +24,7 @@ const MOST_NAMES: usize = 400;
 
 /// Renamed names: the new name, and the position of the renaming.
 #[derive(Default)]
-pub struct Renamed(HashMap<String, (String, i64)>);
+pub struct Renamed(Map<String, (String, i64)>);
 
 impl Renamed {
     /// The names that the parts rename.

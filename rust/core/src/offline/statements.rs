@@ -1,13 +1,12 @@
 //! Candidate lines of the summary for requests and decisions, with their ranks.
 
-use std::collections::HashSet;
-
 use trimtab_tokens::cancel::poll_now;
 
 use super::line::{Line, Section, float, one_if};
 use super::part::{Kind, Part};
 use super::pattern::{is_space, length, pattern, tail};
 use super::text::{is_code, sentences, split, without_code};
+use super::words::{Set, stretches};
 
 pattern!(
     MUST =
@@ -24,8 +23,8 @@ pattern!(
     FILLER = r"(?i)^(?:let me|let's|now|step \d|i'll|i will|great|good|perfect|ok(?:ay)?|sure|excellent",
     r"|you'?re (?:absolutely )?right|i'm (?:going|now)|i (?:see|need to)|next,? i|looking at)\b",
 );
-pattern!(WORD = r"\w[\w']*");
 
+/// Words of small talk.
 const SMALL: &str = "no nope yes yep yeah ok okay k thanks thank thx you ty great good perfect better best nice cool sure \
     right exactly agreed fine well done awesome excellent wonderful lovely correct that that's thats is it it's its this \
     was very so much looks lgtm hello hi hey please continue go on ahead proceed again all to me now then same next and a \
@@ -33,10 +32,17 @@ const SMALL: &str = "no nope yes yep yeah ok okay k thanks thank thx you ty grea
 
 /// Whether a sentence has only words without information.
 fn is_small_talk(sentence: &str) -> bool {
-    static KNOWN: std::sync::LazyLock<HashSet<&str>> = std::sync::LazyLock::new(|| SMALL.split_whitespace().collect());
-    let small = sentence.to_lowercase().replace('’', "'");
-    let words = WORD.texts(&small);
-    (1..=6).contains(&words.len()) && words.iter().all(|word| KNOWN.contains(word))
+    static KNOWN: std::sync::LazyLock<Set<&str>> = std::sync::LazyLock::new(|| SMALL.split_whitespace().collect());
+    let mut number = 0;
+    let is_known = stretches(sentence, |c| matches!(c, '\'' | '’')).all(|one| {
+        // The lower case of a word is cut again: that of one letter has a mark, which ends a word.
+        stretches(&one.to_lowercase().replace('’', "'"), |c| c == '\'').all(|word| {
+            let word = word.trim_start_matches('\'');
+            number += usize::from(!word.is_empty());
+            number <= 6 && (word.is_empty() || KNOWN.contains(word))
+        })
+    });
+    is_known && number > 0
 }
 
 /// The sentences of the user; those of the newest request rank highest, unless `after` has a newer one.
@@ -46,7 +52,7 @@ fn is_small_talk(sentence: &str) -> bool {
 pub fn requests(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     let last = parts.iter().rposition(|part| part.kind == Kind::User);
     let newer = after.iter().any(|part| part.kind == Kind::User);
-    let (mut seen, mut question, mut found) = (HashSet::new(), "", Vec::new());
+    let (mut seen, mut question, mut found) = (Set::default(), "", Vec::new());
     for (place, part) in parts.iter().enumerate() {
         poll_now();
         if part.kind == Kind::Assistant {
@@ -100,7 +106,7 @@ fn asked(text: &str, question: &str, last: bool) -> Vec<String> {
 pub fn decisions(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
     let last = parts.iter().filter(|part| part.kind == Kind::Assistant).map(|part| part.at).max().unwrap_or(-1);
     let ahead = after.iter().any(|part| part.is_assistants());
-    let (mut seen, mut found) = (HashSet::new(), Vec::new());
+    let (mut seen, mut found) = (Set::default(), Vec::new());
     for (place, part) in parts.iter().enumerate().filter(|(_, part)| part.kind == Kind::Assistant) {
         poll_now();
         let ends = parts.get(place + 1).is_none_or(|behind| behind.kind == Kind::User);
@@ -109,7 +115,7 @@ pub fn decisions(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
                 continue;
             }
             seen.insert(one.clone());
-            let marks = DECIDED.find_all(&one).len().min(2);
+            let marks = DECIDED.number(&one, 2);
             let filler = FILLER.is_match(&one);
             let rank = 0.25
                 + 0.25 * if marks > 1 { 2.0 } else { one_if(marks > 0) }

@@ -1,7 +1,5 @@
 //! The summary: ranks candidate lines and names, and renders the best.
 
-use std::collections::{HashMap, HashSet};
-
 use trimtab_tokens::cancel::poll_now;
 
 use super::choose::{Candidate, Count, fitted};
@@ -19,11 +17,10 @@ use super::retracted::reconcile;
 use super::statements::{decisions, requests};
 use super::text::{clean, is_code, sentences};
 use super::tool_runs::{EDITS, WRITES, commands};
+use super::words::{Map, Set, stretches};
 use crate::error::Error;
 
 pattern!(FILE = r"\w\.\w+$");
-pattern!(WORD = r"\w+");
-pattern!(LONG_WORD = r"\w\w\w\w+");
 
 /// Value of a name that surely occurs again, relative to a token of a request.
 const NAME: f64 = 5.0;
@@ -134,8 +131,8 @@ fn repeats(part: &Part, previous: &str) -> bool {
     if previous.is_empty() || matches!(part.kind, Kind::Result | Kind::Call) || part.at > 1 {
         return false;
     }
-    let held: HashSet<&str> = WORD.texts(previous).into_iter().collect();
-    let again: HashSet<&str> = WORD.texts(&part.text).into_iter().filter(|word| held.contains(word)).collect();
+    let held: Set<&str> = stretches(previous, |_| false).collect();
+    let again: Set<&str> = stretches(&part.text, |_| false).filter(|word| held.contains(word)).collect();
     held.len() > 3 && float(again.len()) >= 0.9 * float(held.len())
 }
 
@@ -166,7 +163,7 @@ fn gathered(zone: &Zone, known: &[&Part], after: &[&Part], spoken: &[&Part], bef
 }
 
 fn lines_of(known: &[&Part], after: &[&Part], whole: &[&Part], size: i64) -> Vec<Line> {
-    let by_id = |kind: Kind| -> HashMap<&str, &Part> {
+    let by_id = |kind: Kind| -> Map<&str, &Part> {
         whole.iter().filter(|part| part.kind == kind).map(|part| (part.id.as_str(), *part)).collect()
     };
     let mut lines = requests(known, after, size);
@@ -186,8 +183,7 @@ fn lines_of(known: &[&Part], after: &[&Part], whole: &[&Part], size: i64) -> Vec
 /// Lines as candidates; the names in them and what the instructions ask for raise them.
 fn from_lines(lines: &[Line], terms: &mut Terms, size: i64, instructions: &str) -> Vec<Candidate> {
     let small = instructions.to_lowercase();
-    let asked: HashSet<&str> = LONG_WORD.texts(&small).into_iter().filter(|word| !COMMON.contains(word)).collect();
-    let mut chances: HashMap<String, f64> = HashMap::new();
+    let asked: Set<&str> = long_words(&small).filter(|word| !COMMON.contains(word)).collect();
     let mut found = Vec::new();
     for line in lines {
         let text = clean(&line.text, 520);
@@ -195,25 +191,23 @@ fn from_lines(lines: &[Line], terms: &mut Terms, size: i64, instructions: &str) 
             continue;
         }
         let names = terms.of(&text);
-        let mut worths = Vec::new();
-        for name in &names {
-            if !chances.contains_key(name) {
-                let one = terms.get(name).map_or(0.0, |term| chance(term, size));
-                chances.insert(name.clone(), one);
-            }
-            worths.push(chances[name]);
-        }
+        let mut worths: Vec<f64> = names.iter().map(|name| chance(terms.at(*name), size)).collect();
         worths.sort_by(f64::total_cmp);
         let worth: f64 = worths.iter().fold(0.0, |sum, one| sum + one);
         let mut rank = (line.rank + 0.5 * NAME * worth / (4.0 + float(length(&text)) / 4.0)) * line.trust;
         if !asked.is_empty() {
             let small = text.to_lowercase();
-            let hits: HashSet<&str> = LONG_WORD.texts(&small).into_iter().filter(|word| asked.contains(word)).collect();
+            let hits: Set<&str> = long_words(&small).filter(|word| asked.contains(word)).collect();
             rank *= [1.0, 2.0, 3.0, 4.0][hits.len().min(3)];
         }
         found.push(Candidate { section: line.section, group: "", text, rank, at: (line.at, line.number), names });
     }
     found
+}
+
+/// The words of four characters or more.
+fn long_words(text: &str) -> impl Iterator<Item = &str> {
+    stretches(text, |_| false).filter(|word| length(word) >= 4)
 }
 
 /// Names as candidates, and the files with what was done to them.
@@ -235,13 +229,13 @@ fn from_terms(terms: &mut Terms, known: &[&Part], before: &Earlier, size: i64, r
         text: clean(text, 300),
         rank,
         at: (at, 0),
-        names: HashSet::new(),
+        names: Vec::new(),
     };
     let mut found = Vec::new();
     if !terms.root.is_empty() {
         found.push(candidate(Section::Files, "root", &terms.root, 1.5, 0));
     }
-    for term in terms.iter().filter(|term| term.seen > 0 && !term.text.is_empty()) {
+    for (name, term) in terms.iter().filter(|(_, term)| term.seen > 0 && !term.text.is_empty()) {
         let how = done.get(&term.text).copied();
         let is_path = term.sort == Sort::Path;
         if is_path && how.is_none() && !term.text.contains('/') && !FILE.is_match(&term.text) {
@@ -253,7 +247,9 @@ fn from_terms(terms: &mut Terms, known: &[&Part], before: &Earlier, size: i64, r
         }
         let section = if how.is_some() || is_path { Section::Files } else { Section::Identifiers };
         let group = how.map_or_else(|| group_of(term), Done::name);
-        found.push(candidate(section, group, &term.text, rank, term.last));
+        let mut one = candidate(section, group, &term.text, rank, term.last);
+        one.names.extend((one.text == term.text).then_some(name));
+        found.push(one);
     }
     found
 }

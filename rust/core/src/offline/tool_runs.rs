@@ -1,7 +1,5 @@
 //! Candidate lines of the summary for commands, each once with its last outcome.
 
-use std::collections::HashMap;
-
 use trimtab_tokens::cancel::poll_now;
 
 use super::arguments::Value;
@@ -12,6 +10,7 @@ use super::outcome::OUTPUT_SHOWS;
 use super::part::{Kind, Part};
 use super::pattern::{head, length, pattern, strip, words};
 use super::text::clean;
+use super::words::Map;
 
 pattern!(pub EDITS = r"(?i)edit|replace|patch|update|notebook|insert");
 pattern!(pub WRITES = r"(?i)write|create|save");
@@ -127,7 +126,7 @@ impl Run {
 /// The commands of the first `size` messages, each once with its last outcome.
 ///
 /// A failed command that succeeded later is marked, and a command that later messages run again gets a lower rank.
-pub fn commands(parts: &[&Part], results: &HashMap<&str, &Part>, size: i64) -> Vec<Line> {
+pub fn commands(parts: &[&Part], results: &Map<&str, &Part>, size: i64) -> Vec<Line> {
     let (mut runs, mut endings) = (Ordered::<Run>::default(), Endings::default());
     for part in parts.iter().filter(|part| part.kind == Kind::Call) {
         poll_now();
