@@ -69,6 +69,8 @@ class Api(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(data)))
+        self.send_header("connection", "close")
+        self.close_connection = True
         self.end_headers()
         self.wfile.write(data)
 
@@ -107,6 +109,7 @@ def test_the_program_archives_before_its_compaction_and_gets_the_rules_back(tmp_
         time.sleep(0.1)
     run(claude, "-p", "-c", "go on")
     server.shutdown()
+    server.server_close()
     sent = json.dumps(api.requests[-1], ensure_ascii=False)
     assert all(json.dumps(json.dumps(rule))[1:-1] in sent for rule in RULES)
     with open_archive(f"sqlite:///{tmp_path}/data/archive.db") as archive:
