@@ -88,9 +88,9 @@ class Recall:
                 return "Give query, message or ref."
             offset = given.get("offset")
             if isinstance(number := given.get("message"), int) and not isinstance(number, bool):
-                return _part(_json([self.archive.fetch(number, session=self.session)]), offset)
+                return from_offset(as_lines([self.archive.fetch(number, session=self.session)]), offset)
             if isinstance(ref := given.get("ref"), str) and ref:
-                return _part(_whole(self.archive.load(ref, session=self.session)), offset)
+                return from_offset(_whole(self.archive.load(ref, session=self.session)), offset)
             if isinstance(query := given.get("query"), str) and query.strip():
                 return self._search(query)
         except Exception as error:  # noqa: BLE001 - text of a model, and an archive of the caller: the turn must go on
@@ -107,17 +107,18 @@ class Recall:
         return _shorten("\n".join(lines))
 
 
-def _json(messages: list[dict[str, Any]]) -> str:
+def as_lines(messages: list[dict[str, Any]]) -> str:
+    """Return messages as JSON, a line each."""
     return "\n".join(json.dumps(message, ensure_ascii=False) for message in messages)
 
 
 def _whole(messages: list[dict[str, Any]]) -> str:
     """Return the text of a truncated output, which is archived alone, or the messages of a compaction as JSON lines."""
     text = messages[0].get("content") if len(messages) == 1 else None
-    return text if isinstance(text, str) else _json(messages)
+    return text if isinstance(text, str) else as_lines(messages)
 
 
-def _part(text: str, offset: object) -> str:
+def from_offset(text: str, offset: object) -> str:
     """Return a text from ``offset`` on, or its head and tail without one; a long text says how to read on."""
     if not isinstance(offset, int) or offset < 0:
         return _shorten(text, "give offset to read on from a character")

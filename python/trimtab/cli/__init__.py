@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OK, NO, USAGE, DATA, UNAVAILABLE, IO, INTERRUPTED = 0, 1, 64, 65, 69, 74, 130
 
-VERBS = ("count", "plan", "compact", "validate", "truncate", "restore", "archive", "rescue", "hook")
+VERBS = ("count", "plan", "compact", "validate", "truncate", "restore", "archive", "rescue", "hook", "mcp")
 """The verbs, each a module of this package; a command loads its own alone."""
 
 EXAMPLES = """examples:

@@ -60,6 +60,7 @@ def change(options: argparse.Namespace) -> int:
         limit = f"{MAX_AGE_DAYS} days or {MAX_BYTES // 10**9} GB, readable by you alone"
         print_line(f"sessions are archived in {archive}")
         print_line(f"the hooks' files are in {place} ({size:,} bytes now), kept for {limit}")
+        print_line(f"to let the agent search the archive: claude mcp add trimtab -- {_program()} mcp")
     else:
         kept.unlink(missing_ok=True)
     return OK
@@ -112,11 +113,16 @@ def _installed(before: str | None, path: Path, options: argparse.Namespace) -> s
 
 def _command(words: str) -> str:
     """Return a shell command that exits with 0, also when the program is gone."""
+    program = _program()
+    return f"test -x {shlex.quote(shlex.split(program)[0])} && {program} hook {words} || true {MARK}"
+
+
+def _program() -> str:
+    """Return the shell words that start this program."""
     called = Path(sys.argv[0]).absolute()
-    script = called.with_name("trimtab") if called.name in {"trimtab", "trimtab.exe"} else None
-    program = str(script) if script else sys.executable
-    start = shlex.quote(program) if script else f"{shlex.quote(program)} -m trimtab"
-    return f"test -x {shlex.quote(program)} && {start} hook {words} || true {MARK}"
+    if called.name in {"trimtab", "trimtab.exe"}:
+        return shlex.quote(str(called))
+    return f"{shlex.quote(sys.executable)} -m trimtab"
 
 
 def _uninstalled(before: str | None, path: Path, kept: dict[str, Any]) -> str | None:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 COMPACTED, RESUMED = "compact", "resume"
 """Sources of ``SessionStart`` after which a session may get something back."""
 
+MOST_SESSIONS = 100
+"""Newest sessions of a project that are noted."""
+
 
 def pre_compact(event: Mapping[str, Any], archive: str) -> None:
     """Copy the session before its compaction; a process of its own puts the copy into the archive.
@@ -65,8 +68,7 @@ def session_start(event: Mapping[str, Any], *, on_resume: bool) -> dict[str, Any
     """
     session, source = _text(event, "session_id"), event.get("source")
     if isinstance(project := os.environ.get("CLAUDE_PROJECT_DIR") or event.get("cwd"), str) and project:
-        found = {"session_id": session, "transcript_path": event.get("transcript_path")}
-        write(project_file(project), json.dumps(found).encode())
+        note_session(project, session)
     if source != COMPACTED and not (source == RESUMED and on_resume):
         return None
     found = read_json(session_file(session))
@@ -75,6 +77,14 @@ def session_start(event: Mapping[str, Any], *, on_resume: bool) -> dict[str, Any
             found = {**found, **facts(file)}
     text = given(found, session)
     return _output("SessionStart", additionalContext=text) if text else None
+
+
+def note_session(project: str, session: str) -> None:
+    """Note a session as its project's current one."""
+    path = project_file(project)
+    known = read_json(path).get("sessions")
+    past = [each for each in known if each != session] if isinstance(known, list) else []
+    write(path, json.dumps({"session_id": session, "sessions": [*past, session][-MOST_SESSIONS:]}).encode())
 
 
 def post_tool_use(event: Mapping[str, Any], limit: int, tools: Collection[str]) -> dict[str, Any] | None:

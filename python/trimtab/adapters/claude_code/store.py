@@ -106,7 +106,7 @@ def session_file(session: str) -> str:
 
 
 def project_file(project: str) -> str:
-    """Return the path of the file that names the current session of a project, by its folder."""
+    """Return the path of the file that names the current session of a project and its earlier ones, by its folder."""
     return os.path.join(folder("projects"), f"{_digest(os.path.realpath(project))}.json")
 
 
