@@ -20,8 +20,9 @@ from ..messages.envelope import enveloped
 from ..planning.plan import NOTHING, USELESS
 from .effects import Commit, Store
 from .rebuild import rebuilt
-from .result import Compaction
+from .result import REFUSED, Compaction
 from .summary import summarize
+from .tracing import traced
 
 if TYPE_CHECKING:
     from ..archive import Stored
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from .effects import Flow
     from .request import Request
     from .view import View
-
-REFUSED = "refused: "
-"""Start of the reason of a compaction that a hook refused."""
 
 
 def compaction(request: Request) -> Flow[Compaction[Any]]:
@@ -44,6 +42,14 @@ def compaction(request: Request) -> Flow[Compaction[Any]]:
         ArchiveError: the originals cannot be stored; nothing was changed and no model was asked.
         SummaryError: no summary, and the policy has no fallback.
     """
+    with traced(request) as record:
+        done = yield from _compact(request)
+        record(done)
+    return done
+
+
+def _compact(request: Request) -> Flow[Compaction[Any]]:
+    """Return the compaction, without a span."""
     if not request.policy.parity:
         request.check()
     plan = request.decide()

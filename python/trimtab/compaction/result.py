@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Generic, Literal
 
 from .._repr import short
 from ..messages.types import MessageT
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan
     from ..summarize import Offer, Usage
     from .view import View
+
+
+REFUSED = "refused: "
+"""Start of the reason of a compaction that a hook refused."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,13 @@ class Compaction(Generic[MessageT]):
     def reduction(self) -> float:
         """Percent of the tokens saved, as AgentPG reports it."""
         return self.saved / self.tokens_before * 100 if self.tokens_before else 0.0
+
+    @property
+    def outcome(self) -> Literal["compacted", "refused", "unchanged"]:
+        """Whether the list was compacted, a hook refused, or nothing could leave."""
+        if self.ref is not None:
+            return "compacted"
+        return "refused" if self.reason.startswith(REFUSED) else "unchanged"
 
     @property
     def path(self) -> str:

@@ -43,6 +43,15 @@ class Fitted(Generic[MessageT]):
     resumed_ref: str | None = None
     make_request: Callable[[], dict[str, Any]] = field(default=dict, repr=False, compare=False)
 
+    @property
+    def span_attributes(self) -> dict[str, bool]:
+        """OpenTelemetry attributes of the next inference span: whether its context is compacted; empty if not.
+
+        For ``tracer.start_as_current_span(..., attributes=fitted.span_attributes)`` or ``span.set_attributes``.
+        """
+        is_compacted = self.compaction is not None or self.resumed_ref is not None
+        return {"gen_ai.conversation.compacted": True} if is_compacted else {}
+
     @cached_property
     def request(self) -> dict[str, Any]:
         """The keywords of the provider's call: messages, system text and tools, each that was given.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, T
 from .. import _core
 from .._log import details, log, outline
 from ..archive.json_check import NO_NUMBERS, check_json
-from ..compaction.flow import REFUSED, compaction
+from ..compaction.flow import compaction
 from ..compaction.listeners import AWAITS
 from ..compaction.settings import target_of
 from ..counting.counter import framework_in, system_text
@@ -138,12 +138,12 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
             with at.alone():
                 made = at.done((yield from compaction(request)), size)
             reason = not_due or made.reason
-            if made.ref is None and crowded and request.plan is None and not made.reason.startswith(REFUSED):
+            if made.ref is None and crowded and request.plan is None and made.outcome != "refused":
                 request = thinned(at, call, ledger)  # the policy stopped: pictures leave nevertheless
                 continue
             protects = request.room is None and not at.policy.parity
             stopped = made.ref is None and _exceeds(at, size) and not crowded
-            if stopped and protects and not made.reason.startswith(REFUSED):
+            if stopped and protects and made.outcome != "refused":
                 request = rescue(at, given, size)  # the policy's last step removed nothing
                 continue
             if made.ref is None:

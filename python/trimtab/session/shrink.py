@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..compaction.flow import REFUSED, compaction
+from ..compaction.flow import compaction
 from ..counting.counter import fixed_tokens, scan
 from ..errors import NothingToCompactError, OverflowedError, SummaryError
 from ..planning.edits import Summarize
@@ -69,7 +69,7 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
                 continue
             at.done(done, size)
             floor, made = done.reason, call.compacted(done.messages)
-            if done.reason.startswith(REFUSED):
+            if done.outcome == "refused":
                 break
             after = scan(made.messages, counter, at.settings.provider, at.settings.model.provider).total
             if done.ref is not None and after <= room:
