@@ -1,0 +1,198 @@
+"""The LangChain adapter, in agents of the real framework."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain", reason="make adapters installs langchain")
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import ContextEditingMiddleware, SummarizationMiddleware, wrap_model_call
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_openai_messages,
+    trim_messages,
+)
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+import trimtab
+from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, Summarizer, look, run_page
+from trimtab.adapters.langchain import CompactionMiddleware, token_counter
+
+
+class Chat(BaseChatModel):
+    """The stub as LangChain calls models."""
+
+    stub: Any
+    tools: Any = None
+
+    @property
+    def _llm_type(self) -> str:
+        return "stub"
+
+    def bind_tools(self, tools: Any, **options: Any) -> Chat:
+        from langchain_core.utils.function_calling import convert_to_openai_tool
+
+        return Chat(stub=self.stub, tools=[convert_to_openai_tool(each) for each in tools])
+
+    def _message(self, messages: Any) -> dict[str, Any]:
+        answer = self.stub.answer(convert_to_openai_messages(messages), self.tools)
+        calls = [{"name": "look", "args": {"n": n}, "id": name} for name, n in answer.calls]
+        usage = {"input_tokens": answer.prompt, "output_tokens": 9, "total_tokens": answer.prompt + 9}
+        return {"content": answer.text, "tool_calls": calls, "usage_metadata": usage}
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(**self._message(messages)))])
+
+    def _stream(self, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> Any:
+        found = self._message(messages)
+        calls = [
+            {"name": call["name"], "args": json.dumps(call["args"]), "id": call["id"], "index": n}
+            for n, call in enumerate(found.pop("tool_calls"))
+        ]
+        for part in found.pop("content").split(" "):
+            yield ChatGenerationChunk(message=AIMessageChunk(part + " "))
+        yield ChatGenerationChunk(message=AIMessageChunk("", tool_call_chunks=calls, **found))
+
+
+@pytest.fixture(scope="module")
+def encode(tiktoken_encoding: Any) -> Any:
+    return tiktoken_encoding("o200k_base").encode_ordinary
+
+
+def agent(stub: Model, middleware: Any, **options: Any) -> Any:
+    return create_agent(Chat(stub=stub), [tool(look)], system_prompt="Be good.", middleware=[middleware], **options)
+
+
+async def turn(running: Any, how: str, text: str, config: Any) -> None:
+    asked = {"messages": [{"role": "user", "content": text}]}
+    if how == "invoke":
+        running.invoke(asked, config)
+    elif how == "ainvoke":
+        await running.ainvoke(asked, config)
+    elif how == "stream":
+        assert list(running.stream(asked, config, stream_mode="messages"))
+    else:
+        assert [part async for part in running.astream(asked, config, stream_mode="messages")]
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
+def test_an_agent_stays_within_its_window(how: str, encode: Any) -> None:
+    """250 calls, an overflow in the middle, and in each turn a process that has nothing but the checkpoint."""
+    stub, summarizer, saver = Model(encode), Summarizer(), InMemorySaver()
+    config = {"configurable": {"thread_id": "thread"}, "recursion_limit": 1_000}
+    archive = trimtab.archive.open_archive("memory")
+
+    async def run() -> Any:
+        said = RULE + " Look at everything."
+        while stub.calls < CALLS:
+            middleware = CompactionMiddleware(MODEL, summarizer=summarizer, archive=archive, **OPTIONS)
+            running = agent(stub, middleware, checkpointer=saver)
+            await turn(running, how, said, config)
+            said = f"Go on with part {stub.calls}."
+        return running
+
+    running = asyncio.run(run())
+    stub.judge()
+    state = running.get_state(config).values
+    assert state["trimtab"]["rounds"] >= 5
+    assert summarizer.calls <= state["trimtab"]["rounds"]
+    assert len(state["messages"]) < 150
+    assert state["trimtab"]["forecast"]["usage"] is not None
+    assert archive.search("everything", session="thread")
+
+
+def test_untouched_messages_stay_the_same_objects(encode: Any) -> None:
+    stub = Model(encode)
+    given = HumanMessage("go", id="1", name="ann")
+    found = agent(stub, CompactionMiddleware(MODEL, **OPTIONS)).invoke(
+        {"messages": [given]}, {"recursion_limit": 1_000}
+    )
+    assert found["messages"][0] is given
+    assert "trimtab" not in found
+
+
+def test_two_threads_of_one_agent_do_not_mix(encode: Any) -> None:
+    middleware = CompactionMiddleware(MODEL, **OPTIONS)
+    running = agent(Model(encode), middleware, checkpointer=InMemorySaver())
+    for thread in ("a", "b"):
+        config = {"configurable": {"thread_id": thread}, "recursion_limit": 1_000}
+        running.invoke({"messages": [("user", f"for {thread}")]}, config)
+    histories = [middleware.sessions.of(thread).session.history(None) for thread in ("a", "b")]
+    assert all(histories)
+    assert not {past.ref for past in histories[0]} & {past.ref for past in histories[1]}
+
+
+def test_what_another_middleware_adds_to_a_call_is_not_kept(encode: Any) -> None:
+    @wrap_model_call
+    def adds(request: Any, handler: Any) -> Any:
+        return handler(request.override(messages=[*request.messages, HumanMessage("only now")]))
+
+    running = create_agent(
+        Chat(stub=Model(encode)), [tool(look)], middleware=[adds, CompactionMiddleware(MODEL, **OPTIONS)]
+    )
+    found = running.invoke({"messages": [("user", "go")]}, {"recursion_limit": 1_000})
+    assert not any(message.content == "only now" for message in found["messages"])
+
+
+def test_a_tools_output_is_cut_as_it_enters(encode: Any) -> None:
+    @tool
+    def look(n: int) -> str:
+        """Look."""
+        return "".join(f"line {line}\n" for line in range(6_000))
+
+    cm = trimtab.Compactor(MODEL, policy="sven", window=100_000)
+    stub = Model(encode, window=100_000, lowered=100_000)
+    stub.calls = 38
+    running = create_agent(Chat(stub=stub), [look], middleware=[CompactionMiddleware(cm)])
+    found = running.invoke({"messages": [("user", "go")]})
+    results = [message for message in found["messages"] if isinstance(message, ToolMessage)]
+    assert results
+    assert all(len(message.content) < 20_000 for message in results)
+    assert cm.archive.search("5999", session=None)
+
+
+def test_another_error_of_the_model_is_raised(encode: Any) -> None:
+    class Broken(Model):
+        def answer(self, *_: Any) -> Any:
+            raise RuntimeError("rate limit reached")
+
+    with pytest.raises(RuntimeError, match="rate limit"):
+        agent(Broken(encode), CompactionMiddleware(MODEL)).invoke({"messages": [("user", "go")]})
+
+
+def test_the_token_counter_serves_langchains_own(encode: Any) -> None:
+    counter = token_counter(MODEL)
+    messages = [SystemMessage("rules"), HumanMessage("go"), AIMessage("well " * 500), HumanMessage("on")]
+    assert counter(messages) == trimtab.count(messages, model=MODEL)
+    assert counter(iter(messages)) == counter(messages)
+    assert counter([]) >= 0
+    trimmed = trim_messages(messages, max_tokens=100, token_counter=counter, include_system=True)
+    assert 0 < counter(trimmed) <= 100
+    editing = ContextEditingMiddleware(token_count_method="model")
+    assert editing
+    summary = SummarizationMiddleware(
+        Chat(stub=Model(encode)), trigger=("tokens", 9_000), keep=("messages", 4), token_counter=counter
+    )
+    assert summary.token_counter is counter
+
+
+def test_a_compactor_takes_no_keywords_beside_it() -> None:
+    with pytest.raises(TypeError, match="window"):
+        CompactionMiddleware(trimtab.Compactor(MODEL), window=9_000)
+
+
+def test_the_page_runs(encode: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run_page("langchain", model=Chat(stub=Model(encode)), tools=[tool(look)])
+    assert capsys.readouterr().out.startswith("gpt-5.5 ")
