@@ -131,6 +131,7 @@ OTHERS: dict[str, Any] = {
     "names": ["Skill"],
     "at least 1": 3,
     "at least 0": 7,
+    "early": 0.6,
 }
 """For each rule, a value that no preset has."""
 

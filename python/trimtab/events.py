@@ -138,7 +138,7 @@ class ContextCompacted(Step):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was changed: a hook refused, or the result would not have been smaller.
+    """Nothing was changed: a hook refused, the result would not have been smaller, or a background summary was lost.
 
     Attributes:
         trigger: ``manual`` or ``auto``.

@@ -11,9 +11,14 @@ from ..events import Event
 from ..hooks import Review
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
     from ..archive import Record, Stored
     from ..messages.types import Message
     from ..summarize import Ask
+    from .view import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +89,51 @@ class Commit:
         stored: the stored originals.
         record: the compaction.
         since: the time at which the originals were stored.
+        view: how the result stands in for the list that it was made of; None if it cannot.
     """
 
     stored: Stored
     record: Record
     since: float
+    view: View | None = None
 
     def timed(self) -> Record:
         """Return the record with its duration."""
         return replace(self.record, duration_ms=round((monotonic() - self.since) * 1000))
 
 
-Effect: TypeAlias = Review | Count | Store | Write | WriteAll | Commit | Event
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Start a job in the background; the answer is None.
+
+    Attributes:
+        run: starts the job. It takes the running event loop, in which the summarizer is awaited, or None.
+    """
+
+    run: Callable[[AbstractEventLoop | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Wait until a job in the background has ended; the answer is None.
+
+    A job of another event loop is not waited for: that loop may need this thread.
+
+    Attributes:
+        job: done when the job has ended.
+        loop: the event loop in which the job awaits its summarizer; None without one.
+    """
+
+    job: Future[Any]
+    loop: AbstractEventLoop | None
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """Announce that the next steps take long; the answer is None. In an event loop they run in a thread."""
+
+
+Effect: TypeAlias = Review | Count | Store | Write | WriteAll | Commit | Start | Wait | Long | Event
 
 T = TypeVar("T")
 Flow: TypeAlias = Generator[Effect, Any, T]

@@ -99,7 +99,7 @@ def _compact(request: Request) -> Flow[Compaction[Any]]:
         marks,
         view,
     )
-    yield Commit(stored, _record(request, done, summary), since)
+    yield Commit(stored, _record(request, done, summary), since, view)
     done = replace(done, messages=request.inputs.write(done.messages))
     event = Compacted(
         request.trigger,

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from ..errors import CountError, SummaryError
 from ..hooks import Review
 from ..summarize import open_summarizer
-from ..summarize.write import awrite, awrite_all, outcome, result, write, write_all
-from .effects import Commit, Count, Store, Write, WriteAll
+from ..summarize.drive import in_thread, result
+from ..summarize.write import awrite, awrite_all, write, write_all
+from .effects import Commit, Count, Long, Start, Store, Wait, Write, WriteAll
 
 if TYPE_CHECKING:
     from ..archive.opener import Opener
@@ -55,6 +56,15 @@ class EffectHandler:
                 return write(ask, self.writer(fallback), limits=self.limits(effect))
             case WriteAll(asks, fallback):
                 return write_all(asks, self.writer(fallback), AT_ONCE)
+            case Start(run):
+                run(None)
+            case Wait(job, loop):
+                if loop is None:
+                    from concurrent.futures import wait  # noqa: PLC0415 - loaded with the first background job
+
+                    wait([job])
+            case Long():
+                pass
             case event:
                 self.listeners.tell(event)
         return None
@@ -69,9 +79,18 @@ class EffectHandler:
             case WriteAll(asks, fallback):
                 return await awrite_all(asks, self.writer(fallback), AT_ONCE)
             case Store() | Commit():
-                import asyncio  # noqa: PLC0415 - 24 ms, paid only with a running loop
+                return result(await in_thread(lambda: self.answer(effect)))
+            case Start(run):
+                import asyncio  # noqa: PLC0415
 
-                return result(await asyncio.to_thread(outcome, lambda: self.answer(effect)))
+                run(asyncio.get_running_loop())
+            case Wait(job, loop):
+                import asyncio  # noqa: PLC0415
+
+                if loop in {None, asyncio.get_running_loop()}:
+                    await asyncio.wait({asyncio.wrap_future(job)})
+            case Long():
+                pass
             case Review():
                 return await _awaited(self.answer(effect))
             case event:

@@ -35,6 +35,10 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "switch": (lambda v: isinstance(v, bool), "must be true or false"),
     "at least 1": (lambda v: _integer(v) and v >= 1, "must be a whole number of at least 1"),
     "at least 0": (lambda v: _integer(v) and v >= 0, "must be a whole number of at least 0"),
+    "early": (
+        lambda v: isinstance(v, bool) or (_number(v) and 0 < v < 1),
+        "must be true, false, or a share of the trigger between 0 and 1",
+    ),
     "names": (
         lambda v: isinstance(v, list | tuple) and all(isinstance(name, str) and name for name in v),
         "must be a list of names",
@@ -156,6 +160,7 @@ SECTIONS: dict[str, Section] = {
             "keep_turns": _key("at least 1", "keep", Turns, "count"),
             "never_prune": _key("names", "prune", "skip"),
             "max_result_tokens": _key("at least 0", "ingest", "tokens"),
+            "background": _key("early", "trigger", "background"),
         },
         preset_key="name",
         choices={name: name for name in POLICIES},

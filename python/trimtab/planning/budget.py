@@ -6,6 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from .._repr import short
 
+EARLY = 0.8
+"""Share of the trigger at which a summary starts in the background, unless the caller says another: a fifth of a large
+prompt is several turns, and a summary takes about one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -93,6 +97,7 @@ class Trigger:
         output: most tokens kept free for the answer, unless the caller gives a number.
         window: window of a model that the table does not list; None takes the table's default.
         fixed_window: use ``window`` for every model.
+        background: share of the trigger past which a summary starts in the background; True is 0.8, False none.
         prefer_input_limit: use the model's separate input limit, where it has one, as the denominator.
         unknown_utilisation: the utilisation if the denominator is 0.
         integer_limit: compare tokens with the limit rounded down: 85 % of 200,000 is 170,000.
@@ -115,6 +120,7 @@ class Trigger:
     unknown_utilisation: float = 0.0
     integer_limit: bool = False
     fixed_window: bool = False
+    background: bool | float = False
 
     def __post_init__(self) -> None:
         """Reject shares that no utilisation or every utilisation passes."""
@@ -122,6 +128,19 @@ class Trigger:
         if not (parts and (self.share or self.min_share) and self.critical > 0):
             msg = f"need 0 < share <= 1, got share {self.share}, reserve {self.reserve}, min_share {self.min_share}"
             raise ValueError(msg)
+        early = self.background
+        if not isinstance(early, bool) and not (isinstance(early, float) and 0 < early < 1):
+            msg = f"background must be True, False, or a share of the trigger between 0 and 1, got {early!r}"
+            raise ValueError(msg)
+
+    @property
+    def early(self) -> float:
+        """The utilisation past which a summary starts in the background."""
+        return self.threshold * (EARLY if self.background is True else self.background)
+
+    def nears(self, terms: Terms) -> bool:
+        """Return whether it is time to start a summary in the background."""
+        return self._past(terms, self.early)
 
     @property
     def threshold(self) -> float:
@@ -192,6 +211,7 @@ class Budget:
         rule: the trigger rule of the policy.
         input_limit: the model's input limit, where it is counted apart from the output; else None.
         assumed: whether the window is assumed, because no table has the model.
+        early: tokens of messages past which a summary starts in the background; None if none does.
     """
 
     __repr__ = short
@@ -205,6 +225,7 @@ class Budget:
     rule: Trigger = field(default_factory=Trigger)
     input_limit: int | None = None
     assumed: bool = False
+    early: int | None = None
 
     def __post_init__(self) -> None:
         """Reject a window without room for messages."""
@@ -238,6 +259,7 @@ class Budget:
             rule=rule,
             input_limit=terms.input_limit,
             assumed=terms.assumed,
+            early=int(capacity * rule.early) - beside if rule.background else None,
         )
 
     @property
@@ -250,6 +272,12 @@ class Budget:
     def _target_share(self) -> str:
         room = self.input_budget - self.fixed
         return f", {self.target / room:.0%} of what system and tools leave" if room > 0 else ""
+
+    def _background(self) -> list[tuple[str, int, str]]:
+        """Return the row of the background; none without one."""
+        early, rule = self.early, self.rule
+        what = f"past this a summary starts in the background, {rule.early / rule.threshold:.0%} of the trigger"
+        return [] if early is None else [("background", early, what)]
 
     def explain(self, tokens: int | None = None, beyond: int = 0) -> str:
         """Return every term on its own line; with ``tokens`` of messages, also how full the trigger is.
@@ -268,6 +296,7 @@ class Budget:
             ("input budget", self.input_budget, "the model's input limit" if limited else ""),
             ("system, tools", -self.fixed, "sent with every call"),
             ("trigger", self.trigger, f"messages past this are compacted: {held}, {self.rule.threshold:.0%}"),
+            *self._background(),
             ("target", self.target, f"and brought down to this{self._target_share}"),
             ("critical", self.critical, "past this the next call is in danger"),
         ]

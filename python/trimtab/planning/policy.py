@@ -75,6 +75,9 @@ class Policy:
         if "emergency" in self.fallback and self.emergency is None:
             msg = f"policy {self.name!r} falls back to an emergency, but has no emergency stage"
             raise ValueError(msg)
+        if self.parity and self.trigger.background:
+            msg = f"policy {self.name!r} is for conformance tests and cannot summarize in the background"
+            raise ValueError(msg)
 
     @property
     def has_target(self) -> bool:

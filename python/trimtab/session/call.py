@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
     from ..compaction.result import Compaction
     from ..compaction.view import View
     from ..planning.budget import Terms
+
+MANY = 20_000
+"""Messages of a list that takes a few milliseconds although it was read before."""
+
+SEVERAL = 200
+"""New messages that may take a few milliseconds."""
+
+LONG = 200_000
+"""Characters that take about 5 ms to count."""
 
 When = Literal["before_call", "after_step", "after_tool_batch", "after_run", "on_length", "on_overflow"]
 """Moments at which an agent calls ``fit``."""
@@ -94,6 +104,27 @@ class Call:
     def compacted(self, messages: Sequence[Any]) -> Call:
         """Return the call with a result of its own in place of its messages."""
         return replace(self, messages=messages, given=None, view=None)
+
+
+def is_long(messages: object, known: int) -> bool:
+    """Return whether reading a list takes more than a few milliseconds, so that no event loop should wait for it.
+
+    Args:
+        messages: the list; False for anything else.
+        known: number of its messages that were read before.
+    """
+    if not isinstance(messages, list | tuple):
+        return False
+    new = messages[known:]
+    return len(messages) > MANY or len(new) > SEVERAL or sum(map(_characters, new)) > LONG
+
+
+def _characters(message: object) -> int:
+    """Return the characters of a message's texts, roughly."""
+    held = message.get("content") if isinstance(message, Mapping) else getattr(message, "content", None)
+    blocks = held if isinstance(held, list | tuple) else [held]
+    inner = [value for block in blocks if isinstance(block, Mapping) for value in block.values()]
+    return sum(len(value) for value in [*blocks, *inner] if isinstance(value, str | list))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..planning.policy import Policy
     from ..summarize import Answer, Ask, Summarizer, Writer
 
-KNOBS = ("trigger_share", "target_budget_share", "keep_turns", "never_prune", "max_result_tokens")
+KNOBS = ("trigger_share", "target_budget_share", "keep_turns", "never_prune", "max_result_tokens", "background")
 """Arguments that replace a field of the policy: the keys of the configuration section ``policy``."""
 
 P = ParamSpec("P")
@@ -93,6 +93,11 @@ class Compactor:
             asks no endpoint.
         clock: returns the time in seconds: how old the provider's cache is decides when pruning pays. Another one is
             for tests and for replays of a session.
+        background: True, or a share of the trigger (True is 0.8): past it ``fit`` starts a summary in a thread, under
+            ``afit`` with the summarizer in a task, and puts it in its place at the trigger, if the messages that it
+            was made of still begin the list; later ones stay verbatim. Until it is ready a prompt may pass the
+            trigger, never the danger line: there ``fit`` waits for it. It is the policy's
+            ``trigger.background``.
 
     Raises:
         ValueError: an unknown name, an argument that the policy has no field for, or a window without room for
@@ -128,6 +133,7 @@ class Compactor:
         betas: Iterable[str] = (),
         count_with: Any = None,
         clock: Callable[[], float] = time.time,
+        background: bool | float | None = None,
     ) -> None:
         """Open, read and write nothing."""
         betas, listeners = tuple(betas), tuple(listeners)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._log import details, log, outline
+from ..compaction.effects import Long
 from ..compaction.flow import compaction
 from ..errors import CountError
 from .provider_count import request_of
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 INGEST = "ingest"
 """Strategy of a cut of new results, for events and the history."""
+
+
+RESTS = "the summarizer failed too often in a row: it is asked in every fourth round"
 
 
 def automatic(at: Memory, call: Call, size: Size, policy: Policy) -> Request:
@@ -109,7 +113,7 @@ def capped(at: Memory, begun: Call, call: Call, ledger: Ledger, since: int) -> F
     if not plan.edits:
         return call, ledger, None
     size, seen, at.verified = at.size(call, ledger), at.verified, (0, "")
-    with at.alone():
+    with at.alone(ends_job=False):  # messages behind those that are being summarized
         made = at.done((yield from compaction(replace(request, plan=plan))), size)
     at.verified = seen
     if made.ref is None:
@@ -122,7 +126,7 @@ def capped(at: Memory, begun: Call, call: Call, ledger: Ledger, since: int) -> F
     return resumed, ledger, made
 
 
-def paying(at: Memory, call: Call, size: Size) -> Request | None:
+def paying(at: Memory, call: Call, size: Size) -> Flow[Request | None]:
     """Return the request that prunes what costs less to remove than to send again; None while nothing does."""
     prune, total = at.policy.prune, size.terms.messages
     cold = at.rates().cold
@@ -130,6 +134,7 @@ def paying(at: Memory, call: Call, size: Size) -> Request | None:
         return None
     if total < at.looks_at and cold < 1:
         return None
+    yield Long()
     at.looks_at = total + max(prune.min_gain, total) // LOOKS
     policy = at.policy.paying()
     request = at.request(call, fixed=size.fixed, policy=policy, target=lambda ledger: ledger.total, trigger="auto")

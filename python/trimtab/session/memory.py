@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..archive import Archive
     from ..compaction.effects import Flow
     from ..compaction.handler import EffectHandler
+    from ..compaction.job import Job
     from ..compaction.result import Compaction
     from ..compaction.settings import Settings, Target
     from ..counting.counter import Counter
@@ -75,6 +76,8 @@ class Memory:
         lowered: whether a refusal has lowered the window.
         standin: the last result, for lists that begin with what it was made of.
         looks_at: tokens of messages at which it is looked again whether pruning pays.
+        job: the compaction whose summary is being written in the background, or waits for the trigger; None without.
+        held: tokens of a prompt below which none is started, because the last one led to nothing; and the reason.
     """
 
     settings: Settings
@@ -93,6 +96,8 @@ class Memory:
     lowered: bool = False
     standin: StandIn = field(default_factory=StandIn)
     looks_at: int = 0
+    job: Job | None = None
+    held: tuple[int, str] = (0, "")
     _compacting: Lock = field(default_factory=Lock)
     own: OwnMessages = field(init=False)
 
@@ -103,15 +108,18 @@ class Memory:
         self.own = OwnMessages(self.settings, self.handler.archive)
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Allow one compaction at a time in a named session.
+    def alone(self, *, ends_job: bool = True) -> Iterator[None]:
+        """Allow one compaction at a time in a named session; ``ends_job`` ends one in the background.
 
         Raises:
             BusyError: another one is under way.
         """
+        free = not self.settings.exclusive or self._compacting.acquire(blocking=False)
+        if free and ends_job:
+            self.stop()
         if not self.settings.exclusive:
             yield
-        elif self._compacting.acquire(blocking=False):
+        elif free:
             try:
                 yield
             finally:
@@ -119,6 +127,12 @@ class Memory:
         else:
             name = self.settings.session
             raise BusyError(f"session {name!r} is being compacted: wait for it, then compact its latest messages")
+
+    def stop(self) -> None:
+        """End a compaction in the background; nothing of it is applied."""
+        job, self.job, self.held = self.job, None, (0, "")
+        if job is not None:
+            job.cancel()
 
     @property
     def policy(self) -> Policy:
@@ -195,6 +209,7 @@ class Memory:
             if self.standin.view is None or self.standin.view.ref != ref:
                 return
         self.standin.remember(None)
+        self.stop()
         archive: Any = self.archived() if self.settings.exclusive else None
         if hasattr(archive, "end_view"):
             archive.end_view(self.settings.session)
@@ -311,6 +326,11 @@ class Memory:
     def skips(self) -> bool:
         """Return whether this round does not ask the summarizer: after three failures in a row, every fourth does."""
         return self.failed >= PATIENCE and (self.failed - PATIENCE) % (PATIENCE + 1) != PATIENCE
+
+    def rests(self) -> bool:
+        """Return whether a compaction waits for a summarizer that failed: the policy has no step without it."""
+        stops = not self.policy.fallback or self.policy.fallback[0] in {"error", "stop"}
+        return stops and (self.failing or self.skips())
 
     def terms(self, tokens: int, fixed: tuple[int, int]) -> Terms:
         """Return the terms of a call with these tokens of messages, with the usage of the last call."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
 
 from .. import _core
 from .._log import details, log, outline
 from ..archive.json_check import NO_NUMBERS, check_json
+from ..compaction.effects import Long
 from ..compaction.flow import compaction
 from ..compaction.listeners import AWAITS
 from ..compaction.settings import target_of
@@ -24,9 +25,9 @@ from ..counting.counter import framework_in, system_text
 from ..errors import ArchiveError, MessageError, SummaryError
 from ..messages.objects import InputMessages, plain
 from ..messages.request import SYSTEM_ROLES, begins_with
-from ..summarize.drive import AwaitableError, adrive, drive
-from .call import Call
-from .fit import asked, automatic, capped, paying, protecting, rescue, thinned
+from ..summarize.drive import AwaitableError, adrive, drive, in_thread, outcome
+from .call import Call, is_long
+from .fit import RESTS, asked, automatic, capped, paying, protecting, rescue, thinned
 from .overflow import Refusal, refusal
 from .shrink import shrink
 from .state import state_of
@@ -85,12 +86,15 @@ def _awaitable(
     @wraps(flow)
     async def amethod(self: Session, /, *args: P.args, **options: P.kwargs) -> T:
         started = flow(self, *args, **options)
-        try:
-            effect = next(started)
-        except StopIteration as done:
-            result: T = done.value
+        begin = partial(next, started)
+        known = self._memory.verified[0]
+        effect, error = await in_thread(begin) if any(is_long(each, known) for each in args) else outcome(begin)
+        if isinstance(error, StopIteration):
+            result: T = error.value
             return result
-        return await adrive(started, effect, self._memory.handler.aanswer)
+        if error is not None:
+            raise error
+        return await adrive(started, effect, self._memory.handler.aanswer, Long)
 
     amethod.__name__, amethod.__qualname__ = f"a{flow.__name__}", f"Session.a{flow.__name__}"
     amethod.__doc__ = doc
@@ -129,7 +133,10 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
     asks = estimate is not None and estimate.asks and at.settings.count_with is not None
     if asks and trigger.auto and when in trigger.when:
         size = replace(size, terms=(yield from asked(at, call, size.terms, size.terms.messages)))
-    request, not_due = _due(at, call, when, size)
+    waits = ""
+    if trigger.background and trigger.auto and trigger.nears(size.terms):
+        call, size, done, waits = yield from _beside(at, call, when, size, done)
+    request, not_due = (None, waits) if waits else (yield from _due(at, call, when, size))
     if request is None and crowded:
         request, not_due = thinned(at, call, ledger), ""
     given, reason = call, not_due
@@ -164,6 +171,20 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
     return at.fitted(call, ledger.provider, done, reason if explains else "")
 
 
+def _beside(
+    at: Memory, call: Call, when: When, size: Size, done: Compaction[Any] | None
+) -> Flow[tuple[Call, Size, Compaction[Any] | None, str]]:
+    """Look after the summary in the background; return the call, its size, the compaction, and why no other is due."""
+    from .background import beside  # noqa: PLC0415 - loaded with the first summary in the background
+
+    yield Long()
+    swapped, waits = yield from beside(at, call, size, when, danger=_exceeds(at, size))
+    if swapped is None:
+        return call, size, done, waits
+    size = at.size(swapped.call, swapped.ledger)
+    return swapped.call, size, swapped.done, "" if _exceeds(at, size) else waits
+
+
 def _exceeds(at: Memory, size: Size) -> bool:
     """Return whether a prompt is in danger: past its input budget, or the danger line of a policy that counts."""
     terms, trigger = size.terms, at.policy.trigger
@@ -172,7 +193,7 @@ def _exceeds(at: Memory, size: Size) -> bool:
     return at.policy.counter is None and trigger.endangers(replace(terms, beyond=max(terms.beyond, 0)))
 
 
-def _due(at: Memory, call: Call, when: When, size: Size) -> tuple[Request | None, str]:
+def _due(at: Memory, call: Call, when: When, size: Size) -> Flow[tuple[Request | None, str]]:
     """Return the compaction or pruning that is due at this moment, or None; and why no compaction is due."""
     policy, trigger, prune = at.policy, at.policy.trigger, at.policy.prune
     if not trigger.auto:
@@ -180,24 +201,22 @@ def _due(at: Memory, call: Call, when: When, size: Size) -> tuple[Request | None
     watched = when in trigger.when
     in_danger = _exceeds(at, size) or when == "on_overflow"
     if in_danger and not policy.parity:
+        yield Long()
         request = protecting(at, call, size)
         return request, "" if request else f"system text and tools have {size.beside:,} tokens"
     if watched and (trigger.reached(size.terms) or when == "on_overflow"):
-        if _rests(at):
+        if at.rests():
             at.fail()
-            return None, "the summarizer failed too often in a row: it is asked in every fourth round"
+            return None, RESTS
+        yield Long()
         return automatic(at, call, size, policy), ""
     elsewhere = f"policy {policy.name} compacts {', '.join(trigger.when)}, not {when}"
-    if prune is not None and when in prune.when:
-        request = paying(at, call, size) if prune.pays else automatic(at, call, size, policy.pruning())
-        return request, elsewhere
+    if prune is not None and when in prune.when and at.job is None:
+        if prune.pays:
+            return (yield from paying(at, call, size)), elsewhere
+        yield Long()
+        return automatic(at, call, size, policy.pruning()), elsewhere
     return None, elsewhere
-
-
-def _rests(at: Memory) -> bool:
-    """Return whether a compaction waits for a summarizer that failed: the policy has no step without it."""
-    stops = not at.policy.fallback or at.policy.fallback[0] in {"error", "stop"}
-    return stops and (at.failing or at.skips())
 
 
 def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
@@ -282,7 +301,9 @@ class Session:
         return state_of(self._memory)
 
     def close(self) -> None:
-        """End the session, and let go of what it remembers; its archive stays open for others. Idempotent."""
+        """End the session and its summary in the background; its archive stays open for others. Idempotent."""
+        if self._open is not None:
+            self._open.stop()
         self._open = None
 
     def on(self, event: str) -> Callable[[L], L]:
@@ -357,6 +378,8 @@ class Session:
             lines.append(at.forecast.explain())
         if at.counts.last:
             lines.append(at.counts.last.explain())
+        if at.job:
+            lines.append(f"{'':14} {at.job.explain()}")
         return "\n".join([*lines, *(at.explain(_call(messages, system, tools)) if messages is not None else ())])
 
     def count(self, messages: Sequence[AnyMessage], *, system: object = None, tools: object = None) -> int:
@@ -483,6 +506,7 @@ class Session:
             TypeError: a target is no number.
             ValueError: a target is out of its range, or both are given.
         """
+        yield Long()
         call = _call(messages, system, tools)
         if plan is not None:
             resumed, ledger = self._memory.resume(call)
@@ -574,6 +598,7 @@ class Session:
             refused = refusal(error)
         except ValueError as other:
             raise other from cause
+        yield Long()
         at = self._memory
         return (yield from shrink(at, at.begin(_call(messages, system, tools), "on_overflow", None), refused, cause))
 

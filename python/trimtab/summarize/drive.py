@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
@@ -40,8 +41,8 @@ def drive(flow: Generator[Step, Any, T], step: Step, answer: Callable[[Step], ob
             else:
                 step = flow.send(found)
     except StopIteration as done:
-        result: T = done.value
-        return result
+        made: T = done.value
+        return made
     finally:
         flow.close()
 
@@ -54,18 +55,53 @@ def _check_not_awaitable(found: object) -> object:
     return found
 
 
-async def adrive(flow: Generator[Step, Any, T], step: Step, answer: Callable[[Step], Awaitable[object]]) -> T:
-    """``drive`` in a running event loop."""
+Outcome: TypeAlias = "tuple[Any, BaseException | None]"
+"""A result or an exception as a value: some exceptions, StopIteration first, cannot be raised across threads."""
+
+
+def outcome(work: Callable[[], object]) -> Outcome:
+    """Return the outcome of ``work``."""
+    try:
+        return work(), None
+    except BaseException as error:  # noqa: BLE001 - raised again by ``result``
+        return None, error
+
+
+def result(outcome: Outcome) -> Any:
+    """Return the result, or raise the exception."""
+    found, error = outcome
+    if error is not None:
+        raise error
+    return found
+
+
+async def in_thread(work: Callable[[], object]) -> Outcome:
+    """Return the outcome of ``work``, which runs in a thread of the running event loop."""
+    import asyncio  # noqa: PLC0415 - 24 ms, paid only with a running loop
+
+    return await asyncio.to_thread(outcome, work)
+
+
+async def adrive(
+    flow: Generator[Step, Any, T],
+    step: Step,
+    answer: Callable[[Step], Awaitable[object]],
+    long: type | None = None,
+) -> T:
+    """``drive`` in a running event loop; behind a step of the type ``long`` the generator runs in a thread."""
+    is_long = False
     try:
         while True:
+            is_long |= long is not None and isinstance(step, long)
             try:
                 found = await answer(step)
             except Exception as error:  # noqa: BLE001 - the generator decides what a failure means
-                step = flow.throw(error)
+                go = partial(flow.throw, error)
             else:
-                step = flow.send(found)
+                go = partial(flow.send, found)
+            step = result(await in_thread(go)) if is_long else go()
     except StopIteration as done:
-        result: T = done.value
-        return result
+        made: T = done.value
+        return made
     finally:
         flow.close()

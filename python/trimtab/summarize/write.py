@@ -7,12 +7,12 @@ import random
 import time
 from contextlib import closing, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from .._log import log
 from ..errors import SummaryError
 from .attempts import Pause, attempts
-from .drive import AwaitableError, adrive, drive
+from .drive import AwaitableError, adrive, drive, outcome, result
 from .faults import fault
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from .ask import Answer, Ask
     from .attempts import Limits, Step
+    from .drive import Outcome
 
 T = TypeVar("T")
 
@@ -144,8 +145,12 @@ def _logged(writer: Writer) -> Iterator[None]:
         raise
 
 
-def write_all(asks: Sequence[Ask], writer: Writer, at_once: int) -> list[Answer | Exception]:
+def write_all(
+    asks: Sequence[Ask], writer: Writer, at_once: int, sessions: list[Session] | None = None
+) -> list[Answer | Exception]:
     """``write`` each request, ``at_once`` at a time; return an answer or an exception for each.
+
+    ``sessions`` receives the sessions, as in ``write``.
 
     Raises:
         AwaitableError: the summarizer is asynchronous.
@@ -153,7 +158,7 @@ def write_all(asks: Sequence[Ask], writer: Writer, at_once: int) -> list[Answer 
     import threading  # noqa: PLC0415 - few zones are summarized in parts
 
     slots, interrupted = threading.Semaphore(at_once), threading.Event()
-    sessions: list[Session] = []
+    sessions = [] if sessions is None else sessions
 
     def one(ask: Ask) -> Answer:
         with slots:
@@ -212,26 +217,6 @@ async def _within(task: asyncio.Task[T], seconds: float | None) -> T:
     if task.cancelled():
         raise SummaryError("the call was cancelled")
     return task.result()
-
-
-Outcome: TypeAlias = "tuple[Any, BaseException | None]"
-"""A result or an exception as a value: some exceptions, StopIteration first, cannot be raised across threads."""
-
-
-def outcome(work: Callable[[], object]) -> Outcome:
-    """Return the outcome of ``work``."""
-    try:
-        return work(), None
-    except BaseException as error:  # noqa: BLE001 - raised again by ``result``
-        return None, error
-
-
-def result(outcome: Outcome) -> Any:
-    """Return the result, or raise the exception."""
-    found, error = outcome
-    if error is not None:
-        raise error
-    return found
 
 
 def on_thread(work: Callable[[], object]) -> Future[Outcome]:
