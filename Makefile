@@ -46,11 +46,13 @@ help: ## list the targets
 adapters: .venv/adapters ## the adapters' tests, against the current release of each framework
 	.venv/frameworks/bin/python -m pytest tests/adapters $(ARGS)
 
-# A rival that does not install is one row less, said by the bench.
+# A rival that does not install is one row less, said by the bench. The harness asks for one release of pydantic-ai-slim,
+# which would replace that of the tests; its compaction runs with theirs.
 .venv/rivals: .venv/dev
-	@for rival in "tiktoken>=0.14,<0.15" gigatoken fastokens toktok-rs tokenizers "orjson>=3.11,<4" "langchain>=1,<2"; do \
+	@for rival in "tiktoken>=0.14,<0.15" gigatoken fastokens toktok-rs tokenizers "orjson>=3.11,<4" "langchain>=1,<2" "agent-framework-core>=1.23,<2"; do \
 		$(PIP) install "$$rival" || echo "$$rival does not install here"; \
 	done
+	@$(PIP) install --no-deps "pydantic-ai-harness>=0.62,<1" || echo "pydantic-ai-harness does not install here"
 	@touch $@
 
 wheel: .venv/dev ## build the release wheel into dist/

@@ -1,87 +1,97 @@
-"""Cost of trimtab in an agent's loop: CPU time and memory of Compactors and sessions; ``make bench-loop``."""
+"""Cost of trimtab in an agent's loop, row by row, beside what other libraries do there; ``make bench-loop``.
+
+A turn is ``fit`` and ``record`` after two messages more, below the trigger, with a system text and 20 tools. All rows
+take turns round by round, and so do the libraries within a row. Times are CPU time of the process and all its threads,
+or of the child where the row is a command; medians of the rounds, in brackets the time over trimtab's. Exits with 1 if
+a goal is missed.
+"""
 
 from __future__ import annotations
 
 import argparse
-import gc
 import os
-import time
-import tracemalloc
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import sys
+from itertools import chain
 
+import _loop_lists
+import _loop_rivals
 import _rivals
+from _loop_row import TRIMTAB, Row
 
-import trimtab
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-MODEL = "claude-sonnet-4-5"
-SESSIONS, MESSAGES = 1_000, 200
+SMALL = 50
+"""Divisor of all sizes where the bench is only tried."""
 
 
-def cpu(make: Callable[[], object], rounds: int) -> float:
-    """Return the least CPU time of a call in microseconds."""
-    costs = []
-    for _ in range(rounds):
-        start = time.process_time_ns()
-        make()
-        costs.append((time.process_time_ns() - start) / 1_000)
-    return min(costs)
+def rows(scale: int, wanted: list[str], rivals: dict[str, str]) -> list[Row]:
+    """Return the rows with one of the wanted words in their name, or all."""
+    import _loop_costs
+    import _loop_many
+    import _loop_turns
+
+    made = chain(
+        _loop_turns.turn_rows(scale, rivals),
+        _loop_turns.growth_rows(scale),
+        _loop_costs.object_rows(scale),
+        _loop_costs.list_rows(scale),
+        _loop_costs.thread_rows(scale),
+        _loop_costs.command_rows(scale),
+        _loop_many.many_rows(scale),
+    )
+    return [row for row in made if not wanted or any(word in row.name for word in wanted)]
 
 
-def resident() -> float:
-    """Return the resident memory of this process in kilobytes."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1_000
+def shown(value: float) -> str:
+    """Return a figure with three digits."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def held(make: Callable[[int], object], count: int) -> tuple[float, float]:
-    """Return the kilobytes that each of ``count`` values holds: of Python's objects, and of the process."""
-    gc.collect()
-    before = resident()
-    tracemalloc.start()
-    kept = [make(number) for number in range(count)]
-    gc.collect()
-    traced = tracemalloc.get_traced_memory()[0] / 1_000
-    tracemalloc.stop()
-    grown = resident() - before
-    return traced / len(kept), grown / len(kept)
+def table(found: list[Row], rivals: dict[str, str]) -> str:
+    """Return the table in Markdown."""
+    heads = ["what", TRIMTAB, "goal", "", *rivals]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in found:
+        medians = row.medians()
+        own = medians[TRIMTAB]
+        verdict = {None: "", True: "met", False: "missed"}[row.met]
+        cells = [row.name, f"{shown(own)} {row.unit}", "" if row.goal is None else f"{shown(row.goal)}", verdict]
+        for name in rivals:
+            other = medians.get(name)
+            cells.append("" if other is None else f"{shown(other)} ({shown(other / own)} x)")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
-def talk(number: int) -> list[Any]:
-    """Return a conversation of its own."""
-    roles = ("user", "assistant")
-    return [{"role": roles[n % 2], "content": f"message {n} of {number}: " + "words " * 30} for n in range(MESSAGES)]
-
-
-def main() -> None:
+def main() -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--small", action="store_true", help="a tenth of the sessions")
-    count = SESSIONS // 10 if parser.parse_args().small else SESSIONS
-    cm = trimtab.Compactor(MODEL)
-    cm.session("warm").fit(talk(0))
-    lists = [talk(number) for number in range(count)]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--small", action="store_true", help="a fiftieth of each size in two rounds, to try the bench")
+    parser.add_argument(
+        "--rows", action="append", default=[], metavar="NAME", help="rows with NAME in their name alone"
+    )
+    options = parser.parse_args()
+    os.environ |= _rivals.NO_BLAS_THREAD
+    import trimtab
 
-    def session(number: int) -> object:
-        made = cm.session(f"session {number}")
-        made.fit(lists[number])
-        return made
-
-    made = held(lambda _: trimtab.Compactor(MODEL), 200)
-    each = held(session, count)
-    print(_rivals.machine())
-    print(f"trimtab {_rivals.versions()['trimtab']}; least CPU time of 500 calls\n")
-    print("| what | CPU, us | Python's objects, KB | resident, KB |")
-    print("|---|---|---|---|")
-    compactor = cpu(lambda: trimtab.Compactor(MODEL), 500)
-    print(f"| `Compactor(model)` | {compactor:.0f} | {made[0]:.1f} | {made[1]:.1f} |")
-    print(f"| `cm.session(id)` | {cpu(lambda: cm.session('a'), 500):.0f} | | |")
-    print(f"| a session after `fit` of {MESSAGES} messages | | {each[0]:.1f} | {each[1]:.1f} |")
-    total = each[1] * count / 1e6
-    print(f"\n{count:,} sessions of {MESSAGES} messages of one Compactor, without the messages: {total:.3f} GB")
+    if _rivals.versions().get("tiktoken"):
+        _rivals.write_vocabularies()
+    rivals = _loop_rivals.installed()
+    found = rows(SMALL if options.small else 1, options.rows, rivals)
+    if not found:
+        parser.error(f"no row has {' or '.join(options.rows)} in its name")
+    rounds = 2 if options.small else options.rounds
+    for number in range(rounds):
+        for row in found:
+            row.measure(number)
+    packages = {_loop_rivals.RIVALS[name][0]: version for name, version in rivals.items() if version}
+    versions = ", ".join(f"{name} {version}" for name, version in packages.items())
+    print(f"{_rivals.machine()}, trimtab {trimtab.__version__}; {versions}")
+    print(f"{rounds} rounds at most, input {_loop_lists.digest(_loop_lists.said(0, 5_000))}\n")
+    print(table(found, rivals))
+    missed = [row.name for row in found if row.met is False]
+    print(f"\n{sum(row.met is True for row in found)} goals met, {len(missed)} missed")
+    return int(bool(missed) and not options.small)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
