@@ -57,12 +57,65 @@ def test_ids_of_new_messages_are_not_looked_up_and_survive_a_removal(tmp_path: P
     archive = SqliteArchive(tmp_path / "archive.db", Traced())
     lists = [[{"role": "user", "content": f"{ref} {n}"} for n in range(50)] for ref in ("first", "second", "third")]
     commit(archive, "first", lists[0], session="first")
-    assert sum("CROSS JOIN messages" in statement for statement in asked) == 1  # which messages are there already
+    assert sum("CROSS JOIN messages" in statement for statement in asked) == 0  # an empty archive has none already
     archive.forget("first")  # the next ids do not follow those in the table
     for ref, messages in zip(("second", "third"), (lists[1], lists[1][:25] + lists[2]), strict=True):
         commit(archive, ref, messages, session=ref)
         assert archive.load(ref, session=ref) == messages
     assert archive.verify() == []
+
+
+def many(start: int) -> list[dict]:
+    """So many messages that the index of digests is built anew."""
+    return [{"role": "user", "content": f"message {n}"} for n in range(start, start + 20_000)]
+
+
+def contents(path: Path) -> tuple[list, list]:
+    """The messages of an archive's file, and its indexes."""
+    with sqlite3.connect(path) as db:
+        names = db.execute("SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name").fetchall()
+        return db.execute("SELECT * FROM messages ORDER BY id").fetchall(), names
+
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["an archive", "an archive of an earlier trimtab"])
+def test_a_large_list_is_stored_once_and_loaded_in_order(tmp_path: Path, earlier: bool) -> None:
+    path = tmp_path / "archive.db"
+    SqliteArchive(path).close()
+    if earlier:
+        with sqlite3.connect(path) as db:
+            db.executescript("DROP INDEX idx_messages_digest; CREATE UNIQUE INDEX constrained ON messages (digest)")
+    with SqliteArchive(path) as archive:
+        some = {"role": "assistant", "content": "the first one"}
+        commit(archive, "first", [some])
+        commit(archive, "second", [*many(0), some, *many(0)])
+        commit(archive, "third", many(10_000))
+        assert archive.load("second") == [*many(0), some, *many(0)]
+        assert archive.load("third") == many(10_000)
+        assert archive.verify() == []
+    (messages, indexes) = contents(path)
+    assert len(messages) == len({digest for _, digest, *_ in messages}) == 30_001
+    assert (("idx_messages_digest",) in indexes) is not earlier
+
+
+def test_a_large_list_whose_store_fails_changes_nothing(tmp_path: Path) -> None:
+    class Failing(sqlite.Driver):
+        def connect(self, path: str) -> sqlite3.Connection:
+            made = super().connect(path)
+            made.set_authorizer(
+                lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_REINDEX else sqlite3.SQLITE_OK
+            )
+            return made
+
+    path = tmp_path / "archive.db"
+    with SqliteArchive(path) as archive:
+        commit(archive, "first", [{"role": "user", "content": "first"}])
+    before = contents(path)
+    with SqliteArchive(path, Failing()) as archive, pytest.raises(trimtab.ArchiveError):
+        archive.store(many(0), "other")
+    assert contents(path) == before
+    with SqliteArchive(path) as archive:
+        commit(archive, "second", many(0))
+        assert archive.load("second") == many(0)
 
 
 def test_opening_a_newer_schema_fails_with_advice(tmp_path: Path) -> None:

@@ -57,6 +57,9 @@ DIALECT = Dialect(
         " FROM pragma_foreign_key_check"
     ),
     newest="SELECT coalesce(max(id), 0) FROM messages",
+    drop_index="DROP INDEX idx_messages_digest",
+    has_index="SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'idx_messages_digest'",
+    create_index="CREATE UNIQUE INDEX idx_messages_digest ON messages (digest)",
 )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
@@ -19,8 +19,8 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 Row: TypeAlias = tuple[Any, ...]
-Statement: TypeAlias = "tuple[str, Row | list[Row]]"
-"""SQL and its values; with a list of rows, the statement runs for each row and returns none."""
+Statement: TypeAlias = "tuple[str, Row | Iterable[Row]]"
+"""SQL and its values; with rows that are no tuple, the statement runs for each row and returns none."""
 
 MANY = 2**62
 """More rows than any table has, and the largest limit that both databases take as it is."""
@@ -48,6 +48,9 @@ class Dialect:
         purge: statement that removes the remains of deleted rows from the files. Empty if there are none.
         integrity_check: query for the faults that the database finds in its files; by default none.
         newest: query for the id of the newest message, where one transaction writes at a time. Empty elsewhere.
+        has_index: query that has a row if the digests' index can be built anew in a transaction. Empty if it never can.
+        drop_index: statement that drops that index.
+        create_index: statement that builds it.
     """
 
     name: str
@@ -64,6 +67,9 @@ class Dialect:
     purge: str = ""
     integrity_check: str = "SELECT '' WHERE false"
     newest: str = ""
+    has_index: str = ""
+    drop_index: str = ""
+    create_index: str = ""
 
 
 class Database(ABC):

@@ -10,10 +10,12 @@ CREATE TABLE sessions (
 );
 CREATE TABLE messages (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    digest TEXT NOT NULL UNIQUE,
+    digest TEXT NOT NULL,
     size INTEGER NOT NULL,
     body BLOB NOT NULL
 );
+-- An index with a name can be built anew; the first archives of this version have a constraint.
+CREATE UNIQUE INDEX idx_messages_digest ON messages (digest);
 CREATE TABLE compaction_events (
     id TEXT PRIMARY KEY,
     session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
