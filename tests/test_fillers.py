@@ -57,7 +57,7 @@ def test_a_users_text_that_equals_a_notice_is_the_users_behind_the_notice_itself
     grown = [*done.messages, {"role": "assistant", "content": "done"}, request]
     for later in rounds(cm, grown, 4, first=100):
         assert any(message is request for message in later.messages)
-        assert texts(later.messages).count(RULE) == 0, "it is not the last request any more"
+    assert texts(later.messages).count(RULE) == 0, "it is not the last request any more"
 
 
 def test_a_notice_goes_with_the_line_that_needed_it() -> None:

@@ -13,10 +13,13 @@ from ..counting.counter import scan
 from ..counting.truncate import truncate
 from ..errors import PlanError
 from ..ledger.columns import Kind, Role, RowFlag, blocks_of
+from ..messages.calls import with_arguments
 from ..messages.shapes import only_text, text_message
+from ..planning.arguments import place_of
 from ..planning.edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from ..planning.picture_notices import without_pictures
 from ..planning.stages.template import Place
+from .placeholders import Placeholders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -42,6 +45,8 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
     place: Place | None = None,
     fillers: Collection[int] = (),
     ref: str = "",
+    *,
+    recalls: bool = False,
 ) -> tuple[list[Message], tuple[int, ...]]:
     """Return the messages with the plan's edits, and the positions of notices and acknowledgements among them.
 
@@ -54,14 +59,17 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
         place: shape of the messages that hold it.
         fillers: notices and acknowledgements of earlier compactions; where messages leave, only those that are still
             needed are in the new list.
-        ref: names the archived originals in the notices of truncated results; empty if nothing is archived.
+        ref: names the archived originals in the notices of truncated results and in placeholders; empty if nothing is
+            archived.
+        recalls: whether the model has the recall tool.
 
     Raises:
         PlanError: the plan is of another transcript.
     """
     if plan.digest != ledger.digest or plan.messages != len(messages):
         raise PlanError("the plan was made for another transcript; make a new one for these messages")
-    edited = _edit_rows(plan, messages, ledger, counter, whereabouts(ref) if ref else "")
+    ways = (whereabouts(ref), f"recall ref={ref}" if recalls else f"restore {ref}") if ref else ("", "")
+    edited = _edit_rows(plan, messages, ledger, counter, ways)
     zone = plan.zone()
     kept = frozenset(zone.keep) if zone else frozenset()
     out: list[Message] = []
@@ -165,11 +173,12 @@ def whereabouts(ref: str) -> str:
 
 
 def _edit_rows(
-    plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter, more: str
+    plan: Plan, messages: Sequence[Message], ledger: Ledger, counter: Counter, ways: tuple[str, str]
 ) -> dict[int, Message | None]:
     """Return the messages that an edit changes, by position; None for a message that is left empty."""
     owner, first, tokens, kind = ledger.owner, ledger.first, ledger.tokens, ledger.kind
     edited: dict[int, Message | None] = {}
+    more, placeholders = ways[0], Placeholders(messages, ledger, counter, ways[1])
     pictures: set[int] = set()
 
     def change(row: int, content: Callable[[Any], Any]) -> None:
@@ -185,13 +194,19 @@ def _edit_rows(
         match edit:
             case Prune(rows) if edit.mends:
                 pictures.update(rows)
-            case Prune(rows, text):
+            case Prune(rows, text, _, chars):
                 for row in rows:
-                    words = text or _placeholder(int(tokens[row]))
+                    index = int(owner[row])
+                    message = edited.get(index, messages[index])
+                    if message is None:
+                        continue
+                    if kind[row] == Kind.CALL:
+                        short = partial(placeholders.of_argument, row, chars, text)
+                        edited[index] = with_arguments(message, *place_of(ledger, row), short)
+                        continue
+                    words = text or placeholders.of_row(row)
                     if kind[row] == Kind.IMAGE:
-                        index = int(owner[row])
-                        place = row - int(first[index])
-                        edited[index] = _with_text(edited.get(index, messages[index]), place, words, plan.provider)
+                        edited[index] = _with_text(message, row - int(first[index]), words, plan.provider)
                     else:
                         change(row, partial(_like, text=words, provider=plan.provider))
             case Cut(rows, most, unit, marker):

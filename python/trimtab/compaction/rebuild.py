@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..archive.recall import NAME as RECALL
 from ..counting.counter import scan
+from ..counting.tools import tool_names
 from ..errors import InternalError, MessageError
 from ..ledger.marks import marks
 from ..messages.envelope import wrap
@@ -45,7 +47,10 @@ def rebuilt(
     counter, place = request.settings.counter, request.policy.place
     known = frozenset(request.fillers)
     archived = "" if request.policy.parity else ref
-    made, fillers = apply(plan, request.messages, request.ledger, counter, placed, place, known, archived)
+    recalls = archived != "" and RECALL in tool_names(request.tools)
+    made, fillers = apply(
+        plan, request.messages, request.ledger, counter, placed, place, known, archived, recalls=recalls
+    )
     messages = [*made, *request.inputs.read(_arrived(request))]
     ledger = scan(messages, counter, request.ledger.provider)
     try:

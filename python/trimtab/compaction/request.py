@@ -190,7 +190,16 @@ class Request:
             urgent=urgent or self.urgent,
             room=None if self.room is None else self.room - less,
             rates=self.rates,
+            calls=self.calls,
         )
+
+    @cached_property
+    def calls(self) -> dict[int, int]:
+        """The tokens of each call with long arguments after these are pruned, by row; none if the policy keeps them."""
+        from ..planning.arguments import pruned_calls  # noqa: PLC0415 - loaded with the first plan
+
+        chars = self.policy.prune.argument_chars if self.policy.prune else None
+        return {} if chars is None else pruned_calls(self.messages, self.ledger, self.settings.counter, chars)
 
     def tokens_after(self, plan: Plan) -> int:
         """Return the tokens after a plan for these messages, by the counter of this request."""
@@ -204,5 +213,6 @@ class Request:
             binds_thinking=settings.strips,
             frame=settings.frame,
             placeholder=settings.placeholder,
+            calls=self.calls,
         )
         return after + added(plan.edits, self.messages, self.ledger, settings.counter)

@@ -41,6 +41,16 @@ def tool_tokens(counter: _core.Counter, prompt: Prompt | None, tools: str, choic
     return max(total + prompt.tool * len(definitions) + sum(map(counter.count, texts)), 0)
 
 
+def tool_names(tools: object) -> set[str]:
+    """Return the names of tool definitions in any provider's shape, as dicts or as objects."""
+    given = tools if isinstance(tools, list | tuple) else [] if tools is None else [tools]
+    found = set()
+    for function in (function for tool in given for function in _functions(tool)):
+        inner = function.get("function", function) if isinstance(function, dict) else function
+        found.add(str(inner.get("name") if isinstance(inner, dict) else getattr(inner, "name", "")))
+    return found
+
+
 BUILT_IN = (("memory_", 1_053), ("bash_", 245), ("text_editor_", 700), ("computer_", 735))
 """Tokens of tools that the provider defines, by type: memory by one request, others by Anthropic's documentation."""
 

@@ -15,7 +15,7 @@ from .stages.costs import Costs
 from .stages.sizes import PLACEHOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -47,6 +47,7 @@ def decide(
     urgent: bool = False,
     room: int | None = None,
     rates: Rates | None = None,
+    calls: Mapping[int, int] | None = None,
 ) -> Plan:
     """Return the plan that brings a transcript to ``target`` tokens, or that applies a policy's zones.
 
@@ -65,11 +66,14 @@ def decide(
         room: most tokens of messages that the next call holds; None if they need not fit. All but the floor leaves if
             the policy's edits leave more.
         rates: the cost of the prompt's tokens, for a policy that prunes where it pays; None prunes by size alone.
+        calls: by row, the tokens of a call after its long arguments are pruned.
 
     Returns:
         The plan; it has no edits, and the reason, if nothing needs to or can be done.
     """
-    costs = Costs(ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder, tuple(fillers))
+    costs = Costs(
+        ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder, tuple(fillers), calls or {}
+    )
     plan = _decide(costs, policy, target, window, urgent=urgent, rates=rates)
     if room is None or plan.tokens_after <= room or costs.messages <= costs.head:
         return plan
@@ -95,9 +99,11 @@ def cap_results(
     return _finish(costs, policy, ledger.total, (Truncate(tuple(rows.tolist()), most),))
 
 
-def tokens_after(plan: Plan, ledger: Ledger, *, binds_thinking: bool, frame: int, placeholder: int) -> int:
+def tokens_after(
+    plan: Plan, ledger: Ledger, *, binds_thinking: bool, frame: int, placeholder: int, calls: Mapping[int, int]
+) -> int:
     """Return the tokens after a plan by the counter of another ledger of its transcript, with all its pictures."""
-    return _tokens_after(Costs(ledger, (), binds_thinking, frame, (), placeholder), plan.edits)
+    return _tokens_after(Costs(ledger, (), binds_thinking, frame, (), placeholder, calls=calls), plan.edits)
 
 
 def saved(plan: Plan, costs: Costs, rates: Rates) -> Savings:
@@ -161,7 +167,7 @@ def _reach_target(costs: Costs, policy: Policy, target: int) -> Iterable[Edit]:
     if policy.prune:
         prunable = prune.candidates(costs, before=policy.keep.recent_from(costs, target), without=verbatim)
         need = costs.total - target
-        if int((costs.tokens[prunable] - costs.placeholder).sum()) >= need > 0:
+        if int(costs.freed(prunable).sum()) >= need > 0:
             yield from prune.enough_of(costs, prunable, need)
             return
         if policy.prunes_alone and need > 0:
@@ -201,7 +207,7 @@ def _apply_zones(
         stays[list(zone.keep)] = True
         rows = rows[stays[costs.owner[rows]]]
     if prune and gain:
-        yield from prune.edits(rows)
+        yield from prune.edits(costs, rows)
     if zone:
         yield zone
 
@@ -243,7 +249,7 @@ def _tokens_after(costs: Costs, edits: tuple[Edit, ...]) -> int:
     for edit in edits:
         match edit:
             case Prune(rows) if not edit.mends:
-                total -= int((costs.tokens[costs.array(rows)] - costs.placeholder).sum())
+                total -= int(costs.freed(costs.array(rows)).sum())
             case Truncate(rows, most):
                 total -= int((costs.tokens[costs.array(rows)] - most).clip(min=0).sum())
             case Cut(rows, most, unit):

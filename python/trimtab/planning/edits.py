@@ -7,19 +7,23 @@ from typing import Literal, TypeAlias
 
 from .._repr import short
 
-Reason: TypeAlias = Literal["images", "superseded", "pictures"]
+Reason: TypeAlias = Literal["images", "superseded", "arguments", "pictures"]
 """Reason to prune a row before older rows; ``pictures``: the provider takes no more of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """Replaces the content of tool results and of the user's images by a placeholder; ids and order stay.
+    """Replaces old content by a placeholder: of tool results, of the user's images, and long arguments of calls.
+
+    Ids and order stay, and the keys and types of a call's arguments.
 
     Attributes:
-        rows: rows of result and image blocks, ascending.
-        text: the placeholder; empty states the number of removed tokens. Unused with ``pictures``.
+        rows: rows of result, image and call blocks, ascending.
+        text: the placeholder; empty names the tool and what its call was about, states the number of removed tokens,
+            and says how to get the original back. Unused with ``pictures``.
         why: the ``Reason`` to prune them first; empty for the oldest rows. With ``pictures``, a result keeps its text,
             and a notice in place of neighbouring pictures says how many left.
+        keep_chars: characters of a text in a call's arguments that stays.
     """
 
     __repr__ = short
@@ -27,6 +31,7 @@ class Prune:
     rows: tuple[int, ...]
     text: str = ""
     why: str = ""
+    keep_chars: int = 0
 
     @property
     def mends(self) -> bool:

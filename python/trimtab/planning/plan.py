@@ -105,6 +105,7 @@ _BECAUSE = {
     "": ("tool result", ""),
     "images": ("old picture", ", before all else"),
     "pictures": ("block", " with pictures, more than the provider takes"),
+    "arguments": ("call", ", of which long arguments leave"),
     "superseded": ("tool result", ", of files that were read again later"),
 }
 """By reason: the name of a pruned row, and the remark in the printed plan."""

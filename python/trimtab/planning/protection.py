@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .budget import Trigger
 from .edits import dropped
 from .stages import Keep, Pins, PruneResults, Tokens, Turns
+from .stages.sizes import PLACEHOLDER
 from .stages.summarize import SMALLEST, squeeze, zone
 
 if TYPE_CHECKING:
@@ -36,14 +37,20 @@ def lasting(policy: Policy) -> Policy:
 def protective(policy: Policy) -> Policy:
     """Return the policy without its own rules of what stays: it prunes and summarizes until the target is reached."""
     pins, _ = policy.keep.flags()
-    words, skip = (policy.prune.placeholder, policy.prune.skip) if policy.prune else ("", ())
+    own = policy.prune or PruneResults()
     return replace(
         policy,
         trigger=Trigger(),
         target=SHARE,
         counter=None,
         keep=Keep((Tokens(target_share=0.20), Turns(count=1), Pins(flag=pins)), fill_target=True),
-        prune=PruneResults(min_tokens=60, placeholder=words, skip=skip, order=("images", "superseded")),
+        prune=PruneResults(
+            min_tokens=PLACEHOLDER,
+            placeholder=own.placeholder,
+            argument_chars=own.argument_chars,
+            skip=own.skip,
+            order=("images", "superseded", "arguments"),
+        ),
         emergency=None,
         fallback=LAST_STEPS,
         strategy=EMERGENCY,

@@ -5,16 +5,19 @@ No published design has these values; they are choices of this project.
 
 from ..planning.policy import Policy
 from ..planning.stages import Ingest, Keep, Pins, PruneResults, SummarizeZone, Tokens, Turns
+from ..planning.stages.sizes import PLACEHOLDER
 
 POLICY = Policy(
     name="default",
     # A fifth of the target keeps the newest results unpruned; the last user turn is always kept.
     keep=Keep((Tokens(target_share=0.20), Turns(count=1), Pins()), fill_target=True),
-    # A placeholder takes up to 60 tokens (stages/sizes.py), so pruning a smaller result gains nothing.
+    # Pruning a result that is smaller than a placeholder gains nothing. A text of 400 characters in a call's arguments
+    # has about as many tokens as a placeholder.
     # Between compactions, it prunes where that pays: the protected window and the least amount are opencode's.
     prune=PruneResults(
-        min_tokens=60,
-        order=("images", "superseded"),
+        min_tokens=PLACEHOLDER,
+        argument_chars=400,
+        order=("images", "superseded", "arguments"),
         protect_tokens=40_000,
         min_gain=20_000,
         pays=True,

@@ -5,7 +5,7 @@ Only this module of ``planning`` imports numpy; it is imported with the first pl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from ...ledger.columns import Kind, Role, RowFlag
 from .sizes import PLACEHOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,6 +35,7 @@ class Costs:
         summaries: summaries of earlier compactions.
         placeholder: tokens of a pruned result.
         fillers: notices and acknowledgements of earlier compactions.
+        calls: by row, the tokens of a call after its long arguments are pruned.
     """
 
     ledger: Ledger
@@ -44,6 +45,7 @@ class Costs:
     summaries: tuple[int, ...] = ()
     placeholder: int = PLACEHOLDER
     fillers: tuple[int, ...] = ()
+    calls: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
     def owner(self) -> NDArray[np.uint32]:
@@ -223,6 +225,28 @@ class Costs:
         fits = (self.kind == Kind.RESULT) & ((self.flags & (RowFlag.PRUNED | RowFlag.WHOLE)) == 0)
         return self._among(fits, start, stop, at_least=at_least, without=without)
 
+    def freed(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the tokens that pruning each of the rows saves."""
+        left = np.full(len(rows), self.placeholder, dtype=np.int64)
+        if self.calls:
+            for place in np.flatnonzero(self.called[rows]).tolist():
+                left[place] = self.calls[int(rows[place])]
+        return np.asarray(self.tokens[rows] - left)
+
+    @cached_property
+    def called(self) -> NDArray[np.bool_]:
+        """Mask of the calls with long arguments."""
+        found = np.zeros(len(self.kind), dtype=bool)
+        found[list(self.calls)] = True
+        return found
+
+    def prunable(self, start: int, stop: int, *, at_least: int, without: Iterable[int] = ()) -> NDArray[np.int64]:
+        """Return rows of editable results, and of calls with long arguments, like ``results``."""
+        rows = self.results(start, stop, at_least=at_least, without=without)
+        if not self.calls:
+            return rows
+        return self.merged(rows, self._among(self.called.copy(), start, stop, at_least=at_least, without=without))
+
     def images(self, start: int, stop: int, *, at_least: int, without: Iterable[int] = ()) -> NDArray[np.int64]:
         """Return rows of the user's images in messages ``start`` to ``stop`` with more than ``at_least`` tokens."""
         fits = (self.kind == Kind.IMAGE) & (self.role[self.owner] == Role.USER)
@@ -269,5 +293,5 @@ class Costs:
     def cost_without(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the tokens of each message after ``rows`` are pruned."""
         cost = self.per_message.copy()
-        np.subtract.at(cost, self.owner[rows], self.tokens[rows] - self.placeholder)
+        np.subtract.at(cost, self.owner[rows], self.freed(rows))
         return cost

@@ -40,12 +40,14 @@ class PruneResults:
             prices and by what the calls' usage tells of the provider's cache. ``min_gain`` is the least even then, and
             alone decides where the prices are unknown. Nothing is pruned while no usage tells of a cache. The last
             group of messages stays.
-        skip: names of tools whose results stay.
+        argument_chars: characters of a text in a call's arguments, such as a file that it writes, that stays; a longer
+            one is pruned where a result would be. None prunes no arguments.
+        skip: names of tools whose results and arguments stay.
         skip_errors: results that report an error stay.
         stop_at_pruned: results older than the latest summary or the latest pruned result stay.
         when: moments at which pruning runs without the trigger.
-        order: kinds that are pruned first: ``images`` (the user's images and results with an image) and
-            ``superseded`` (reads of a file that was read again later).
+        order: kinds that are pruned first: ``images`` (the user's images and results with an image), ``superseded``
+            (reads of a file that was read again later) and ``arguments`` (of calls).
     """
 
     __repr__ = short
@@ -62,6 +64,7 @@ class PruneResults:
     protect_tokens: int = 0
     min_gain: int = 0
     pays: bool = False
+    argument_chars: int | None = None
     skip: tuple[str, ...] = ()
     skip_errors: bool = False
     stop_at_pruned: bool = False
@@ -70,7 +73,7 @@ class PruneResults:
 
     def candidates(self, costs: Costs, *, before: int, without: tuple[int, ...]) -> NDArray[np.int64]:
         """Return the rows that may be pruned, in pruning order: by ``order``, then oldest first."""
-        rows = costs.results(0, before, at_least=self.min_tokens, without=without)
+        rows = costs.prunable(0, before, at_least=self.min_tokens, without=without)
         if "images" in self.order:
             rows = costs.merged(rows, costs.images(0, before, at_least=self.min_tokens, without=without))
         if self.skip:
@@ -79,7 +82,7 @@ class PruneResults:
 
     def _ranks(self, costs: Costs, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each row its place in ``order``, or the length of ``order`` for other rows."""
-        held = {"images": costs.pictured, "superseded": costs.superseded}
+        held = {"images": costs.pictured, "superseded": costs.superseded, "arguments": costs.called}
         ranks = costs.array((len(self.order),)).repeat(len(rows))
         for place, reason in reversed(tuple(enumerate(self.order))):
             ranks[held[reason][rows]] = place
@@ -91,11 +94,14 @@ class PruneResults:
         for place, why in enumerate((*self.order, "")):
             if len(found := rows[ranks == place]):
                 found.sort()
-                yield Prune(tuple(found.tolist()), self.placeholder, why)
+                yield self._prune(found, why)
+
+    def _prune(self, rows: NDArray[np.int64], why: str = "") -> Prune:
+        return Prune(tuple(rows.tolist()), self.placeholder, why, self.argument_chars or 0)
 
     def select(self, costs: Costs, leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the rows to prune, oldest first, by all rules except the target and ``min_gain``; none of a pin."""
-        rows = costs.results(0, self._before(costs), at_least=self.min_tokens, without=costs.pins)
+        rows = costs.prunable(0, self._before(costs), at_least=self.min_tokens, without=costs.pins)
         keep = getattr(costs.ledger, self.unit)[rows] > self.min_length
         if self.compactable_only:
             keep &= leaving[costs.owner[rows]]
@@ -119,7 +125,7 @@ class PruneResults:
         """
         if not len(rows) or rates.cold is None:
             return rows[:0]
-        gains = (costs.tokens[rows] - costs.placeholder)[::-1].cumsum()[::-1]
+        gains = costs.freed(rows)[::-1].cumsum()[::-1]
         edited = rows.clip(max=int(costs.thinking[0])) if len(costs.thinking) else rows
         rewrites = costs.tokens[::-1].cumsum()[::-1][edited] - gains
         start = 0
@@ -135,28 +141,30 @@ class PruneResults:
         if not len(rows) or (self.min_gain and not self.pays and int(held.sum()) <= self.min_gain):
             return 0
         if self.keep_length is None:
-            return int((held - costs.placeholder).sum())
+            return int(costs.freed(rows).sum())
         length = getattr(costs.ledger, self.unit)[rows].astype("int64")
         return int((held * (length - self.keep_length).clip(min=0) // length.clip(min=1)).sum())
 
-    def edits(self, rows: NDArray[np.int64]) -> Iterator[Edit]:
+    def edits(self, costs: Costs, rows: NDArray[np.int64]) -> Iterator[Edit]:
         """Yield the edit that prunes or cuts the rows."""
         if not len(rows):
             return
-        positions = tuple(rows.tolist())
-        if self.keep_length is None:
-            yield Prune(positions, self.placeholder)
-        else:
-            yield Cut(positions, self.keep_length, self.unit, self.marker)
+        if self.keep_length is not None:
+            yield Cut(tuple(rows.tolist()), self.keep_length, self.unit, self.marker)
+            return
+        for part, why in ((costs.called[rows], "arguments"), (~costs.called[rows], "")):
+            if part.any():
+                yield self._prune(rows[part], why)
 
     def enough_of(self, costs: Costs, rows: NDArray[np.int64], need: int) -> Iterator[Edit]:
         """Yield edits of ``rows`` that save just over ``need`` tokens; only a plain row is truncated."""
-        gains = (costs.tokens[rows] - costs.placeholder).cumsum()
+        gains = costs.freed(rows).cumsum()
         last = int(gains.searchsorted(need))
         before = int(gains[last - 1]) if last else 0
         tipping = int(rows[last])
         rest = int(costs.tokens[tipping]) - (need - before)
         plain = self._ranks(costs, rows[last : last + 1])[0] == len(self.order) and not costs.pictured[tipping]
+        plain = plain and not costs.called[tipping]
         cuts = rest > 2 * self.min_tokens and plain
         if cuts:
             yield Truncate((tipping,), rest)

@@ -185,10 +185,11 @@ def _with_summaries(costs: Costs, cut: int, staying: tuple[int, ...]) -> tuple[i
 
 def _give_back(costs: Costs, pruned: NDArray[np.int64], left: int) -> tuple[int, int, int]:
     """Return how many rows, the last pruned first, fit unpruned, the tokens for the next one, and the free tokens."""
-    gains = (costs.tokens[pruned[::-1]] - costs.placeholder).cumsum()
+    gains = costs.freed(pruned[::-1]).cumsum()
     returned = int(gains.searchsorted(left, side="right"))
     if returned:
         left -= int(gains[returned - 1])
-    if returned < len(pruned) and left > 2 * SMALLEST and not costs.pictured[pruned[-returned - 1]]:
+    whole = costs.pictured | costs.called
+    if returned < len(pruned) and left > 2 * SMALLEST and not whole[pruned[-returned - 1]]:
         return returned, left + costs.placeholder, 0
     return returned, 0, left

@@ -1,0 +1,84 @@
+"""The placeholders of pruned results and arguments: what was there, and how to get it back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .. import _core
+from ..messages.calls import described
+from ..planning.arguments import is_long, place_of
+from ..planning.stages.sizes import PLACEHOLDER_TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..counting.counter import Counter
+    from ..ledger.columns import Ledger
+    from ..messages.types import Message
+
+NAME, ARGUMENT, SHORT = 48, 40, 20
+"""Characters of a tool's name, of an argument, and of an argument where the placeholder gets too long with that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholders:
+    """Makes the placeholders of one plan.
+
+    Attributes:
+        messages: the transcript.
+        ledger: of the messages.
+        counter: counts the removed texts and the placeholders.
+        where: how to get the original back; empty if nothing is archived.
+    """
+
+    messages: Sequence[Message]
+    ledger: Ledger
+    counter: Counter
+    where: str
+
+    def of_row(self, row: int) -> str:
+        """Return the placeholder of a result, with its tool and the argument of its call, or of an image."""
+        call = int(self.ledger.pair[row])
+        tool, about = "", ""
+        if call >= 0:
+            message = self.messages[int(self.ledger.owner[call])]
+            tool, about = described(message, *place_of(self.ledger, call))
+        return self._fitting(int(self.ledger.tokens[row]), tool, about)
+
+    def of_argument(self, row: int, chars: int, words: str, name: str, text: str) -> str:
+        """Return the placeholder of a text in a call's arguments, or the text itself if it is short.
+
+        Args:
+            row: the call's row.
+            chars: characters of a text that stays.
+            words: the policy's own placeholder; empty states what was there.
+            name: the argument's name.
+            text: its text.
+        """
+        if not is_long(text, chars):
+            return text
+        if words:
+            return words
+        tool, about = described(self.messages[int(self.ledger.owner[row])], *place_of(self.ledger, row))
+        return self._fitting(self.counter.count(text), tool, name if about == text else f"{name} {about}".strip())
+
+    def _fitting(self, tokens: int, tool: str, about: str) -> str:
+        """Return the longest placeholder that has at most ``PLACEHOLDER_TEXT`` tokens."""
+        tool = _plain(tool, NAME)
+        names = [f"{tool} {_plain(about, ARGUMENT)}".strip(), f"{tool} {_plain(about, SHORT)}".strip(), tool, ""]
+        texts = (
+            f"{_core.PRUNED}{tokens:,} tokens{f' of {name}' if name else ''}{f'; {self.where}' if self.where else ''}]"
+            for name in dict.fromkeys(names)
+        )
+        fits = (text for text in texts if self.counter.count(text) <= PLACEHOLDER_TEXT)
+        return next(fits, f"{_core.PRUNED}{tokens:,} tokens]")
+
+
+def _plain(text: str, most: int) -> str:
+    """Return a text in one line of at most ``most`` characters: the end of a path, the beginning of anything else."""
+    line = re.sub(r"[\s\[\]]+", " ", text.encode("utf-8", "replace").decode()).strip()
+    if len(line) <= most:
+        return line
+    return f"...{line[-most:]}" if " " not in line and "/" in line else f"{line[:most]}..."

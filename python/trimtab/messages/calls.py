@@ -1,0 +1,131 @@
+"""Reads and changes the arguments of a tool call in a message of any provider's shape."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .types import Message
+
+Path: TypeAlias = tuple[str | int, ...]
+
+_ITEMS = {"function_call": "arguments", "custom_tool_call": "input"}
+"""OpenAI's Responses: type of an item that is a call, and its field with the arguments."""
+
+_WRAPPED = (("toolUse", "input"), ("functionCall", "args"), ("function_call", "args"))
+"""Bedrock and Gemini: key of a block that holds a call, and the call's field with the arguments."""
+
+_CHAT = (("function", "arguments"), ("custom", "input"))
+"""Chat Completions: key of an entry that holds a call, and the call's field with the arguments."""
+
+_ABOUT = ("file_path", "path", "notebook_path", "filename", "file", "command", "cmd", "url", "query", "pattern")
+"""Arguments that say what a call was about, the first that is there."""
+
+
+def described(message: Message, place: int, nth: int) -> tuple[str, str]:
+    """Return a call's tool, and the argument that says what it was about; empty where there is none.
+
+    Args:
+        message: the message with the call.
+        place: position of the call's row in the message.
+        nth: number of calls in front of it in the message.
+    """
+    found = _find(message, place, nth)
+    if found is None:
+        return "", ""
+    path, key = found
+    call: Any = _at(message, path)
+    given = call.get(key)
+    if isinstance(given, str):
+        with suppress(ValueError, RecursionError):
+            given = json.loads(given)
+    if not isinstance(given, dict):
+        return str(call.get("name") or ""), ""
+    texts = {str(key).lower(): value for key, value in given.items() if isinstance(value, str) and value.strip()}
+    return str(call.get("name") or ""), next((texts[key] for key in _ABOUT if key in texts), "")
+
+
+def with_arguments(message: Message, place: int, nth: int, change: Callable[[str, str], str]) -> Message:
+    """Return the message with the texts in a call's arguments changed; keys, types and all else stay.
+
+    Arguments that are JSON stay JSON. Those that are no JSON are one text, of a tool that takes free text; those of a
+    function that cannot be parsed stay.
+
+    Args:
+        message: the message with the call.
+        place: position of the call's row in the message.
+        nth: number of calls in front of it in the message.
+        change: returns the new text, given the name of its argument and the text.
+    """
+    found = _find(message, place, nth)
+    if found is None:
+        return message
+    path, key = found
+    old = _at(message, path).get(key)
+    new = _new_text(old, change, free=key == "input") if isinstance(old, str) else _changed(old, "", change)
+    return message if new is old else _put(message, (*path, key), new)
+
+
+def _find(message: Message, place: int, nth: int) -> tuple[Path, str] | None:
+    """Return the way to a call in its message, and its field with the arguments; None for a call of another kind."""
+    if (kind := message.get("type")) in _ITEMS:
+        return (), _ITEMS[kind]
+    if isinstance(calls := message.get("tool_calls"), list | tuple) and nth < len(calls):
+        return next(((("tool_calls", nth, kind), key) for kind, key in _CHAT if _holds(calls[nth], kind)), None)
+    field = "parts" if "parts" in message else "content"
+    blocks = message.get(field)
+    if not isinstance(blocks, list | tuple) or place >= len(blocks) or not isinstance(blocks[place], dict):
+        return None
+    if blocks[place].get("type") == "tool_use":
+        return (field, place), "input"
+    return next((((field, place, kind), key) for kind, key in _WRAPPED if _holds(blocks[place], kind)), None)
+
+
+def _holds(value: object, key: str) -> bool:
+    return isinstance(value, dict) and isinstance(value.get(key), dict)
+
+
+def _at(value: Any, path: Path) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def _put(value: Any, path: Path, new: Any) -> Any:
+    """Return a value with another one at the end of a path; what is beside the path is shared."""
+    if not path:
+        return new
+    made: Any = dict(value) if isinstance(value, dict) else list(value)
+    made[path[0]] = _put(value[path[0]], path[1:], new)
+    return made
+
+
+def _changed(value: Any, name: str, change: Callable[[str, str], str]) -> Any:
+    """Return a value with each of its texts changed; the same object where none is."""
+    if isinstance(value, str):
+        return change(name, value)
+    if isinstance(value, dict):
+        made: Any = {key: _changed(part, str(key), change) for key, part in value.items()}
+        return made if any(made[key] is not value[key] for key in made) else value
+    if isinstance(value, list):
+        made = [_changed(part, name, change) for part in value]
+        return made if any(new is not old for new, old in zip(made, value, strict=True)) else value
+    return value
+
+
+def _new_text(text: str, change: Callable[[str, str], str], *, free: bool) -> str:
+    """Return arguments that are written as text with each of their texts changed."""
+    try:
+        parsed = json.loads(text)
+        if isinstance(parsed, dict):
+            made = _changed(parsed, "", change)
+            written = text if made is parsed else json.dumps(made, ensure_ascii=False, allow_nan=False)
+            written.encode()
+            return written
+    except (ValueError, RecursionError):  # no JSON, or a number or a text that JSON cannot hold
+        pass
+    return change("input", text) if free else text

@@ -1,0 +1,65 @@
+"""The calls with long texts in their arguments, such as a file that was written, and their tokens without these."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import _core
+from ..ledger.columns import Kind, RowFlag
+from ..messages.calls import with_arguments
+from .stages.sizes import PLACEHOLDER_TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..counting.counter import Counter
+    from ..ledger.columns import Ledger
+    from ..messages.types import Message
+
+BYTES_A_TOKEN = 16
+"""Bytes of a token at most, in the mean of a long text: a call with fewer tokens than this has no text to prune."""
+
+JOINTS = 4
+"""Tokens by which a text inside of JSON may count less than alone, at its two ends."""
+
+
+def is_long(text: str, chars: int) -> bool:
+    """Return whether a text of a call's arguments is to be pruned: it is longer, and no placeholder of ours."""
+    return len(text) > chars and not text.startswith(_core.PRUNED)
+
+
+def pruned_calls(messages: Sequence[Message], ledger: Ledger, counter: Counter, chars: int) -> dict[int, int]:
+    """Return the rows of answered calls with long arguments, and at most how many tokens each has without them.
+
+    Calls that the provider has signed, and those of running code, are not among them.
+
+    Args:
+        messages: the transcript.
+        ledger: of the messages.
+        counter: counts the texts, as it counted the ledger.
+        chars: characters of a text in the arguments that stays.
+    """
+    kept = RowFlag.SIGNED | RowFlag.FROM_CODE | RowFlag.INCOMPLETE
+    fits = (ledger.kind == Kind.CALL) & (ledger.pair >= 0) & ((ledger.flags & kept) == 0)
+    fits &= ledger.tokens > chars // BYTES_A_TOKEN
+    found = {}
+    for row in fits.nonzero()[0].tolist():
+        texts: list[str] = []
+
+        def note(_: str, text: str, texts: list[str] = texts) -> str:
+            if is_long(text, chars):
+                texts.append(text)
+            return text
+
+        index = int(ledger.owner[row])
+        with_arguments(messages[index], *place_of(ledger, row), note)
+        freed = sum(counter.count(text) - JOINTS for text in texts) - len(texts) * PLACEHOLDER_TEXT
+        if freed > 0:
+            found[row] = max(int(ledger.tokens[row]) - freed, 0)
+    return found
+
+
+def place_of(ledger: Ledger, row: int) -> tuple[int, int]:
+    """Return the position of a row in its message, and the number of calls in front of it there."""
+    first = int(ledger.first[ledger.owner[row]])
+    return row - first, int((ledger.kind[first:row] == Kind.CALL).sum())
