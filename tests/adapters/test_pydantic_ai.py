@@ -1,0 +1,187 @@
+"""The pydantic-ai adapter, in agents of the real framework."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pydantic_ai", reason="make adapters installs pydantic-ai")
+
+from pydantic_ai import Agent, UsageLimits
+from pydantic_ai import messages as ai
+from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+from pydantic_ai.usage import RequestUsage
+
+import trimtab
+from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, RefusedError, Summarizer, look, run_page
+from trimtab.adapters.pydantic_ai import Compaction
+
+FREE = UsageLimits(request_limit=None)
+
+
+@pytest.fixture(scope="module")
+def encode(tiktoken_encoding: Any) -> Any:
+    return tiktoken_encoding("o200k_base").encode_ordinary
+
+
+def wire(messages: list[Any], info: Any) -> tuple[list[dict[str, Any]], Any]:
+    """The prompt as a provider of Anthropic's shape is sent it; system text apart."""
+    sent: list[dict[str, Any]] = []
+    for n, message in enumerate(messages):
+        blocks: list[dict[str, Any]] = []
+        for part in message.parts:
+            match part.part_kind:
+                case "system-prompt":
+                    assert n == 0, "pydantic-ai finds the system prompt in the first request alone"
+                case "user-prompt" | "text":
+                    blocks.append({"type": "text", "text": part.content})
+                case "tool-call":
+                    args = part.args_as_dict()
+                    blocks.append({"type": "tool_use", "id": part.tool_call_id, "name": part.tool_name, "input": args})
+                case "tool-return":
+                    text = part.model_response_str()
+                    blocks.append({"type": "tool_result", "tool_use_id": part.tool_call_id, "content": text})
+        sent.append({"role": "user" if message.kind == "request" else "assistant", "content": blocks})
+    prompts = [part.content for part in messages[0].parts if part.part_kind == "system-prompt"]
+    assert prompts == ["Be good."]
+    tools = [[tool.name, tool.description, json.dumps(tool.parameters_json_schema)] for tool in info.function_tools]
+    return sent, [tools, info.instructions or "", prompts]
+
+
+def asked(stub: Model, messages: list[Any], info: Any) -> Any:
+    try:
+        return stub.answer(*wire(messages, info), provider="anthropic")
+    except RefusedError as error:
+        raise ModelHTTPError(400, "stub", {"message": str(error), "code": "context_length_exceeded"}) from error
+
+
+def model(stub: Model) -> FunctionModel:
+    def function(messages: list[Any], info: Any) -> ai.ModelResponse:
+        answer = asked(stub, messages, info)
+        calls = [ai.ToolCallPart("look", {"n": n}, name) for name, n in answer.calls]
+        usage = RequestUsage(input_tokens=answer.prompt, output_tokens=9)
+        return ai.ModelResponse(parts=[*([ai.TextPart(answer.text)] if answer.text else []), *calls], usage=usage)
+
+    async def stream(messages: list[Any], info: Any) -> Any:
+        answer = asked(stub, messages, info)
+        if answer.text:
+            for word in answer.text.split():
+                yield f"{word} "
+        for n, (name, number) in enumerate(answer.calls):
+            yield {n: DeltaToolCall("look", json.dumps({"n": number}), tool_call_id=name)}
+
+    return FunctionModel(function, stream_function=stream, model_name="stub")
+
+
+def agent(stub: Model, *capabilities: Any) -> Agent[None, str]:
+    return Agent(
+        model(stub), system_prompt="Be good.", instructions="And brief.", tools=[look], capabilities=capabilities
+    )
+
+
+async def turn(running: Any, how: str, text: str, history: Any) -> Any:
+    options = {"message_history": history, "conversation_id": "talk", "usage_limits": FREE}
+    if how == "run":
+        return (await running.run(text, **options)).all_messages()
+    async with running.iter(text, **options) as run:
+        async for node in run:
+            if how == "stream" and Agent.is_model_request_node(node):
+                async with node.stream(run.ctx) as events:
+                    assert [event async for event in events]
+    return run.result.all_messages()
+
+
+@pytest.mark.parametrize("how", ["run", "iter", "stream"])
+def test_an_agent_stays_within_its_window(how: str, encode: Any) -> None:
+    """250 calls, an overflow in the middle, and in each turn a process that has only what was stored."""
+    stub, summarizer = Model(encode), Summarizer()
+    archive = trimtab.archive.open_archive("memory")
+    stored: dict[str, Any] = {}
+
+    async def run() -> list[Any]:
+        said, history = RULE + " Look at everything.", None
+        while stub.calls < CALLS:
+            compaction = Compaction(MODEL, summarizer=summarizer, archive=archive, **OPTIONS)
+            if stored:
+                compaction.restore("talk", json.loads(json.dumps(stored)))
+            history = await turn(agent(stub, compaction), how, said, history)
+            history = ai.ModelMessagesTypeAdapter.validate_json(ai.ModelMessagesTypeAdapter.dump_json(history))
+            stored.update(compaction.state("talk"))
+            said = f"Go on with part {stub.calls}."
+        return history
+
+    history = asyncio.run(run())
+    stub.judge()
+    assert stored["rounds"] >= 5
+    assert summarizer.calls <= stored["rounds"]
+    assert len(history) < 100
+    assert archive.search("everything", session="talk")
+
+
+def test_a_conversation_goes_on_from_an_archive_on_disk(encode: Any, tmp_path: Any) -> None:
+    """Without its state, and with a history that nobody shortened."""
+    where, stub = f"sqlite:///{tmp_path / 'a.db'}", Model(encode, lowered=20_000)
+    whole: list[Any] = []
+
+    async def run() -> int:
+        done = 0
+        for n in range(4):
+            compaction = Compaction(MODEL, archive=where, **OPTIONS)
+            with compaction.compactor as cm:
+                found = await turn(agent(stub, compaction), "run", f"Go on {n}.", whole or None)
+                done += len(cm.session("talk").history(None))
+            whole[:] = found
+        return done
+
+    assert asyncio.run(run()) > 0
+    assert stub.findings == []
+
+
+def test_untouched_messages_stay_the_same_objects(encode: Any) -> None:
+    stub = Model(encode, window=2_000_000, lowered=2_000_000)
+    history = [
+        ai.ModelRequest(parts=[ai.SystemPromptPart("Be good."), ai.UserPromptPart("go")]),
+        ai.ModelResponse(parts=[ai.TextPart("yes")]),
+    ]
+    found = agent(stub, Compaction(MODEL, window=2_000_000)).run_sync("on", message_history=history, usage_limits=FREE)
+    assert all(a is b for a, b in zip(found.all_messages(), history, strict=False))
+
+
+def test_another_error_of_the_model_is_raised_and_a_floor_is_noted(encode: Any) -> None:
+    def fails(*_: Any) -> Any:
+        raise ModelHTTPError(429, "stub", {"message": "rate limit reached"})
+
+    with pytest.raises(ModelHTTPError, match="429"):
+        Agent(FunctionModel(fails), capabilities=[Compaction(MODEL)]).run_sync("go")
+
+    def refuses(*_: Any) -> Any:
+        raise ModelHTTPError(400, "stub", {"message": "maximum context length is 10 tokens."})
+
+    with pytest.raises(ModelHTTPError, match="400") as caught:
+        Agent(FunctionModel(refuses), capabilities=[Compaction(MODEL)]).run_sync("go")
+    assert "trimtab" in caught.value.__notes__[0]
+
+
+def test_a_tools_output_is_cut_as_it_enters(encode: Any) -> None:
+    def look(n: int) -> str:
+        """Look."""
+        return "".join(f"line {line}\n" for line in range(6_000))
+
+    stub = Model(encode, window=100_000, lowered=100_000)
+    stub.calls = 38
+    cm = trimtab.Compactor(MODEL, policy="sven", window=100_000)
+    running = Agent(model(stub), system_prompt="Be good.", tools=[look], capabilities=[Compaction(cm)])
+    found = running.run_sync("go").all_messages()
+    results = [part for message in found for part in message.parts if part.part_kind == "tool-return"]
+    assert results
+    assert all(len(part.content) < 20_000 for part in results)
+    assert cm.archive.search("5999", session=None)
+
+
+def test_the_page_runs(encode: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run_page("pydantic-ai", model=model(Model(encode)), tools=[look])
+    assert capsys.readouterr().out.startswith("gpt-5.5 ")
