@@ -262,6 +262,24 @@ def test_under_each_policy_an_overflow_shrinks_the_list(name: str, window: int |
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES))
+@pytest.mark.parametrize("words", [320, 360, 400])
+def test_without_a_limit_a_list_that_can_get_a_little_smaller_does(name: str, words: int) -> None:
+    """Nine tenths of the refused prompt are a guess: where what stays has more, any smaller list is handed out."""
+    talked = [{"role": ("user", "assistant")[n % 2], "content": f"{n}: " + "some words " * 30} for n in range(6)]
+    messages = [*talked, {"role": "user", "content": "The last request. " + "with many words " * 4 * words}]
+    cm = trimtab.Compactor("claude-sonnet-4-5", policy=name, window=12_000, max_output=1_500)
+    before = trimtab.count(messages, model="claude-sonnet-4-5")
+    fitted = cm.fit(messages, when="on_overflow")
+    after = trimtab.count(fitted.messages, model="claude-sonnet-4-5")
+    assert before * 9 // 10 < after < before
+    assert after <= cm.window < before
+    assert "one token less than the refused prompt" in fitted.reason
+    assert fitted.messages[-1] is messages[-1]
+    with pytest.raises(trimtab.OverflowedError, match="nine tenths of the refused prompt"):
+        trimtab.Compactor("claude-sonnet-4-5", policy=name).fit(messages[-1:], when="on_overflow")
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
 def test_each_refusal_more_makes_the_list_smaller_until_nothing_can_leave(name: str) -> None:
     cm, messages = trimtab.Compactor("claude-sonnet-4-5", policy=name), talk(30)
     sizes = [cm.count(messages)]

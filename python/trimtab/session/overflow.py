@@ -106,6 +106,11 @@ class Refusal:
     over: int | None = None
     by_bytes: bool = False
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing says how small the next prompt has to be."""
+        return self.limit is None and not self.over and not self.by_bytes
+
 
 def is_overflow(error: object, status: int | None = None) -> bool:
     """Return whether a provider refused a call because it was too long; a rate limit is another error.

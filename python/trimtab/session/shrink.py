@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..compaction.request import Request
     from ..planning.budget import Terms
     from ..planning.policy import Policy
-    from .call import Call, Fitted
+    from .call import Call, Fitted, Size
     from .memory import Memory
     from .overflow import Refusal
 
@@ -33,19 +33,43 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
     if not at.policy.trigger.auto:
         raise OverflowedError(f"automatic compaction is off in policy {at.policy.name}: nothing was removed") from cause
     call = _refused_call(at, call, refused)
+    counter, known = at.settings.model_counter, at.settings
+    fixed = sum(fixed_tokens(counter, call.system, call.tools))
+    own = scan(call.messages, counter, known.provider, known.model.provider).total + fixed
+    size = at.size(call)
+    found = yield from _below(at, call, size, _bounds(refused, own, size.prompt, known.limits), cause)
+    if isinstance(found, str) and refused.is_silent:
+        # The guess is too small for what stays: a larger one is better than a refusal of the whole session.
+        guessed = at.settings
+        at.lower(known)
+        more = yield from _below(at, call, size, _bounds(refused, own, size.prompt, known.limits, tenths=10), cause)
+        if not isinstance(more, str):
+            return more
+        at.lower(guessed)
+    if isinstance(found, str):
+        raise OverflowedError(found) from cause
+    return found
+
+
+def _below(
+    at: Memory, call: Call, size: Size, bounds: tuple[int, int, str], cause: BaseException | None
+) -> Flow[Fitted[Any] | str]:
+    """Return the input of a call within the bounds that ``_bounds`` returned, or the reason why there is none.
+
+    Raises:
+        OverflowedError: a hook refused.
+    """
+    window, limit, why = bounds
     counter = at.settings.model_counter
     fixed = fixed_tokens(counter, call.system, call.tools)
-    own = scan(call.messages, counter, at.settings.provider, at.settings.model.provider).total
-    size = at.size(call)
-    window, limit, why = _bounds(refused, own + sum(fixed), size.prompt, at.settings.limits)
     room = limit - sum(fixed)
     try:
         settings = at.settings.lowered(window, sum(fixed))
         target = min(settings.budget(*fixed).target, int(room * SHARE))
     except ValueError as error:
-        raise OverflowedError(f"{why}; {error}") from cause
+        return f"{why}; {error}"
     if room < 1:
-        raise OverflowedError(f"{why}; system text and tools alone have {sum(fixed):,} tokens") from cause
+        return f"{why}; system text and tools alone have {sum(fixed):,} tokens"
     if window < at.window:
         at.lower(settings)
     floor = ""
@@ -70,16 +94,14 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
             at.done(done, size)
             floor, made = done.reason, call.compacted(done.messages)
             if done.outcome == "refused":
-                break
+                raise OverflowedError(f"{why}; {done.reason}") from cause
             after = scan(made.messages, counter, at.settings.provider, at.settings.model.provider).total
             if done.ref is not None and after <= room:
                 at.edited = True
                 at.size(made)  # the next charge is for these messages
                 return at.fitted(made, request.ledger.provider, done, f"{why}; {done.reason}")
     held = f"; system text and tools have {sum(fixed):,} tokens" if sum(fixed) else ""
-    raise OverflowedError(
-        f"{why}; at most {room:,} tokens of messages fit, and too little can leave: {floor}{held}"
-    ) from cause
+    return f"{why}; at most {room:,} tokens of messages fit, and too little can leave: {floor}{held}"
 
 
 def _refused_call(at: Memory, call: Call, refused: Refusal) -> Call:
@@ -94,7 +116,7 @@ def _refused_call(at: Memory, call: Call, refused: Refusal) -> Call:
     return call if abs(sent - whole) < abs(sent - short) else resumed
 
 
-def _bounds(refused: Refusal, own: int, billed: int, limits: Terms) -> tuple[int, int, str]:
+def _bounds(refused: Refusal, own: int, billed: int, limits: Terms, tenths: int = 9) -> tuple[int, int, str]:
     """Return the session's new window, the most tokens of the next prompt, and the reason for the window.
 
     Args:
@@ -102,6 +124,7 @@ def _bounds(refused: Refusal, own: int, billed: int, limits: Terms) -> tuple[int
         own: tokens of the refused prompt, counted here.
         billed: the same by the last charge and the growth since; 0 before the first.
         limits: with the window until now.
+        tenths: of the refused prompt that are the guess where the error states nothing; 10 are one token less.
     """
     limit, over, window = refused.limit, refused.over or 0, limits.window
     if limit is not None:
@@ -112,7 +135,9 @@ def _bounds(refused: Refusal, own: int, billed: int, limits: Terms) -> tuple[int
         new = max(own, billed) - over
         because = f"the error states no limit; the refused prompt, less the {over:,} tokens that were too many"
     else:
-        new, because = max(own, billed) * 9 // 10, "the error states no limit; nine tenths of the refused prompt"
+        part = "nine tenths of" if tenths == 9 else "one token less than"
+        new, because = max(own, billed) * tenths // 10, f"the error states no limit; {part} the refused prompt"
+        new -= tenths == 10
     new = max(min(new, window), 2)
     most = min(own - 1, new)
     if over:
