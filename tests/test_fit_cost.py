@@ -1,4 +1,4 @@
-"""Cost of ``fit`` below its trigger: one pass over the list, one over system text and tools, few modules."""
+"""Cost of ``fit`` below its trigger: one pass over the list, none over unchanged system text and tools, few modules."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_fit_below_the_trigger_reads_the_list_once_and_enters_five_modules(
         sys.setprofile(None)
     assert fitted.messages is messages
     assert reads == [len(messages)]
-    assert len(overheads) == 1
+    assert overheads == [], "system text and tools are those of the call before"
     assert modules == {
         "session/session.py",
         "session/memory.py",
@@ -69,3 +69,24 @@ def test_fit_below_the_trigger_reads_the_list_once_and_enters_five_modules(
         "planning/forecast.py",
         "planning/budget.py",
     }
+
+
+def test_a_change_inside_of_the_tools_or_the_system_text_is_counted():
+    cm, messages = trimtab.Compactor("claude-sonnet-4-6"), grown(2)
+    system: list[Any] = [{"type": "text", "text": "rules"}]
+    tools: list[Any] = [{**TOOLS[0], "input_schema": {"type": "object", "properties": {}}}]
+
+    def sizes() -> list[int]:
+        session = trimtab.Compactor("claude-sonnet-4-6").session()
+        return [each.size(messages, system=system, tools=tools).beside for each in (cm, session)]
+
+    found = [sizes(), sizes()]
+    tools[0]["input_schema"]["properties"]["path"] = {"type": "string", "description": "which file"}
+    found.append(sizes())
+    system[0]["text"] = "rules, and many more of them"
+    found.append(sizes())
+    tools.append({**TOOLS[0], "name": "Write"})
+    found.append(sizes())
+    kept, fresh = zip(*found, strict=True)
+    assert kept == fresh
+    assert len({*kept}) == 4

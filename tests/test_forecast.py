@@ -72,8 +72,12 @@ def test_forecast_drops_a_vocabulary_that_never_was_closer():
     assert [counter.engine.rsplit(" ", 1)[-1] for counter in forecast.counters] == ["claude-old"]
 
 
-def test_record_reads_the_other_vocabulary_only_where_the_messages_are_the_counted_ones():
-    forecast, messages = Forecast.of(SONNET), list(turns(1)[1])
+def test_record_reads_the_other_vocabulary_only_of_tool_turns_whose_messages_are_the_counted_ones():
+    forecast, (first, second) = Forecast.of(SONNET), turns(2)[:2]
+    forecast.count(first)
+    forecast.record(charge(first, SONNET))
+    assert forecast.anchor.other is None, "a turn that is compared with none before it"
+    messages = list(second)
     forecast.count(messages)
     messages.append({"role": "assistant", "content": "the answer, appended before its charge is recorded"})
     forecast.record(charge(messages[:-1], SONNET))

@@ -1,6 +1,8 @@
 """A counter remembers the list that it read last: whatever has changed since then is read, and nothing else matters."""
 
 import copy
+import json
+import re
 import signal
 import threading
 import types
@@ -15,9 +17,9 @@ from trimtab import Counter, MessageError
 from trimtab.counting.counter import scan
 
 
-def fresh(messages, provider):
+def fresh(messages, provider, new=lambda: Counter("o200k_base")):
     """Return the counts of a counter with an empty cache."""
-    return whole(scan(messages, Counter("o200k_base"), provider))
+    return whole(scan(messages, new(), provider))
 
 
 def places(value):
@@ -35,7 +37,9 @@ def test_a_list_changed_in_place_reads_as_if_it_were_new(provider, data):
     messages, counter = transcript(data.draw(specs(provider)), provider), Counter("o200k_base")
     scan(messages, counter, provider)
     for _ in range(data.draw(st.integers(1, 3))):
-        match data.draw(st.sampled_from(["same", "text", "append", "delete", "swap", "copy", "cut"])):
+        match data.draw(
+            st.sampled_from(["same", "text", "append", "delete", "swap", "copy", "cut", "slide", "first", "parse"])
+        ):
             case "text":
                 texts = [
                     (box, key) for box, key in places(messages) if key in ("text", "content", "arguments", "output")
@@ -54,9 +58,61 @@ def test_a_list_changed_in_place_reads_as_if_it_were_new(provider, data):
                 messages = copy.deepcopy(messages)
             case "cut":
                 del messages[len(messages) // 2 :]
+            case "slide":
+                del messages[: data.draw(st.integers(1, 2))]
+            case "first":
+                messages[:1] = transcript("u:4", provider)
+            case "parse":
+                messages = json.loads(json.dumps(messages))
         assert whole(scan(messages, counter, provider)) == fresh(messages, provider)
         counted = Counter("o200k_base").per_message(messages, provider=provider)
         assert counter.per_message(messages, provider=provider).tolist() == counted.tolist()
+
+
+MODELS = ("claude-sonnet-4-5", "claude-opus-4-8", "gpt-5.5", "gemini-2.5-pro")
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_list_that_grows_joins_its_pairs_cuts_and_turns_as_if_it_were_read_at_once(provider, data):
+    model = data.draw(st.sampled_from(MODELS))
+    counter = Counter.for_model(model)
+    messages = [m for spec in data.draw(st.lists(specs(provider), max_size=4)) for m in transcript(spec, provider)]
+    at = 0
+    while at < len(messages):
+        at += data.draw(st.integers(1, 3))
+        grown = messages[:at]
+        assert whole(scan(grown, counter, provider)) == fresh(grown, provider, lambda: Counter.for_model(model))
+
+
+@given(data=st.data())
+def test_the_shape_of_a_list_that_changes_is_found_as_if_it_were_new(data):
+    counter, messages = Counter("o200k_base"), []
+    for _ in range(data.draw(st.integers(1, 6))):
+        del messages[data.draw(st.integers(0, 6)) :]
+        provider = data.draw(st.sampled_from(PROVIDERS))
+        said = ["u:2", "u:2 c1 r1:3", *(["s:3 u:2"] if provider.startswith("openai") else [])]
+        messages += transcript(data.draw(st.sampled_from(said)), provider)
+        try:
+            found = whole(scan(messages, counter))
+        except MessageError as error:
+            with pytest.raises(MessageError, match=re.escape(str(error.args[0]))):
+                scan(messages, Counter("o200k_base"))
+        else:
+            assert found == fresh(messages, None)
+
+
+@pytest.mark.parametrize("changed", [0, 3, 8])
+def test_an_error_names_its_place_behind_messages_that_are_recognized(changed):
+    counter, messages = Counter("o200k_base"), transcript("u:2 " + " ".join(f"c{n} r{n}:3" for n in range(6)))
+    scan(messages, counter)
+    messages[changed:changed] = [{"role": "user", "content": "new"}]
+    messages[changed + 3 : changed + 3] = [{"role": "user", "content": 7}]
+    with pytest.raises(MessageError) as caught:
+        scan(messages, counter)
+    assert caught.value.index == changed + 3
+    assert caught.value.path.startswith(f"messages[{changed + 3}]")
 
 
 def test_another_shape_reads_the_same_list_anew():

@@ -236,8 +236,7 @@ def _call(read: Callable[[Sequence[Message]], T], messages: Sequence[Any]) -> T:
 def _ledger(
     messages: Sequence[Message], counter: _core.Counter, provider: str | None, fallback: str | None
 ) -> _core.Ledger:
-    shape = provider or (fallback and (_core.detect(messages) or fallback))
-    return _core.Ledger.of(messages, counter=counter, provider=shape)
+    return _core.Ledger.of(messages, counter=counter, provider=provider, fallback=fallback or "openai_chat")
 
 
 def _ends_plain(messages: Sequence[object]) -> bool:

@@ -51,7 +51,7 @@ class Anchor:
         before: number of messages in its prompt.
         digest: of these messages.
         counted: tokens of the prompt, as counted.
-        other: tokens of the prompt by the other vocabulary, or None.
+        other: tokens of the prompt by the other vocabulary; None if nobody has asked for them, or nobody can.
         prompt: billed tokens of the prompt.
         usage: usage of the whole call.
     """
@@ -199,14 +199,16 @@ class Forecast:
         replace billed ones.
         """
         self.counted = terms.sent
-        terms = replace(terms, factor=self.factor)
         charged = self.usage
         if charged is None or (self.anchor and self.pending and self.pending.grown is None):
-            return replace(terms, input=self.counted)
+            return replace(terms, factor=self.factor, input=self.counted)
+        messages = terms.messages
         if self.estimate is not None and self.estimate.asks:
-            terms = replace(terms, messages=max(charged.prompt + charged.output - terms.system - terms.tools, 0))
+            messages = max(charged.prompt + charged.output - terms.system - terms.tools, 0)
         return replace(
             terms,
+            factor=self.factor,
+            messages=messages,
             input=charged.input,
             cache_read=charged.cache_read,
             cache_write=charged.cache_write,
@@ -271,13 +273,14 @@ class Forecast:
 
     def _anchor(self, sent: Pending, charged: Usage) -> None:
         """Move the anchor to a billed prompt, and compare the two vocabularies."""
-        other, anchor = self._by_other(sent), self.anchor
-        counted = None if other is None else other.total + sent.fixed
+        anchor, counted = self.anchor, None
         if sent.loops and anchor and sent.grown is not None:
             error = charged.prompt - anchor.prompt - sent.grown
             self.errors.append(error)
-            if other is not None and counted is not None and anchor.other is not None:
-                grown = counted - anchor.other + _answered(other, self.counters[1], anchor)
+            before = self._before(anchor, sent)
+            if before is not None and (other := self._by_other(sent, sent.before, sent.digest)):
+                counted = other.total + sent.fixed
+                grown = counted - before + _answered(other, self.counters[1], anchor)
                 self.votes.append(abs(charged.prompt - anchor.prompt - grown) < abs(error))
         self.anchor = Anchor(sent.before, sent.digest, sent.counted, counted, charged.prompt, charged)
         if len(self.votes) == VOTES and not any(self.votes):
@@ -288,19 +291,26 @@ class Forecast:
             self.votes.clear()
             self.errors.clear()
 
-    def _by_other(self, sent: Pending) -> Ledger | None:
-        """Return the ledger of a counted prompt by the other vocabulary.
+    def _before(self, anchor: Anchor, sent: Pending) -> int | None:
+        """Return the tokens of the anchor's prompt by the other vocabulary; None if they cannot be counted any more."""
+        if anchor.other is not None:
+            return anchor.other
+        ledger = self._by_other(sent, anchor.before, anchor.digest)
+        return ledger and ledger.total + sent.fixed
 
-        None without another vocabulary, or if the messages have changed since. Read only once the prompt is billed: no
-        forecast needs it earlier.
+    def _by_other(self, sent: Pending, before: int, digest: str) -> Ledger | None:
+        """Return the ledger of the first messages of a counted prompt by the other vocabulary.
+
+        None without another vocabulary, or if the messages have changed since. Read only for a billed tool turn, because
+        no other turn votes.
         """
         if len(self.counters) == 1:
             return None
         try:
-            ledger = scan(sent.messages[: sent.before], self.counters[1], sent.provider)
+            ledger = scan(sent.messages[:before], self.counters[1], sent.provider)
         except MessageError:
             return None
-        return ledger if ledger.digest == sent.digest else None
+        return ledger if ledger.digest == digest else None
 
     def state(self) -> dict[str, Any]:
         """Return what was learned as JSON values; the messages of a prompt that is not billed yet stay here."""

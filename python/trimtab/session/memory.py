@@ -9,6 +9,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, get_args
 
+from .. import _core
 from ..archive.redact import redact_message
 from ..compaction.request import Request
 from ..compaction.summary import offered
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from ..compaction.result import Compaction
     from ..compaction.settings import Settings, Target
     from ..counting.counter import Counter
+    from ..counting.estimate import Estimate
     from ..hooks import Cause
     from ..ledger.columns import Ledger
     from ..messages.types import AnyMessage, Message, MessageT, Transcript
@@ -51,6 +53,32 @@ if TYPE_CHECKING:
 CHARGES = 64
 """Newest billed calls of a session file that a session learns from: each one reads the messages before it, so that all
 would take time quadratic in the file's length. The rules of a forecast look at 15 turns at most."""
+
+
+@dataclass
+class Beside:
+    """Counts system text and tools, which stay the same from call to call: again only after a change.
+
+    A change inside of them is found like one in a message: every text and number is compared by identity.
+    """
+
+    _seen: _core.Seen = field(default_factory=_core.Seen)
+    _counted: dict[tuple[Counter, Estimate | None], tuple[int, int]] = field(default_factory=dict)
+
+    def tokens(self, counter: Counter, estimate: Estimate | None, system: object, tools: object) -> tuple[int, int]:
+        """Return the tokens of system text and of tools, these by the policy's own estimate if it has one."""
+        known, _ = self._seen.places((system, tools))
+        if known < 2:
+            self._counted.clear()
+        found = self._counted.get((counter, estimate))
+        if found is None:
+            if estimate is None or not isinstance(tools, list | tuple):
+                found = fixed_tokens(counter, system, tools)
+            else:
+                found = fixed_tokens(counter, system)[0], estimate.overhead(tools)
+            self._counted[counter, estimate] = found
+        return found
+
 
 PATIENCE = 3
 """Failures in a row before the summarizer is asked in every fourth round only."""
@@ -71,6 +99,7 @@ class Memory:
         summaries: digests of summaries without an envelope.
         edited: whether ``fit`` has compacted.
         verified: number and digest of the messages that were found valid last.
+        valid: digests of these messages; empty at the start of a process.
         failing: whether the summarizer failed in this round.
         continued: whether the session began with the state of an earlier one.
         lowered: whether a refusal has lowered the window.
@@ -78,6 +107,7 @@ class Memory:
         looks_at: tokens of messages at which it is looked again whether pruning pays.
         job: the compaction whose summary is being written in the background, or waits for the trigger; None without.
         held: tokens of a prompt below which none is started, because the last one led to nothing; and the reason.
+        beside: the tokens of system text and tools.
     """
 
     settings: Settings
@@ -90,6 +120,7 @@ class Memory:
     summaries: list[str] = field(default_factory=list)
     edited: bool = False
     verified: tuple[int, str] = (0, "")
+    valid: bytes = b""
     moments: set[When] = field(default_factory=set)
     failing: bool = False
     continued: bool = False
@@ -98,6 +129,7 @@ class Memory:
     looks_at: int = 0
     job: Job | None = None
     held: tuple[int, str] = (0, "")
+    beside: Beside = field(default_factory=Beside)
     _compacting: Lock = field(default_factory=Lock)
     own: OwnMessages = field(init=False)
 
@@ -216,10 +248,7 @@ class Memory:
 
     def fixed(self, call: Call) -> tuple[int, int]:
         """Return the tokens of system text and of tools, these by the policy's own estimate if it has one."""
-        counter, estimate = self.settings.counter, self.policy.counter
-        if estimate is None or not isinstance(call.tools, list | tuple):
-            return fixed_tokens(counter, call.system, call.tools)
-        return fixed_tokens(counter, call.system)[0], estimate.overhead(call.tools)
+        return self.beside.tokens(self.settings.counter, self.policy.counter, call.system, call.tools)
 
     def count(self, call: Call) -> int:
         """Return the tokens of the call's prompt: the last billed prompt, and the count of the messages since.
@@ -235,7 +264,7 @@ class Memory:
         """Return the tokens of system text and tools by the model's counter; ``fixed`` are those by the policy's."""
         if self.policy.counter is None:
             return fixed
-        return sum(fixed_tokens(self.forecast.counters[0], call.system, call.tools))
+        return sum(self.beside.tokens(self.forecast.counters[0], None, call.system, call.tools))
 
     def record(self, usage: object, *, past: bool = False) -> None:
         """Learn from the usage of the last call; ignore one that cannot be that call's.

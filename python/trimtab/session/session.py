@@ -234,7 +234,7 @@ def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
 
         if reject([Problem(*finding) for finding in found], len(ledger), sizes=not at.policy.trigger.auto):
             return True
-    for index in range(since, len(ledger)):
+    for index in range(since, len(ledger)) if since else ledger.unlike(at.valid):
         message = call.messages[index]
         try:
             is_json = not any(word in text for text in _core.dumps([message])[0] for word in NO_NUMBERS)
@@ -243,7 +243,7 @@ def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
         if not is_json:
             check_json([message], index)
             InputMessages([message]).check(index)
-    at.verified = (len(ledger), ledger.digest)
+    at.verified, at.valid = (len(ledger), ledger.digest), ledger.digests
     return False
 
 

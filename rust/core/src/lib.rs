@@ -19,6 +19,7 @@ pub mod node;
 pub mod offline;
 pub mod ongoing;
 pub mod prompt;
+pub mod reread;
 pub mod seen;
 pub mod setting;
 pub mod shape;

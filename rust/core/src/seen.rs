@@ -4,16 +4,12 @@
 //! so an equal address is an equal value. A container is stored as a mark of its kind and length.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use trimtab_simd::prefetch_at;
 use trimtab_tokens::cancel;
+use xxhash_rust::xxh3::xxh3_128;
 
-use crate::counter::Counter;
-use crate::error::Error;
-use crate::ledger::{Builder, Ledger, Whole};
-use crate::node::{MAX_DEPTH, Text};
-use crate::shape::Provider;
+use crate::node::MAX_DEPTH;
 
 /// Messages between the one that is prefetched and the one that is compared: about a dozen cache misses in flight.
 const AHEAD: usize = 6;
@@ -28,6 +24,8 @@ pub enum Container {
     List = 0b101,
     /// Items that stay.
     Tuple = 0b111,
+    /// Fields of an object; its length is from 1 on.
+    Fields = 0b001,
 }
 
 /// Access to the objects that messages are made of. None of it runs the caller's code.
@@ -46,6 +44,9 @@ pub trait Objects {
     /// A reference to an object that cannot change; None for any other object.
     fn leaf(object: &Self::Object) -> Option<Self::Leaf>;
 
+    /// A digest of the type and the content of a leaf; None where it cannot be told.
+    fn content(leaf: &Self::Leaf) -> Option<u128>;
+
     /// Calls `visit` with all in a container, in order, until it returns false; returns whether it never did.
     fn parts(object: &Self::Object, visit: &mut dyn FnMut(&Self::Object) -> bool) -> bool;
 
@@ -59,67 +60,10 @@ fn mark_of<O: Objects>(object: &O::Object) -> Option<usize> {
     O::container(object).map(|(kind, length)| length << 3 | kind as usize)
 }
 
-/// The list that was read last. One thread takes it; another one that comes meanwhile finds none and reads its whole list.
-#[derive(Debug)]
-pub struct Last<L>(Mutex<Option<Read<L>>>);
-
-/// A list that was read.
-#[derive(Debug)]
-pub struct Read<L> {
-    provider: Provider,
-    ledger: Arc<Ledger>,
-    /// The objects of its messages.
-    pub seen: Seen<L>,
-}
-
-impl<L> Default for Last<L> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl<L> Last<L> {
-    /// Takes the list that was read last, if it was of `provider`; else an empty one.
-    pub fn take(&self, provider: Provider) -> Read<L> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let empty = || Read { provider, ledger: Arc::default(), seen: Seen::default() };
-        last.filter(|read| read.provider == provider).unwrap_or_else(empty)
-    }
-
-    /// How many messages the list has that was read last.
-    pub fn messages(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, |read| read.seen.messages())
-    }
-
-    /// Keeps a list as the one that was read last; returns its ledger.
-    pub fn put(&self, read: Read<L>) -> Arc<Ledger> {
-        let ledger = Arc::clone(&read.ledger);
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
-        ledger
-    }
-}
-
-impl<L> Read<L> {
-    /// The list of its first `known` messages and those of `new`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Builder::finish`].
-    pub fn followed_by<T: Text>(
-        self,
-        new: &mut Builder<Whole<T>>,
-        known: usize,
-        counter: &Counter,
-    ) -> Result<Self, Error> {
-        let all = self.ledger.messages();
-        let ledger = match self.ledger {
-            _ if known == 0 => Arc::new(new.finish(counter)?),
-            ledger if known == all && new.messages() == 0 => ledger,
-            ledger if known == all => Arc::new(Arc::unwrap_or_clone(ledger).extend(new.finish(counter)?)?),
-            ledger => Arc::new(ledger.head(known).extend(new.finish(counter)?)?),
-        };
-        Ok(Self { ledger, ..self })
-    }
+/// A digest of a text, or of a number's.
+#[must_use]
+pub fn content(is_text: bool, text: &str) -> u128 {
+    xxh3_128(text.as_bytes()) ^ u128::from(is_text)
 }
 
 /// Messages as they were, by identity; `L` keeps a leaf alive.
@@ -132,6 +76,24 @@ pub struct Seen<L> {
     leaves: Vec<L>,
     /// Lengths of the columns behind each message.
     ends: Vec<Ends>,
+    /// Digests of the messages in front, 0 for one that nobody has asked for.
+    digests: Vec<u128>,
+}
+
+/// Digests of the leaves that were looked at last, by address: keys and types are the same objects in all messages.
+#[derive(Debug)]
+pub struct Digests {
+    recent: [(usize, u128); RECENT],
+    bytes: Vec<u8>,
+}
+
+/// Leaves that are remembered, a power of two: a message has about ten keys and types.
+const RECENT: usize = 64;
+
+impl Default for Digests {
+    fn default() -> Self {
+        Self { recent: [(0, 0); RECENT], bytes: Vec::new() }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -143,11 +105,11 @@ struct Ends {
 
 impl<L> Default for Seen<L> {
     fn default() -> Self {
-        Self { marks: Vec::new(), lines: Vec::new(), leaves: Vec::new(), ends: Vec::new() }
+        Self { marks: Vec::new(), lines: Vec::new(), leaves: Vec::new(), ends: Vec::new(), digests: Vec::new() }
     }
 }
 
-/// The mark of a message that may change unseen. Odd, and no container's mark.
+/// The mark of a message that may change unseen. Odd, and no container's mark: one of fields has a length.
 const UNKNOWN: usize = 1;
 
 impl<L> Seen<L> {
@@ -206,6 +168,55 @@ impl<L> Seen<L> {
         Ok(known)
     }
 
+    /// Whether message `index` is what it was; false where there is none.
+    pub fn is_at<O: Objects<Leaf = L>>(&self, message: &O::Object, index: usize) -> bool {
+        let mut at = self.start(index).marks;
+        index < self.messages() && self.matches::<O>(message, &mut at, 0) && self.ends_at(index, at)
+    }
+
+    /// Digest of the content of message `index`, none of which is 0; None where it cannot be told.
+    ///
+    /// As for a ledger's digests, XXH3 is enough: who makes two messages collide has misled his own session.
+    pub fn digest<O: Objects<Leaf = L>>(&mut self, index: usize, digests: &mut Digests) -> Option<u128> {
+        if let Some(&known) = self.digests.get(index).filter(|&&known| known != 0) {
+            return Some(known);
+        }
+        let (start, end) = (self.start(index), *self.ends.get(index)?);
+        let mut leaves = self.leaves[start.leaves..end.leaves].iter();
+        digests.bytes.clear();
+        for &mark in &self.marks[start.marks..end.marks] {
+            let part = match mark {
+                UNKNOWN => return None,
+                mark if mark & 1 == 1 => mark as u128,
+                address => {
+                    let (leaf, recent) = (leaves.next()?, &mut digests.recent[address / 16 % RECENT]);
+                    if recent.0 != address {
+                        *recent = (address, O::content(leaf)?);
+                    }
+                    recent.1
+                }
+            };
+            digests.bytes.extend_from_slice(&part.to_le_bytes());
+        }
+        let found = xxh3_128(&digests.bytes).max(1);
+        self.note(index, found);
+        Some(found)
+    }
+
+    /// The digest of message `index` is known, or 0 for none.
+    pub fn note(&mut self, index: usize, digest: u128) {
+        if self.digests.len() <= index {
+            self.digests.resize(index + 1, 0);
+        }
+        self.digests[index] = digest;
+    }
+
+    /// The digest of message `index` if somebody has asked for it, or 0.
+    #[must_use]
+    pub fn noted(&self, index: usize) -> u128 {
+        self.digests.get(index).copied().unwrap_or_default()
+    }
+
     /// Whether `object` is what the marks from `at` on name; moves `at` behind them.
     fn matches<O: Objects>(&self, object: &O::Object, at: &mut usize, depth: usize) -> bool {
         let Some(&mark) = self.marks.get(*at) else { return false };
@@ -217,10 +228,27 @@ impl<L> Seen<L> {
                 && O::parts(object, &mut |part| self.matches::<O>(part, at, depth + 1)))
     }
 
-    /// Forgets all but the first `messages`.
-    pub fn truncate(&mut self, messages: usize) {
-        self.ends.truncate(messages);
-        self.cut(self.ends.last().copied().unwrap_or_default());
+    /// Parts the messages from `start` on from those in front of them.
+    #[must_use]
+    pub fn split_off(&mut self, start: usize) -> Self {
+        let before = self.start(start);
+        let less = |end: &Ends| Ends {
+            marks: end.marks - before.marks,
+            lines: end.lines - before.lines,
+            leaves: end.leaves - before.leaves,
+        };
+        Self {
+            marks: self.marks.split_off(before.marks),
+            lines: self.lines.split_off(before.lines),
+            leaves: self.leaves.split_off(before.leaves),
+            ends: self.ends.split_off(start).iter().map(less).collect(),
+            digests: self.digests.split_off(start.min(self.digests.len())),
+        }
+    }
+
+    /// Lengths of the columns in front of message `index`.
+    fn start(&self, index: usize) -> Ends {
+        index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default()
     }
 
     /// How many messages are remembered.
@@ -283,6 +311,10 @@ mod tests {
             if let Thing::Leaf(address) = object { Some(*address) } else { None }
         }
 
+        fn content(leaf: &usize) -> Option<u128> {
+            Some(*leaf as u128 / 1_000) // thousands apart are equal content
+        }
+
         fn parts(object: &Thing, visit: &mut dyn FnMut(&Thing) -> bool) -> bool {
             if let Thing::List(items) = object { items.iter().all(visit) } else { true }
         }
@@ -307,8 +339,24 @@ mod tests {
         seen.push::<Things>(&Thing::List(vec![Thing::Leaf(32), Thing::Changing]));
         assert_eq!((seen.marks.clone(), seen.leaves.clone()), (vec![1 << 3 | 5, 16, UNKNOWN], vec![16]));
         assert!(seen.ends_at(0, 2) && seen.ends_at(1, 3) && !seen.ends_at(2, 3));
-        seen.truncate(0);
-        assert_eq!((seen.messages(), seen.marks.len()), (0, 0));
+        let rest = seen.split_off(1);
+        assert_eq!((seen.messages(), seen.marks.len(), rest.messages(), rest.marks), (1, 2, 1, vec![UNKNOWN]));
+    }
+
+    #[test]
+    fn messages_of_equal_content_have_one_digest() {
+        let (mut seen, mut digests) = (Seen::default(), Digests::default());
+        for leaf in [1_002, 1_004, 2_002] {
+            seen.push::<Things>(&Thing::List(vec![Thing::Leaf(leaf)]));
+        }
+        seen.push::<Things>(&Thing::Changing);
+        let of: Vec<_> = (0..5).map(|index| seen.digest::<Things>(index, &mut digests)).collect();
+        assert!(of[0].is_some() && of[0] == of[1] && of[1] != of[2]);
+        assert_eq!((of[3], of[4], seen.noted(0) == of[0].unwrap_or(0), seen.noted(4)), (None, None, true, 0));
+        let rest = seen.split_off(2);
+        assert_eq!((rest.noted(0), rest.messages()), (of[2].unwrap_or(0), 2));
+        assert!(rest.is_at::<Things>(&Thing::List(vec![Thing::Leaf(2_002)]), 0));
+        assert!(!rest.is_at::<Things>(&Thing::List(vec![Thing::Leaf(2_004)]), 0));
     }
 
     #[test]

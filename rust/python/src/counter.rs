@@ -1,44 +1,30 @@
 //! Counting.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use trimtab_core::counter::{self, Flat};
-use trimtab_core::ledger::Ledger;
 use trimtab_core::prompt::Prompt;
-use trimtab_core::seen::Last;
-use trimtab_core::shape::Provider;
+use trimtab_core::reread::Last;
 use trimtab_tokens as tokens;
 use trimtab_tokens::{cancel, pool};
 
 use crate::convert::{array, panicked, released, setting, settings, to_py};
 use crate::incremental::IncrementalCounter;
-use crate::scan::{Messages, ahead, extended, scan};
+use crate::scan::ahead;
 use crate::text::Text;
 
 /// Text to tokens, for an encoding.
 #[pyclass(frozen, subclass, module = "trimtab._core")]
-pub struct Counter(pub counter::Counter, Last<Py<PyAny>>);
+pub struct Counter(pub counter::Counter, pub Last<Py<PyAny>>);
 
 /// Bytes of text below which the interpreter is held: counting takes 10 us, releasing a tenth of that.
 const SHORT: usize = 4 * 1024;
 
-/// Messages that are read again in less time than remembering them takes.
-const FEW: usize = 2;
-
 impl Counter {
-    /// Reads a list of messages, and of the one that it read last only what has changed. [`FEW`] messages, such as one to
-    /// pin, do not take the place of a longer list.
-    pub fn read(&self, messages: &Messages<'_>, provider: Provider) -> PyResult<Arc<Ledger>> {
-        if messages.0.len() <= FEW && self.1.messages() > FEW {
-            return extended(&Ledger::default(), messages, provider, &self.0).map(Arc::new);
-        }
-        scan(messages, provider, &self.0, &self.1)
-    }
-
     /// Asks the counter about a text, up to `most` tokens; a short one with the interpreter held.
     fn short_or_released<T: Send>(
         &self,

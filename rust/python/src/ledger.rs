@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use trimtab_core::counter;
 use trimtab_core::json::canon::hex;
 use trimtab_core::ledger;
@@ -14,7 +15,7 @@ use trimtab_core::shape::Provider;
 
 use crate::convert::{array, to_py};
 use crate::counter::Counter;
-use crate::scan::{Messages, extended, provider_of};
+use crate::scan::{Messages, extended, scan};
 
 /// A transcript as numbers: one row a content block, in order.
 ///
@@ -80,23 +81,30 @@ methods! {
 
     /// Reads messages once.
     ///
-    /// The counter remembers the list that it read last, by the identity of its strings: what did not change since then
-    /// is not read again, and what was put in its place is.
+    /// The counter remembers the list that it read last, by the identity of its strings, and behind the first change by
+    /// content: only what that list had not is read.
     ///
     /// Args:
     ///     messages: a list or tuple of messages, in one provider's shape; not changed.
     ///     counter: counts the texts.
     ///     provider: the shape; found from the messages where it is None.
+    ///     fallback: the shape of messages in which none is found.
     ///
     /// Raises:
     ///     ValueError: a message cannot be read; args are what, path, index and hint.
     ///     TypeError: messages is no list or tuple.
     ///     OverflowError: more rows or tokens than a uint32 can name.
     #[staticmethod]
-    #[pyo3(signature = (messages, *, counter, provider=None))]
-    fn of(messages: Messages<'_>, counter: &Bound<'_, Counter>, provider: Option<&str>) -> PyResult<Self> {
-        let (provider, counter) = (provider_of(&messages, provider)?, counter.get());
-        Ok(Self { columns: counter.read(&messages, provider)?, provider, counter: counter.0 })
+    #[pyo3(signature = (messages, *, counter, provider=None, fallback="openai_chat"))]
+    fn of(
+        messages: Messages<'_>,
+        counter: &Bound<'_, Counter>,
+        provider: Option<&str>,
+        fallback: &str,
+    ) -> PyResult<Self> {
+        let Counter(counter, last) = counter.get();
+        let (provider, columns) = scan(&messages, provider, fallback, counter, last)?;
+        Ok(Self { columns, provider, counter: *counter })
     }
 
     /// A ledger of these messages and those behind them: only the new ones are read.
@@ -148,6 +156,17 @@ methods! {
     /// Positions of the messages with one of these digests, ascending.
     fn find(&self, digests: HashSet<String>) -> Vec<usize> {
         self.columns.find(&digests)
+    }
+
+    /// Digests of all messages, 16 bytes each.
+    #[getter]
+    fn digests<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.columns.digests.as_flattened())
+    }
+
+    /// Positions of the messages whose digest is none of these, ascending.
+    fn unlike(&self, digests: &[u8]) -> Vec<usize> {
+        self.columns.unlike(digests)
     }
 
     /// Whether each row is a call of one of these tools, or the result of one: bool, shape (rows,).

@@ -36,6 +36,7 @@ mod _core {
         offline::offline,
         reader::{Reader, recover},
         scan::{detect, entries},
+        seen::Seen,
         split::{partition, split, split_tail},
         truncate::{Truncation, truncate},
         validate::validate,

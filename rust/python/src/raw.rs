@@ -107,6 +107,15 @@ pub fn entries<'py>(
     (0..dict.len()).all(|_| entry(dict, &mut position).is_some_and(|(key, value)| visit(&key, &value)))
 }
 
+/// An attribute of an object that is found without any of its own code; None where there is none.
+pub fn attribute<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    // SAFETY: both are objects, the interpreter is held, and what comes is a new reference, or NULL with an exception.
+    let found = unsafe {
+        Bound::from_owned_ptr_or_err(object.py(), ffi::PyObject_GenericGetAttr(object.as_ptr(), name.as_ptr()))
+    };
+    found.ok()
+}
+
 /// The addresses of the cache lines that are read of a dict, list or tuple: its own, and those of its items.
 ///
 /// For prefetching only: the word of a dict or list that points to its items is no part of the stable interface, though

@@ -9,7 +9,8 @@ use trimtab_core::counter::Counter;
 use trimtab_core::entries::Reader;
 use trimtab_core::error::Error;
 use trimtab_core::ledger::{Builder, Ledger, Linkable, Sink};
-use trimtab_core::seen::Last;
+use trimtab_core::reread::{Last, Reread};
+use trimtab_core::seen::Seen;
 use trimtab_core::shape::{Detector, Provider};
 use trimtab_simd::prefetch_at;
 use trimtab_tokens::cancel;
@@ -44,53 +45,70 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Messages<'py> {
     }
 }
 
-/// Reads `messages`; those in front that are unchanged since `last` are not read again.
+/// Reads `messages`, of which those that `last` had are not read again; without a `name` their provider is found, or is
+/// that named `fallback`.
 pub fn scan(
     messages: &Messages<'_>,
-    provider: Provider,
+    name: Option<&str>,
+    fallback: &str,
     counter: &Counter,
     last: &Last<Py<PyAny>>,
-) -> PyResult<Arc<Ledger>> {
-    let (mut last_read, py) = (last.take(provider), messages.0.py());
-    let known = last_read.seen.unchanged::<Objects<'_>, _>(|which, visit| {
-        py.check_signals()?;
-        PyResult::Ok(items(&messages.0, which, &mut |message| visit(message)))
-    })?;
-    last_read.seen.truncate(known);
-    let mut new = read(messages, known, provider, Builder::new(counter.prompt, known), &mut |message| {
-        last_read.seen.push::<Objects<'_>>(message);
-    })?;
-    let last_read = released(py, || last_read.followed_by(&mut new, known, counter))?;
-    Ok(last.put(last_read))
+) -> PyResult<(Provider, Arc<Ledger>)> {
+    let last_read = last.take(messages.0.len());
+    let known = unchanged(messages, &last_read.seen)?;
+    let (mut detector, next) = last_read.detector.after(known);
+    if let (None, Some(next)) = (name, next) {
+        detect_in(messages, next, &mut detector)?;
+    }
+    let provider = Provider::of(name, &detector, fallback).map_err(to_py)?;
+    let mut reread = Reread::new(last_read, provider, detector, known);
+    let mut new = Builder::new(counter.prompt, reread.known());
+    read(messages, reread.known(), provider, &mut new, &mut |message| reread.recognizes::<Objects<'_>>(message))?;
+    let ledger = released(messages.0.py(), || reread.ledger(&mut new, counter))?;
+    Ok((provider, last.put(reread.end(ledger))))
+}
+
+/// How many of `values` in front are what they were.
+pub fn unchanged(values: &Messages<'_>, seen: &Seen<Py<PyAny>>) -> PyResult<usize> {
+    seen.unchanged::<Objects<'_>, _>(|which, visit| {
+        values.0.py().check_signals()?;
+        Ok(items(&values.0, which, &mut |value| visit(value)))
+    })
 }
 
 /// Reads `messages`, which follow those of `ledger`.
 pub fn extended(ledger: &Ledger, messages: &Messages<'_>, provider: Provider, counter: &Counter) -> PyResult<Ledger> {
-    let mut new = read(messages, 0, provider, Builder::new(counter.prompt, ledger.messages()), &mut |_| ())?;
+    let mut new = Builder::new(counter.prompt, ledger.messages());
+    read(messages, 0, provider, &mut new, &mut |_| false)?;
     released(messages.0.py(), || ledger.clone().extend(new.finish(counter)?))
 }
 
 /// Reads which of `messages` belong together, and for an [`Outline`](trimtab_core::ledger::Outline) what rules look at: no
 /// text is kept or counted.
 pub fn linked<S: Linkable<Text = Text>>(messages: &Messages<'_>, provider: Provider) -> PyResult<Ledger> {
-    let builder = read(messages, 0, provider, Builder::<S>::of(messages.0.len()), &mut |_| ())?;
+    let mut builder = Builder::<S>::of(messages.0.len());
+    read(messages, 0, provider, &mut builder, &mut |_| false)?;
     released(messages.0.py(), || builder.linked())
 }
 
-/// Reads the messages from `start` on with the interpreter held; their texts are counted later, without it.
+/// Reads the messages from `start` on that are not `known`, with the interpreter held; their texts are counted later, without
+/// it.
 fn read<'py, S: Sink<Text = Text>>(
     messages: &Messages<'py>,
     start: usize,
     provider: Provider,
-    mut builder: Builder<S>,
-    remember: &mut impl FnMut(&Bound<'py, PyAny>),
-) -> PyResult<Builder<S>> {
-    visit(messages, start, |index, view| {
-        provider.read(view, &mut builder).map_err(|error| met(error, |e| builder.located(e, index, HINT)))?;
-        remember(&view.object);
+    builder: &mut Builder<S>,
+    known: &mut impl FnMut(&Bound<'py, PyAny>) -> bool,
+) -> PyResult<()> {
+    visit(messages, start, |_, view| {
+        let before = builder.messages();
+        if known(&view.object) {
+            builder.skip();
+            return Ok(false);
+        }
+        provider.read(view, builder).map_err(|error| met(error, |e| builder.located(e, before, HINT)))?;
         Ok(false)
-    })?;
-    Ok(builder)
+    })
 }
 
 /// The exception behind an error of a view, where it is no `Exception` but a wish to stop; else the located error.
@@ -116,20 +134,22 @@ pub fn ahead<'py>(list: &Bound<'py, PyList>, start: usize) -> impl Iterator<Item
 
 /// The provider of that name, or the one whose shape the messages have.
 pub fn provider_of(messages: &Messages<'_>, name: Option<&str>) -> PyResult<Provider> {
-    let detected = || Ok(found(messages)?.unwrap_or(Provider::OpenAiChat));
-    name.map_or_else(detected, |name| Provider::named(name).map_err(to_py))
+    let mut detector = Detector::default();
+    name.map_or_else(|| detect_in(messages, 0, &mut detector), |_| Ok(()))?;
+    Provider::of(name, &detector, Provider::OpenAiChat.name()).map_err(to_py)
 }
 
-fn found(messages: &Messages<'_>) -> PyResult<Option<Provider>> {
-    let mut detector = Detector::default();
-    visit(messages, 0, |_, message| detector.see(message).map_err(|error| met(error, |e| e)))?;
-    Ok(detector.found_in_all())
+/// Looks at messages from `start` on for their provider.
+fn detect_in(messages: &Messages<'_>, start: usize, detector: &mut Detector) -> PyResult<()> {
+    visit(messages, start, |_, message| detector.see(message).map_err(|error| met(error, |e| e)))
 }
 
 /// The provider whose shape the messages have; None where several providers write them so.
 #[pyfunction]
 pub fn detect(messages: Messages<'_>) -> PyResult<Option<&'static str>> {
-    Ok(found(&messages)?.map(Provider::name))
+    let mut detector = Detector::default();
+    detect_in(&messages, 0, &mut detector)?;
+    Ok(detector.found_in_all().map(Provider::name))
 }
 
 /// The position, kind, role or tool, and text of everything that messages hold.

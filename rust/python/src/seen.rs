@@ -1,13 +1,18 @@
 //! Python objects as the parts of messages that were read.
 
 use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
 
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
-use trimtab_core::seen::{self, Container};
+use pyo3::types::{PyDict, PyList, PySet, PyString, PyTuple, PyType};
+use trimtab_core::reread::Aligned;
+use trimtab_core::seen::{self, Container, content};
 
-use crate::raw;
-use crate::view::is_scalar;
+use crate::raw::{self, attribute};
+use crate::scan::{Messages, unchanged, visit};
+use crate::text::Text;
+use crate::view::{is_scalar, literal};
 
 /// The objects of an interpreter. Nothing here runs Python code.
 pub struct Objects<'py>(PhantomData<&'py ()>);
@@ -25,23 +30,89 @@ impl<'py> seen::Objects for Objects<'py> {
             Some((Container::Dict, dict.len()))
         } else if let Ok(list) = object.cast_exact::<PyList>() {
             Some((Container::List, list.len()))
+        } else if let Ok(tuple) = object.cast_exact::<PyTuple>() {
+            Some((Container::Tuple, tuple.len()))
+        } else if is_leaf(object) {
+            None
         } else {
-            object.cast_exact::<PyTuple>().ok().map(|tuple| (Container::Tuple, tuple.len()))
+            fields(object).map(|set| (Container::Fields, set))
         }
     }
 
     fn leaf(object: &Self::Object) -> Option<Py<PyAny>> {
-        (object.is_instance_of::<PyString>() || is_scalar(object)).then(|| object.clone().unbind())
+        is_leaf(object).then(|| object.clone().unbind())
+    }
+
+    fn content(leaf: &Py<PyAny>) -> Option<u128> {
+        Python::attach(|py| match (leaf.bind(py).cast::<PyString>(), leaf.bind(py).is_instance_of::<PyType>()) {
+            (Ok(text), _) => Text::shown(text, |text| content(true, text)).ok(),
+            (_, true) => Some(content(false, &leaf.as_ptr().addr().to_string())), // it stays alive
+            _ => literal(leaf.bind(py)).ok().map(|number| content(false, &number)),
+        })
     }
 
     fn parts(object: &Self::Object, visit: &mut dyn FnMut(&Self::Object) -> bool) -> bool {
-        match object.cast_exact::<PyDict>() {
-            Ok(dict) => raw::entries(dict, &mut |key, value| visit(key) && visit(value)),
-            Err(_) => raw::items(object, 0..usize::MAX, &mut |item| visit(item)),
+        if let Ok(dict) = object.cast_exact::<PyDict>() {
+            return raw::entries(dict, &mut |key, value| visit(key) && visit(value));
         }
+        if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+            return raw::items(object, 0..usize::MAX, &mut |item| visit(item));
+        }
+        let (py, of) = (object.py(), |name| attribute(object, name));
+        visit(object.get_type().as_any())
+            && of(intern!(py, "__dict__")).is_some_and(|fields| visit(&fields))
+            && of(intern!(py, "__pydantic_extra__")).is_none_or(|extra| visit(&extra))
     }
 
     fn lines(object: &Self::Object) -> impl Iterator<Item = usize> {
         raw::lines(object)
+    }
+}
+
+fn is_leaf(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyString>() || is_scalar(object) || object.is_instance_of::<PyType>()
+}
+
+/// One more than the number of fields that were set in a pydantic model, on which depends what an SDK sends; 1 for a
+/// dataclass. None for any other object: it may hold more than its fields.
+fn fields(object: &Bound<'_, PyAny>) -> Option<usize> {
+    let py = object.py();
+    if object.is_instance_of::<PyDict>() || object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        return None;
+    }
+    if let Some(set) = attribute(object, intern!(py, "__pydantic_fields_set__")) {
+        return set.cast::<PySet>().ok().map(|set| set.len() + 1);
+    }
+    attribute(object, intern!(py, "__dataclass_fields__")).and(attribute(object, intern!(py, "__dict__"))).map(|_| 1)
+}
+
+/// Remembers the values of a list, by identity and by content: dicts, lists, tuples, texts, numbers, pydantic models and
+/// dataclasses. A value that holds anything else is never known.
+#[pyclass(frozen, module = "trimtab._core")]
+#[derive(Default)]
+pub struct Seen(Mutex<seen::Seen<Py<PyAny>>>);
+
+#[pymethods]
+impl Seen {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Compares values with those of the last call, and remembers them in place of these.
+    ///
+    /// Returns:
+    ///     How many in front are what they were, and for each value behind them its position in the list of the last
+    ///     call; None for a value that is new or was changed.
+    fn places(&self, values: Messages<'_>) -> PyResult<(usize, Vec<Option<usize>>)> {
+        let last = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let known = unchanged(&values, &last)?;
+        let (mut aligned, mut places) = (Aligned::new(last, known), Vec::new());
+        visit(&values, known, |_, value| {
+            places.push(aligned.place::<Objects<'_>>(&value.object));
+            Ok(false)
+        })?;
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = aligned.end();
+        Ok((known, places))
     }
 }

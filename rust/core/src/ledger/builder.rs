@@ -164,7 +164,12 @@ impl<S> Builder<S> {
         Error::Message { path, index, what: what.to_owned(), hint: hint.to_owned() }
     }
 
-    /// Adds the position to an error of the view that has none: message `index` of these.
+    /// Passes over a message that need not be read: those behind it stand a place further in the whole list.
+    pub fn skip(&mut self) {
+        self.before += 1;
+    }
+
+    /// Adds the position to an error of the view that has none: of the message that is read, `index` of them before it.
     #[must_use]
     pub fn located(&self, error: Error, index: usize, hint: &str) -> Error {
         match error {

@@ -32,6 +32,53 @@ pub fn same_id(ledger: &Ledger) -> Vec<u32> {
 /// Rows that a result looks back for its call.
 const NEAR: usize = 4;
 
+/// Goes on with [`same_id`] where rows from `start` on were added.
+pub(super) fn add_ids(ledger: &mut Ledger, start: usize) {
+    let [before, none] = [start, ledger.rows()].map(|rows| u32::try_from(rows).unwrap_or(u32::MAX));
+    let mut same_id = std::mem::take(&mut ledger.same_id);
+    same_id.iter_mut().filter(|first| **first == before).for_each(|first| *first = none);
+    for row in start..ledger.rows() {
+        let id = ledger.ids.get(row);
+        // A result's call is near the end, so this looks from there.
+        let twin = if id.is_empty() { None } else { (0..row).rev().find(|other| ledger.ids.get(*other) == id) };
+        let own = if id.is_empty() { none } else { u32::try_from(row).unwrap_or(none) };
+        same_id.push(twin.map_or(own, |twin| same_id[twin]));
+    }
+    ledger.same_id = same_id;
+}
+
+/// Goes on with [`pairs`] where rows from `start` on were added.
+pub(super) fn add_pairs(ledger: &mut Ledger, start: usize) {
+    ledger.pair.resize(ledger.rows(), UNPAIRED);
+    for row in start..ledger.rows() {
+        let kind = ledger.kind[row];
+        if !kind.is_result() {
+            continue;
+        }
+        let wanted = if kind == Kind::ServerResult { Kind::ServerCall } else { Kind::Call };
+        let is_its = |call: &usize| {
+            ledger.kind[*call] == wanted
+                && ledger.pair[*call] == UNPAIRED
+                && ledger.same_id[*call] == ledger.same_id[row]
+        };
+        if let Some(call) = (0..row).rev().find(is_its) {
+            ledger.pair[call] = number(row);
+            ledger.pair[row] = number(call);
+        }
+    }
+}
+
+/// Goes on with [`safe`] where messages from `start` on were added.
+pub(super) fn add_cuts(ledger: &mut Ledger, start: usize) {
+    let mut safe = std::mem::take(&mut ledger.safe);
+    // Groups that are open at the old end, or were until now, begin at its last safe cut or behind it.
+    let from = (0..=start).rfind(|cut| safe[*cut]).unwrap_or(0);
+    safe.truncate(from);
+    safe.extend(straddled(ledger, from, 0));
+    begin_with_thinking(ledger, &mut safe, from);
+    ledger.safe = safe;
+}
+
 /// Pairs calls with their results, by id: the latest open call of that id before the result.
 ///
 /// Server tools pair with server results only, client tools with client results.
@@ -75,42 +122,44 @@ pub fn safe(ledger: &Ledger) -> Vec<bool> {
 
 /// [`safe`] where calls before message `live` wait for no result: they hold no cut.
 pub(super) fn held(ledger: &Ledger, live: usize) -> Vec<bool> {
-    let n = ledger.messages();
+    let mut safe = straddled(ledger, 0, live);
+    begin_with_thinking(ledger, &mut safe, 0);
+    safe
+}
+
+/// For each cut from `start` on, which no group straddles, whether none of the calls and glued messages behind it does.
+fn straddled(ledger: &Ledger, start: usize, live: usize) -> Vec<bool> {
+    let n = ledger.messages() - start;
     let mut opens = vec![0i32; n + 2]; // +1 where a span begins to straddle cuts, -1 where it stops
-    for (row, kind) in ledger.kind.iter().enumerate() {
-        if !kind.is_call() {
+    for row in ledger.first[start] as usize..ledger.rows() {
+        if !ledger.kind[row].is_call() {
             continue;
         }
         let from = ledger.owner[row] as usize;
         let to = match usize::try_from(ledger.pair[row]) {
-            Ok(result) => ledger.owner[result] as usize,
+            Ok(result) => ledger.owner[result] as usize - start,
             Err(_) if from < live => continue,
             Err(_) => n,
         };
-        opens[from + 1] += 1;
+        opens[from - start + 1] += 1;
         opens[to + 1] -= 1;
     }
-    for (message, _) in ledger.marks.iter().enumerate().filter(|(m, _)| ledger.marked(*m, MessageFlag::Glued)) {
-        opens[message + 1] += 1;
-        opens[message + 2] -= 1;
+    for message in (start..ledger.messages()).filter(|m| ledger.marked(*m, MessageFlag::Glued)) {
+        opens[message - start + 1] += 1;
+        opens[message - start + 2] -= 1;
     }
     let mut straddling = 0;
-    let mut safe: Vec<bool> = opens[..=n]
-        .iter()
-        .map(|change| {
-            straddling += change;
-            straddling == 0
-        })
-        .collect();
-    begin_with_thinking(ledger, &mut safe);
-    safe
+    let safe = opens[..=n].iter().map(|change| {
+        straddling += change;
+        straddling == 0
+    });
+    safe.collect()
 }
 
 /// A turn that thinks has to begin with that: no cut inside it may leave something else in front of its thinking.
-fn begin_with_thinking(ledger: &Ledger, safe: &mut [bool]) {
-    if !ledger.marks.iter().any(|marks| marks & MessageFlag::Thinks as u16 != 0) {
-        return;
-    }
+///
+/// Cuts in front of `start` are known already, but for those in a turn that thinks behind it.
+fn begin_with_thinking(ledger: &Ledger, safe: &mut [bool], start: usize) {
     let speaks = |message: usize| ledger.role[message] == Role::Assistant;
     let mut thinks = false; // from the cut on, in the turn
     for cut in (1..ledger.messages()).rev() {
@@ -118,6 +167,9 @@ fn begin_with_thinking(ledger: &Ledger, safe: &mut [bool]) {
         let begins = || ledger.rows_of(cut).next().is_some_and(|row| ledger.kind[row] == Kind::Thinking);
         if thinks && speaks(cut - 1) && !begins() {
             safe[cut] = false;
+        }
+        if cut <= start && !thinks {
+            break;
         }
     }
 }

@@ -37,6 +37,10 @@ use trimtab_tokens::Size;
 use trimtab_tokens::cancel;
 use trimtab_tokens::counter::scale;
 
+/// Rows of a tail that are joined to the others one by one. Each looks through the columns in front for its id or its call,
+/// at 0.3 ms in 100,000 rows; joining all anew hashes every id.
+const FEW: usize = 32;
+
 /// No partner.
 pub const UNPAIRED: i32 = -1;
 
@@ -227,6 +231,13 @@ impl Ledger {
         if digests.is_empty() { Vec::new() } else { (0..self.messages()).filter(wanted).collect() }
     }
 
+    /// Positions of the messages whose digest is none of `known`, which are 16 bytes each, ascending.
+    #[must_use]
+    pub fn unlike(&self, known: &[u8]) -> Vec<usize> {
+        let known: HashSet<&[u8]> = known.chunks_exact(16).collect();
+        (0..self.messages()).filter(|index| !known.contains(&self.digests[*index][..])).collect()
+    }
+
     /// The row of each picture, ascending: a row may hold several.
     #[must_use]
     pub fn pictured(&self) -> Vec<u32> {
@@ -239,8 +250,13 @@ impl Ledger {
     ///
     /// [`Error::Overflow`] where the rows pass what a column can name.
     pub fn extend(mut self, tail: Self) -> Result<Self, Error> {
+        let (messages, few, linked) = (self.messages(), tail.rows() <= FEW, !self.safe.is_empty());
         self.append(tail)?;
-        self.finish();
+        if few && linked {
+            self.continue_from(messages)
+        } else {
+            self.finish()
+        }
         Ok(self)
     }
 
@@ -287,7 +303,7 @@ impl Ledger {
     }
 
     /// Some of these in the same way.
-    fn between(&self, messages: Range<usize>) -> Self {
+    pub(crate) fn between(&self, messages: Range<usize>) -> Self {
         let (from, to) = (self.first[messages.start], self.first[messages.end]);
         let (rows, before) = (from as usize..to as usize, u32::try_from(messages.start).unwrap_or(u32::MAX));
         let has = |row: u32| (from..to).contains(&row);
@@ -327,6 +343,15 @@ impl Ledger {
         self.safe = groups::safe(self);
         cancel::poll_now();
         overhead::add_overhead(self);
+    }
+
+    /// [`Self::finish`] where all in front of message `start` is filled already.
+    fn continue_from(&mut self, start: usize) {
+        let row = self.first[start] as usize;
+        groups::add_ids(self, row);
+        groups::add_pairs(self, row);
+        groups::add_cuts(self, start);
+        overhead::continue_from(self, start);
     }
 
     /// Fills only the costs of messages.

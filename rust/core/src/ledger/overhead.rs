@@ -56,13 +56,25 @@ impl OverheadTerms {
 
 /// Computes the tokens of each row and the overhead of each message from the tokens of the texts.
 pub fn add_overhead(ledger: &mut Ledger) {
+    ledger.tokens.clear();
+    ledger.overhead.clear();
+    continue_from(ledger, 0);
+}
+
+/// Goes on with [`add_overhead`] where messages from `start` on were added: they may belong to the last turn before.
+pub(super) fn continue_from(ledger: &mut Ledger, start: usize) {
     let terms = ledger.terms;
-    ledger.tokens.clone_from(&ledger.texts);
-    ledger.overhead = vec![terms.message; ledger.messages()];
+    let starts = |message: &usize| *message == 0 || side(ledger.role[*message]) != side(ledger.role[*message - 1]);
+    let from = if ledger.is_free() { start } else { (0..start).rfind(starts).unwrap_or(0) };
+    let row = ledger.first[from] as usize;
+    ledger.tokens.truncate(row);
+    ledger.tokens.extend_from_slice(&ledger.texts[row..]);
+    ledger.overhead.truncate(from);
+    ledger.overhead.resize(ledger.messages(), terms.message);
     if ledger.is_free() {
         return;
     }
-    let mut start = 0;
+    let mut start = from;
     while start < ledger.messages() {
         let mut stop = start + 1;
         while stop < ledger.messages() && side(ledger.role[stop]) == side(ledger.role[start]) {

@@ -51,6 +51,16 @@ impl Provider {
         })
     }
 
+    /// The provider of that name; without one the provider that a list's messages tell, or else that named `fallback`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Provider::named`].
+    pub fn of(name: Option<&str>, told: &Detector, fallback: &str) -> Result<Self, Error> {
+        let told = told.found_in_all().filter(|_| name.is_none());
+        told.map_or_else(|| Self::named(name.unwrap_or(fallback)), Ok)
+    }
+
     /// The name of the provider.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -81,11 +91,15 @@ impl Provider {
     }
 }
 
-/// Finds the provider of a list from its messages, one after the other.
+/// Finds the provider of a list from its messages, one after the other. It goes on where messages were added.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Detector {
+    /// Messages that were looked at.
+    seen: usize,
+    /// The provider of the one that was looked at last.
     found: Option<Provider>,
-    has_system: bool,
+    /// Position of the first message of system text.
+    system: Option<usize>,
 }
 
 impl Detector {
@@ -96,8 +110,23 @@ impl Detector {
     /// Errors of the view.
     pub fn see<N: Node>(&mut self, message: &N) -> Result<bool, Error> {
         self.found = minimum::tell(message)?;
-        self.has_system |= self.found.is_none() && is_system(message)?;
+        if self.found.is_none() && self.system.is_none() && is_system(message)? {
+            self.system = Some(self.seen);
+        }
+        self.seen += 1;
         Ok(self.found.is_some())
+    }
+
+    /// The detector after the first `messages`, and the position of the message that it looks at next; `None` if it knows
+    /// the provider.
+    #[must_use]
+    pub fn after(self, messages: usize) -> (Self, Option<usize>) {
+        if self.seen <= messages {
+            return (self, self.found.is_none().then_some(self.seen));
+        }
+        // Only the last message that was looked at can tell.
+        let system = self.system.filter(|at| *at < messages);
+        (Self { seen: messages, found: None, system }, Some(messages))
     }
 
     /// The provider of a list of which messages may be missing; `None` where none of those seen tells.
@@ -109,7 +138,7 @@ impl Detector {
     /// The provider of a whole list: `OpenAI` Chat where nothing tells but a message of system text.
     #[must_use]
     pub fn found_in_all(&self) -> Option<Provider> {
-        self.found.or(self.has_system.then_some(Provider::OpenAiChat))
+        self.found.or(self.system.map(|_| Provider::OpenAiChat))
     }
 }
 
