@@ -301,8 +301,8 @@ class Forecast:
     def _by_other(self, sent: Pending, before: int, digest: str) -> Ledger | None:
         """Return the ledger of the first messages of a counted prompt by the other vocabulary.
 
-        None without another vocabulary, or if the messages have changed since. Read only for a billed tool turn, because
-        no other turn votes.
+        None without another vocabulary, or if the messages have changed since. Read for billed tool turns alone: no
+        other turn votes.
         """
         if len(self.counters) == 1:
             return None
