@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 from .. import _core
 from ..errors import MessageError
 from ..messages.frameworks import framework_of
-from ..messages.objects import InputMessages, plain, sendable
+from ..messages.objects import Forms, InputMessages, plain, sendable
 from ..models.model import Model
 from .tools import spaced, tool_tokens
 
@@ -124,6 +125,26 @@ class Counter(_core.Counter):
         """
         return scan(messages, self, provider).per_message
 
+    @cached_property
+    def _forms(self) -> list[Forms]:
+        """The plain forms of the objects that were read last; empty while a thread uses them."""
+        return [Forms()]
+
+    def plain(self, messages: Sequence[T]) -> Sequence[T]:
+        """Return messages of any kind as plain dicts, which nobody may change; unchanged objects are read once.
+
+        Raises:
+            MessageError: an object raised while it was read; names its position.
+        """
+        try:
+            forms = self._forms.pop()
+        except IndexError:
+            return plain(messages)
+        try:
+            return forms.plain(messages)
+        finally:
+            self._forms.append(forms)
+
     def count_file(self, path: str | PathLike[str]) -> int:
         """Return the tokens of a file's text, read a megabyte at a time.
 
@@ -174,7 +195,8 @@ def scan(
         MessageError: a message cannot be read; says where, why and what to do.
     """
     shape = shape_of(messages) or provider
-    return read_with(messages, lambda known: _ledger(known, counter, shape, fallback))
+    form = counter.plain if isinstance(counter, Counter) else plain
+    return read_with(messages, lambda known: _ledger(known, counter, shape, fallback), form)
 
 
 def framework_in(messages: object) -> Framework | None:
@@ -190,18 +212,22 @@ def shape_of(messages: object) -> str | None:
     return framework.PROVIDER if framework else None
 
 
-def read_with(messages: Sequence[AnyMessage], read: Callable[[Sequence[Message]], T]) -> T:
-    """Call ``read``, a function of the core, with messages of any kind.
+def read_with(
+    messages: Sequence[AnyMessage],
+    read: Callable[[Sequence[Message]], T],
+    form: Callable[[Sequence[AnyMessage]], Sequence[AnyMessage]] = plain,
+) -> T:
+    """Call ``read``, a function of the core, with messages of any kind, which ``form`` makes plain.
 
     Raises:
         MessageError: a message cannot be read; says where, why and what to do.
     """
     if isinstance(messages, list | tuple) and not _ends_plain(messages):
-        messages = plain(messages)
+        messages = form(messages)
     try:
         return _call(read, messages)
     except ValueError as error:
-        known = messages if RAISED in str(error) else plain(messages)
+        known = messages if RAISED in str(error) else form(messages)
         if known is messages:
             raise
     return _call(read, known)

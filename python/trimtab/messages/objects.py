@@ -14,6 +14,7 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 from uuid import NAMESPACE_OID, uuid5
 
+from .. import _core
 from ..errors import MessageError
 from .frameworks import framework_of, origin
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from .types import Message
 
 HINT = "pass plain dicts, lists, strings and numbers; of SDK objects what .model_dump() gives"
+
+FEW = 2
+"""Messages that are read again in less time than remembering them takes."""
 
 MAX_DEPTH = 200
 """Nesting that the core reads; it reports deeper values itself."""
@@ -210,6 +214,37 @@ class InputMessages(Sequence["Message"]):
             ]
             message = message if all(map(is_, blocks, content)) else {**message, field: blocks}
         return _entry(message, before, self.given) if _is_entry(self.given[0]) else _like(message, makers)
+
+
+class Forms:
+    """Remembers the plain forms of the list that was read last: a message that has not changed is not read again."""
+
+    def __init__(self) -> None:
+        """Begin without a list."""
+        self._seen = _core.Seen()
+        self._plain: list[Any] = []
+
+    def plain(self, messages: Sequence[T]) -> Sequence[T]:
+        """Return the messages as plain dicts, which nobody may change.
+
+        Two messages or less, such as one to pin, do not take the place of a longer list.
+        """
+        if len(messages) <= FEW < len(self._plain):
+            return plain(messages)
+        last, self._plain = self._plain, []
+        seen, self._seen = self._seen, _core.Seen()
+        known, places = seen.places(messages)
+        inputs, made = InputMessages(messages, deep=True), last[:known]
+        for index, place in enumerate(places, known):
+            if place is not None and (place == 0) == (index == 0):  # a framework reads the first one otherwise
+                made.append(last[place])
+                continue
+            try:
+                made += inputs.read([messages[index]], index)
+            except RecursionError:
+                return messages
+        self._seen, self._plain = seen, made
+        return made
 
 
 def plain(messages: Sequence[T]) -> Sequence[T]:

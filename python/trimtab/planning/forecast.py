@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..counting.counter import Counter, scan
 from ..errors import MessageError
-from ..ledger.columns import Kind, Role
 from ..messages.usage import Usage
 from ..models.model import Model
 from ..models.prompts import PROMPTS
@@ -186,29 +185,38 @@ class Forecast:
         total = self.own + fixed
         anchor = self.anchor if self.anchor and self.anchor.holds(ledger) else None
         grown = total - anchor.counted + _answered(ledger, counter, anchor) if anchor else None
-        loops = anchor is not None and _loops(ledger, anchor.before)
+        loops = anchor is not None and ledger.loops(anchor.before)
         self.pending = Pending(messages, len(ledger), ledger.digest, ledger.provider, total, fixed, grown, loops)
         if anchor is None or grown is None:
             return total
         return max(anchor.prompt + grown + (self.offset if loops else 0), 0)
 
-    def terms(self, terms: Terms) -> Terms:
+    def terms(self, limits: Terms, messages: int, system: int, tools: int, beyond: int) -> Terms:
         """Return the terms of the next call, with the usage of the last one and the factor.
 
         Before the first billed call, and where the list does not begin with the billed messages, the counted tokens
         replace billed ones.
+
+        Args:
+            limits: the terms of an empty call.
+            messages: tokens of the messages.
+            system: tokens of the system text.
+            tools: tokens of the tool definitions.
+            beyond: tokens that the last call was billed above its count.
         """
-        self.counted = terms.sent
+        self.counted = messages + system + tools
         charged = self.usage
         if charged is None or (self.anchor and self.pending and self.pending.grown is None):
-            return replace(terms, factor=self.factor, input=self.counted)
-        messages = terms.messages
-        if self.estimate is not None and self.estimate.asks:
-            messages = max(charged.prompt + charged.output - terms.system - terms.tools, 0)
+            charged = Usage(self.counted)
+        elif self.estimate is not None and self.estimate.asks:
+            messages = max(charged.prompt + charged.output - system - tools, 0)
         return replace(
-            terms,
-            factor=self.factor,
+            limits,
             messages=messages,
+            system=system,
+            tools=tools,
+            beyond=beyond,
+            factor=self.factor,
             input=charged.input,
             cache_read=charged.cache_read,
             cache_write=charged.cache_write,
@@ -296,7 +304,7 @@ class Forecast:
         if anchor.other is not None:
             return anchor.other
         ledger = self._by_other(sent, anchor.before, anchor.digest)
-        return ledger and ledger.total + sent.fixed
+        return None if ledger is None else ledger.total + sent.fixed
 
     def _by_other(self, sent: Pending, before: int, digest: str) -> Ledger | None:
         """Return the ledger of the first messages of a counted prompt by the other vocabulary.
@@ -359,18 +367,8 @@ def _answered(ledger: Ledger, counter: Counter, anchor: Anchor) -> int:
     """Return the billed tokens of an answer with hidden thinking beyond its count; 0 if it is shown or gone."""
     if anchor.before >= len(ledger) or not anchor.usage.output:
         return 0
-    start, stop = (int(ledger.first[anchor.before + n]) for n in (0, 1))
-    kind, tokens = ledger.kind[start:stop], ledger.tokens[start:stop].astype(int)
-    thinking = kind == Kind.THINKING
-    if not tokens[thinking].any() or anchor.usage.output < tokens[~thinking].sum():
+    thinking, visible, calls, counted = ledger.answer(anchor.before)
+    if not thinking or anchor.usage.output < visible:
         return 0  # an output smaller than the visible blocks is a placeholder
-    thought = counter.prompt.thought if counter.prompt and (kind == Kind.CALL).any() else 0
-    return anchor.usage.output + thought - int(ledger.per_message[anchor.before])
-
-
-def _loops(ledger: Ledger, before: int) -> bool:
-    """Return whether the messages since are one answer and its tool results."""
-    role, kind, first = ledger.role[before:], ledger.kind, int(ledger.first[before])
-    answers = (role == Role.ASSISTANT).sum() == 1 and len(role) >= 2
-    given = ledger.role[ledger.owner[first:]] != Role.ASSISTANT
-    return bool(answers and given.any() and (kind[first:][given] == Kind.RESULT).all())
+    thought = counter.prompt.thought if counter.prompt and calls else 0
+    return anchor.usage.output + thought - counted

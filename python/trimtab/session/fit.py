@@ -130,7 +130,7 @@ def paying(at: Memory, call: Call, size: Size) -> Flow[Request | None]:
     """Return the request that prunes what costs less to remove than to send again; None while nothing does."""
     prune, total = at.policy.prune, size.terms.messages
     cold = at.rates().cold
-    if prune is None or cold is None or total < prune.protect_tokens + prune.min_gain:
+    if prune is None or cold is None:
         return None
     if total < at.looks_at and cold < 1:
         return None

@@ -336,9 +336,9 @@ class Memory:
         ledger = self.scan(call.messages) if ledger is None else ledger
         beside = self._beside(call, sum(fixed))
         forecast = self.forecast.count(call.messages, fixed=beside, ledger=ledger)
-        counted, terms = self.forecast.own + beside, self.terms(ledger.total, fixed)
-        if self.policy.counter is None:
-            terms = replace(terms, beyond=forecast - terms.sent)
+        counted, total = self.forecast.own + beside, ledger.total
+        beyond = forecast - total - sum(fixed) if self.policy.counter is None else 0
+        terms = self.forecast.terms(self.settings.limits, total, *fixed, beyond)
         return Size(terms, fixed, beside, counted, max(counted + self.forecast.unseen, forecast), self.forecast.billed)
 
     def known(self, ledger: Ledger) -> int:
@@ -360,11 +360,6 @@ class Memory:
         """Return whether a compaction waits for a summarizer that failed: the policy has no step without it."""
         stops = not self.policy.fallback or self.policy.fallback[0] in {"error", "stop"}
         return stops and (self.failing or self.skips())
-
-    def terms(self, tokens: int, fixed: tuple[int, int]) -> Terms:
-        """Return the terms of a call with these tokens of messages, with the usage of the last call."""
-        system, tools = fixed
-        return self.forecast.terms(replace(self.settings.limits, messages=tokens, system=system, tools=tools))
 
     def request(
         self,

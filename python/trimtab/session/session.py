@@ -190,7 +190,9 @@ def _exceeds(at: Memory, size: Size) -> bool:
     terms, trigger = size.terms, at.policy.trigger
     if size.prompt > terms.input_budget or trigger.overflows(terms):
         return True
-    return at.policy.counter is None and trigger.endangers(replace(terms, beyond=max(terms.beyond, 0)))
+    if at.policy.counter is not None:
+        return False
+    return trigger.endangers(terms if terms.beyond >= 0 else replace(terms, beyond=0))
 
 
 def _due(at: Memory, call: Call, when: When, size: Size) -> Flow[tuple[Request | None, str]]:
@@ -212,6 +214,8 @@ def _due(at: Memory, call: Call, when: When, size: Size) -> Flow[tuple[Request |
         return automatic(at, call, size, policy), ""
     elsewhere = f"policy {policy.name} compacts {', '.join(trigger.when)}, not {when}"
     if prune is not None and when in prune.when and at.job is None:
+        if prune.pays and size.terms.messages < prune.protect_tokens + prune.min_gain:
+            return None, elsewhere
         if prune.pays:
             return (yield from paying(at, call, size)), elsewhere
         yield Long()

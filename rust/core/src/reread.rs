@@ -96,20 +96,19 @@ impl<L> Aligned<L> {
 
     /// Takes the next object; returns its position in the last list, if that had one of the same content.
     pub fn place<O: Objects<Leaf = L>>(&mut self, object: &O::Object) -> Option<usize> {
-        let index = self.seen.messages();
-        self.seen.push::<O>(object);
-        let place = if self.old.messages() == 0 { None } else { self.place_behind::<O>(object, index) };
+        let place = if self.old.is_at::<O>(object, self.next) && self.seen.take(&mut self.old, self.next) {
+            Some(self.next)
+        } else {
+            self.seen.push::<O>(object);
+            if self.old.messages() == 0 { None } else { self.place_by_content::<O>() }
+        };
         self.next = place.unwrap_or(self.next) + 1;
         place.map(|place| self.known + place)
     }
 
-    /// The position in `old` of object `index`.
-    fn place_behind<O: Objects<Leaf = L>>(&mut self, object: &O::Object, index: usize) -> Option<usize> {
-        if self.old.is_at::<O>(object, self.next) {
-            self.seen.note(index, self.old.noted(self.next));
-            return Some(self.next);
-        }
-        let digest = self.seen.digest::<O>(index, &mut self.digests)?;
+    /// The position in `old` of an object with the content of the one that was taken last.
+    fn place_by_content<O: Objects<Leaf = L>>(&mut self) -> Option<usize> {
+        let digest = self.seen.digest::<O>(self.seen.messages() - 1, &mut self.digests)?;
         if self.by_digest.is_empty() {
             let (old, digests) = (&mut self.old, &mut self.digests);
             let all = (0..old.messages()).filter_map(|at| Some((old.digest::<O>(at, digests)?, at)));

@@ -73,7 +73,8 @@ pub struct Seen<L> {
     marks: Vec<usize>,
     /// Cache lines that reading a message touched.
     lines: Vec<usize>,
-    leaves: Vec<L>,
+    /// Leaves, none where they moved to another list.
+    leaves: Vec<Option<L>>,
     /// Lengths of the columns behind each message.
     ends: Vec<Ends>,
     /// Digests of the messages in front, 0 for one that nobody has asked for.
@@ -123,6 +124,23 @@ impl<L> Seen<L> {
         self.ends.push(self.end());
     }
 
+    /// Takes message `index` of another list as the next one; false if it was taken before.
+    pub fn take(&mut self, old: &mut Self, index: usize) -> bool {
+        let (start, end) = (old.start(index), old.start(index + 1));
+        let leaves = &mut old.leaves[start.leaves..end.leaves];
+        if leaves.iter().any(Option::is_none) {
+            return false;
+        }
+        self.leaves.extend(leaves.iter_mut().map(Option::take));
+        self.marks.extend_from_slice(&old.marks[start.marks..end.marks]);
+        self.lines.extend_from_slice(&old.lines[start.lines..end.lines]);
+        self.ends.push(self.end());
+        if old.noted(index) != 0 {
+            self.note(self.messages() - 1, old.noted(index));
+        }
+        true
+    }
+
     /// Adds the parts of `object`; false where something in it may change unseen.
     fn walk<O: Objects<Leaf = L>>(&mut self, object: &O::Object, depth: usize) -> bool {
         if depth > MAX_DEPTH {
@@ -137,8 +155,8 @@ impl<L> Seen<L> {
         let is_leaf = leaf.is_some();
         if is_leaf {
             self.marks.push(O::address(object));
+            self.leaves.push(leaf);
         }
-        self.leaves.extend(leaf);
         is_leaf
     }
 
@@ -191,7 +209,7 @@ impl<L> Seen<L> {
                 address => {
                     let (leaf, recent) = (leaves.next()?, &mut digests.recent[address / 16 % RECENT]);
                     if recent.0 != address {
-                        *recent = (address, O::content(leaf)?);
+                        *recent = (address, O::content(leaf.as_ref()?)?);
                     }
                     recent.1
                 }
@@ -337,7 +355,7 @@ mod tests {
         let mut seen = Seen::default();
         seen.push::<Things>(&Thing::List(vec![Thing::Leaf(16)]));
         seen.push::<Things>(&Thing::List(vec![Thing::Leaf(32), Thing::Changing]));
-        assert_eq!((seen.marks.clone(), seen.leaves.clone()), (vec![1 << 3 | 5, 16, UNKNOWN], vec![16]));
+        assert_eq!((seen.marks.clone(), seen.leaves.clone()), (vec![1 << 3 | 5, 16, UNKNOWN], vec![Some(16)]));
         assert!(seen.ends_at(0, 2) && seen.ends_at(1, 3) && !seen.ends_at(2, 3));
         let rest = seen.split_off(1);
         assert_eq!((seen.messages(), seen.marks.len(), rest.messages(), rest.marks), (1, 2, 1, vec![UNKNOWN]));

@@ -164,6 +164,16 @@ methods! {
         PyBytes::new(py, self.columns.digests.as_flattened())
     }
 
+    /// Whether the messages from one on are an answer and the results of its calls.
+    fn loops(&self, before: usize) -> bool {
+        self.columns.loops(before)
+    }
+
+    /// Tokens of a message's thinking and of its other blocks, whether it has calls, and its tokens as a whole.
+    fn answer(&self, index: usize) -> PyResult<(u64, u64, bool, u32)> {
+        self.columns.answer(index).map_err(to_py)
+    }
+
     /// Positions of the messages whose digest is none of these, ascending.
     fn unlike(&self, digests: &[u8]) -> Vec<usize> {
         self.columns.unlike(digests)

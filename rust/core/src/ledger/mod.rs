@@ -181,6 +181,35 @@ impl Ledger {
         (0..self.rows()).rfind(|row| self.role[self.owner[*row] as usize] == Role::User && is_said(row))
     }
 
+    /// Whether the messages from `before` on are one answer and the results of its calls.
+    #[must_use]
+    pub fn loops(&self, before: usize) -> bool {
+        let Some(roles) = self.role.get(before..).filter(|roles| roles.len() > 1) else { return false };
+        let answers = roles.iter().filter(|role| **role == Role::Assistant).count();
+        let mut given = (self.first[before] as usize..self.rows())
+            .filter(|row| self.role[self.owner[*row] as usize] != Role::Assistant)
+            .peekable();
+        answers == 1 && given.peek().is_some() && given.all(|row| self.kind[row] == Kind::Result)
+    }
+
+    /// Tokens of a message's thinking and of its other blocks, whether it has calls, and its tokens as a whole.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] where there is no such message, and [`Error::Overflow`] for one of too many tokens.
+    pub fn answer(&self, index: usize) -> Result<(u64, u64, bool, u32), Error> {
+        if index >= self.messages() {
+            return Err(out_of_range(index, self.messages(), "messages"));
+        }
+        let (mut thinking, mut visible) = (0, 0);
+        for row in self.rows_of(index) {
+            let of = if self.kind[row] == Kind::Thinking { &mut thinking } else { &mut visible };
+            *of += u64::from(self.tokens[row]);
+        }
+        let calls = self.rows_of(index).any(|row| self.kind[row] == Kind::Call);
+        Ok((thinking, visible, calls, self.cost(index)?))
+    }
+
     /// Digest of the transcript: of every message's digest, in order.
     #[must_use]
     pub fn digest(&self) -> [u8; 16] {
