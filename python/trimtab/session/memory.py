@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from ..hooks import Cause
     from ..ledger.columns import Ledger
     from ..messages.types import AnyMessage, Message, MessageT, Transcript
-    from ..planning.budget import Terms
     from ..planning.plan import Plan
     from ..planning.policy import Policy
     from ..planning.zones import Stats
