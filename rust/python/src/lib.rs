@@ -10,6 +10,7 @@ mod dump;
 mod incremental;
 mod ledger;
 mod offline;
+mod places;
 mod raw;
 mod reader;
 mod scan;
@@ -34,9 +35,9 @@ mod _core {
         incremental::IncrementalCounter,
         ledger::Ledger,
         offline::offline,
+        places::Seen,
         reader::{Reader, recover},
         scan::{detect, entries},
-        seen::Seen,
         split::{partition, split, split_tail},
         truncate::{Truncation, truncate},
         validate::validate,

@@ -1,16 +1,13 @@
 //! Python objects as the parts of messages that were read.
 
 use std::marker::PhantomData;
-use std::sync::{Mutex, PoisonError};
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySet, PyString, PyTuple, PyType};
-use trimtab_core::reread::Aligned;
 use trimtab_core::seen::{self, Container, content};
 
 use crate::raw::{self, attribute};
-use crate::scan::{Messages, unchanged, visit};
 use crate::text::Text;
 use crate::view::{is_scalar, literal};
 
@@ -84,35 +81,4 @@ fn fields(object: &Bound<'_, PyAny>) -> Option<usize> {
         return set.cast::<PySet>().ok().map(|set| set.len() + 1);
     }
     attribute(object, intern!(py, "__dataclass_fields__")).and(attribute(object, intern!(py, "__dict__"))).map(|_| 1)
-}
-
-/// Remembers the values of a list, by identity and by content: dicts, lists, tuples, texts, numbers, pydantic models and
-/// dataclasses. A value that holds anything else is never known.
-#[pyclass(frozen, module = "trimtab._core")]
-#[derive(Default)]
-pub struct Seen(Mutex<seen::Seen<Py<PyAny>>>);
-
-#[pymethods]
-impl Seen {
-    #[new]
-    fn new() -> Self {
-        Self::default()
-    }
-
-    /// Compares values with those of the last call, and remembers them in place of these.
-    ///
-    /// Returns:
-    ///     How many in front are what they were, and for each value behind them its position in the list of the last
-    ///     call; None for a value that is new or was changed.
-    fn places(&self, values: Messages<'_>) -> PyResult<(usize, Vec<Option<usize>>)> {
-        let last = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let known = unchanged(&values, &last)?;
-        let (mut aligned, mut places) = (Aligned::new(last, known), Vec::new());
-        visit(&values, known, |_, value| {
-            places.push(aligned.place::<Objects<'_>>(&value.object));
-            Ok(false)
-        })?;
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = aligned.end();
-        Ok((known, places))
-    }
 }
