@@ -235,6 +235,14 @@ def stripped(messages: Sequence[Message], ledger: Ledger) -> list[Message]:
     return [message for message in left if message is not None]
 
 
+def without_thinking(messages: Sequence[Message], ledger: Ledger, since: int) -> list[Message]:
+    """Return the messages without the thinking of those from ``since`` on; one of thinking alone is left out."""
+    rows = [row for row in (ledger.kind == Kind.THINKING).nonzero()[0].tolist() if ledger.owner[row] >= since]
+    edited = {index: _without(messages[index], found) for index, found in blocks_of(ledger, rows).items()}
+    made = (edited.get(index, message) for index, message in enumerate(messages))
+    return [message for message in made if message is not None]
+
+
 def _with_text(message: Message | None, block: int, text: str, provider: str) -> Message | None:
     """Return the message with a text in place of one of its images; a cache marker stays."""
     if message is None:

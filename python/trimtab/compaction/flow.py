@@ -166,13 +166,13 @@ def _record(request: Request, done: Compaction[Any], summary: str | None) -> Rec
         summarizer=done.summarizer,
         live=_live(request, done),
         marks=done.marks,
-        view=_stored_view(request, done.view),
+        view=stored_view(request, done.view),
         exclusive=request.settings.exclusive,
     )
     return record if request.settings.redact is None else redact_record(record, request.settings.redact)
 
 
-def _stored_view(request: Request, view: View | None) -> str | None:
+def stored_view(request: Request, view: View | None) -> str | None:
     """Return the view as JSON, for a session that another process may go on with; None if it has what is redacted."""
     if view is None or not request.settings.exclusive or not view.is_storable(request.settings.redact):
         return None

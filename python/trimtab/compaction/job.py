@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import CancelledError, wait
+from contextvars import copy_context
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..hooks import Review
@@ -16,7 +18,7 @@ from .handler import AT_ONCE
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
     from concurrent.futures import Future
 
     from ..events import Event
@@ -62,6 +64,7 @@ class Job:
         """Take the request; ``review`` and ``start`` come next."""
         # The caller appends to its own list meanwhile.
         self._flow = compaction(replace(request, given=request.inputs.given))
+        self._context = copy_context()  # that of every step: a span is left where it was entered
         self._handler = handler
         self._effect: Effect
         self._calls = _Calls()
@@ -74,19 +77,22 @@ class Job:
     def review(self) -> Flow[Compaction[Any] | None]:
         """Plan and ask the hook, in the caller's thread; return what was made if that is all, because it refused."""
         try:
-            effect = next(self._flow)
+            effect = self._context.run(next, self._flow)
             while not isinstance(effect, Store):
-                try:
-                    answer = yield effect
-                except Exception as error:  # noqa: BLE001 - the compaction decides what a failure means
-                    effect = self._flow.throw(error)
-                else:
-                    effect = self._flow.send(answer)
+                effect = self._context.run((yield from self._answered(effect)))
         except StopIteration as ended:
             done: Compaction[Any] = ended.value
             return done
         self._effect = effect
         return None
+
+    def _answered(self, effect: Effect) -> Flow[Callable[[], Effect]]:
+        """Have an effect answered; return the function that goes on to the next one."""
+        try:
+            answer = yield effect
+        except Exception as error:  # noqa: BLE001 - the compaction decides what a failure means
+            return partial(self._flow.throw, error)
+        return partial(self._flow.send, answer)
 
     def start(self, loop: AbstractEventLoop | None) -> None:
         """Start the thread; ``loop`` awaits the summarizer in a task, without one the thread calls it.
@@ -95,7 +101,7 @@ class Job:
             RuntimeError: no thread can be started.
         """
         self.loop = loop
-        self.future = on_thread(self._run)
+        self.future = on_thread(partial(self._context.run, self._run))
 
     def _run(self) -> Compaction[Any] | None:
         """Go on up to the commit; return what was made if there is nothing to commit."""
@@ -173,22 +179,20 @@ class Job:
         done: Compaction[Any] | None = result(self.future.result())
         return done
 
-    def commit(self) -> Flow[Compaction[Any]]:
+    def commit(self, ready: Commit) -> Flow[Compaction[Any]]:
         """Record the compaction, and tell its events.
+
+        Args:
+            ready: what is to be committed.
 
         Raises:
             ArchiveError: the archive cannot record it; nothing was changed.
         """
         yield from self.events
         try:
-            effect = self._effect
+            effect: Effect = ready
             while True:
-                try:
-                    answer = yield effect
-                except Exception as error:  # noqa: BLE001 - the compaction decides what a failure means
-                    effect = self._flow.throw(error)
-                else:
-                    effect = self._flow.send(answer)
+                effect = self._context.run((yield from self._answered(effect)))
         except StopIteration as ended:
             done: Compaction[Any] = ended.value
             return done
@@ -202,6 +206,7 @@ class Job:
             self._task.cancel()
         for session in tuple(self._calls):
             session.close()
+        self.future.add_done_callback(lambda _: self._context.run(self._flow.close))
 
     def explain(self) -> str:
         """Return a line about the job."""

@@ -8,23 +8,33 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from .._log import details, log, outline
 from .._mask import mask
-from ..compaction.effects import Start, Wait
+from ..compaction.apply import without_thinking
+from ..compaction.effects import Commit, Start, Store, Wait
+from ..compaction.flow import stored_view
 from ..compaction.job import Job
+from ..compaction.view import View, parts_of
+from ..counting.counter import scan
 from ..errors import ArchiveError, BusyError, Error, SummaryError
 from ..events import Refused
+from ..messages.objects import InputMessages
 from ..planning.edits import Summarize
 from ..summarize.drive import AwaitableError
 from .fit import automatic
 from .standin import StandIn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..compaction.effects import Flow
     from ..compaction.result import Compaction
+    from ..compaction.settings import Settings
     from ..ledger.columns import Ledger
+    from ..messages.types import Message
     from .call import Call, Size, When
     from .memory import Memory
 
@@ -148,17 +158,29 @@ def _failed(at: Memory, job: Job, size: Size) -> Flow[str]:
 
 def _swapped(at: Memory, job: Job, raw: Call, ledger: Ledger, size: Size) -> Flow[Swapped | None]:
     """Put a finished summary in the place of the messages that it was made of; None if it cannot stand there."""
-    ready = job.ready
-    standin = StandIn(ready.view if ready else None, is_known=True)
+    ready: Any = job.ready
+    standin = StandIn(ready.view, is_known=True)
     call, found = standin.put(raw, ledger, at.settings)
     at.job = None
     if call.view is None:
         at.stop()
         yield from _discarded("a message that was summarized shall stay now")
         return None
+    plain = InputMessages(raw.messages).messages
+    view = _unbound(ready.view, plain, ledger, found, at.settings) if at.settings.strips else ready.view
+    if view is not ready.view:
+        standin = StandIn(view, is_known=True)
+        call, found = standin.put(raw, ledger, at.settings)
     with at.alone():
         try:
-            made = yield from job.commit()
+            if view is not ready.view:  # the messages that have lost their thinking are restored too
+                request = at.request(raw, trigger="auto").archivable()
+                stored, since = yield Store(request.stored, at.settings.session)
+                kept = (part for part in view.parts if isinstance(part, list))
+                preserved = tuple(place for part in kept for place in range(*part))
+                record = replace(ready.record, preserved=preserved, view=stored_view(request, view))
+                ready = Commit(stored, record, since, view)
+            made = yield from job.commit(ready)
         except BusyError:
             raise
         except ArchiveError as error:
@@ -168,6 +190,16 @@ def _swapped(at: Memory, job: Job, raw: Call, ledger: Ledger, size: Size) -> Flo
         at.done(made, size)
     at.standin = standin
     return Swapped(call, found, replace(made, messages=call.messages))
+
+
+def _unbound(view: View, plain: Sequence[Message], ledger: Ledger, found: Ledger, settings: Settings) -> View:
+    """Return the view without the thinking of the messages behind it: the provider has bound it to the old list."""
+    made = view.apply(plain) or []
+    new = without_thinking(made, found, view.made)
+    if len(new) == len(made) and all(map(is_, new, made)):
+        return view
+    result = scan(new, settings.new_counter(), found.provider).digest
+    return View(view.ref, len(plain), ledger.digest, len(new), result, parts_of(plain, new))
 
 
 def _discarded(reason: str) -> Flow[None]:

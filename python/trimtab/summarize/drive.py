@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
+    from contextvars import Context
 
 Step = TypeVar("Step")
 T = TypeVar("T")
@@ -88,20 +90,36 @@ async def adrive(
     answer: Callable[[Step], Awaitable[object]],
     long: type | None = None,
 ) -> T:
-    """``drive`` in a running event loop; behind a step of the type ``long`` the generator runs in a thread."""
-    is_long = False
+    """``drive`` in a running event loop; behind a step of the type ``long`` the generator runs in a thread.
+
+    Its steps in threads have one context, whose values the task has between them: a span is left where it was entered.
+    """
+    context: Context | None = None
     try:
         while True:
-            is_long |= long is not None and isinstance(step, long)
+            if context is None and long is not None and isinstance(step, long):
+                context = copy_context()
             try:
                 found = await answer(step)
             except Exception as error:  # noqa: BLE001 - the generator decides what a failure means
                 go = partial(flow.throw, error)
             else:
                 go = partial(flow.send, found)
-            step = result(await in_thread(go)) if is_long else go()
+            if context is None:
+                step = go()
+                continue
+            reached = await in_thread(partial(context.run, go))
+            _adopt(context)
+            step = result(reached)
     except StopIteration as done:
         made: T = done.value
         return made
     finally:
-        flow.close()
+        flow.close() if context is None else context.run(flow.close)
+
+
+def _adopt(context: Context) -> None:
+    """Set the variables of a context in the running one."""
+    for variable, value in context.items():
+        if variable.get(None) is not value:
+            variable.set(value)
