@@ -1,0 +1,271 @@
+"""The OpenAI Agents SDK: a filter for what each model call is sent, and a session that compacts what it stores.
+
+The runner hands the filter the whole history at each call, so that one long run is protected; it keeps nothing that the
+filter returns. A session is compacted between runs, and what it stores becomes short.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from agents import RunHooks
+from agents.run import ModelInputData
+
+from ..messages.usage import Usage
+from ..session.compactor import Compactor
+from .sessions import Sessions, opening
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from agents.memory import Session
+    from agents.run import CallModelData
+
+    from ..models.model import Model
+    from .conversation import Conversation
+
+
+FORCED = 0.5
+"""Share of the items' tokens that a forced compaction aims at: below the trigger, the policy's target is no less."""
+
+
+class InputFilter:
+    """Makes the input of each model call fit; ``model_input_filter`` describes the arguments.
+
+    Attributes:
+        sessions: the sessions of the Compactor, one a conversation.
+        hooks: for ``Runner.run(..., hooks=)``: records the usage of each answer.
+    """
+
+    def __init__(self, sessions: Sessions, name: str | Callable[[Any], str] | None = None) -> None:
+        """Take the sessions, and how a conversation is named."""
+        self.sessions = sessions
+        self.hooks: RunHooks[Any] = _Usage(self)
+        self._name = name
+        # A run may be a task of its own, whose conversation the caller's task does not see: then the last one counts.
+        self._current: ContextVar[_Call | None] = ContextVar("trimtab_call", default=None)
+        self._last: _Call | None = None
+
+    @property
+    def compactor(self) -> Compactor:
+        """The Compactor: its history, pins and archive."""
+        return self.sessions.compactor
+
+    @property
+    def call(self) -> _Call | None:
+        """The last call of this task, or of any."""
+        return self._current.get() or self._last
+
+    async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
+        """Return the input of a model call: the given items, or fewer."""
+        items, instructions = data.model_data.input, data.model_data.instructions
+        name = self._name(data.context) if callable(self._name) else self._name
+        conversation = self.sessions.of(opening(items) if name is None else name)
+        call = _Call(conversation, items, {"system": instructions, "tools": tools_of(data.agent)})
+        self._last = call
+        self._current.set(call)
+        fitted = await conversation.afit(items, **call.beside)
+        return ModelInputData(input=[*fitted.messages], instructions=instructions)
+
+    async def overflow(self, error: BaseException) -> None:
+        """Lower the window after a refusal, so that the next run sends a smaller input. Then run again.
+
+        The runner tells a filter nothing about errors, and repeats a call with the same input.
+
+        Args:
+            error: that ``Runner.run`` raised.
+
+        Raises:
+            ValueError: the error says nothing about a prompt's length, or no call was made.
+            OverflowedError: too little can leave.
+        """
+        call = self.call
+        if call is None:
+            raise ValueError("no model call was made with this filter")
+        await call.conversation.aoverflow(error, call.items, **call.beside)
+
+
+class _Call:
+    """A model call: its conversation, the whole history, and system text and tools."""
+
+    def __init__(self, conversation: Conversation, items: Sequence[Any], beside: Mapping[str, Any]) -> None:
+        self.conversation, self.items, self.beside = conversation, items, beside
+
+
+class _Usage(RunHooks[Any]):
+    """Records the usage of each answer."""
+
+    def __init__(self, filter: InputFilter) -> None:
+        self._filter = filter
+
+    async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
+        """Record the usage of an answer."""
+        del context, agent
+        usage, call = response.usage, self._filter.call
+        if call is not None and usage.input_tokens:
+            read = usage.input_tokens_details.cached_tokens or 0
+            call.conversation.record(Usage(max(usage.input_tokens - read, 0), usage.output_tokens, read))
+
+
+class CompactingSession:
+    """A session of the SDK that compacts what another one stores.
+
+    It compacts before a run reads the items, and when the runner calls ``run_compaction``. One long run needs the
+    filter as well: ``input_filter`` makes one that shares this session's memory.
+
+    Args:
+        session: stores the items, such as ``SQLiteSession``.
+        model: an id, a ``Model``, or a ``Compactor``.
+        agent: the agent whose instructions and tools count.
+        **options: keywords of a new ``Compactor``.
+
+    Attributes:
+        session: the session that stores the items.
+        sessions: holds the conversation, by ``session_id``.
+
+    Raises:
+        TypeError: there are options beside a Compactor.
+        ValueError: an option has an unknown value.
+    """
+
+    def __init__(self, session: Session, model: str | Model | Compactor, *, agent: Any = None, **options: Any) -> None:
+        """Make the Compactor where none was given."""
+        self.session = session
+        self.sessions = _sessions(model, options)
+        self._agent = agent
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session that stores the items."""
+        name: str = self.session.session_id
+        return name
+
+    @property
+    def session_settings(self) -> Any:
+        """The settings of the session that stores the items."""
+        return getattr(self.session, "session_settings", None)
+
+    @property
+    def compactor(self) -> Compactor:
+        """The Compactor: its history, pins and archive."""
+        return self.sessions.compactor
+
+    def input_filter(self) -> InputFilter:
+        """Return a filter for runs with this session: what it compacts, ``run_compaction`` stores."""
+        return InputFilter(self.sessions, self.session_id)
+
+    async def get_items(self, limit: int | None = None) -> list[Any]:
+        """Return the items, compacted; with a limit, the newest ones as they are stored."""
+        if limit is None:
+            await self.run_compaction()
+        items: list[Any] = await self.session.get_items(limit)
+        return items
+
+    async def add_items(self, items: list[Any]) -> None:
+        """Store items."""
+        await self.session.add_items(items)
+
+    async def pop_item(self) -> Any:
+        """Remove and return the newest item; None without any."""
+        return await self.session.pop_item()
+
+    async def clear_session(self) -> None:
+        """Remove all items, and forget the conversation. The archive keeps what it has."""
+        self.sessions.forget(self.session_id)
+        await self.session.clear_session()
+
+    async def run_compaction(self, args: Mapping[str, Any] | None = None) -> None:
+        """Compact the stored items where their trigger is reached.
+
+        Args:
+            args: of the runner; ``force`` halves their tokens below the trigger too.
+        """
+        items = await self.session.get_items()
+        if not items:
+            return
+        conversation = self._conversation
+        made: Sequence[Any] = (await conversation.afit(items, **self._beside)).messages
+        if made is items and args and args.get("force"):
+            made = (await conversation.session.acompact(items, target_share=FORCED, **self._beside)).messages
+        await self._store(items, made)
+
+    async def overflow(self, error: BaseException) -> None:
+        """Lower the window after a refusal, and store a smaller list. Then run again.
+
+        Args:
+            error: that ``Runner.run`` raised.
+
+        Raises:
+            ValueError: the error says nothing about a prompt's length.
+            OverflowedError: too little can leave.
+        """
+        items = await self.session.get_items()
+        fitted = await self._conversation.aoverflow(error, items, **self._beside)
+        await self._store(items, fitted.messages)
+
+    @property
+    def _conversation(self) -> Conversation:
+        return self.sessions.of(self.session_id)
+
+    @property
+    def _beside(self) -> dict[str, Any]:
+        instructions = getattr(self._agent, "instructions", None)
+        tools = tools_of(self._agent) if self._agent is not None else None
+        return {"system": instructions if isinstance(instructions, str) else None, "tools": tools}
+
+    async def _store(self, items: list[Any], made: Sequence[Any]) -> None:
+        """Replace the items; if that fails, put the old ones back."""
+        if made is items or [*made] == items:
+            return
+        await self.session.clear_session()
+        try:
+            await self.session.add_items([*made])
+        except BaseException:
+            await self.session.clear_session()
+            await self.session.add_items(items)
+            raise
+
+
+def model_input_filter(
+    model: str | Model | Compactor, *, session: str | Callable[[Any], str] | None = None, **options: Any
+) -> InputFilter:
+    """Return a filter for ``RunConfig(call_model_input_filter=)``, which makes the input of each model call fit.
+
+    Instructions and tools count. A process that was started anew goes on from an archive on disk.
+
+    Args:
+        model: an id, a ``Model``, or a ``Compactor``.
+        session: the conversation's name, or a function that returns it from the run's context. None tells conversations
+            apart by their first message.
+        **options: keywords of a new ``Compactor``.
+
+    Raises:
+        TypeError: there are options beside a Compactor.
+        ValueError: an option has an unknown value.
+    """
+    return InputFilter(_sessions(model, options), session)
+
+
+def _sessions(model: str | Model | Compactor, options: dict[str, Any]) -> Sessions:
+    if not isinstance(model, Compactor):
+        options.setdefault("provider", "openai_responses")  # items of text alone do not tell
+    return Sessions(model, options)
+
+
+def tools_of(agent: Any) -> list[dict[str, Any]] | None:
+    """Return the tools and handoffs of an agent as they are sent; of a tool that the provider runs, its name."""
+    tools = [
+        {
+            "type": "function",
+            "name": tool.name,
+            "description": getattr(tool, "description", "") or "",
+            "parameters": getattr(tool, "params_json_schema", None) or {},
+        }
+        for tool in agent.tools
+    ]
+    for handoff in getattr(agent, "handoffs", ()):
+        name = getattr(handoff, "tool_name", None) or f"transfer_to_{getattr(handoff, 'name', 'agent')}"
+        about = getattr(handoff, "tool_description", None) or getattr(handoff, "handoff_description", None) or ""
+        tools.append({"type": "function", "name": name, "description": about, "parameters": {}})
+    return tools or None

@@ -1,0 +1,221 @@
+"""The adapter of the OpenAI Agents SDK, in runs of the real framework."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("agents", reason="make adapters installs openai-agents")
+
+import agents
+from agents import Agent, ModelResponse, RunConfig, Runner, SQLiteSession, Usage, function_tool
+from agents.models.interface import Model as Interface
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+    ResponseUsage,
+)
+
+import trimtab
+from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, RefusedError, Summarizer, look, run_page
+from trimtab.adapters.openai_agents import CompactingSession, model_input_filter, tools_of
+
+agents.set_tracing_disabled(True)
+
+
+@pytest.fixture(scope="module")
+def encode(tiktoken_encoding: Any) -> Any:
+    return tiktoken_encoding("o200k_base").encode_ordinary
+
+
+class Stub(Interface):
+    """The stub as the SDK calls models."""
+
+    def __init__(self, stub: Model) -> None:
+        self.stub = stub
+
+    def _output(self, system: Any, items: Any, tools: Any) -> tuple[list[Any], int]:
+        sent = [[tool.name, tool.description, json.dumps(tool.params_json_schema)] for tool in tools]
+        answer = self.stub.answer(items, [system, sent], provider="openai_responses")
+        if answer.calls:
+            calls = [
+                ResponseFunctionToolCall(
+                    type="function_call", name="look", arguments=json.dumps({"n": n}), call_id=name, id=f"fc_{name}"
+                )
+                for name, n in answer.calls
+            ]
+            return list(calls), answer.prompt
+        text = ResponseOutputText(type="output_text", text=answer.text, annotations=[])
+        name = f"msg_{self.stub.calls}"
+        said = ResponseOutputMessage(id=name, type="message", role="assistant", status="completed", content=[text])
+        return [said], answer.prompt
+
+    async def get_response(
+        self, system_instructions: Any, input: Any, model_settings: Any, tools: Any, *_: Any, **__: Any
+    ) -> Any:
+        output, prompt = self._output(system_instructions, input, tools)
+        usage = Usage(requests=1, input_tokens=prompt, output_tokens=9, total_tokens=prompt + 9)
+        return ModelResponse(output=output, usage=usage, response_id=f"resp_{self.stub.calls}")
+
+    async def stream_response(self, system: Any, input: Any, settings: Any, tools: Any, *_: Any, **__: Any) -> Any:
+        output, prompt = self._output(system, input, tools)
+        usage = ResponseUsage(
+            input_tokens=prompt,
+            output_tokens=9,
+            total_tokens=prompt + 9,
+            input_tokens_details={"cached_tokens": 0, "cache_write_tokens": 0},
+            output_tokens_details={"reasoning_tokens": 0},
+        )
+        answer = Response(
+            id=f"resp_{self.stub.calls}",
+            created_at=0,
+            model="stub",
+            object="response",
+            output=output,
+            usage=usage,
+            parallel_tool_calls=True,
+            tool_choice="auto",
+            tools=[],
+        )
+        yield ResponseCompletedEvent(type="response.completed", response=answer, sequence_number=0)
+
+
+def agent(stub: Model) -> Agent[None]:
+    return Agent("worker", instructions="Be good.", model=Stub(stub), tools=[function_tool(look)])
+
+
+async def run(running: Any, how: str, said: Any, **options: Any) -> Any:
+    if how == "run":
+        return await Runner.run(running, said, max_turns=1_000, **options)
+    result = Runner.run_streamed(running, said, max_turns=1_000, **options)
+    assert [event async for event in result.stream_events()]
+    return result
+
+
+@pytest.mark.parametrize("how", ["run", "stream"])
+def test_a_filter_keeps_an_agent_within_its_window(how: str, encode: Any, tmp_path: Any) -> None:
+    """250 calls, an overflow in the middle, and in each turn a process that has nothing but the archive."""
+    stub, summarizer = Model(encode), Summarizer()
+    where = f"sqlite:///{tmp_path / 'archive.db'}"
+
+    async def talk() -> int:
+        said, overflows = RULE + " Look at everything.", 0
+        stored = SQLiteSession("talk", tmp_path / "session.db")
+        while stub.calls < CALLS:
+            fits = model_input_filter(MODEL, summarizer=summarizer, archive=where, **OPTIONS)
+            options = {
+                "session": stored,
+                "hooks": fits.hooks,
+                "run_config": RunConfig(call_model_input_filter=fits, tracing_disabled=True),
+            }
+            next_said: Any = said
+            while True:
+                try:
+                    await run(agent(stub), how, next_said, **options)
+                    break
+                except RefusedError as error:
+                    overflows += 1
+                    await fits.overflow(error)
+                    next_said = []
+            fits.compactor.close()
+            said = f"Go on with part {stub.calls}."
+        return overflows
+
+    assert asyncio.run(talk()) >= 1
+    stub.judge()
+    with trimtab.Compactor(MODEL, archive=where) as cm:
+        assert len(cm.archive.history(None, limit=None)) < 80
+    assert summarizer.calls < 60
+
+
+def test_a_session_and_its_filter_keep_what_is_stored_short(encode: Any) -> None:
+    stub, stored = Model(encode), SQLiteSession("talk")
+
+    async def talk() -> Any:
+        said = RULE + " Look at everything."
+        while stub.calls < CALLS:
+            session = CompactingSession(stored, MODEL, agent=agent(stub), summarizer=Summarizer(), **OPTIONS)
+            fits = session.input_filter()
+            options = {"session": session, "hooks": fits.hooks, "run_config": RunConfig(call_model_input_filter=fits)}
+            next_said: Any = said
+            while True:
+                try:
+                    await run(agent(stub), "run", next_said, **options)
+                    break
+                except RefusedError as error:
+                    await session.overflow(error)
+                    next_said = []
+            said = f"Go on with part {stub.calls}."
+        return await stored.get_items()
+
+    items = asyncio.run(talk())
+    stub.judge()
+    assert len(items) < 160
+
+
+def test_a_session_compacts_on_demand_and_restores_items_that_cannot_be_stored() -> None:
+    class Full(SQLiteSession):
+        fails = False
+
+        async def add_items(self, items: Any) -> None:
+            if self.fails:
+                self.fails = False
+                raise OSError("disk full")
+            await super().add_items(items)
+
+    async def talk() -> None:
+        stored = Full("s")
+        session = CompactingSession(stored, MODEL)
+        items = [{"role": "user", "content": f"{n} " + "words " * 500} for n in range(30)]
+        await session.add_items(items)
+        assert await session.get_items() == items
+        stored.fails = True
+        with pytest.raises(OSError, match="disk full"):
+            await session.run_compaction({"force": True})
+        assert await stored.get_items() == items
+        short = await session.get_items()  # the result that could not be stored
+        assert len(short) < len(items)
+        assert await session.get_items(1) == items[-1:]
+        assert await session.pop_item() == items[-1]
+        assert session.session_id == "s"
+        await session.clear_session()
+        assert await session.get_items() == []
+
+    asyncio.run(talk())
+
+
+def test_conversations_are_told_apart(encode: Any) -> None:
+    stub = Model(encode, lowered=20_000)
+    fits = model_input_filter(MODEL, session=lambda context: context["id"], **OPTIONS)
+
+    async def talk() -> None:
+        config = RunConfig(call_model_input_filter=fits)
+        for name in ("a", "b"):
+            await Runner.run(agent(stub), "go", context={"id": name}, max_turns=1_000, run_config=config)
+
+    asyncio.run(talk())
+    histories = [fits.compactor.session(name).history(None) for name in ("a", "b")]
+    assert all(histories)
+
+
+def test_an_overflow_without_a_call_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no model call"):
+        asyncio.run(model_input_filter(MODEL).overflow(RuntimeError("prompt is too long")))
+
+
+def test_tools_and_handoffs_count() -> None:
+    other = Agent("other", handoff_description="for the rest")
+    found = tools_of(Agent("x", tools=[function_tool(look)], handoffs=[other, agents.handoff(other)]))
+    assert [tool["name"] for tool in found] == ["look", "transfer_to_other", "transfer_to_other"]
+    assert found[0]["parameters"]["properties"]
+
+
+def test_the_page_runs(encode: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run_page("openai-agents", model=Stub(Model(encode, 2_000_000, 2_000_000)), tools=[function_tool(look)])
+    assert capsys.readouterr().out.startswith("gpt-5.5 ")
