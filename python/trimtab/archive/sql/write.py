@@ -104,21 +104,23 @@ def store(texts: Sequence[str], digests: Sequence[str], session: str, now: str, 
     version = yield from _touch_session(session, now)
     bodies = dict(zip(digests, texts, strict=True))
     newest = yield from _newest(dialect)
-    ids = (yield from _ids(bodies, dialect)) if newest or not dialect.newest else {}
+    ids: dict[str, int | None] = (yield from _ids(bodies, dialect)) if newest or not dialect.newest else {}
     new = {digest: text for digest, text in bodies.items() if digest not in ids} if ids else bodies
-    if new:
-        ids |= yield from _insert(new, newest, dialect)
+    order: Sequence[int | None] = (yield from _insert(new, newest, dialect)) if new else ()
+    if len(order) < len(digests):
+        ids |= zip(new, order, strict=True)
+        order = [ids.get(digest) for digest in digests]
     [(first,)] = yield dialect.next_id, ()
     # If another transaction removed a message since its id was read, the insert fails and the operation runs again.
-    query, values = _in_order([ids.get(digest) for digest in digests], "?, ?, ", dialect)
+    query, values = _in_order(order, "?, ?, ", dialect)
     insert = f"INSERT INTO message_archive (session_id, archived_at, original_message) {query}"
     yield insert, (session, now, *values)
     [(last,)] = yield dialect.last_id, ()
     return Stored(session, version, tuple(digests), first, last)
 
 
-def _insert(new: Mapping[str, str], newest: int, dialect: Dialect) -> Steps[dict[str, int]]:
-    """Store new messages behind the newest one and queue them for indexing; return their ids."""
+def _insert(new: Mapping[str, str], newest: int, dialect: Dialect) -> Steps[Sequence[int | None]]:
+    """Store new messages behind the newest one and queue them for indexing; return their ids in this order."""
     texts = list(new.values())
     packs = dialect.compresses and sum(map(len, texts)) <= MAX_COMPRESSED_NOW
     rows: Iterable[Row] = zip(new, map(len, texts), map(compress, texts) if packs else texts, strict=True)
@@ -133,7 +135,7 @@ def _insert(new: Mapping[str, str], newest: int, dialect: Dialect) -> Steps[dict
     if rebuilds:
         yield dialect.create_index, ()
     ids = yield from _new_ids(new, newest, dialect)
-    query, values = _in_order(sorted(ids.values()), "", dialect)
+    query, values = _in_order(sorted(filter(None, ids)), "", dialect)
     yield f"INSERT INTO unindexed {query} ON CONFLICT DO NOTHING", values
     return ids
 
@@ -141,11 +143,11 @@ def _insert(new: Mapping[str, str], newest: int, dialect: Dialect) -> Steps[dict
 def _in_order(ids: Sequence[int | None], columns: str, dialect: Dialect) -> tuple[str, Row]:
     """Return a query for these columns and each id, in order, with the values of the ids."""
     first = ids[0] if ids else None
-    if dialect.newest and first is not None and ids == list(range(first, first + len(ids))):
+    if dialect.newest and first is not None and list(ids) == list(range(first, first + len(ids))):
         # Rows of the table: a list as JSON takes twice the time.
         return f"SELECT {columns} id FROM messages WHERE id BETWEEN ? AND ? ORDER BY id", (first, ids[-1])  # noqa: S608
     query = f"SELECT {columns} CAST(part.value AS BIGINT) FROM {dialect.parts} ORDER BY part.key"  # noqa: S608
-    return query, (json.dumps(ids),)
+    return query, (json.dumps(list(ids)),)
 
 
 def _newest(dialect: Dialect) -> Steps[int]:
@@ -153,18 +155,19 @@ def _newest(dialect: Dialect) -> Steps[int]:
     return (yield dialect.newest, ())[0][0] if dialect.newest else 0
 
 
-def _new_ids(new: Mapping[str, str], before: int, dialect: Dialect) -> Steps[dict[str, int]]:
+def _new_ids(new: Mapping[str, str], before: int, dialect: Dialect) -> Steps[Sequence[int | None]]:
     """Return the ids of messages that were just inserted in this order, behind the newest one ``before``.
 
     Without other writers the ids follow each other: to look each one up would take a fifth of the time to store.
     """
     after = yield from _newest(dialect)
     if after == before + len(new):  # else other transactions write, or the newest messages were removed before
-        return dict(zip(new, range(before + 1, after + 1), strict=True))
-    return (yield from _ids(new, dialect))
+        return range(before + 1, after + 1)
+    ids = yield from _ids(new, dialect)
+    return [ids.get(digest) for digest in new]
 
 
-def _ids(digests: Iterable[str], dialect: Dialect) -> Steps[dict[str, int]]:
+def _ids(digests: Iterable[str], dialect: Dialect) -> Steps[dict[str, int | None]]:
     """Return the ids of the messages that are stored already: most of a list was, in earlier compactions."""
     query = f"SELECT digest, m.id FROM {dialect.parts} CROSS JOIN messages m WHERE digest = part.value"  # noqa: S608
     return dict((yield query, (json.dumps(list(digests)),)))
