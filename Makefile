@@ -44,7 +44,7 @@ help: ## list the targets
 	@touch $@
 
 adapters: .venv/adapters ## the adapters' tests, against the current release of each framework
-	.venv/frameworks/bin/python -m pytest tests/adapters $(ARGS)
+	.venv/frameworks/bin/python -m pytest -m "slow or not slow" tests/adapters $(ARGS)
 
 # A rival that does not install is one row less, said by the bench. The harness asks for one release of pydantic-ai-slim,
 # which would replace that of the tests; its compaction runs with theirs.

@@ -87,6 +87,7 @@ async def turn(running: Any, how: str, text: str, config: Any) -> None:
         assert [part async for part in running.astream(asked, config, stream_mode="messages")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
 def test_an_agent_stays_within_its_window(how: str, encode: Any) -> None:
     """250 calls, an overflow in the middle, and in each turn a process that has nothing but the checkpoint."""

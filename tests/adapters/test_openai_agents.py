@@ -98,6 +98,7 @@ async def run(running: Any, how: str, said: Any, **options: Any) -> Any:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["run", "stream"])
 def test_a_filter_keeps_an_agent_within_its_window(how: str, encode: Any, tmp_path: Any) -> None:
     """250 calls, an overflow in the middle, and in each turn a process that has nothing but the archive."""
@@ -134,6 +135,7 @@ def test_a_filter_keeps_an_agent_within_its_window(how: str, encode: Any, tmp_pa
     assert summarizer.calls < 60
 
 
+@pytest.mark.slow
 def test_a_session_and_its_filter_keep_what_is_stored_short(encode: Any) -> None:
     stub, stored = Model(encode), SQLiteSession("talk")
 

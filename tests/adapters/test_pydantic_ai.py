@@ -95,6 +95,7 @@ async def turn(running: Any, how: str, text: str, history: Any) -> Any:
     return run.result.all_messages()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["run", "iter", "stream"])
 def test_an_agent_stays_within_its_window(how: str, encode: Any) -> None:
     """250 calls, an overflow in the middle, and in each turn a process that has only what was stored."""
@@ -122,6 +123,7 @@ def test_an_agent_stays_within_its_window(how: str, encode: Any) -> None:
     assert archive.search("everything", session="talk")
 
 
+@pytest.mark.slow
 def test_a_conversation_goes_on_from_an_archive_on_disk(encode: Any, tmp_path: Any) -> None:
     """Without its state, and with a history that nobody shortened."""
     where, stub = f"sqlite:///{tmp_path / 'a.db'}", Model(encode, lowered=20_000)
