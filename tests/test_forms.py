@@ -150,6 +150,41 @@ def test_objects_are_made_plain_once(kind: str, monkeypatch: pytest.MonkeyPatch)
     assert len(made) <= 2, "the first message alone is new"
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_objects_are_made_plain_once_while_a_result_stands_in_for_them(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trimtab.messages.objects import InputMessages
+
+    made: list[Any] = []
+    read = InputMessages._message
+
+    def counted(self: Any, message: Any, **options: Any) -> Any:
+        made.append(message)
+        return read(self, message, **options)
+
+    cm = trimtab.Compactor("gpt-5.5" if kind == "chat" else "claude-sonnet-4-5", summarizer="offline")
+    session, messages = cm.session("kept"), [{"role": "user", "content": "go"}, *talk(0, 60, kind)]
+    compacted = session.compact(messages, target_share=0.4)
+    assert compacted.ref
+    for _ in range(2):
+        first = session.fit(messages)
+        assert first.resumed_ref == compacted.ref
+    monkeypatch.setattr(InputMessages, "_message", counted)
+    again = session.fit(messages)
+    assert made == []
+    assert [*again.messages] == [*first.messages]
+    messages += talk(60, 61, kind)
+    assert [*session.fit(messages).messages] == [*first.messages, *messages[-2:]]
+    assert len(made) <= 6, "the two new messages: of the list, behind the result, and checked"
+    summary = next(message for message in first.messages if all(message is not given for given in messages))
+    if isinstance(summary, dict):
+        summary["content"] = "changed by its caller"
+        assert [*session.fit(messages).messages] == [*again.messages, *messages[-2:]] or summary in again.messages
+    edit(messages, "text", 0, kind)
+    assert session.fit(messages).resumed_ref is None, "the list does not begin with what was compacted"
+
+
 def test_values_are_placed_where_the_last_list_had_them() -> None:
     seen = _core.Seen()
     parsed = '{"role": "user", "content": ["a text", 2.5, 123456789, true, null]}'

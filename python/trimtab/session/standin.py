@@ -9,18 +9,40 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from .._log import log
 from ..compaction.view import View
-from ..counting.counter import Counter, scan
+from ..counting.counter import Counter, framework_in, scan
 from ..errors import MessageError
 from ..messages.objects import InputMessages
 from ..planning.pins import flagged
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..archive import Archive
     from ..compaction.settings import Settings
     from ..ledger.columns import Ledger
     from .call import Call
+
+
+class Placed:
+    """A result as it was put in a list; it serves again while nothing in it and in what it was made of has changed."""
+
+    def __init__(self, given: Sequence[Any], made: Sequence[Any]) -> None:
+        """Remember the messages that the result was made of, and the result."""
+        self.length, self.made = len(given), made
+        self._given, self._made = _core.Seen(), _core.Seen()
+        self._given.places(given)
+        self._made.places(made)
+
+    def before(self, messages: Sequence[Any]) -> list[Any] | None:
+        """Return a list with the result in place of its beginning; None if objects of either were changed."""
+        given, _ = self._given.places(messages[: self.length])
+        made, _ = self._made.places(self.made)
+        if given < self.length or made < len(self.made):
+            return None
+        return [*self.made, *messages[self.length :]]
 
 
 @dataclass
@@ -35,10 +57,11 @@ class StandIn:
     view: View | None = None
     is_known: bool = False
     _counter: Counter | None = None
+    _last: Placed | None = None
 
     def remember(self, view: View | None) -> None:
         """Remember the session's newest result; None ends the one before."""
-        self.view, self.is_known = view, True
+        self.view, self.is_known, self._last = view, True, None
 
     def find(self, archive: Archive | None, session: str) -> None:
         """Find the result of an earlier process in the archive.
@@ -67,18 +90,32 @@ class StandIn:
         view = self.view
         if view is None or len(ledger) < view.length or ledger.digest_until(view.length) != view.digest:
             return call, ledger
+        if self._counter is None:
+            self._counter = settings.new_counter()  # of its own: it knows what it has counted by the list it saw last
+        if self._last and (messages := self._last.before(call.messages)):
+            found = self._read(messages, ledger)
+            if found is not None:
+                return replace(call, messages=messages, given=call.messages, view=view), found
         inputs = InputMessages(call.messages)
         made = view.apply(inputs.messages)
         pins, _ = settings.policy.keep.flags()
         if made is None or (pins and view.hides(flagged(inputs.messages, pins))):
             return call, ledger
-        if self._counter is None:
-            self._counter = settings.new_counter()  # of its own: it knows what it has counted by the list it saw last
-        try:
-            found = scan(made, self._counter, ledger.provider)
-        except MessageError:  # the state was changed outside
-            found = None
-        if found is None or found.digest_until(view.made) != view.result:
+        found = self._read(made, ledger)
+        if found is None:
             log.warning("the last result %s of session %r is not the one that was made", view.ref, settings.session)
             return call, ledger
-        return replace(call, messages=inputs.write(made), given=call.messages, view=view), found
+        written = inputs.write(made)
+        if framework_in(call.messages) is None:  # a framework's list is written as a whole
+            self._last = Placed(call.messages[: view.length], written[: view.made])
+        return replace(call, messages=written, given=call.messages, view=view), found
+
+    def _read(self, messages: Sequence[Any], ledger: Ledger) -> Ledger | None:
+        """Return the ledger of a list that begins with the result; None if it does not."""
+        if self._counter is None or self.view is None:
+            return None
+        try:
+            found = scan(messages, self._counter, ledger.provider)
+        except MessageError:  # the state was changed outside
+            return None
+        return found if found.digest_until(self.view.made) == self.view.result else None

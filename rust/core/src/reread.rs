@@ -88,6 +88,7 @@ pub struct Aligned<L> {
 
 impl<L> Aligned<L> {
     /// Begins behind the first `known` objects of `last`, which are the same.
+    #[must_use]
     pub fn new(mut last: Seen<L>, known: usize) -> Self {
         let known = known.min(last.messages());
         let old = last.split_off(known);
@@ -109,20 +110,21 @@ impl<L> Aligned<L> {
     /// The position in `old` of an object with the content of the one that was taken last.
     fn place_by_content<O: Objects<Leaf = L>>(&mut self) -> Option<usize> {
         let digest = self.seen.digest::<O>(self.seen.messages() - 1, &mut self.digests)?;
+        let (old, digests) = (&mut self.old, &mut self.digests);
+        if old.digest::<O>(self.next, digests) == Some(digest) {
+            return Some(self.next);
+        }
         if self.by_digest.is_empty() {
-            let (old, digests) = (&mut self.old, &mut self.digests);
             let all = (0..old.messages()).filter_map(|at| Some((old.digest::<O>(at, digests)?, at)));
             self.by_digest = all.collect();
             self.by_digest.sort_unstable();
-        }
-        if self.old.noted(self.next) == digest {
-            return Some(self.next);
         }
         let at = self.by_digest.partition_point(|(other, _)| *other < digest);
         self.by_digest.get(at).filter(|(other, _)| *other == digest).map(|(_, place)| *place)
     }
 
     /// The objects of the list, to compare the next one with.
+    #[must_use]
     pub fn end(self) -> Seen<L> {
         self.seen
     }
@@ -152,6 +154,7 @@ enum Part {
 impl<L> Reread<L> {
     /// Begins behind the first `known` messages of `last`, which are the same objects; none counts if another provider's
     /// shape was read.
+    #[must_use]
     pub fn new(mut last: Read<L>, provider: Provider, detector: Detector, known: usize) -> Self {
         if last.provider != Some(provider) {
             last = Read::default();
@@ -185,8 +188,13 @@ impl<L> Reread<L> {
     ///
     /// As [`Builder::finish`].
     pub fn ledger<T: Text>(&mut self, new: &mut Builder<Whole<T>>, counter: &Counter) -> Result<Arc<Ledger>, Error> {
-        let (last, known) = (std::mem::take(&mut self.last), self.known());
-        Ok(Arc::new(match &self.parts[..] {
+        let last = std::mem::take(&mut self.last);
+        let (known, parts) = match &self.parts[..] {
+            // All that the last list had, and in its order.
+            [Part::Old(run), parts @ ..] if run.start == self.known() && run.end == last.messages() => (run.end, parts),
+            parts => (self.known(), parts),
+        };
+        Ok(Arc::new(match parts {
             [] if known == last.messages() && known > 0 => return Ok(last),
             [] | [Part::New(_)] if known == 0 => new.finish(counter)?,
             [] | [Part::New(_)] if known == last.messages() => {
@@ -207,6 +215,7 @@ impl<L> Reread<L> {
     }
 
     /// The list that was read.
+    #[must_use]
     pub fn end(self, ledger: Arc<Ledger>) -> Read<L> {
         Read { provider: Some(self.provider), ledger, detector: self.detector, seen: self.objects.end() }
     }

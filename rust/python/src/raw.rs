@@ -84,7 +84,7 @@ pub fn items<'py>(
     let (py, pointer) = (sequence.py(), sequence.as_ptr());
     // SAFETY: an item is asked for inside of the length, of a list or tuple, which holds it while no Python code runs.
     unsafe {
-        if ffi::PyList_Check(pointer) != 0 {
+        if ffi::PyList_CheckExact(pointer) != 0 || ffi::PyList_Check(pointer) != 0 {
             let stop = which.end.min(ffi::PyList_Size(pointer).unsigned_abs());
             let item = |at: usize| Borrowed::from_ptr(py, ffi::PyList_GetItem(pointer, at.cast_signed()));
             (which.start..stop).all(|at| visit(&item(at)))

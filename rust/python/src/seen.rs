@@ -52,7 +52,7 @@ impl<'py> seen::Objects for Objects<'py> {
         if let Ok(dict) = object.cast_exact::<PyDict>() {
             return raw::entries(dict, &mut |key, value| visit(key) && visit(value));
         }
-        if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        if object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>() {
             return raw::items(object, 0..usize::MAX, &mut |item| visit(item));
         }
         let (py, of) = (object.py(), |name| attribute(object, name));
@@ -67,18 +67,22 @@ impl<'py> seen::Objects for Objects<'py> {
 }
 
 fn is_leaf(object: &Bound<'_, PyAny>) -> bool {
-    object.is_instance_of::<PyString>() || is_scalar(object) || object.is_instance_of::<PyType>()
+    // The exact type first, by its address: the other checks are calls.
+    object.is_exact_instance_of::<PyString>()
+        || is_scalar(object)
+        || object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyType>()
 }
 
 /// One more than the number of fields that were set in a pydantic model, on which depends what an SDK sends; 1 for a
 /// dataclass. None for any other object: it may hold more than its fields.
 fn fields(object: &Bound<'_, PyAny>) -> Option<usize> {
     let py = object.py();
-    if object.is_instance_of::<PyDict>() || object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        return None;
-    }
     if let Some(set) = attribute(object, intern!(py, "__pydantic_fields_set__")) {
         return set.cast::<PySet>().ok().map(|set| set.len() + 1);
+    }
+    if object.is_instance_of::<PyDict>() || object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        return None;
     }
     attribute(object, intern!(py, "__dataclass_fields__")).and(attribute(object, intern!(py, "__dict__"))).map(|_| 1)
 }

@@ -282,9 +282,9 @@ impl Ledger {
         let (messages, few, linked) = (self.messages(), tail.rows() <= FEW, !self.safe.is_empty());
         self.append(tail)?;
         if few && linked {
-            self.continue_from(messages)
+            self.continue_from(messages);
         } else {
-            self.finish()
+            self.finish();
         }
         Ok(self)
     }
