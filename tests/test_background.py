@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import trimtab
-from trimtab.events import Compacted, FellBack, Refused
+from trimtab.events import BackedOff, Compacted, FellBack, Refused
 from trimtab.hooks import Review, Verdict
 from trimtab.policies import POLICIES
 
@@ -279,7 +279,7 @@ def test_failures_in_the_background_make_a_policy_without_a_replacement_rest() -
         if cm.count(messages) > 16_500:
             break
     assert 2 <= model.calls <= 4
-    assert {type(event) for event in told} == {Refused}
+    assert {type(event) for event in told} == {Refused, BackedOff}
     assert "the model is away" in told[0].reason
 
 

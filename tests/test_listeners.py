@@ -6,7 +6,7 @@ import asyncio
 import logging
 import pickle
 import re
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -14,11 +14,7 @@ import trimtab
 from trimtab import Compactor, events
 
 MODEL = "claude-sonnet-4-6"
-NAMES = {
-    kind.__name__.lower()
-    for kind in vars(events).values()
-    if isinstance(kind, type) and kind.__module__ == events.__name__
-}
+NAMES = {kind.__name__.lower() for kind in (*get_args(events.Event), *events.Step.__subclasses__())}
 
 
 def talk(count: int = 40) -> list[Any]:

@@ -48,7 +48,16 @@ if TYPE_CHECKING:
         SessionError,
         SummaryError,
     )
-    from .events import CompactBoundary, Compacted, ContextCompacted, FellBack, Refused, SessionStart, UsageIgnored
+    from .events import (
+        BackedOff,
+        CompactBoundary,
+        Compacted,
+        ContextCompacted,
+        FellBack,
+        Refused,
+        SessionStart,
+        UsageIgnored,
+    )
     from .formats import read
     from .hooks import Review, Verdict
     from .ledger.columns import Kind, Ledger, Role
@@ -91,6 +100,7 @@ __all__ = [
     "Archive",
     "ArchiveError",
     "Ask",
+    "BackedOff",
     "Budget",
     "BusyError",
     "Calibration",
@@ -235,6 +245,7 @@ _HOMES = {
         "SummaryError",
     ),
     "events": (
+        "BackedOff",
         "CompactBoundary",
         "Compacted",
         "ContextCompacted",

@@ -184,12 +184,26 @@ class UsageIgnored:
     reason: str
 
 
-Event: TypeAlias = Compacted | Step | Refused | FellBack | UsageIgnored
+@dataclass(frozen=True, slots=True)
+class BackedOff:
+    """Automatic compaction asks the summarizer in every fourth round only; steps that need none go on.
 
-KINDS: dict[str, type[Event]] = {
-    kind.__name__.lower(): kind
-    for kind in (Compacted, Refused, FellBack, UsageIgnored, Step, CompactBoundary, ContextCompacted, SessionStart)
-}
+    Attributes:
+        reason: the rounds that led to it, and the tokens that cannot leave.
+        until: what ends it.
+    """
+
+    __repr__ = short
+
+    reason: str
+    until: str
+
+
+Event: TypeAlias = Compacted | Step | Refused | FellBack | UsageIgnored | BackedOff
+
+_KINDS = (Compacted, Refused, FellBack, BackedOff, UsageIgnored, Step, CompactBoundary, ContextCompacted, SessionStart)
+
+KINDS: dict[str, type[Event]] = {kind.__name__.lower(): kind for kind in _KINDS}
 """Events by the names that ``on`` takes; ``step`` names every step of a policy's order, the last three too."""
 
 

@@ -17,7 +17,7 @@ from ..errors import NothingToCompactError
 from ..events import Compacted, Refused, told
 from ..hooks import Review, Verdict
 from ..messages.envelope import enveloped
-from ..planning.plan import NOTHING, USELESS
+from ..planning.plan import NOTHING, UNREACHED, USELESS
 from .effects import Commit, Store
 from .rebuild import rebuilt
 from .result import REFUSED, Compaction
@@ -81,7 +81,7 @@ def _compact(request: Request) -> Flow[Compaction[Any]]:
         yield Refused(request.trigger, USELESS)
         useless = USELESS if outcome.offer else outcome.failed
         return replace(_unchanged(request, plan, USELESS), usage=usage, failed=useless)
-    if after > plan.target and "not to the target" not in plan.reason:
+    if after > plan.target and UNREACHED not in plan.reason:
         plan = replace(plan, reason=f"{plan.reason}; {after - plan.target:,} tokens over the target")
     done = Compaction(
         messages,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._log import details, log, outline
 from .._mask import mask
-from ..events import KINDS, Compacted, FellBack, Refused, Step, UsageIgnored
+from ..events import KINDS, BackedOff, Compacted, FellBack, Refused, Step, UsageIgnored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -124,6 +124,8 @@ def _log(event: Event) -> None:
         case FellBack():
             log.warning("summarizer %s failed; %s instead", mask(event.summarizer), event.instead)
             details.warning("summarizer %s failed: %s", mask(event.summarizer), event.reason)
+        case BackedOff():
+            log.warning("automatic compaction backs off until %s: %s", event.until, event.reason)
         case UsageIgnored():
             log.warning("the recorded usage is ignored: %s", event.reason)
         case Step():

@@ -48,7 +48,7 @@ class Request:
         context: text of a hook for the summary request.
         system: system text of the session's next call.
         tools: tool definitions of the session's next call.
-        skips_summarizer: whether to skip the summarizer, because it failed too often in a row.
+        unasked: why the summarizer is not asked; empty if it is.
         turn: number of tool batches since the last user message.
         room: most tokens of messages that the next call holds; None if they need not fit.
         origin: digest of the given list.
@@ -74,7 +74,7 @@ class Request:
     context: str | None = None
     system: object
     tools: object
-    skips_summarizer: bool
+    unasked: str
     turn: int
     room: int | None = None
     origin: str

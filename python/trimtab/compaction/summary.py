@@ -60,8 +60,8 @@ def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
         if step not in {"", "plain", "offline"}:
             return replace(_without(request, plan, zone, step, failed), usage=usage, failed=failed)
         author = "offline" if step == "offline" else offer.author
-        if step != "offline" and request.skips_summarizer and instead not in {None, "error", "stop"}:
-            failed = request.policy.failure.format(author=author, cause="not asked, it failed too often in a row")
+        if step != "offline" and request.unasked and instead not in {None, "error", "stop"}:
+            failed = request.policy.failure.format(author=author, cause=f"not asked, {request.unasked}")
             yield FellBack(author, failed, str(instead))
             continue
         try:
@@ -126,7 +126,7 @@ def _steps(request: Request, found: tuple[Offer, ...]) -> list[tuple[str, Offer]
     """Return the attempts in order: the first offer, the zone alone if that reuses the cache, the policy's fallback."""
     first, *others = found
     steps = [("", first)]
-    if first.reuse_cache and not request.skips_summarizer:
+    if first.reuse_cache and not request.unasked:
         steps += [("plain", offer) for offer in others if not offer.reuse_cache][:1]
     offline = request.settings.summarizer == "offline"  # it does not replace itself
     return steps + [(step, first) for step in request.policy.fallback if not (offline and step == "offline")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..ledger.columns import Zone
 from .edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate, dropped
-from .plan import AT_TARGET, NOTHING, USELESS, Plan
+from .plan import AT_TARGET, NOTHING, UNREACHED, USELESS, Plan
 from .protection import to_floor
 from .savings import Savings
 from .stages import PruneResults, SummarizeZone
@@ -154,7 +154,7 @@ def _finish(costs: Costs, policy: Policy, target: int, edits: tuple[Edit, ...]) 
     reason = (
         _summarize_edits(plan)
         if reached
-        else f"{_summarize_edits(plan)}; not to the target: {_name_floor(costs, policy, target)}"
+        else f"{_summarize_edits(plan)}; {UNREACHED}: {_name_floor(costs, policy, target)}"
     )
     return replace(plan, reason=reason)
 

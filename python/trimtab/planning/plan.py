@@ -23,6 +23,8 @@ AT_TARGET = "already at or under the target"
 NOTHING = "nothing can leave"
 """Start of the reason of a plan without edits."""
 USELESS = "compaction would not make it smaller"
+UNREACHED = "not to the target"
+"""Start of the part of a reason that names what stays."""
 
 
 @dataclass(frozen=True, slots=True)

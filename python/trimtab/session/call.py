@@ -148,6 +148,11 @@ class Size:
     billed: int = 0
 
     @property
+    def beside_messages(self) -> str:
+        """What system text and tools take, in words."""
+        return f"system text and tools have {self.beside:,} of {self.terms.input_budget:,} tokens"
+
+    @property
     def room(self) -> int:
         """Most tokens of messages within the input budget, by the model's counter; negative without any.
 

@@ -28,9 +28,6 @@ INGEST = "ingest"
 """Strategy of a cut of new results, for events and the history."""
 
 
-RESTS = "the summarizer failed too often in a row: it is asked in every fourth round"
-
-
 def automatic(at: Memory, call: Call, size: Size, policy: Policy) -> Request:
     """Return a request by a policy's own stages."""
     target = at.settings.target(*size.fixed)

@@ -15,7 +15,7 @@ from ..compaction.request import Request
 from ..compaction.summary import offered
 from ..counting.counter import fixed_tokens, overhead, read_plain, scan
 from ..errors import BusyError, PlanError
-from ..events import UsageIgnored
+from ..events import BackedOff, UsageIgnored
 from ..ledger.marks import marks
 from ..messages.objects import InputMessages, plain
 from ..messages.request import keywords
@@ -24,6 +24,7 @@ from ..messages.usage import Usage
 from ..planning.edits import Summarize
 from ..planning.forecast import Forecast
 from ..planning.pins import flagged, pinned
+from ..planning.plan import UNREACHED
 from ..planning.savings import Rates
 from .call import Call, Fitted, Size, When
 from .own import OwnMessages
@@ -80,7 +81,13 @@ class Beside:
 
 
 PATIENCE = 3
-"""Failures in a row before the summarizer is asked in every fourth round only."""
+"""Rounds in a row that fail, or that need a compaction, before the summarizer is asked in every fourth round only."""
+
+FAILED = "it failed too often in a row"
+"""Why the summarizer is not asked."""
+
+CROWDED = "too many rounds in a row needed a compaction"
+"""Why the summarizer is not asked: summaries free so little that each costs a call for a round or two."""
 
 
 @dataclass
@@ -100,6 +107,9 @@ class Memory:
         verified: number and digest of the messages that were found valid last.
         valid: digests of these messages; empty at the start of a process.
         failing: whether the summarizer failed in this round.
+        crowded: rounds in a row, before this one, that needed an automatic summary of a model.
+        pressed: whether this round needs one.
+        resting: whether the event of this rest was told.
         continued: whether the session began with the state of an earlier one.
         lowered: whether a refusal has lowered the window.
         standin: the last result, for lists that begin with what it was made of.
@@ -122,6 +132,9 @@ class Memory:
     valid: bytes = b""
     moments: set[When] = field(default_factory=set)
     failing: bool = False
+    crowded: int = 0
+    pressed: bool = False
+    resting: bool = False
     continued: bool = False
     lowered: bool = False
     standin: StandIn = field(default_factory=StandIn)
@@ -315,7 +328,8 @@ class Memory:
             raise ValueError(msg)
         if when in self.moments:  # a moment that comes again begins the next round
             self.moments.clear()
-            self.failing = False
+            self.crowded = self.crowded + 1 if self.pressed else 0
+            self.failing = self.pressed = False
         self.moments.add(when)
         if turn is not None:
             self.turn = turn
@@ -351,14 +365,43 @@ class Memory:
         aside.forecast = copy(self.forecast)
         return aside.size(call, ledger)
 
-    def skips(self) -> bool:
-        """Return whether this round does not ask the summarizer: after three failures in a row, every fourth does."""
-        return self.failed >= PATIENCE and (self.failed - PATIENCE) % (PATIENCE + 1) != PATIENCE
+    def unasked(self, trigger: Cause) -> str:
+        """Return why this round does not ask the summarizer; empty if it may be asked.
 
-    def rests(self) -> bool:
-        """Return whether a compaction waits for a summarizer that failed: the policy has no step without it."""
+        After three rounds in a row that failed, or that needed a compaction, every fourth asks it. The user's own
+        compaction asks it however many there were.
+        """
+        if _waits(self.failed) or (self.failing and trigger == "auto"):
+            return FAILED
+        return CROWDED if trigger == "auto" and _waits(self.crowded) else ""
+
+    def rest(self, size: Size, reason: str) -> BackedOff | None:
+        """Return the event of a rest that begins in this round, or None.
+
+        Args:
+            size: the sizes of the prompt.
+            reason: of the last compaction, which names what stays.
+        """
+        before, self.resting = self.resting, max(self.failed, self.crowded) >= PATIENCE
+        if before or not self.resting:
+            return None
+        if self.failed >= PATIENCE:
+            return BackedOff(f"the summarizer failed in {self.failed} rounds in a row", "a summary succeeds")
+        told = [f"{self.crowded} rounds in a row needed a compaction", size.beside_messages]
+        told += [part for part in reason.split("; ") if part.startswith(UNREACHED)]
+        return BackedOff("; ".join(told), "a round needs none")
+
+    def rests(self) -> str:
+        """Return why a compaction waits for the summarizer; empty if it need not, or if the policy has another step."""
         stops = not self.policy.fallback or self.policy.fallback[0] in {"error", "stop"}
-        return stops and (self.failing or self.skips())
+        return self.unasked("auto") if stops else ""
+
+    def wait(self, why: str) -> str:
+        """Count a round that needed a compaction and did not ask the summarizer; return its reason."""
+        self.pressed = True
+        if why == FAILED:
+            self.fail()
+        return f"the summarizer is not asked, {why}: it is asked in every fourth round"
 
     def request(
         self,
@@ -412,7 +455,7 @@ class Memory:
             instructions=instructions,
             system=call.system,
             tools=call.tools,
-            skips_summarizer=self.skips() or (self.failing and trigger == "auto"),
+            unasked=self.unasked(trigger),
             turn=self.turn,
             origin=origin,
             rates=self.rates(),
@@ -492,7 +535,10 @@ class Memory:
             size: the sizes of the prompt before; None for a manual compaction, which is a round of its own.
         """
         self.failing = self.failing and size is not None
-        if compaction.failed:
+        rested = size is not None and self.unasked("auto") == CROWDED
+        asks = self.settings.summarizer != "offline" and (compaction.offer is not None or compaction.failed)
+        self.pressed |= size is not None and bool(asks)
+        if compaction.failed and not rested:
             self.fail()
         elif compaction.offer:
             self.failed = 0
@@ -511,7 +557,7 @@ class Memory:
     def fail(self) -> None:
         """Record that the summarizer failed; the moments of one turn are one round."""
         self.failed += not self.failing
-        self.failing = True
+        self.failing = self.pressed = True
 
     def fitted(self, call: Call, shape: str, compaction: Compaction[Any] | None, reason: str) -> Fitted[Any]:
         """Return the input of the call, whose messages were read in this shape."""
@@ -527,3 +573,8 @@ class Memory:
         )
         ref = call.view.ref if call.view else None
         return Fitted(call.messages, compaction, reason, ref, make)
+
+
+def _waits(rounds: int) -> bool:
+    """Return whether the summarizer rests after so many rounds in a row: from the third on, every fourth asks."""
+    return rounds >= PATIENCE and (rounds - PATIENCE) % (PATIENCE + 1) != PATIENCE

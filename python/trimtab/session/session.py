@@ -27,7 +27,7 @@ from ..messages.objects import InputMessages, plain
 from ..messages.request import SYSTEM_ROLES, begins_with
 from ..summarize.drive import AwaitableError, adrive, drive, in_thread, outcome
 from .call import Call, is_long
-from .fit import RESTS, asked, automatic, capped, paying, protecting, rescue, thinned
+from .fit import asked, automatic, capped, paying, protecting, rescue, thinned
 from .overflow import Refusal, refusal
 from .shrink import shrink
 from .state import state_of
@@ -126,13 +126,10 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
         crowded = _verify(at, call, ledger, since)
     except MessageError as error:
         raise call.located(error) from error.__cause__
-    estimate, trigger, cap, done = at.policy.counter, at.policy.trigger, at.policy.ingest, None
+    trigger, cap, done = at.policy.trigger, at.policy.ingest, None
     if cap is not None and cap.in_fit and cap.tokens and trigger.auto and since < len(ledger):
         call, ledger, done = yield from capped(at, begun, call, ledger, since)
-    size = at.size(call, ledger)
-    asks = estimate is not None and estimate.asks and at.settings.count_with is not None
-    if asks and trigger.auto and when in trigger.when:
-        size = replace(size, terms=(yield from asked(at, call, size.terms, size.terms.messages)))
+    size = yield from _size(at, call, ledger, when)
     waits = ""
     if trigger.background and trigger.auto and trigger.nears(size.terms):
         call, size, done, waits = yield from _beside(at, call, when, size, done)
@@ -166,9 +163,26 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
         at.fail()
         reason = str(error)
     at.edited |= done is not None
+    if at.pressed and (rest := at.rest(size, reason)) is not None:
+        yield rest
     explains = trigger.reached(size.terms) or _exceeds(at, size) or (crowded and done is None)
     call = call if done is None else call.compacted(call.messages)
-    return at.fitted(call, ledger.provider, done, reason if explains else "")
+    return at.fitted(call, ledger.provider, done, _explained(size, reason) if explains else "")
+
+
+def _size(at: Memory, call: Call, ledger: Ledger, when: When) -> Flow[Size]:
+    """Return the sizes of a prompt; the provider counts its messages where the policy asks it."""
+    size, estimate, trigger = at.size(call, ledger), at.policy.counter, at.policy.trigger
+    asks = estimate is not None and estimate.asks and at.settings.count_with is not None
+    if asks and trigger.auto and when in trigger.when:
+        size = replace(size, terms=(yield from asked(at, call, size.terms, size.terms.messages)))
+    return size
+
+
+def _explained(size: Size, reason: str) -> str:
+    """Return the reason, with the system text and the tools if they have most of the tokens."""
+    told = size.beside * 2 <= size.counted or "system text and tools" in reason
+    return reason if told else f"{reason}; {size.beside_messages}"
 
 
 def _beside(
@@ -207,9 +221,8 @@ def _due(at: Memory, call: Call, when: When, size: Size) -> Flow[tuple[Request |
         request = protecting(at, call, size)
         return request, "" if request else f"system text and tools have {size.beside:,} tokens"
     if watched and (trigger.reached(size.terms) or when == "on_overflow"):
-        if at.rests():
-            at.fail()
-            return None, RESTS
+        if why := at.rests():
+            return None, at.wait(why)
         yield Long()
         return automatic(at, call, size, policy), ""
     elsewhere = f"policy {policy.name} compacts {', '.join(trigger.when)}, not {when}"
