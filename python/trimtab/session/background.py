@@ -28,13 +28,10 @@ from .fit import automatic
 from .standin import StandIn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..compaction.effects import Flow
     from ..compaction.result import Compaction
     from ..compaction.settings import Settings
     from ..ledger.columns import Ledger
-    from ..messages.types import Message
     from .call import Call, Size, When
     from .memory import Memory
 
@@ -166,8 +163,7 @@ def _swapped(at: Memory, job: Job, raw: Call, ledger: Ledger, size: Size) -> Flo
         at.stop()
         yield from _discarded("a message that was summarized shall stay now")
         return None
-    plain = InputMessages(raw.messages).messages
-    view = _unbound(ready.view, plain, ledger, found, at.settings) if at.settings.strips else ready.view
+    view = _unbound(ready.view, raw, ledger, found, at.settings) if at.settings.strips else ready.view
     if view is not ready.view:
         standin = StandIn(view, is_known=True)
         call, found = standin.put(raw, ledger, at.settings)
@@ -192,8 +188,9 @@ def _swapped(at: Memory, job: Job, raw: Call, ledger: Ledger, size: Size) -> Flo
     return Swapped(call, found, replace(made, messages=call.messages))
 
 
-def _unbound(view: View, plain: Sequence[Message], ledger: Ledger, found: Ledger, settings: Settings) -> View:
+def _unbound(view: View, raw: Call, ledger: Ledger, found: Ledger, settings: Settings) -> View:
     """Return the view without the thinking of the messages behind it: the provider has bound it to the old list."""
+    plain = InputMessages(raw.messages).messages
     made = view.apply(plain) or []
     new = without_thinking(made, found, view.made)
     if len(new) == len(made) and all(map(is_, new, made)):

@@ -290,7 +290,8 @@ class Compactor:
     pin = own(Session.pin)
 
     def close(self) -> None:
-        """Close the archive."""
+        """End a summary in the background, and close the archive."""
+        self._session.stop()
         self._archive.close()
 
     def __enter__(self) -> Self:

@@ -319,9 +319,13 @@ class Session:
 
     def close(self) -> None:
         """End the session and its summary in the background; its archive stays open for others. Idempotent."""
+        self.stop()
+        self._open = None
+
+    def stop(self) -> None:
+        """End a summary in the background, if there is one: nothing of it is applied. Idempotent."""
         if self._open is not None:
             self._open.stop()
-        self._open = None
 
     def on(self, event: str) -> Callable[[L], L]:
         """Return a decorator that makes a function a listener of this session's events, as ``Compactor.on`` does.
