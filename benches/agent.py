@@ -25,6 +25,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from support.simulated import MODEL, play
 
 TURNS, SMALL = 2_000, 100
+ANSWER, SUMMARY = 0.05, 0.1
+"""Seconds that a call of the agent and one of the summarizer take: one to two, as in life."""
+
 MESSAGES = 5_000
 
 
@@ -68,12 +71,12 @@ def main() -> None:
     }
     play(60, faults=0.0)  # loads everything
     print(_rivals.machine())
-    print(f"trimtab {_rivals.versions()['trimtab']}; {turns:,} turns, a summary takes 0.5 s\n")
+    print(f"trimtab {_rivals.versions()['trimtab']}; {turns:,} turns; a call takes {ANSWER} s, a summary {SUMMARY} s\n")
     head = "longest fit, CPU ms | 99.9 %, CPU ms | longest by the clock, ms | compactions | summaries | cost, $"
     print(f"| run | {head} | agent's calls, $ | refused | lost |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for name, options in runs.items():
-        run = play(turns, summary_seconds=0.5, **options)
+        run = play(turns, answer_seconds=ANSWER, summary_seconds=SUMMARY, **options)
         cpu = sorted(one[0] * 1_000 for one in run.stalls)
         clock = max(one[1] * 1_000 for one in run.stalls)
         prompts = (

@@ -36,9 +36,9 @@ SAID = "The build went on, and nothing else happened. "
 class Server(Strict):
     """``Strict`` with streamed answers, faults drawn from a seed, summaries, and a cache of the last prompt."""
 
-    def __init__(self, faults: float, summary_seconds: float):
+    def __init__(self, faults: float, summary_seconds: float, answer_seconds: float = 0.0):
         super().__init__(MODEL, WINDOW - OUTPUT)
-        self.faults, self.summary_seconds = faults, summary_seconds
+        self.faults, self.seconds = faults, (answer_seconds, summary_seconds)
         self.met: Counter = Counter()
         self.summaries = 0
         self.before: list = []
@@ -52,8 +52,7 @@ class Server(Strict):
         summary = body["model"] != self.model
         with self._lock:
             answer = self.fault(summary) or self.response(request, body, summary)
-        if summary:
-            time.sleep(self.summary_seconds)
+        time.sleep(self.seconds[summary])
         return answer(environ, start)
 
     def fault(self, summary):
@@ -193,9 +192,9 @@ class Run:
     stalls: list = field(default_factory=list)
 
 
-def play(turns, *, faults=0.05, summary_seconds=0.02, lines=(5, 20, 40), **options):
+def play(turns, *, faults=0.05, summary_seconds=0.02, answer_seconds=0.0, lines=(5, 20, 40), **options):
     """Let an agent work for so many turns; ``options`` are the Compactor's."""
-    server = Server(faults, summary_seconds)
+    server = Server(faults, summary_seconds, answer_seconds)
     spent, stalls, said = [], [], {}
     with (
         serving(server) as url,
