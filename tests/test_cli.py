@@ -238,6 +238,21 @@ def test_a_command_loads_its_own_verb_and_counting_no_numpy(home: Path) -> None:
     assert done.stdout.splitlines()[-1] == "trimtab.cli.count"
 
 
+def test_counting_loads_nothing_that_plans_stores_or_rebuilds(home: Path) -> None:
+    code = (
+        "import sys; from trimtab.cli import main; main(['count', 's.json', '--json'])\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('trimtab.')), file=sys.stderr)\n"
+        "print(*{'hashlib', 'pickle', 'platform', 'statistics', 'tempfile', 'uuid'} & set(sys.modules))"
+    )
+    session()
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.removeprefix("trimtab.") for name in done.stderr.splitlines()[-1].split()}
+    parts = ("archive.archive", "archive.values", "archive.redact", "compaction.flow", "compaction.request")
+    assert not loaded & {*parts, "compaction.apply", "compaction.summary", "session.shrink", "session.overflow"}
+    assert not any(name.startswith(("archive.sql", "summarize.writers.client")) for name in loaded)
+    assert not done.stdout.splitlines()[-1]
+
+
 def test_a_failed_write_keeps_the_existing_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from trimtab.cli import files as _files
 

@@ -21,6 +21,7 @@ ROOT_FILES = {
     "_log": 0,
     "_mask": 0,
     "_home": 0,
+    "_lazy": 0,
     "_repr": 0,
     "hooks": "summarize",
     "events": "summarize",
@@ -102,7 +103,7 @@ def test_files_do_not_import_each_other_in_circles() -> None:
 def test_the_root_holds_the_door_alone() -> None:
     names = {path.name for path in PACKAGE.iterdir() if path.is_file() and path.suffix != ".so"}
     door = {"__init__.py", "__main__.py", "py.typed", "_core.pyi", "errors.py", "hooks.py", "events.py"}
-    assert names == door | {"_home.py", "_log.py", "_mask.py", "_repr.py"}
+    assert names == door | {"_home.py", "_lazy.py", "_log.py", "_mask.py", "_repr.py"}
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "policies").glob("[!_]*.py")), ids=lambda p: p.name)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .._lazy import loader
 from .._mask import mask
 from ..errors import ArchiveError
-from .archive import Archive, SqlArchive
-from .values import ArchivedCompaction, Fault, Hit, Original, Pruned, Record, Session, Stored, Totals
+
+if TYPE_CHECKING:
+    from .archive import Archive, SqlArchive
+    from .values import ArchivedCompaction, Fault, Hit, Original, Pruned, Record, Session, Stored, Totals
 
 __all__ = [
     "Archive",
@@ -21,6 +26,14 @@ __all__ = [
     "Totals",
     "open_archive",
 ]
+
+__getattr__ = loader(
+    __name__,
+    {
+        "archive": ("Archive", "SqlArchive"),
+        "values": ("ArchivedCompaction", "Fault", "Hit", "Original", "Pruned", "Record", "Session", "Stored", "Totals"),
+    },
+)
 
 
 def open_archive(url: str | Archive) -> Archive:

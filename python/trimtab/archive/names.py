@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
+import os
 
 UNNAMED = "unnamed-"
 """Beginning of the name of every session without a given one. No caller may give such a name: whoever has no name could
@@ -37,7 +37,7 @@ def given_name(name: str | None) -> str:
         ValueError: it is no name, or the kind of name that sessions without one get.
     """
     if name is None:
-        return UNNAMED + uuid4().hex
+        return UNNAMED + os.urandom(16).hex()
     if check_name(name).startswith(UNNAMED):
         msg = f"a session's name cannot begin with {UNNAMED!r}: sessions without a name have such names"
         raise ValueError(msg)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ..summarize import Offer, Usage
     from .view import View
 
-
 REFUSED = "refused: "
 """Start of the reason of a compaction that a hook refused."""
 

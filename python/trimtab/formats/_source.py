@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import contextmanager
-from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, cast
 
 from ..errors import MessageError
@@ -52,8 +50,11 @@ def _unreadable(error: Exception, path: str | os.PathLike[str]) -> MessageError:
 
 def spooled(head: bytes, rest: BinaryIO) -> BinaryIO:
     """Copy `head` and a stream into a seekable file, on disk from `HELD` bytes on."""
+    from shutil import copyfileobj  # noqa: PLC0415 - with tempfile 12 ms, for streams alone
+    from tempfile import SpooledTemporaryFile  # noqa: PLC0415
+
     copy = SpooledTemporaryFile(max_size=HELD)  # noqa: SIM115 - the caller closes it
     copy.write(head)
-    shutil.copyfileobj(rest, copy, 1 << 20)
+    copyfileobj(rest, copy, 1 << 20)
     copy.seek(0)
     return cast("BinaryIO", copy)

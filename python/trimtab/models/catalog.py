@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 _NONE = float("nan")
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 def rows() -> dict[str, dict[str, Row]]:
     """Return the catalog: by key, the row of each host."""
     found: dict[str, dict[str, Row]] = {}
-    text = (files(__package__) / "catalog.tsv").read_text("utf-8")
+    text = Path(__file__).with_name("catalog.tsv").read_text("utf-8")
     for line in text.splitlines():
         if line.startswith("#"):
             continue

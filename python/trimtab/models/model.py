@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -212,6 +211,8 @@ def _found(text: str) -> Model:
                 )
         else:
             model = _by_family(found)
+            from difflib import get_close_matches  # noqa: PLC0415 - for unknown names alone
+
             near = get_close_matches(found.key, _keys(), n=1, cutoff=0.6)
             log.warning(
                 "model %r is in no table%s: counted as %s, window assumed to be %s; say window= to override",

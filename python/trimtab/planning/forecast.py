@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import asdict, dataclass, field, replace
-from statistics import median_low
 from typing import TYPE_CHECKING, Any, Self
 
 from ..counting.counter import Counter, scan
@@ -150,7 +149,7 @@ class Forecast:
         """Billed tokens of each tool turn beyond its count; 0 unless most of the last turns agree."""
         if not self.errors:
             return 0
-        middle = median_low(self.errors)
+        middle = sorted(self.errors)[(len(self.errors) - 1) // 2]
         return middle if self.errors.count(middle) >= ENOUGH and 2 * self.errors.count(middle) > len(self.errors) else 0
 
     @property

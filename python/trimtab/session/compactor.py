@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
@@ -227,12 +226,14 @@ class Compactor:
         Raises:
             TypeError: an argument cannot go there; names it.
         """
+        from pickle import dumps  # noqa: PLC0415 - loaded with a pickled Compactor
+
         if self._archive.where == "memory" and self._archive.opened is not None:
             raise TypeError("cannot pickle a Compactor with archive='memory' that holds originals: they would be lost")
         added = self._handler.listeners.added
         for name, value in [*self._options.items(), *(("listener", function) for _, function in added)]:
             try:
-                pickle.dumps(value)
+                dumps(value)
             except Exception as error:
                 what = f"cannot pickle a Compactor with {name}={value!r}: make the Compactor where it is used, or name"
                 raise TypeError(f"{what} a value that pickle takes ({error})") from error

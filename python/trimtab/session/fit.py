@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._log import details, log, outline
 from ..compaction.effects import Long
-from ..compaction.flow import compaction
+from ..compaction.start import compaction
 from ..errors import CountError
 from .provider_count import request_of
 

@@ -10,9 +10,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, get_args
 
 from .. import _core
-from ..archive.redact import redact_message
-from ..compaction.request import Request
-from ..compaction.summary import offered
 from ..counting.counter import fixed_tokens, overhead, read_plain, scan
 from ..errors import BusyError, PlanError
 from ..events import BackedOff, UsageIgnored
@@ -38,6 +35,7 @@ if TYPE_CHECKING:
     from ..compaction.effects import Flow
     from ..compaction.handler import EffectHandler
     from ..compaction.job import Job
+    from ..compaction.request import Request
     from ..compaction.result import Compaction
     from ..compaction.settings import Settings, Target
     from ..counting.counter import Counter
@@ -422,6 +420,8 @@ class Memory:
         Raises:
             PlanError: the plan is of another transcript.
         """
+        from ..compaction.request import Request  # noqa: PLC0415 - loaded with the first plan
+
         settings = self.settings.under(policy or self.policy)
         settings = settings if counter is None else replace(settings, counter=counter)
         given = call.messages if call.given is None else call.given
@@ -469,6 +469,8 @@ class Memory:
         found = pinned(ledger, messages, pins, flag, own)
         if redact is None or not any(kind == "text" for kind, _ in pins):
             return found
+        from ..archive.redact import redact_message  # noqa: PLC0415 - loaded for those who redact
+
         redacted = [redact_message(message, redact) for message in messages]
         return tuple(sorted({*found, *pinned(ledger, redacted, pins, None, own)}))
 
@@ -477,6 +479,8 @@ class Memory:
 
         For messages below the target, the target is a tenth of their tokens.
         """
+        from ..compaction.summary import offered  # noqa: PLC0415 - a session that compacts nothing needs no summary
+
         request = self.request(self.resumed(call))
         target = min(request.target, max(request.ledger.total // 10, 1))
         zone = replace(request, target=target).decide().zone() if len(request.ledger) else None

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, T
 
 from .. import _core
 from .._log import details, log, outline
-from ..archive.json_check import NO_NUMBERS, check_json
 from ..compaction.effects import Long
-from ..compaction.flow import compaction
 from ..compaction.listeners import AWAITS
 from ..compaction.settings import target_of
+from ..compaction.start import compaction
 from ..counting.counter import framework_in, system_text
 from ..errors import ArchiveError, MessageError, SummaryError
 from ..messages.objects import InputMessages, plain
@@ -28,8 +27,6 @@ from ..messages.request import SYSTEM_ROLES, begins_with
 from ..summarize.drive import AwaitableError, adrive, drive, in_thread, outcome
 from .call import Call, is_long
 from .fit import asked, automatic, capped, paying, protecting, rescue, thinned
-from .overflow import Refusal, refusal
-from .shrink import shrink
 from .state import state_of
 
 if TYPE_CHECKING:
@@ -251,6 +248,8 @@ def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
 
         if reject([Problem(*finding) for finding in found], len(ledger), sizes=not at.policy.trigger.auto):
             return True
+    from ..archive.json_check import NO_NUMBERS, check_json  # noqa: PLC0415 - a session that is only counted needs none
+
     for index in range(since, len(ledger)) if since else ledger.unlike(at.valid):
         message = call.messages[index]
         try:
@@ -578,6 +577,9 @@ class Session:
         """
         at, call = self._memory, _call(messages, system, tools)
         if when == "on_overflow" and at.policy.trigger.auto and not at.policy.parity:
+            from .overflow import Refusal  # noqa: PLC0415 - loaded with the first refused call
+            from .shrink import shrink  # noqa: PLC0415
+
             return (yield from shrink(at, at.begin(call, when, turn), Refusal()))
         return (yield from next_input(at, call, when, turn))
 
@@ -614,6 +616,9 @@ class Session:
             >>> cm.window, cm.count(fitted.messages) < 30_000
             (30000, True)
         """
+        from .overflow import refusal  # noqa: PLC0415 - loaded with the first refused call
+        from .shrink import shrink  # noqa: PLC0415
+
         cause = error if isinstance(error, BaseException) else None
         try:
             refused = refusal(error)

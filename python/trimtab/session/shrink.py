@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..compaction.flow import compaction
+from ..compaction.start import compaction
 from ..counting.counter import fixed_tokens, scan
 from ..errors import NothingToCompactError, OverflowedError, SummaryError
 from ..planning.edits import Summarize

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .._lazy import loader
 from .ask import Answer, Ask, Prompt, Summarizer, Usage
 from .attempts import Limits
 from .load import load
@@ -10,10 +13,12 @@ from .offers import Offer, Sizes, offers
 from .prompt import render, turn
 from .request import Request, request
 from .write import Writer
-from .writers.anthropic import Anthropic
-from .writers.command import Command
 from .writers.function import Function
-from .writers.openai import OpenAI
+
+if TYPE_CHECKING:
+    from .writers.anthropic import Anthropic
+    from .writers.command import Command
+    from .writers.openai import OpenAI
 
 __all__ = [
     "Answer",
@@ -37,3 +42,5 @@ __all__ = [
     "request",
     "turn",
 ]
+
+__getattr__ = loader(__name__, {f"writers.{name.lower()}": (name,) for name in ("Anthropic", "Command", "OpenAI")})

@@ -12,11 +12,7 @@ from ..errors import SummaryError
 from .ask import Answer
 from .attempts import Limits
 from .flaws import EXTRACT
-from .writers.anthropic import Anthropic
-from .writers.client import need
-from .writers.command import Command
 from .writers.function import Function
-from .writers.openai import OpenAI
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -49,8 +45,8 @@ def open_summarizer(
     """
     if isinstance(spec, str):
         spec = _named(spec)
-    if isinstance(spec, Anthropic | OpenAI):
-        need(spec.package)
+    if not isinstance(spec, Function):
+        _check_package(spec)
     if hasattr(spec, "asession"):
         writer = cast("Writer", spec)
         return writer.name, writer
@@ -63,15 +59,34 @@ def _named(spec: str) -> Writer:
     if spec == "offline":
         return Function(_offline, "offline", Limits(seconds=None, tries=1))
     if spec.startswith("cmd:"):
+        from .writers.command import Command  # noqa: PLC0415 - most sessions need neither a program nor a provider
+
         try:
             return Command(shlex.split(spec.removeprefix("cmd:")))
         except ValueError as error:
             msg = f"cannot read the summarizer {mask(repr(spec))}: {error}"
             raise ValueError(msg) from None
     if found := _SPEC.fullmatch(spec):
+        from .writers.anthropic import Anthropic  # noqa: PLC0415
+        from .writers.openai import OpenAI  # noqa: PLC0415
+
         kind = Anthropic if found[1] == "anthropic" else OpenAI
         return kind(found[2], base_url=found[3])
     raise _unknown(spec)
+
+
+def _check_package(spec: object) -> None:
+    """Check that the SDK of a provider's summarizer is installed.
+
+    Raises:
+        ImportError: it is not.
+    """
+    from .writers.anthropic import Anthropic  # noqa: PLC0415
+    from .writers.client import need  # noqa: PLC0415
+    from .writers.openai import OpenAI  # noqa: PLC0415
+
+    if isinstance(spec, Anthropic | OpenAI):
+        need(spec.package)
 
 
 def _unknown(spec: object) -> ValueError:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from ..models.model import Model, retired
 from ..models.prices import priced
-from .writers.client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..planning.stages import SummarizeZone
+    from .writers.client import Client
 
 WORDS = 500
 """Tokens of a summary request besides the messages."""
@@ -81,6 +81,8 @@ def offers(  # noqa: PLR0917 - the summarizer, the policy, the session and its s
         sizes: tokens of the calls.
         reuse_cache: whether the session's own request can be sent again.
     """
+    from .writers.client import Client  # noqa: PLC0415 - loaded for those who ask for offers
+
     if not isinstance(writer, Client):
         named = Model.named(stage.model) if stage.model else model
         return (Offer(name, stage.model, window=getattr(writer, "window", None) or named.window),)
