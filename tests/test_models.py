@@ -119,7 +119,7 @@ def test_every_field_can_be_overridden():
     model, messages = Model.named("claude-opus-5"), [{"role": "user", "content": "hello"}]
     own = replace(model, prompt=replace(model.prompt, user=100, opening=50), window=9_000, max_output=900)
     assert count(messages, model=own) - count(messages, model=model) == 100 - 2 + 50 - 4
-    other = {"name": "x", "provider": "openai_chat", "price": replace(model.price, input=9.0), "known": False}
+    other = {"name": "x", "provider": "openai_chat", "price": replace(model.price, input=9.0), "source": "assumed"}
     assert {f.name for f in fields(replace(model, **other)) if getattr(model, f.name) != other.get(f.name)} >= {*other}
     with pytest.raises(ValueError, match="unknown form"):
         Counter.for_model(replace(model, prompt=replace(model.prompt, form="odd")))
@@ -218,7 +218,7 @@ def test_every_text_that_shows_a_window_marks_an_assumed_one(caplog):
     assert "exceed the window of 128,000 (assumed): window= may have to be larger" in caplog.text
     fitted = cm.overflow("prompt is too long: 54321 tokens > 30000 maximum", messages)
     assert "window lowered from 128,000 (assumed) to 30,000 tokens" in fitted.reason
-    assert all("128000" not in text or "assumed" in text or "known=False" in text for text in told), told
+    assert all("128000" not in text or "assumed" in text for text in told), told
     assert "assumed" not in repr(cm) + repr(cm.budget()) + cm.explain(messages)  # the provider stated it
 
 

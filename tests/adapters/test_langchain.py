@@ -189,6 +189,23 @@ def test_the_token_counter_serves_langchains_own(encode: Any) -> None:
     assert summary.token_counter is counter
 
 
+def test_the_window_is_that_of_the_models_profile(encode: Any) -> None:
+    class Profiled(Chat):
+        def bind_tools(self, tools: Any, **options: Any) -> Any:
+            bound = super().bind_tools(tools)
+            return Profiled(stub=bound.stub, tools=bound.tools, profile=self.profile)
+
+    for options, window in (({}, 20_000), ({"window": 18_000}, 18_000)):
+        stub = Model(encode, lowered=20_000)
+        middleware = CompactionMiddleware(MODEL, max_output=2_000, **options)
+        chat = Profiled(stub=stub, profile={"max_input_tokens": 20_000})
+        running = create_agent(chat, [tool(look)], middleware=[middleware], checkpointer=InMemorySaver())
+        config = {"configurable": {"thread_id": "a"}, "recursion_limit": 1_000}
+        running.invoke({"messages": [("user", "go")]}, config)
+        assert middleware.sessions.of("a").session.window == window
+        assert not stub.refused
+
+
 def test_a_compactor_takes_no_keywords_beside_it() -> None:
     with pytest.raises(TypeError, match="window"):
         CompactionMiddleware(trimtab.Compactor(MODEL), window=9_000)

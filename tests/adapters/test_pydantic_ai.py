@@ -168,6 +168,17 @@ def test_another_error_of_the_model_is_raised_and_a_floor_is_noted(encode: Any) 
     assert "trimtab" in caught.value.__notes__[0]
 
 
+def test_the_window_is_that_of_the_models_profile(encode: Any) -> None:
+    for options, window in (({}, 20_000), ({"window": 18_000}, 18_000)):
+        stub = Model(encode, lowered=20_000)
+        compaction = Compaction(MODEL, max_output=2_000, **options)
+        profiled = FunctionModel(model(stub).function, model_name="stub", profile={"context_window": 20_000})
+        running = Agent(profiled, system_prompt="Be good.", tools=[look], capabilities=[compaction])
+        running.run_sync("go", usage_limits=FREE, conversation_id="a")
+        assert compaction.sessions.of("a").session.window == window
+        assert not stub.refused
+
+
 def test_a_tools_output_is_cut_as_it_enters(encode: Any) -> None:
     def look(n: int) -> str:
         """Look."""

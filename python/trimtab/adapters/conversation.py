@@ -101,6 +101,14 @@ class Conversation:
         except ValueError as error:
             log.debug("no usage is recorded: %s", error)
 
+    def learn_window(self, tokens: object) -> None:
+        """Take the window that the framework's profile of the model states, if it states one."""
+        try:
+            if isinstance(tokens, int):
+                self.session.learn_window(tokens)
+        except ValueError as error:
+            log.debug("the window of the framework's profile is not used: %s", error)
+
     def state(self) -> dict[str, Any]:
         """Return the session's state, for the framework's checkpoint; ``Sessions.of`` recognizes it."""
         state = self.session.state()

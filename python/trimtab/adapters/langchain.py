@@ -69,7 +69,7 @@ class CompactionMiddleware(AgentMiddleware[CompactionState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ExtendedModelResponse[Any]:
         """Call the model with messages that fit; replace those of the agent's state where something was compacted."""
-        conversation = self._conversation(request.state, request.runtime)
+        conversation = self._calling(request)
         sent: list[Sequence[Any]] = []
 
         def send(fitted: Fitted[Any]) -> ModelResponse[Any]:
@@ -83,7 +83,7 @@ class CompactionMiddleware(AgentMiddleware[CompactionState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ExtendedModelResponse[Any]:
         """Call the model like ``wrap_model_call``, with hooks and a summarizer that may be asynchronous."""
-        conversation = self._conversation(request.state, request.runtime)
+        conversation = self._calling(request)
         sent: list[Sequence[Any]] = []
 
         async def send(fitted: Fitted[Any]) -> ModelResponse[Any]:
@@ -102,6 +102,12 @@ class CompactionMiddleware(AgentMiddleware[CompactionState, Any, Any]):
     ) -> Any:
         """Run the tool like ``wrap_tool_call``."""
         return self._ingested(request, await handler(request))
+
+    def _calling(self, request: ModelRequest[Any]) -> Conversation:
+        """Return the conversation of a model call, with the window of the model's profile."""
+        conversation = self._conversation(request.state, request.runtime)
+        conversation.learn_window((getattr(request.model, "profile", None) or {}).get("max_input_tokens"))
+        return conversation
 
     def _conversation(self, state: Any, runtime: Any) -> Conversation:
         """Return the conversation of a thread; agents inside an agent have conversations of their own."""

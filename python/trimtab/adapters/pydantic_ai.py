@@ -75,6 +75,7 @@ class Compaction(AbstractCapability[Any]):
     ) -> ModelRequestContext:
         """Put messages that fit into the request and into the run."""
         conversation, messages = self._conversation(ctx), request_context.messages
+        conversation.learn_window(getattr(request_context.model, "context_window", None))
         fitted = await conversation.afit(messages, **_beside(request_context, messages))
         if fitted.messages is messages:
             return request_context

@@ -13,7 +13,7 @@ from .input import sendable, target
 from .options import add_archive, add_file, add_output, add_policy, session_option
 from .output import print_json, print_line, print_note
 from .progress import Progress
-from .prompt import NextPrompt, compactor, hint, known_fields
+from .prompt import NextPrompt, compactor, hint, known_fields, learn
 from .summarizer import add_summarizer, policy, summarizer
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     cm: Compactor | Session = shared
     if options.session is not None:
         cm = shared.session(options.session)
-        cm.learn(transcript)
+        learn(cm, options, transcript)
     for text in options.pin:
         cm.pin(text)
     with Progress("compacting"):

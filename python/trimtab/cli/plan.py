@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(plan.to_json())
         return int(next_prompt.over and options.check)
-    budget = replace(cm.budget(system=system, tools=tools), assumed=next_prompt.source == "assumed")
+    budget = replace(cm.budget(system=system, tools=tools), source=next_prompt.source)
     for line in (*next_prompt.lines(), str(plan), *hint(options, plan.edits)):
         print_line(line)
     print_line(f"counted by     {cm.counter.explain()}")

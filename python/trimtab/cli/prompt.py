@@ -5,38 +5,27 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..messages.types import text_of
-from ..models.model import Model
 from .input import model_of
 from .output import print_note
 
 if TYPE_CHECKING:
     from ..events import Event
     from ..messages.types import Transcript
+    from ..models.model import WindowSource
     from ..session.compactor import Compactor
+    from ..session.session import Session
 
-SOURCES = {"option": "", "file": " (the agent's own)", "table": "", "assumed": " (assumed)"}
-"""Where a window is from: the command line, the file, the table of models, or nowhere; and the words behind it."""
+MARKS = {"file": " (the agent's own)", "assumed": " (assumed)"}
+"""Words behind a window, by its source."""
 
 
-def window_of(options: argparse.Namespace, found: Transcript) -> tuple[int | None, str]:
-    """Return the window that replaces the table's, or None, and its source.
-
-    A table's window is assumed if the file names no model. A billed prompt that is larger shows that the model has
-    another window: it is assumed to be as large as that prompt.
-    """
-    if options.window:
-        return options.window, "option"
-    is_own = options.model in (None, found.model)
-    if found.window and is_own:
-        return found.window, "file"
-    model = Model.named(model_of(options, found))
-    if is_own and found.usage and found.usage[-1].prompt > model.window:
-        return found.usage[-1].prompt, "assumed"
-    return None, "table" if model.known and (options.model or found.model) else "assumed"
+def learn(cm: Compactor | Session, options: argparse.Namespace, found: Transcript) -> None:
+    """Let a Compactor or a session learn from a session file; one without a model is taken for the assumed model's."""
+    cm.learn(found if found.model or options.model else replace(found, model=model_of(options, found)))
 
 
 def compactor(options: argparse.Namespace, found: Transcript, **settings: Any) -> Compactor:
@@ -50,12 +39,12 @@ def compactor(options: argparse.Namespace, found: Transcript, **settings: Any) -
         if isinstance(event, UsageIgnored):
             doubts.append(event.reason)
 
-    model, window = model_of(options, found), window_of(options, found)[0]
+    model = model_of(options, found)
     if not (options.model or found.model):
         print_note(f"no model is named: counted for {model} (choose another with --model)")
     settings = {"policy": getattr(options, "policy", "default"), "listeners": (listen,), **settings}
-    cm = Compactor(model, provider=found.provider, window=window, **settings)
-    cm.learn(found)
+    cm = Compactor(model, provider=found.provider, window=options.window, **settings)
+    learn(cm, options, found)
     if doubts:
         print_note(f"{len(doubts):,} billed calls in the file are ignored; the last: {doubts[-1]}")
     return cm
@@ -70,10 +59,9 @@ def hint(options: argparse.Namespace, changes: object) -> list[str]:
 
 def known_fields(options: argparse.Namespace, found: Transcript) -> dict[str, Any]:
     """Return the fields beside the messages that the user or the file names, as ``read`` takes them back."""
-    window, source = window_of(options, found)
     fields = {
         "model": options.model or found.model,
-        "window": window if source in ("option", "file") else None,
+        "window": options.window or (found.window if options.model in (None, found.model) else None),
         "system": found.system,
         "tools": found.tools,
     }
@@ -89,7 +77,7 @@ class NextPrompt:
         billed: tokens of the last billed prompt, 0 if the file has none.
         counted: tokens of the messages, system text and tools in the file.
         window: the window's tokens, input and output together.
-        source: where the window is from.
+        source: where the window is from; a table's is assumed if nobody names the model.
         trigger: tokens past which compaction is due, as the policy counts them.
         over: whether it is due.
         model: the model.
@@ -101,7 +89,7 @@ class NextPrompt:
     billed: int
     counted: int
     window: int
-    source: str
+    source: WindowSource
     trigger: int
     over: bool
     model: str
@@ -121,17 +109,18 @@ class NextPrompt:
         size, rule = cm.size(found.messages, system=found.system, tools=found.tools), cm.policy.trigger
         tokens, trigger = size.prompt + unread, rule.limit(size.terms)
         by_model = cm.policy.counter is None and tokens > trigger
+        source, named = size.terms.source, bool(options.model or found.model)
         lacks = {"system text": not (found.system or _opens_with_system(found)), "tools": not found.tools}
         return cls(
             tokens,
             size.billed,
             size.counted + unread,
             cm.window,
-            window_of(options, found)[1],
+            "assumed" if not named and source in ("table", "public") else source,
             trigger,
             by_model or rule.reached(size.terms) or tokens > size.terms.input_budget,
             cm.model,
-            bool(options.model or found.model),
+            named,
             () if size.billed else tuple(part for part, is_gap in lacks.items() if is_gap),
         )
 
@@ -148,7 +137,9 @@ class NextPrompt:
     def share(self, tokens: int) -> str:
         """Return the share that a prompt of so many tokens has of the window, with what of it is assumed."""
         model = self.model if self.named else f"{self.model}, a model that is assumed"
-        return f"{100 * tokens / self.window:.1f} % of the window {self.window:,}{SOURCES[self.source]} of {model}"
+        return (
+            f"{100 * tokens / self.window:.1f} % of the window {self.window:,}{MARKS.get(self.source, '')} of {model}"
+        )
 
     def lines(self) -> Iterator[str]:
         """Yield the verdict, and what of the prompt is not in the file."""

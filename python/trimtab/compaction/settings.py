@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from ..counting.counter import Counter, fixed_tokens, scan
 from ..messages.envelope import wrap
-from ..models.model import Model
+from ..models.model import SOURCES, Model
 from ..models.provider import Provider
 from ..planning.budget import Budget, Terms
 from ..planning.policy import Policy
@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ..ledger.columns import Ledger
+    from ..models.model import WindowSource
     from ..summarize import Writer
 
     Target = Callable[[Ledger], int]
     """Returns the tokens of messages to reach, given the messages now."""
+
+ORDER = tuple(SOURCES)
+"""Sources of windows, the one that counts most first."""
 
 SHAPES = get_args(Provider)
 """The message shapes that can be compacted."""
@@ -97,12 +101,12 @@ class Settings:
             raise ValueError(msg)
         rules = _policy(policy, knobs)
         found = Model.named(model, betas=betas) if isinstance(model, str) else model
+        if isinstance(model, Model) and model.known:
+            found = replace(model, source="argument")
         counter = rules.counter.counter() if rules.counter else Counter.for_model(found)
-        # The caller's window comes first, then the policy's for a model that is in no table, then the table's.
         stands_in = rules.trigger.fixed_window or not found.known
         if window is None and stands_in and rules.trigger.window is not None:
-            is_wide = not rules.trigger.fixed_window and found.window > rules.trigger.window  # by a beta flag
-            window = found.window if is_wide else rules.trigger.window
+            found = replace(found.limited(rules.trigger.window), source="policy")
         limited = found.limited(window, max_output)
         reserve = max_output or rules.trigger.kept_free(limited.max_output)
         settings = cls(
@@ -111,7 +115,7 @@ class Settings:
             policy=rules,
             counter=counter,
             provider=_shape(provider),
-            limits=Terms(limited.window, reserve, input_limit=limited.input_limit, assumed=not limited.known),
+            limits=Terms(limited.window, reserve, input_limit=limited.input_limit, source=limited.source),
             strips=limited.binds_thinking and thinking == "strip",
             marks=limited.binds_thinking and thinking == "mark",
             rules=rules_of({"model": found, "in_flight": True, "container": True}),  # that the caller's call names
@@ -159,14 +163,31 @@ class Settings:
         return replace(self, policy=policy, counter=self.counter if policy.counter else self.model_counter)
 
     def lowered(self, window: int, fixed: int) -> Settings:
-        """Return the settings with a smaller window; at most half of what system and tools leave is for the answer."""
-        return self.limited(window, min(self.limits.output, max(window - fixed, 0) // 2))
+        """Return the settings with a refusal's window; at most half of what system and tools leave is for output."""
+        return self.limited(window, min(self.limits.output, max(window - fixed, 0) // 2), "refusal")
 
-    def limited(self, window: int, output: int) -> Settings:
+    def limited(self, window: int, output: int, source: WindowSource) -> Settings:
         """Return the settings with another window and another number of tokens for the answer."""
-        model = self.model.limited(window)
-        limits = replace(self.limits, window=window, output=output, input_limit=model.input_limit, assumed=False)
+        model = replace(self.model.limited(window), source=source)
+        limits = replace(self.limits, window=window, output=output, input_limit=model.input_limit, source=source)
         return replace(self, model=model, limits=limits)
+
+    def learned(self, window: int, source: WindowSource) -> Settings:
+        """Return the settings with a window whose source stands above that of theirs; else these settings.
+
+        A refusal also lowers a window that stands above it. A profile may state the input limit where the provider
+        counts input apart: then it agrees with the table.
+        """
+        known = self.model
+        below = self.policy.trigger.fixed_window or ORDER.index(known.source) < ORDER.index(source)
+        agrees = source == "profile" and window == known.input_limit
+        if (
+            agrees
+            or (window, source) == (known.window, known.source)
+            or (below and not (source == "refusal" and window < known.window))
+        ):
+            return self
+        return self.limited(window, min(self.limits.output, window // 2), source)
 
     @cached_property
     def frame(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._log import log
 from .._repr import short
@@ -25,6 +25,25 @@ if TYPE_CHECKING:
 
 BETAS = {"context-1m-2025-08-07": ("sonnet", 1_000_000)}
 """Beta flags that widen a window: a part of the ids of their models, and the window in tokens."""
+
+
+WindowSource: TypeAlias = Literal["argument", "refusal", "file", "profile", "table", "public", "policy", "assumed"]
+
+SOURCES: dict[WindowSource, str] = {
+    "argument": "as the caller says",
+    "refusal": "as a provider's refusal said",
+    "file": "the agent's own, of its session file",
+    "profile": "of the framework's profile of the model",
+    "table": "of trimtab's table",
+    "public": "of public tables",
+    "policy": "of the policy",
+    "assumed": "assumed",
+}
+"""Where a window is from, in words; of two windows the one whose source stands first counts.
+
+A policy's window takes the place of an assumed one, or, where the policy fixes it, of all but the caller's and a
+refusal's.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +78,8 @@ class Model:
         binds_thinking: whether a thinking block is signed against everything before it, so that the provider refuses
             the block after an edit before it (Anthropic documentation, "Preserved thinking").
         prefill: whether the list may end with the beginning of the answer; Claude 4.6 and later refuse that.
-        known: whether a table has the model of this id; False if the window is assumed: that of the model's family, of
-            its maker for another host, or the smallest of the hosts that serve it.
+        source: where the window is from. It is assumed if no table has the model of this id: that of the model's
+            family, of its maker for another host, or the smallest of the hosts that serve it.
         input_limit: tokens of input, where the provider counts them apart from the output; None where the window alone
             counts.
         cache_seconds: seconds after its last use for which the provider keeps a cached prompt; None if unknown.
@@ -76,7 +95,7 @@ class Model:
     price: Price = field(default_factory=Price)
     binds_thinking: bool = False
     prefill: bool = True
-    known: bool = True
+    source: WindowSource = "argument"
     input_limit: int | None = None
     cache_seconds: int | None = None
 
@@ -86,6 +105,11 @@ class Model:
             msg = f"need 0 < max_output < window, got {self.max_output} and {self.window}"
             raise ValueError(msg)
 
+    @property
+    def known(self) -> bool:
+        """Whether the window is not assumed."""
+        return self.source != "assumed"
+
     @classmethod
     def named(
         cls, name: str, *, window: int | None = None, max_output: int | None = None, betas: Iterable[str] = ()
@@ -94,7 +118,8 @@ class Model:
 
         A prefix selects the row of its host: ``openrouter/deepseek/deepseek-r1``, ``azure:gpt-5``. An id without one
         takes its maker's row, or else the smallest window of the hosts that serve the model. Where no table has it, it
-        takes the values of its family. A window that is assumed is warned of once.
+        takes the values of its family. A public table alone never raises the window of a row of our own. A window that
+        is assumed is warned of once.
 
         Args:
             name: such as ``claude-opus-4-5-20251101``, ``anthropic/claude-sonnet-4.5``, ``ft:gpt-4o:org::id`` or
@@ -106,12 +131,14 @@ class Model:
         found = _found(name)
         for beta in betas:
             part, wide = BETAS.get(beta, ("", 0))
-            if part and part in name.lower():
-                found = replace(found, window=max(found.window, wide))
+            if part and part in name.lower() and found.window < wide:
+                found = found.limited(wide)
         return found.limited(window, max_output)
 
     def limited(self, window: int | None = None, max_output: int | None = None) -> Model:
-        """Return the model with other limits; None keeps a limit.
+        """Return the model with other limits, as its caller says; None keeps a limit.
+
+        An input limit leaves as many tokens for the output as before.
 
         Raises:
             ValueError: a limit is no positive integer, or the limits leave no tokens for a prompt.
@@ -120,11 +147,12 @@ class Model:
             if value is not None and (type(value) is not int or value < 1):
                 msg = f"{name} must be a positive number of tokens, got {value!r}"
                 raise ValueError(msg)
-        known = self.known or window is not None
+        source = self.source if window is None else "argument"
         window = self.window if window is None else window
         max_output = min(self.max_output, window // 2) if max_output is None else max_output
-        input_limit = min(self.input_limit, window) if self.input_limit else None
-        return replace(self, window=window, max_output=max_output, known=known, input_limit=input_limit)
+        wider = max(window - self.window, 0)
+        input_limit = min(self.input_limit + wider, window) if self.input_limit else None
+        return replace(self, window=window, max_output=max_output, source=source, input_limit=input_limit)
 
 
 def retired(name: str) -> bool:
@@ -164,6 +192,7 @@ def _table() -> dict[str, Model]:
             # OpenAI documents 400,000 as 272,000 of input and 128,000 of output, from GPT-5 on.
             input_limit=window - max_output if grammar == "openai" else None,
             cache_seconds=tables.CACHE_SECONDS["claude" if is_claude else "gpt"],
+            source="table",
         )
     return models
 
@@ -201,7 +230,7 @@ def _found(text: str) -> Model:
     if model is None:
         row, assumed = _row(found)
         if row is not None:
-            model = _of_row(found, row, known=not assumed)
+            model = _of_row(found, row, "assumed" if assumed else "public")
             if assumed:
                 log.warning(
                     "model %r: no table has this host's window; assumed %s, that of %s; say window= to override",
@@ -259,17 +288,20 @@ def _hosts(found: ModelId) -> dict[str, Row]:
     return {}
 
 
-def _of_row(found: ModelId, row: Row, *, known: bool) -> Model:
+def _of_row(found: ModelId, row: Row, source: WindowSource) -> Model:
     """Return the model of a catalog's row; prompt format and shape are those of our own row, or of its family."""
-    base = _by_key().get(found.key) or _by_family(found)
+    own = _by_key().get(found.key)
+    base, window, input_limit = own or _by_family(found), row.window, row.input_limit
+    if own is not None and own.window < window:
+        window, input_limit, source = own.window, own.input_limit, own.source
     return replace(
         base,
         name=found.name,
-        window=row.window,
-        max_output=min(row.max_output or base.max_output, row.window - 1),
+        window=window,
+        max_output=min(row.max_output or base.max_output, window - 1),
         price=Price(*row.prices),
-        known=known,
-        input_limit=row.input_limit,
+        source=source,
+        input_limit=input_limit,
     )
 
 
@@ -295,6 +327,6 @@ def _by_family(found: ModelId) -> Model:
         window,
         output,
         prefill=prefill,
-        known=False,
+        source="assumed",
         cache_seconds=seconds,
     )

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from .._repr import short
+from ..models.model import SOURCES
+
+if TYPE_CHECKING:
+    from ..models.model import WindowSource
 
 EARLY = 0.8
 """Share of the trigger at which a summary starts in the background, unless the caller says another: a fifth of a large
@@ -28,7 +33,7 @@ class Terms:
         answered: billed output tokens of the last call.
         factor: average ratio of billed to counted tokens; 1.0 before the first billed call.
         beyond: tokens that the last call was billed above its count, as far as they are still in the prompt.
-        assumed: whether the window is assumed, because no table has the model.
+        source: where the window is from, as in ``models.SOURCES``.
     """
 
     __repr__ = short
@@ -45,12 +50,12 @@ class Terms:
     answered: int = 0
     factor: float = 1.0
     beyond: int = 0
-    assumed: bool = False
+    source: WindowSource = "argument"
 
     @property
     def stated(self) -> str:
         """The window as text, with a mark if it is assumed."""
-        return f"{self.window:,}{' (assumed)' * self.assumed}"
+        return f"{self.window:,}{' (assumed)' * (self.source == 'assumed')}"
 
     @property
     def counted(self) -> float:
@@ -210,7 +215,7 @@ class Budget:
         critical: tokens of messages past which the next call is in danger.
         rule: the trigger rule of the policy.
         input_limit: the model's input limit, where it is counted apart from the output; else None.
-        assumed: whether the window is assumed, because no table has the model.
+        source: where the window is from, as in ``models.SOURCES``.
         early: tokens of messages past which a summary starts in the background; None if none does.
     """
 
@@ -224,14 +229,14 @@ class Budget:
     critical: int
     rule: Trigger = field(default_factory=Trigger)
     input_limit: int | None = None
-    assumed: bool = False
+    source: WindowSource = "argument"
     early: int | None = None
 
     def __post_init__(self) -> None:
         """Reject a window without room for messages."""
         if not (0 <= self.reserve < self.window and self.target > 0 and 0 < self.trigger <= self.critical):
             msg = (
-                f"no room for messages: window {self.window:,}{' (assumed)' * self.assumed} "
+                f"no room for messages: window {self.window:,}{' (assumed)' * (self.source == 'assumed')} "
                 f"less {self.reserve:,} for the answer "
                 f"and {self.fixed:,} for system and tools"
             )
@@ -258,7 +263,7 @@ class Budget:
             critical=max(int(capacity * rule.critical), int(capacity * rule.threshold)) - beside,
             rule=rule,
             input_limit=terms.input_limit,
-            assumed=terms.assumed,
+            source=terms.source,
             early=int(capacity * rule.early) - beside if rule.background else None,
         )
 
@@ -287,11 +292,7 @@ class Budget:
         limited = self.input_budget == self.input_limit
         held = f"{' + '.join(self.rule.numerator)} against {' '.join(self.rule.denominator)}"
         rows = [
-            (
-                "window",
-                self.window,
-                "input and output together" + (", assumed" if self.assumed else ""),
-            ),
+            ("window", self.window, f"input and output together, {SOURCES[self.source]}"),
             ("reserve", -self.reserve, "kept free for the answer"),
             ("input budget", self.input_budget, "the model's input limit" if limited else ""),
             ("system, tools", -self.fixed, "sent with every call"),

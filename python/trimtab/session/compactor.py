@@ -13,7 +13,7 @@ from ..compaction.listeners import AWAITS, Listeners, is_async
 from ..compaction.settings import Settings
 from ..hooks import noop
 from ..summarize import open_summarizer
-from .memory import Memory
+from .memory import Memory, Stated
 from .session import Session, own
 from .state import check_state, load_state
 
@@ -57,7 +57,9 @@ class Compactor:
     Args:
         model: an id, or a ``Model`` of your own. No other argument is required.
         provider: the messages' shape; detected where it is not given.
-        window: tokens of input and output together; overrides the table.
+        window: tokens of input and output together. Without it: what a provider's refusal said, the agent's session
+            file (``learn``), the framework's profile of the model (``learn_window``), our own table, public tables.
+            ``explain`` says which.
         max_output: tokens kept free for the answer; at most 32,000 of the model's where it is not given.
         policy: a preset's name, or a ``Policy``.
         trigger_share: share of the input budget past which compaction is due: the policy's ``trigger.share``, with the
@@ -165,7 +167,8 @@ class Compactor:
         self.model = settings.model_id
         self._archive = Opener(archive)
         self._handler = EffectHandler(self._archive, writer, pre_compact or noop, Listeners(listeners))
-        self._session = Session(Memory(settings, self._handler), self._awaits)
+        self._stated = Stated()
+        self._session = Session(Memory(settings, self._handler, stated=self._stated), self._awaits)
 
     def session(self, id: str | None = None, state: Mapping[str, Any] | None = None) -> Session:
         """Return a session: one conversation, with the settings and the archive of this Compactor.
@@ -185,7 +188,8 @@ class Compactor:
         """
         name = given_name(id) if state is None else check_state(state, self._settings, id)
         handler = replace(self._handler, listeners=Listeners(above=self._handler.listeners))
-        memory = Memory(self._settings.of_session(name, exclusive=not name.startswith(UNNAMED)), handler)
+        settings = self._settings.of_session(name, exclusive=not name.startswith(UNNAMED))
+        memory = Memory(settings, handler, stated=self._stated)
         if state is not None:
             load_state(memory, state)
         return Session(memory, self._awaits)
@@ -283,6 +287,7 @@ class Compactor:
     aoverflow = own(Session.aoverflow)
     record = own(Session.record)
     learn = own(Session.learn)
+    learn_window = own(Session.learn_window)
     ingest = own(Session.ingest)
     prune = own(Session.prune)
     restore = own(Session.restore)

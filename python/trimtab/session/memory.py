@@ -18,6 +18,7 @@ from ..messages.objects import InputMessages, plain
 from ..messages.request import keywords
 from ..messages.types import whole_calls
 from ..messages.usage import Usage
+from ..models.ids import ModelId
 from ..planning.edits import Summarize
 from ..planning.forecast import Forecast
 from ..planning.pins import flagged, pinned
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from ..hooks import Cause
     from ..ledger.columns import Ledger
     from ..messages.types import AnyMessage, Message, MessageT, Transcript
+    from ..models.model import WindowSource
     from ..planning.plan import Plan
     from ..planning.policy import Policy
     from ..planning.zones import Stats
@@ -89,6 +91,17 @@ CROWDED = "too many rounds in a row needed a compaction"
 
 
 @dataclass
+class Stated:
+    """What the provider's refusals said of the model.
+
+    Attributes:
+        window: the limit in tokens that the last one stated; None before.
+    """
+
+    window: int | None = None
+
+
+@dataclass
 class Memory:
     """The state of one conversation between calls.
 
@@ -109,7 +122,8 @@ class Memory:
         pressed: whether this round needs one.
         resting: whether the event of this rest was told.
         continued: whether the session began with the state of an earlier one.
-        lowered: whether a refusal has lowered the window.
+        limited: whether the window is another one than that of the Compactor.
+        stated: what the provider's refusals said in any session of the Compactor.
         standin: the last result, for lists that begin with what it was made of.
         looks_at: tokens of messages at which it is looked again whether pruning pays.
         job: the compaction whose summary is being written in the background, or waits for the trigger; None without.
@@ -134,7 +148,8 @@ class Memory:
     pressed: bool = False
     resting: bool = False
     continued: bool = False
-    lowered: bool = False
+    limited: bool = False
+    stated: Stated = field(default_factory=Stated)
     standin: StandIn = field(default_factory=StandIn)
     looks_at: int = 0
     job: Job | None = None
@@ -183,7 +198,7 @@ class Memory:
 
     @property
     def window(self) -> int:
-        """The model's window in tokens; smaller than the model's own after a refusal that says so."""
+        """The model's window in tokens, of the best source that is known by now."""
         return self.settings.model.window
 
     def scan(self, messages: Sequence[AnyMessage]) -> Ledger:
@@ -228,9 +243,15 @@ class Memory:
         self._find()
         return call if self.standin.view is None else self.resume(call)[0]
 
-    def lower(self, settings: Settings) -> None:
-        """Take the settings of a window that a refusal has lowered."""
-        self.settings, self.lowered = settings, True
+    def limit(self, settings: Settings) -> None:
+        """Take settings with another window."""
+        self.settings, self.limited = settings, True
+
+    def learn_window(self, tokens: int, source: WindowSource) -> None:
+        """Take a window whose source stands above that of the window until now."""
+        settings = self.settings.learned(tokens, source)
+        if settings is not self.settings:
+            self.limit(settings)
 
     def _find(self) -> None:
         """Find the last result of a named session in the archive, once."""
@@ -300,7 +321,17 @@ class Memory:
         return Rates.of(model.price, cold, readings.mean_growth, hourly=readings.hourly)
 
     def learn(self, transcript: Transcript) -> None:
-        """Learn from the newest ``CHARGES`` billed calls in a session file, as ``record`` does from each call."""
+        """Learn from a session file: its window, and its newest ``CHARGES`` billed calls as ``record`` does from each.
+
+        A billed prompt above the window shows that the model has another one: it is assumed to be as large as that.
+        """
+        model = self.settings.model
+        if transcript.model and ModelId.of(transcript.model).key == ModelId.of(self.settings.model_id).key:
+            most = transcript.usage[-1].prompt if transcript.usage else 0
+            if transcript.window:
+                self.learn_window(transcript.window, "file")
+            elif most > model.window and model.source not in {"argument", "policy"}:
+                self.limit(self.settings.limited(most, self.settings.limits.output, "assumed"))
         for charged in transcript.usage[-CHARGES:]:
             self.size(Call(transcript.messages[: charged.before], transcript.system, transcript.tools))
             self.record(Usage(charged.prompt, charged.output), past=True)
@@ -324,6 +355,8 @@ class Memory:
         if when not in get_args(When):
             msg = f"when must be one of {', '.join(get_args(When))}, got {when!r}"
             raise ValueError(msg)
+        if self.stated.window is not None and self.stated.window < self.window:
+            self.learn_window(self.stated.window, "refusal")
         if when in self.moments:  # a moment that comes again begins the next round
             self.moments.clear()
             self.crowded = self.crowded + 1 if self.pressed else 0

@@ -353,13 +353,13 @@ class Session:
 
     @property
     def window(self) -> int:
-        """The model's context window in tokens, input and output together; smaller after a refusal that says so."""
+        """The model's context window in tokens, input and output together, of the best source that is known by now."""
         return self._memory.window
 
     @property
     def window_stated(self) -> str:
         """The window as text, with a mark if it is assumed."""
-        return f"{self.window}{' (assumed)' * self._memory.settings.limits.assumed}"
+        return f"{self.window}{' (assumed)' * (not self._memory.settings.model.known)}"
 
     @property
     def counter(self) -> Counter:
@@ -591,10 +591,11 @@ class Session:
     ) -> Flow[Fitted[MessageT]]:
         """Return a smaller list for a call that the provider refused as too long; never the list that it refused.
 
-        The window of this session is lowered to the limit that the error states; where it states none, to nine tenths
-        of the refused prompt by our own count, which ``reason`` says. Acts under every policy, whatever its moments:
-        first with the policy's own stages; where these do not reach the limit, by pruning, truncating and summarizing
-        everything but pins, the last request, open calls and system messages.
+        The window becomes the limit that the error states, here and in the other sessions of the Compactor where it is
+        smaller; ``window=`` can only be lowered. Where the error states none, the window of this session is lowered to
+        nine tenths of the refused prompt by our own count, which ``reason`` says. Acts under every policy, whatever its
+        moments: first with the policy's own stages; where these do not reach the limit, by pruning, truncating and
+        summarizing everything but pins, the last request, open calls and system messages.
 
         Args:
             error: the SDK's exception, or the error's body or text.
@@ -645,7 +646,7 @@ class Session:
         self._memory.record(usage)
 
     def learn(self, transcript: Transcript) -> None:
-        """Learn from the usage that a session file records, as ``record`` does from that of each call.
+        """Learn from a session file: the agent's window of this model, and the usage as ``record`` does from each call.
 
         The next ``count``, ``size`` and ``fit`` of its messages start from what was billed.
 
@@ -653,6 +654,20 @@ class Session:
             transcript: of ``read``.
         """
         self._memory.learn(transcript)
+
+    def learn_window(self, tokens: int) -> None:
+        """Take the window that a framework's profile of the model states.
+
+        It stands above the tables and below ``window=``, what a refusal said, and what a session file says.
+
+        Args:
+            tokens: of input and output together.
+
+        Raises:
+            ValueError: it is no number of tokens, or too small for a prompt and its answer.
+        """
+        self._memory.settings.model.limited(tokens or 0)
+        self._memory.learn_window(tokens, "profile")
 
     def ingest(self, tool: str, output: str) -> str:
         r"""Return a tool's output for the transcript, truncated by the policy's rule for this category of tool.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None = None) -> Flow[Fitted[Any]]:
-    """Lower the session's window to the provider's limit, and return the input of a call below it.
+    """Take the provider's limit for the session's window, and return the input of a call below it.
 
     Raises:
         OverflowedError: too little can leave, a hook refused, or automatic compaction is off.
@@ -37,15 +37,18 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
     fixed = sum(fixed_tokens(counter, call.system, call.tools))
     own = scan(call.messages, counter, known.provider, known.model.provider).total + fixed
     size = at.size(call)
-    found = yield from _below(at, call, size, _bounds(refused, own, size.prompt, known.limits), cause)
+    bounds = _bounds(refused, own, size.prompt, known.limits)
+    if refused.limit is not None:
+        at.stated.window = bounds[0]
+    found = yield from _below(at, call, size, bounds, cause)
     if isinstance(found, str) and refused.is_silent:
         # The guess is too small for what stays: a larger one is better than a refusal of the whole session.
         guessed = at.settings
-        at.lower(known)
+        at.limit(known)
         more = yield from _below(at, call, size, _bounds(refused, own, size.prompt, known.limits, tenths=10), cause)
         if not isinstance(more, str):
             return more
-        at.lower(guessed)
+        at.limit(guessed)
     if isinstance(found, str):
         raise OverflowedError(found) from cause
     return found
@@ -70,8 +73,8 @@ def _below(
         return f"{why}; {error}"
     if room < 1:
         return f"{why}; system text and tools alone have {sum(fixed):,} tokens"
-    if window < at.window:
-        at.lower(settings)
+    if window != at.window:
+        at.limit(settings)
     floor = ""
     with at.alone():
         # The last try is for a list that did not get smaller although its plan was: it asks for less.
@@ -127,7 +130,11 @@ def _bounds(refused: Refusal, own: int, billed: int, limits: Terms, tenths: int 
         tenths: of the refused prompt that are the guess where the error states nothing; 10 are one token less.
     """
     limit, over, window = refused.limit, refused.over or 0, limits.window
-    if limit is not None:
+    # A refusal stands above the tables. Where our own count is within the window, the window is not what was wrong.
+    rises = limits.source not in {"argument", "policy"} and max(own, billed) > window
+    if limit is not None and rises:
+        new, window, because = limit, max(window, limit), "the provider's limit"
+    elif limit is not None:
         new, because = limit, f"the provider's limit is {limit:,}" if limit > window else "the provider's limit"
     elif refused.by_bytes:
         new, because = window, "the request has too many bytes, which says nothing about tokens"
@@ -143,9 +150,9 @@ def _bounds(refused: Refusal, own: int, billed: int, limits: Terms, tenths: int 
     if over:
         # Where the count here is far below the provider's, its share of the tokens leaves, else their number.
         most = min(most, own - over if 2 * over < own else own * new // (new + over))
-    kept = f"window {limits.stated} tokens"
-    lowered = f"window lowered from {limits.stated} to {new:,} tokens" if new < window else kept
-    return new, most, f"{lowered} ({because})"
+    changed = {-1: "lowered ", 0: "", 1: "raised "}[(new > limits.window) - (new < limits.window)]
+    told = f"window {changed}from {limits.stated} to {new:,} tokens" if changed else f"window {limits.stated} tokens"
+    return new, most, f"{told} ({because})"
 
 
 def _request(at: Memory, call: Call, policy: Policy, target: int, own: int) -> Request:

@@ -11,6 +11,7 @@ from ..archive.names import check_name
 from ..compaction.view import View
 from ..errors import ConfigError
 from ..messages.usage import MOST
+from ..models.model import SOURCES
 from .call import When
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def state_of(memory: Memory) -> dict[str, Any]:
         "session": settings.session,
         "model": settings.model_id,
         "policy": settings.policy.name,
-        "lowered": [settings.limits.window, settings.limits.output] if memory.lowered else None,
+        "limits": [settings.limits.window, settings.limits.output, settings.limits.source] if memory.limited else None,
         "turn": memory.turn,
         "rounds": memory.rounds,
         "failed": memory.failed,
@@ -62,8 +63,10 @@ def load_state(memory: Memory, state: Mapping[str, Any]) -> None:
     memory.own.results.extend(map(tuple, state["results"]))
     memory.forecast.load(state["forecast"])
     memory.standin.remember(View(**state["view"]) if state["view"] else None)
-    if state["lowered"] is not None:
-        memory.lower(memory.settings.limited(*state["lowered"]))
+    if state["limits"] is not None:
+        window, output, source = state["limits"]
+        if memory.settings.learned(window, source) is not memory.settings:
+            memory.limit(memory.settings.limited(window, output, source))
     _tell_what_is_gone(memory)
 
 
@@ -176,12 +179,18 @@ def _is_time(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST
 
 
+def _is_limits(value: object) -> bool:
+    if not (isinstance(value, list) and len(value) == 3 and value[2] in SOURCES):
+        return False
+    return _is_count(value[0]) and _is_count(value[1]) and value[0] > value[1]
+
+
 _USAGE = dict.fromkeys(("input", "output", "cache_read", "cache_write", "hourly"), _is_count)
 _STATE: dict[str, Any] = {
     "session": _is_name,
     "model": _is_text,
     "policy": _is_text,
-    "lowered": _is_pair(_is_count, _is_count),
+    "limits": _is_limits,
     "turn": _is_count,
     "rounds": _is_count,
     "failed": _is_count,
@@ -234,7 +243,7 @@ _STATE: dict[str, Any] = {
 
 _MAY_BE_NONE = frozenset(
     {
-        "state.lowered",
+        "state.limits",
         "state.view",
         "state.forecast.anchor",
         "state.forecast.anchor.other",

@@ -1,0 +1,163 @@
+"""Which window counts: the caller's, a refusal's, the session file's, the framework's profile's, then the tables'."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+import trimtab
+from trimtab.models.model import SOURCES, Model
+from trimtab.policies import POLICIES
+
+UNKNOWN = "a-model-of-one-s-own"
+
+
+def talk(tokens: int) -> list[dict[str, str]]:
+    """Requests and answers of about so many tokens."""
+    rng = random.Random(7)
+    words = [rng.choice(["alpha ", "beta ", "gamma ", "delta "]) for _ in range(tokens)]
+    roles = ("user", "assistant")
+    return [
+        {"role": roles[n % 2], "content": "".join(words[at : at + 400])} for n, at in enumerate(range(0, tokens, 400))
+    ]
+
+
+def told(model: str, window: int | None = None, **options: Any) -> trimtab.formats.Transcript:
+    lines = {"model": model, "messages": [{"role": "user", "content": "go"}], **options}
+    return trimtab.read(json.dumps(lines | ({"window": window} if window else {})).encode())
+
+
+def source(cm: Any) -> str:
+    line = next(line for line in cm.explain().splitlines() if line.startswith("window"))
+    return next(name for name, words in SOURCES.items() if line.endswith(words))
+
+
+def test_the_sources_of_a_window_stand_above_each_other_in_their_order() -> None:
+    """Each is told last to first and first to last: the same one counts."""
+    says = {
+        "argument": {"window": 150_000},
+        "refusal": "prompt is too long: 101000 tokens > 100000 maximum",
+        "file": told("gpt-4o", 120_000),
+        "profile": 110_000,
+    }
+    for first in range(len(says)):
+        names = [*says][first:]
+        for order in (names, names[::-1]):
+            cm = trimtab.Compactor("gpt-4o", **(says["argument"] if names[0] == "argument" else {}))  # type: ignore[arg-type]
+            for name in order:
+                if name == "refusal" and names[0] != "argument":
+                    cm.overflow(says["refusal"], talk(30_000))
+                elif name == "file":
+                    cm.learn(says["file"])  # type: ignore[arg-type]
+                elif name == "profile":
+                    cm.learn_window(says["profile"])  # type: ignore[arg-type]
+            assert source(cm) == names[0]
+            assert cm.window == {"argument": 150_000, "refusal": 100_000, "file": 120_000, "profile": 110_000}[names[0]]
+    assert source(trimtab.Compactor("gpt-4o")) == "table"
+    assert source(trimtab.Compactor("deepseek-r1")) == "public"
+    assert source(trimtab.Compactor(UNKNOWN)) == "assumed"
+    assert source(trimtab.Compactor(UNKNOWN, policy="spec09")) == "policy"
+    assert source(trimtab.Compactor("claude-sonnet-4-5", betas=["context-1m-2025-08-07"])) == "argument"
+    assert source(trimtab.Compactor(Model.named("gpt-4o").limited(99_000))) == "argument"
+
+
+def test_a_public_table_alone_does_not_raise_the_window_of_our_own_row() -> None:
+    own = Model.named("claude-sonnet-4-5")
+    routed = Model.named("openrouter/anthropic/claude-sonnet-4.5")
+    assert (routed.window, routed.source) == (own.window, "table")
+    smaller = Model.named("github_copilot/gpt-4o")
+    assert smaller.window < Model.named("gpt-4o").window
+    assert smaller.source == "public"
+
+
+def test_a_refusal_lowers_the_window_of_the_caller_and_raises_one_of_a_table() -> None:
+    said = trimtab.Compactor("gpt-4o", window=60_000)
+    said.overflow("prompt is too long: 71000 tokens > 50000 maximum", talk(70_000))
+    assert (said.window, source(said)) == (50_000, "refusal")
+    for options, window in (({}, 140_000), ({"window": 60_000}, 60_000)):
+        cm, messages = trimtab.Compactor(UNKNOWN, **options), talk(150_000)  # type: ignore[arg-type]
+        fitted = cm.overflow("This model's maximum context length is 140000 tokens, you requested 151000.", messages)
+        assert cm.window == window
+        assert cm.count(fitted.messages) < window
+        if not options:
+            assert "window raised from 128,000 (assumed) to 140,000 tokens (the provider's limit)" in fitted.reason
+    within = trimtab.Compactor("gpt-4o")
+    within.overflow("maximum context length is 999999 tokens", talk(20_000))
+    assert within.window == 128_000, "our own count is within the window: it is not what was wrong"
+
+
+def test_a_limit_that_a_refusal_states_holds_for_all_sessions_of_the_model() -> None:
+    cm, messages = trimtab.Compactor("gpt-4o"), talk(30_000)
+    early = cm.session("early")
+    cm.session("one").overflow("prompt is too long: 30100 tokens > 20000 maximum", messages)
+    for session in (early, cm.session("late")):
+        fitted = session.fit(messages)
+        assert session.window == 20_000
+        assert session.count(fitted.messages) < 20_000
+    guessed = trimtab.Compactor("gpt-4o")
+    guessed.session("one").overflow("prompt is too long", messages)
+    other = guessed.session("other")
+    assert other.fit(messages).messages is messages
+    assert other.window == 128_000
+
+
+def test_a_later_guess_below_a_stated_limit_stays() -> None:
+    cm, messages = trimtab.Compactor("gpt-4o"), talk(30_000)
+    messages = [*cm.overflow("prompt is too long: 30100 tokens > 20000 maximum", messages).messages]
+    cm.overflow("prompt is too long", messages)
+    lowered = cm.window
+    assert lowered < 20_000
+    cm.fit(messages)
+    assert cm.window == lowered
+
+
+def test_a_state_keeps_the_window_and_its_source() -> None:
+    def made(**options: Any) -> trimtab.Session:
+        return trimtab.Compactor("gpt-4o", **options).session("a")
+
+    for teach, window, name in (
+        (lambda one: one.learn_window(90_000), 90_000, "profile"),
+        (lambda one: one.learn(told("gpt-4o", 80_000)), 80_000, "file"),
+        (lambda one: one.overflow("prompt is too long: 30100 tokens > 20000 maximum", talk(30_000)), 20_000, "refusal"),
+    ):
+        session = made()
+        teach(session)
+        state = json.loads(json.dumps(session.state()))
+        again = trimtab.Compactor("gpt-4o").session("a", state)
+        assert (again.window, source(again)) == (window, name)
+        again = trimtab.Compactor("gpt-4o", window=10_000).session("a", state)
+        assert (again.window, source(again)) == (10_000, "argument")
+        with pytest.raises(trimtab.ConfigError, match=r"state\.limits cannot be"):
+            trimtab.Compactor("gpt-4o").session("a", state | {"limits": [1, 2, "hearsay"]})
+    assert made().state()["limits"] is None
+
+
+def test_a_profile_may_state_the_input_limit_of_the_table() -> None:
+    cm = trimtab.Compactor("gpt-5")
+    cm.learn_window(272_000)
+    assert (cm.window, cm.budget().input_budget) == (400_000, 272_000)
+    cm.learn_window(500_000)
+    assert (cm.window, cm.budget().input_budget) == (500_000, 372_000)
+    for wrong in (0, -3, 1, "128k", None, 1.5):
+        with pytest.raises(ValueError, match="window|max_output"):
+            cm.learn_window(wrong)  # type: ignore[arg-type]
+    assert cm.window == 500_000
+
+
+def test_a_file_of_another_model_says_nothing_about_the_window() -> None:
+    cm = trimtab.Compactor("gpt-4o")
+    cm.learn(told("gpt-4.1", 64_000))
+    assert cm.window == 128_000
+    cm.learn(told("openai/gpt-4o-2024-08-06", 64_000))
+    assert cm.window == 64_000
+
+
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+def test_a_profile_leaves_a_window_that_a_policy_fixes(policy: str) -> None:
+    cm = trimtab.Compactor("gpt-4o", policy=policy)
+    before = cm.window
+    cm.learn_window(90_000)
+    assert cm.window == (before if POLICIES[policy].trigger.fixed_window else 90_000)
