@@ -47,17 +47,22 @@ pub trait Objects {
     /// A digest of the type and the content of a leaf; None where it cannot be told.
     fn content(leaf: &Self::Leaf) -> Option<u128>;
 
-    /// Calls `visit` with all in a container, in order, until it returns false; returns whether it never did.
-    fn parts(object: &Self::Object, visit: &mut dyn FnMut(&Self::Object) -> bool) -> bool;
+    /// Calls `visit` with all in a container of this kind and length, in order, until it returns false; returns whether it
+    /// never did.
+    fn parts(
+        object: &Self::Object,
+        container: (Container, usize),
+        visit: &mut impl FnMut(&Self::Object) -> bool,
+    ) -> bool;
 
     /// Addresses of the cache lines that are read of a container.
     fn lines(object: &Self::Object) -> impl Iterator<Item = usize>;
 }
 
-/// The mark of a container: its kind and length.
+/// The mark of a container of this kind and length.
 #[inline]
-fn mark_of<O: Objects>(object: &O::Object) -> Option<usize> {
-    O::container(object).map(|(kind, length)| length << 3 | kind as usize)
+fn mark((kind, length): (Container, usize)) -> usize {
+    length << 3 | kind as usize
 }
 
 /// A digest of a text, or of a number's.
@@ -146,10 +151,10 @@ impl<L> Seen<L> {
         if depth > MAX_DEPTH {
             return false;
         }
-        if let Some(mark) = mark_of::<O>(object) {
-            self.marks.push(mark);
+        if let Some(container) = O::container(object) {
+            self.marks.push(mark(container));
             self.lines.extend(O::lines(object));
-            return O::parts(object, &mut |part| self.walk::<O>(part, depth + 1));
+            return O::parts(object, container, &mut |part| self.walk::<O>(part, depth + 1));
         }
         let leaf = O::leaf(object);
         let is_leaf = leaf.is_some();
@@ -236,14 +241,21 @@ impl<L> Seen<L> {
     }
 
     /// Whether `object` is what the marks from `at` on name; moves `at` behind them.
+    #[inline]
     fn matches<O: Objects>(&self, object: &O::Object, at: &mut usize, depth: usize) -> bool {
-        let Some(&mark) = self.marks.get(*at) else { return false };
+        let Some(&noted) = self.marks.get(*at) else { return false };
         *at += 1;
         // A leaf is kept alive: its address is enough.
-        mark == O::address(object)
-            || (depth <= MAX_DEPTH
-                && mark_of::<O>(object) == Some(mark)
-                && O::parts(object, &mut |part| self.matches::<O>(part, at, depth + 1)))
+        noted == O::address(object) || (noted & 1 == 1 && self.holds::<O>(noted, object, at, depth))
+    }
+
+    /// Whether `object` is a container with this mark, and its parts are what the marks from `at` on name.
+    fn holds<O: Objects>(&self, noted: usize, object: &O::Object, at: &mut usize, depth: usize) -> bool {
+        depth <= MAX_DEPTH
+            && O::container(object).is_some_and(|container| {
+                mark(container) == noted
+                    && O::parts(object, container, &mut |part| self.matches::<O>(part, at, depth + 1))
+            })
     }
 
     /// Parts the messages from `start` on from those in front of them.
@@ -333,7 +345,7 @@ mod tests {
             Some(*leaf as u128 / 1_000) // thousands apart are equal content
         }
 
-        fn parts(object: &Thing, visit: &mut dyn FnMut(&Thing) -> bool) -> bool {
+        fn parts(object: &Thing, _: (Container, usize), visit: &mut impl FnMut(&Thing) -> bool) -> bool {
             if let Thing::List(items) = object { items.iter().all(visit) } else { true }
         }
 

@@ -98,13 +98,14 @@ pub fn items<'py>(
     }
 }
 
-/// Calls `visit` with each key and value of a dict, as [`items`] does.
+/// Calls `visit` with each key and value of a dict of that length, as [`items`] does.
 pub fn entries<'py>(
     dict: &Bound<'py, PyDict>,
+    length: usize,
     visit: &mut impl FnMut(&Bound<'py, PyAny>, &Bound<'py, PyAny>) -> bool,
 ) -> bool {
     let mut position = 0;
-    (0..dict.len()).all(|_| entry(dict, &mut position).is_some_and(|(key, value)| visit(&key, &value)))
+    (0..length).all(|_| entry(dict, &mut position).is_some_and(|(key, value)| visit(&key, &value)))
 }
 
 /// An attribute of an object that is found without any of its own code; None where there is none.

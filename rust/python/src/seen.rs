@@ -48,12 +48,17 @@ impl<'py> seen::Objects for Objects<'py> {
         })
     }
 
-    fn parts(object: &Self::Object, visit: &mut dyn FnMut(&Self::Object) -> bool) -> bool {
-        if let Ok(dict) = object.cast_exact::<PyDict>() {
-            return raw::entries(dict, &mut |key, value| visit(key) && visit(value));
-        }
-        if object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>() {
-            return raw::items(object, 0..usize::MAX, &mut |item| visit(item));
+    fn parts(
+        object: &Self::Object,
+        (kind, length): (Container, usize),
+        visit: &mut impl FnMut(&Self::Object) -> bool,
+    ) -> bool {
+        match (kind, object.cast_exact::<PyDict>()) {
+            (Container::Dict, Ok(dict)) => {
+                return raw::entries(dict, length, &mut |key, value| visit(key) && visit(value));
+            }
+            (Container::List | Container::Tuple, _) => return raw::items(object, 0..length, &mut |item| visit(item)),
+            _ => {}
         }
         let (py, of) = (object.py(), |name| attribute(object, name));
         visit(object.get_type().as_any())

@@ -170,7 +170,7 @@ impl<'py> Node for View<'py> {
         let mut fields = Fields::new(keys, small.is_some());
         if let Some(dict) = small {
             let known = known(dict.py());
-            entries(dict, &mut |key, value| {
+            entries(dict, dict.len(), &mut |key, value| {
                 fields.see(known.number(key.as_ptr().addr()), || Self::of(value.clone()));
                 true
             });
