@@ -585,12 +585,10 @@ def ends_of_tokens(text, head, tail, encoding):
 
 
 def superseded(reads):
-    """Positions of reads that a later one makes old; each ``(file, part, failed, pruned)``, part None for all of it."""
-    return [
-        n
-        for n, (file, part, *_) in enumerate(reads)
-        if any(
-            file == later and not failed and not pruned and asked in {None, part}
-            for later, asked, failed, pruned in reads[n + 1 :]
-        )
-    ]
+    """The newest read that makes one old, by position; each ``(file, part, failed, pruned)``, part None for all."""
+    newest = {}
+    for old, (file, part, *_) in enumerate(reads):
+        for new, (later, asked, failed, pruned) in enumerate(reads):
+            if new > old and file == later and not failed and not pruned and asked in {None, part}:
+                newest[old] = new
+    return newest

@@ -26,7 +26,8 @@ COLUMNS = (
 
 def columns(ledger):
     """All that a ledger tells."""
-    names = [(ledger.id_of(row), ledger.name_of(row)) for row in range(len(ledger.owner))]
+    found, places = ledger.names
+    names = [(ledger.id_of(row), found[place]) for row, place in enumerate(places)]
     values = (getattr(ledger, name) for name in COLUMNS)
     return names, [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
 

@@ -40,7 +40,8 @@ generated = pytest.mark.parametrize("provider", PROVIDERS)
 def whole(ledger):
     """All that a ledger says, to be compared."""
     columns = {name: getattr(ledger, name).tolist() for name in COLUMNS}
-    rows = [(ledger.id_of(row), ledger.name_of(row)) for row in range(len(columns["owner"]))]
+    names, places = ledger.names
+    rows = [(ledger.id_of(row), names[place]) for row, place in enumerate(places)]
     digests = [ledger.digest, *(ledger.digest_of(index) for index in range(len(ledger)))]
     return columns | {"rows": rows, "digests": digests, "total": ledger.total, "provider": ledger.provider}
 
@@ -78,8 +79,10 @@ def test_rows_say_what_the_oracle_reads(provider):
         ledger = scan(transcript, O200K, provider)
         found = zip(ledger.owner, ledger.kind, [ledger.role[m] for m in ledger.owner], strict=True)
         assert [*found] == [(row.owner, row.kind, row.role) for row in table]
-        names = [(ledger.id_of(row), ledger.name_of(row)) for row in range(len(table))]
-        assert names == [(row.id, row.name) for row in table]
+        names, places = ledger.names
+        assert names == [*dict.fromkeys(row.name for row in table)]
+        found = [(ledger.id_of(row), names[place]) for row, place in enumerate(places)]
+        assert found == [(row.id, row.name) for row in table]
         assert ledger.pair.tolist() == oracle.pairs(table)
         assert ledger.tokens.tolist() == [oracle.tokens(row, O200K.count) for row in table]
         for unit in ("bytes", "chars", "utf16"):
@@ -365,7 +368,7 @@ def test_found_messages_are_those_with_the_digests():
 
 def test_a_position_out_of_range_is_refused():
     ledger = scan(transcript("u a"), O200K, "anthropic")
-    for look_up in (ledger.digest_of, ledger.id_of, ledger.name_of):
+    for look_up in (ledger.digest_of, ledger.id_of):
         with pytest.raises(ValueError, match="position 2 is out of range, the ledger has 2"):
             look_up(2)
         with pytest.raises(OverflowError):
@@ -462,7 +465,7 @@ def test_a_block_that_nobody_knows_is_one_opaque_row_of_its_json(value):
         (block, "openai_responses"),
     ):
         ledger = scan([message], O200K, provider)
-        assert (ledger.kind.tolist(), ledger.name_of(0), ledger.pair.tolist()) == ([Kind.OPAQUE], "hologram", [-1])
+        assert (ledger.kind.tolist(), ledger.names[0], ledger.pair.tolist()) == ([Kind.OPAQUE], ["hologram"], [-1])
         assert ledger.bytes.tolist() == [len(oracle.compact(block).encode())]
         assert ledger.tokens.tolist() == [O200K.count(oracle.compact(block))]
 

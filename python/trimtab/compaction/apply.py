@@ -12,10 +12,9 @@ from .. import _core
 from ..counting.counter import scan
 from ..counting.truncate import truncate
 from ..errors import PlanError
-from ..ledger.columns import Kind, Role, RowFlag, blocks_of
+from ..ledger.columns import Kind, Role, RowFlag, blocks_of, place_of
 from ..messages.calls import with_arguments
 from ..messages.shapes import only_text, text_message
-from ..planning.arguments import place_of
 from ..planning.edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from ..planning.picture_notices import without_pictures
 from ..planning.stages.template import Place

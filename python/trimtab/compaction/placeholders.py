@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import _core
+from ..ledger.columns import place_of
 from ..messages.calls import described
-from ..planning.arguments import is_long, place_of
+from ..planning.arguments import is_long
 from ..planning.stages.sizes import PLACEHOLDER_TEXT
 
 if TYPE_CHECKING:

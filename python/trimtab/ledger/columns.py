@@ -10,7 +10,7 @@ from .._core import Ledger
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Kind", "Ledger", "MessageFlag", "Role", "RowFlag", "Zone", "blocks_of"]
+__all__ = ["Kind", "Ledger", "MessageFlag", "Role", "RowFlag", "Zone", "blocks_of", "place_of"]
 
 
 class Kind(IntEnum):
@@ -93,3 +93,9 @@ def blocks_of(ledger: Ledger, rows: Iterable[int]) -> dict[int, set[int]]:
         index = int(owner[row])
         found.setdefault(index, set()).add(row - int(first[index]))
     return found
+
+
+def place_of(ledger: Ledger, row: int) -> tuple[int, int]:
+    """Return the position of a row in its message, and the number of calls in front of it there."""
+    first = int(ledger.first[ledger.owner[row]])
+    return row - first, int((ledger.kind[first:row] == Kind.CALL).sum())

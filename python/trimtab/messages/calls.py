@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,6 +27,13 @@ _ABOUT = ("file_path", "path", "notebook_path", "filename", "file", "command", "
 """Arguments that say what a call was about, the first that is there."""
 
 
+_FILES = (*_ABOUT[:5], "filepath", "absolute_path", "target_file")
+"""Arguments that name a file, in small letters."""
+
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", flags=re.MULTILINE)
+"""The line of a patch, as Codex writes it, that names a file."""
+
+
 def described(message: Message, place: int, nth: int) -> tuple[str, str]:
     """Return a call's tool, and the argument that says what it was about; empty where there is none.
 
@@ -34,19 +42,66 @@ def described(message: Message, place: int, nth: int) -> tuple[str, str]:
         place: position of the call's row in the message.
         nth: number of calls in front of it in the message.
     """
+    tool, given = called(message, place, nth)
+    texts = _texts(given)
+    return tool, next((texts[key] for key in _ABOUT if key in texts), "")
+
+
+def subject(arguments: object) -> str:
+    """Return what a call with these arguments was about: a file, a command, a query, or their first text."""
+    texts = _texts(arguments)
+    about = next((texts[key] for key in _ABOUT if key in texts), "")
+    return about or file_of(arguments) or next(iter(texts.values()), "")
+
+
+def file_of(arguments: object) -> str:
+    """Return the file that a call's arguments name; empty for none. Of a patch of several files, the first."""
+    texts = _texts(arguments)
+    if file := next((texts[key] for key in _FILES if key in texts), ""):
+        return file
+    patches = (_PATCHED.search(text) for text in texts.values() if text.lstrip().startswith("*** Begin Patch"))
+    return next((found[1] for found in patches if found), "")
+
+
+def _texts(arguments: object) -> dict[str, str]:
+    """Return the arguments that are texts, by name in small letters; a command in words as one text."""
+    if isinstance(arguments, str):
+        return {"input": arguments} if arguments.strip() else {}
+    if not isinstance(arguments, dict):
+        return {}
+    found = {}
+    for key, value in arguments.items():
+        text = _script(value) if isinstance(value, list) else value
+        if isinstance(text, str) and text.strip():
+            found[str(key).lower()] = text
+    return found
+
+
+def _script(words: list[Any]) -> str:
+    """Return a command's words as one text: of ``bash -lc SCRIPT`` the script."""
+    if not all(isinstance(word, str) for word in words):
+        return ""
+    return words[2] if len(words) == 3 and words[1].startswith("-") else " ".join(words)
+
+
+def called(message: Message, place: int, nth: int) -> tuple[str, Any]:
+    """Return a call's tool and its arguments, parsed where they are JSON; empty and None for a call of another kind.
+
+    Args:
+        message: the message with the call.
+        place: position of the call's row in the message.
+        nth: number of calls in front of it in the message.
+    """
     found = _find(message, place, nth)
     if found is None:
-        return "", ""
+        return "", None
     path, key = found
     call: Any = _at(message, path)
     given = call.get(key)
     if isinstance(given, str):
         with suppress(ValueError, RecursionError):
             given = json.loads(given)
-    if not isinstance(given, dict):
-        return str(call.get("name") or ""), ""
-    texts = {str(key).lower(): value for key, value in given.items() if isinstance(value, str) and value.strip()}
-    return str(call.get("name") or ""), next((texts[key] for key in _ABOUT if key in texts), "")
+    return str(call.get("name") or ""), given
 
 
 def with_arguments(message: Message, place: int, nth: int, change: Callable[[str, str], str]) -> Message:

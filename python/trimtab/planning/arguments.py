@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import _core
-from ..ledger.columns import Kind, RowFlag
+from ..ledger.columns import Kind, RowFlag, place_of
 from ..messages.calls import with_arguments
 from .stages.sizes import PLACEHOLDER_TEXT
 
@@ -57,9 +57,3 @@ def pruned_calls(messages: Sequence[Message], ledger: Ledger, counter: Counter, 
         if freed > 0:
             found[row] = max(int(ledger.tokens[row]) - freed, 0)
     return found
-
-
-def place_of(ledger: Ledger, row: int) -> tuple[int, int]:
-    """Return the position of a row in its message, and the number of calls in front of it there."""
-    first = int(ledger.first[ledger.owner[row]])
-    return row - first, int((ledger.kind[first:row] == Kind.CALL).sum())

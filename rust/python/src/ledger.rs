@@ -73,8 +73,8 @@ methods! {
         safe: bool = &ledger.safe;
         /// Tokens of each message, what it costs by itself included: uint32, shape (messages,).
         per_message: u32 = &ledger.per_message().map_err(to_py)?;
-        /// Rows of results of reads that a newer read of the same file made old, ascending: uint32.
-        superseded: u32 = &reads::superseded(ledger);
+        /// The row of the newest read's result that made each read's result old; -1 for none: int32, shape (rows,).
+        superseded: i32 = &reads::superseded(ledger);
         /// The row of each picture, ascending: uint32, shape (pictures,).
         pictured: u32 = &ledger.pictured();
     }
@@ -189,8 +189,10 @@ methods! {
         self.columns.id_of(row).map_err(to_py)
     }
 
-    /// The tool's name or the block's type of a row; raises ValueError for a row out of range.
-    fn name_of(&self, row: usize) -> PyResult<&str> {
-        self.columns.name_of(row).map_err(to_py)
+    /// The tools' names and blocks' types, and the position of each row's among them: uint32, shape (rows,).
+    #[getter]
+    fn names<'py>(&self, py: Python<'py>) -> PyResult<(Vec<&str>, Bound<'py, PyArray1<u32>>)> {
+        let (names, rows) = self.columns.named();
+        array(py, &rows).map(|rows| (names, rows))
     }
 }

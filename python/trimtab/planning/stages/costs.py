@@ -263,16 +263,14 @@ class Costs:
     @cached_property
     def pictured(self) -> NDArray[np.bool_]:
         """Mask of the rows with an image."""
-        return self._rows(self.ledger.pictured)
+        found = np.zeros(len(self.kind), dtype=bool)
+        found[self.ledger.pictured] = True
+        return found
 
     @cached_property
     def superseded(self) -> NDArray[np.bool_]:
         """Mask of the results of reads of a file that was read again later."""
-        return self._rows(self.ledger.superseded)
-
-    def _rows(self, rows: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        found = np.zeros(len(self.kind), dtype=bool)
-        found[rows] = True
+        found: NDArray[np.bool_] = self.ledger.superseded >= 0
         return found
 
     @staticmethod

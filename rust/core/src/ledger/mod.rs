@@ -24,7 +24,7 @@ pub use overhead::OverheadTerms;
 pub use strings::Strings;
 pub use sums::{Each, Sum, Sums, Totals};
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::counter::Counter;
@@ -240,13 +240,19 @@ impl Ledger {
         self.checked(row).map(|row| self.ids.get(row))
     }
 
-    /// The tool's name or the block's type of row `row`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] where there is no such row.
-    pub fn name_of(&self, row: usize) -> Result<&str, Error> {
-        self.checked(row).map(|row| self.names.get(row))
+    /// The tools' names and blocks' types in order of appearance, and for each row the position of its own.
+    #[must_use]
+    pub fn named(&self) -> (Vec<&str>, Vec<u32>) {
+        let (mut names, mut places) = (Vec::new(), HashMap::new());
+        let mut place = |row| {
+            let name = self.names.get(row);
+            *places.entry(name).or_insert_with(|| {
+                names.push(name);
+                names.len() as u32 - 1 // no more names than rows, which are fewer than 2^32
+            })
+        };
+        let rows = (0..self.rows()).map(&mut place).collect();
+        (names, rows)
     }
 
     fn checked(&self, row: usize) -> Result<usize, Error> {

@@ -1,8 +1,8 @@
 //! Calls that read a file, and which of their results a newer read made old.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-use super::{Ledger, RowFlag, digest};
+use super::{Ledger, RowFlag, UNPAIRED, digest};
 use crate::json::{Json, Tape};
 use crate::node::{Node, Shape, Text, write_json};
 
@@ -98,29 +98,27 @@ fn is_one(name: &str, of: &[&str]) -> bool {
     of.iter().any(|known| bare().eq(known.bytes()))
 }
 
-/// Rows of results of reads that a newer one made old, ascending: one of the same file, whole or of the same part, that was
-/// answered without an error.
+/// For each row, the row of the newest result that made it old, [`UNPAIRED`] for none: it is the result of a read, and the
+/// newer one is of the same file, whole or of the same part, and was answered without an error.
 ///
 /// A newer read whose own result was pruned makes nothing old: what it saw is gone.
 #[must_use]
-pub fn superseded(ledger: &Ledger) -> Vec<u32> {
-    let (mut wholes, mut parts) = (HashSet::new(), HashSet::new());
-    let mut old = Vec::new();
+pub fn superseded(ledger: &Ledger) -> Vec<i32> {
+    let (mut wholes, mut parts) = (HashMap::new(), HashMap::new());
+    let mut newest = vec![UNPAIRED; ledger.rows()];
     for read in ledger.reads.iter().rev() {
-        let Ok(result) = u32::try_from(ledger.pair[read.row as usize]) else { continue };
-        if wholes.contains(&read.file) || parts.contains(&(read.file, read.part)) {
-            old.push(result);
-        }
-        let row = result as usize;
+        let result = ledger.pair[read.row as usize];
+        let Ok(row) = usize::try_from(result) else { continue };
+        let newer = wholes.get(&read.file).max(parts.get(&(read.file, read.part)));
+        newest[row] = newer.copied().unwrap_or(UNPAIRED);
         if !ledger.has(row, RowFlag::Error) && !ledger.has(row, RowFlag::Pruned) {
-            parts.insert((read.file, read.part));
+            parts.entry((read.file, read.part)).or_insert(result);
             if read.whole {
-                wholes.insert(read.file);
+                wholes.entry(read.file).or_insert(result);
             }
         }
     }
-    old.sort_unstable();
-    old
+    newest
 }
 
 #[cfg(test)]
