@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, get_args
 
 from .. import _core
-from ..counting.counter import fixed_tokens, overhead, read_plain, scan
+from ..counting.counter import fixed_tokens, overhead, read_plain, read_with, scan
 from ..errors import BusyError, PlanError
 from ..events import BackedOff, UsageIgnored
 from ..ledger.marks import marks
@@ -332,8 +332,12 @@ class Memory:
                 self.learn_window(transcript.window, "file")
             elif most > model.window and model.source not in {"argument", "policy"}:
                 self.limit(self.settings.limited(most, self.settings.limits.output, "assumed"))
+        ledger = None
         for charged in transcript.usage[-CHARGES:]:
-            self.size(Call(transcript.messages[: charged.before], transcript.system, transcript.tools))
+            messages = transcript.messages[: charged.before]
+            extends = ledger is not None and len(ledger) <= len(messages)
+            ledger = read_with(messages[len(ledger) :], ledger.extend) if ledger and extends else self.scan(messages)
+            self.size(Call(messages, transcript.system, transcript.tools), ledger)
             self.record(Usage(charged.prompt, charged.output), past=True)
 
     def check(self, call: Call, client: Any) -> Flow[ProviderCount]:
