@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help wheel demo test lint docs conformance adapters data data-check record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
+.PHONY: help wheel demo test lint docs conformance adapters adapters-oldest data data-check record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -32,19 +32,11 @@ help: ## list the targets
 	$(PIP) install --force-reinstall --no-deps dist/*.whl
 	@rm -f .venv/release && touch $@
 
-# Frameworks change what they install, so that they have an environment of their own.
-.venv/adapters: .venv/checked
-	$(PYTHON) -m venv .venv/frameworks
-	$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-		e = p["optional-dependencies"]; names = ("langchain", "pydantic-ai", "openai-agents", "mcp"); \
-		print(*p["dependencies"], *(line for name in names for line in e[name]), \
-		"hypothesis", "pytest", "regex", "tiktoken>=0.12,<0.15", sep="\n")' > .venv/frameworks.txt
-	.venv/frameworks/bin/pip --disable-pip-version-check --quiet install -r .venv/frameworks.txt
-	.venv/frameworks/bin/pip --disable-pip-version-check --quiet install --force-reinstall --no-deps dist/*.whl
-	@touch $@
+adapters: .venv/checked ## the adapters' tests, against the current release of each framework
+	@$(BIN)/python tools/adapters.py $(ARGS)
 
-adapters: .venv/adapters ## the adapters' tests, against the current release of each framework
-	.venv/frameworks/bin/python -m pytest -m "slow or not slow" tests/adapters $(ARGS)
+adapters-oldest: .venv/checked # the same, against the oldest releases that the extras name
+	@$(BIN)/python tools/adapters.py --oldest $(ARGS)
 
 # A rival that does not install is one row less, said by the bench. The harness asks for one release of pydantic-ai-slim,
 # which would replace that of the tests; its compaction runs with theirs.
@@ -108,7 +100,7 @@ bench-%: rust/core/benches/%.rs
 eval-%: evals/%.py .venv/dev .venv/release ## run evals/NAME.py: accuracy, where bench is speed
 	@$(BIN)/python $< $(ARGS)
 
-nightly: slow full proof reliability memory fuzz ## all that takes minutes or hours, on the release build
+nightly: slow full proof reliability adapters-oldest memory fuzz ## all that takes minutes or hours, on the release build
 	cargo clippy -p trimtab-core --no-default-features --quiet -- -D warnings
 
 slow: .venv/dev .venv/release ## Python tests that take minutes; ARGS=tests/test_claude.py for one file

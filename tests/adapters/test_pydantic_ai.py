@@ -28,6 +28,16 @@ def encode(tiktoken_encoding: Any) -> Any:
     return tiktoken_encoding("o200k_base").encode_ordinary
 
 
+@pytest.fixture(autouse=True)
+def loop() -> Any:
+    """``run_sync`` makes an event loop where there is none, and leaves it open."""
+    made = asyncio.new_event_loop()
+    asyncio.set_event_loop(made)
+    yield
+    asyncio.set_event_loop(None)
+    made.close()
+
+
 def wire(messages: list[Any], info: Any) -> tuple[list[dict[str, Any]], Any]:
     """The prompt as a provider of Anthropic's shape is sent it; system text apart."""
     sent: list[dict[str, Any]] = []

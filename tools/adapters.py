@@ -1,0 +1,128 @@
+"""Run the adapters' tests against the current release of each framework, or against the oldest that the extras name.
+
+Frameworks change what they install, so that they have environments of their own: ``.venv/frameworks`` with all current
+releases, and one each for the oldest, which need not agree with each other. The wheel is the one in ``dist/``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "python" / "trimtab" / "adapters"
+MODULES = {"mcp": "recall_server"}
+"""Modules of extras that have another name than theirs."""
+
+TEST_NEEDS = ("hypothesis", "pytest", "regex", "tiktoken")
+"""Packages of the extra ``dev`` that the adapters' tests import."""
+
+WHY = re.compile("depends on|requested|No matching distribution|Could not find a version", re.IGNORECASE)
+"""Lines of pip that say why a release does not install."""
+
+
+def module_of(extra: str) -> str:
+    """Return the adapter's module of an extra; there may be none of that name."""
+    return MODULES.get(extra, extra.replace("-", "_"))
+
+
+def frameworks(extras: dict[str, list[str]]) -> list[str]:
+    """Return the extras that install what an adapter imports."""
+    modules = {path.stem for path in PACKAGE.iterdir()}
+    return [name for name in extras if module_of(name) in modules]
+
+
+def name_of(requirement: str) -> str:
+    """Return the package of a requirement, in the form in which pip reports it."""
+    return re.split(r"[\[<>=!~ ]", requirement, maxsplit=1)[0].lower().replace("_", "-")
+
+
+def oldest(requirement: str) -> str:
+    """Return a requirement of exactly the lower bound."""
+    found = re.fullmatch(r"([^<>=]+)>=([^,]+)(,.*)?", requirement)
+    if found is None:
+        raise SystemExit(f"{requirement!r} has no lower bound: write NAME>=VERSION,<VERSION")
+    return f"{found[1]}=={found[2]}"
+
+
+def pip(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the pip of an environment."""
+    command = [folder / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def install(folder: Path, requirements: list[str], wheel: Path) -> None:
+    """Install packages into an environment, which is made if it is not there, and the wheel in place of another one.
+
+    Raises:
+        SystemExit: a package does not install; says which, and what pip says.
+    """
+    if not (folder / "bin" / "python").exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    for arguments in (["--upgrade", *requirements], ["--force-reinstall", "--no-deps", str(wheel)]):
+        done = pip(folder, "--quiet", *arguments)
+        if done.returncode:
+            raise SystemExit(f"{', '.join(arguments[1:])} does not install from this registry:\n{done.stderr}")
+
+
+def tell_what_lags(folder: Path, requirements: list[str]) -> None:
+    """Print each framework with its release, and where there is a newer one why that was not installed."""
+    newest = pip(folder, "--quiet", "--dry-run", "--no-deps", "--upgrade", "--report", "-", *requirements)
+    if newest.returncode:
+        raise SystemExit(f"the registry does not tell its newest releases:\n{newest.stderr}")
+    found = {
+        item["metadata"]["name"].lower(): item["metadata"]["version"] for item in json.loads(newest.stdout)["install"]
+    }
+    listed = subprocess.run(
+        [folder / "bin" / "python", "-m", "pip", "list", "--format=json"], capture_output=True, check=True
+    )
+    installed = {item["name"].lower(): item["version"] for item in json.loads(listed.stdout)}
+    for name in map(name_of, requirements):
+        print(f"{name} {installed[name]}", flush=True)
+        if name in found:
+            print(f"  {found[name]} is out, and is not tested: it does not install here beside the others")
+            said = pip(folder, "--dry-run", "--upgrade", f"{name}=={found[name]}", *requirements)
+            reasons = [line for line in f"{said.stdout}{said.stderr}".splitlines() if WHY.search(line)]
+            print("\n".join(f"    {line.strip()}" for line in reasons))
+
+
+def run(folder: Path, tests: list[str]) -> int:
+    """Run tests in an environment, the slow ones too."""
+    command = [folder / "bin" / "python", "-m", "pytest", "-m", "slow or not slow", *tests]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--oldest", action="store_true", help="the oldest releases that the extras name")
+    options, rest = parser.parse_known_args()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    needs = [*project["dependencies"], *(line for line in extras["dev"] if name_of(line) in TEST_NEEDS)]
+    (wheel,) = (ROOT / "dist").glob("*.whl")
+    started, failed = time.monotonic(), []
+    if options.oldest:
+        for extra in frameworks(extras):
+            folder, lines = ROOT / ".venv" / f"oldest-{extra}", [oldest(line) for line in extras[extra]]
+            print(", ".join(lines), flush=True)
+            install(folder, [*lines, *needs], wheel)
+            if run(folder, [f"tests/adapters/test_{module_of(extra)}.py", *rest]):
+                failed += lines
+    else:
+        folder, lines = ROOT / ".venv" / "frameworks", [line for name in frameworks(extras) for line in extras[name]]
+        install(folder, [*lines, *needs], wheel)
+        tell_what_lags(folder, lines)
+        if run(folder, rest or ["tests/adapters"]):
+            failed += ["the current releases"]
+    print(f"{time.monotonic() - started:.0f} s; failed: {', '.join(failed) or 'none'}")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
