@@ -178,7 +178,7 @@ def _no_messages(found: Transcript, *, is_list: bool, has_values: bool) -> Messa
 def _repaired(found: Transcript) -> Transcript:
     """Return the repaired transcript, with the positions of usage and compactions adjusted."""
     if not validate(found.messages, provider=found.provider):
-        return found  # the steps would change nothing, in 20 times as long
+        return found  # the steps would change nothing, in ten times as long
     repaired = run_steps(found.messages, found.provider)
     if not repaired.messages:
         raise MessageError("no messages in it", hint="nothing but blank text and results without calls")
