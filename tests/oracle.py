@@ -592,3 +592,11 @@ def superseded(reads):
             if new > old and file == later and not failed and not pruned and asked in {None, part}:
                 newest[old] = new
     return newest
+
+
+def is_plain(message):
+    """Whether a message is a dict down to its blocks, and no entry of a log."""
+    if type(message) is not dict or "message" in message:
+        return False
+    content = message.get("content")
+    return not isinstance(content, list | tuple) or all(type(block) is dict for block in content)

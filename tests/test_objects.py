@@ -2,16 +2,18 @@
 
 import copy
 import re
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import anthropic
 import openai
 import pytest
 
+import oracle
 import trimtab
 from support.checker import check
 from support.transcripts import transcript
 from support.wardrobe import WARDROBE, Said, Turn, answer
+from trimtab import _core
 from trimtab.messages.objects import InputMessages, plain
 
 MODELS = {"anthropic": "claude-sonnet-4-5", "openai_chat": "gpt-5.5", "openai_responses": "gpt-5.5"}
@@ -210,3 +212,26 @@ def test_an_unreadable_object_raises_an_error_with_its_position():
             door(messages)
         assert (raised.value.path, raised.value.index) == ("messages[1]", 1)
         assert "model_dump" in raised.value.hint
+
+
+@pytest.mark.parametrize("keys", ["interned", "parsed"])
+def test_plain_lists_are_told_as_by_the_oracle(keys):
+    class Kind(dict): ...
+
+    blocks = [{"type": "text", "text": "a"}, Kind(type="text", text="a"), "a", SimpleNamespace(text="a")]
+    contents = ["a", None, 1, [], *([block] for block in blocks), (blocks[0],), (blocks[0], blocks[2])]
+    messages = [{"role": "user", "content": content} for content in contents]
+    messages += [{}, {"role": "user"}, {"message": messages[0]}, {1: 2, "content": [1]}, Kind(messages[0]), "a", None]
+    messages += [{f"k{n}": n for n in range(20)} | {"content": ["a"]}]
+    if keys == "parsed":  # the keys are other objects than the program's
+        messages = [
+            {"".join([*key]) if isinstance(key, str) else key: part for key, part in message.items()}
+            if type(message) is dict
+            else message
+            for message in messages
+        ]
+    for message in messages:
+        assert _core.all_plain([message]) is oracle.is_plain(message), message
+    plain = [message for message in messages if oracle.is_plain(message)]
+    assert all(map(_core.all_plain, (plain, tuple(plain), [])))
+    assert not _core.all_plain([*plain, "a"])

@@ -69,7 +69,7 @@ class InputMessages(Sequence["Message"]):
             MessageError: an object raised while it was read; names its position.
         """
         given = self.given
-        if isinstance(given, list | tuple) and (self.deep or not all(map(_is_plain, given))):
+        if isinstance(given, list | tuple) and (self.deep or not _core.all_plain(given)):
             try:
                 read = self.read(given, 0)
             except RecursionError:
@@ -249,14 +249,6 @@ class Forms:
 def plain(messages: Sequence[T]) -> Sequence[T]:
     """Return the messages as plain dicts; the same list where they are plain already."""
     return cast("Sequence[T]", InputMessages(messages, deep=True).messages)
-
-
-def _is_plain(message: Any) -> bool:
-    """Return whether a message is a dict down to its blocks, and no log entry."""
-    if type(message) is not dict or "message" in message:
-        return False
-    content = message.get("content")
-    return not isinstance(content, list | tuple) or all(type(block) is dict for block in content)
 
 
 def sendable(value: Any) -> Any:

@@ -37,7 +37,7 @@ mod _core {
         offline::offline,
         places::Seen,
         reader::{Reader, recover},
-        scan::{detect, entries},
+        scan::{all_plain, detect, entries},
         split::{partition, split, split_tail},
         truncate::{Truncation, truncate},
         validate::validate,

@@ -160,6 +160,17 @@ pub fn entries(messages: Messages<'_>) -> PyResult<Vec<(usize, &'static str, Str
     Ok(reader.entries.into_iter().map(|entry| (entry.at, entry.kind.name(), entry.name, entry.text)).collect())
 }
 
+/// Whether every message is a dict down to its blocks, and none an entry of a log.
+#[pyfunction]
+pub fn all_plain(messages: Messages<'_>) -> PyResult<bool> {
+    let mut all = true;
+    visit(&messages, 0, |_, message| {
+        all = message.is_plain();
+        Ok(!all)
+    })?;
+    Ok(all)
+}
+
 /// Calls `see` with each message from `start` on, and its place from there, until it returns that it has seen enough.
 pub fn visit<'py>(
     messages: &Messages<'py>,

@@ -11,7 +11,7 @@ use trimtab_core::json::canon;
 use trimtab_core::keys::{Fields, Interned, Place, Places};
 use trimtab_core::node::{Key, Node, Shape};
 
-use crate::raw::{entries, entry};
+use crate::raw::{entries, entry, items};
 use crate::text::Text;
 
 /// A Python object as a node.
@@ -28,6 +28,20 @@ impl<'py> View<'py> {
     #[inline]
     pub fn of(object: Bound<'py, PyAny>) -> Self {
         Self { object, places: Places::default() }
+    }
+
+    /// Whether this is a dict down to the blocks of its content, and no entry of a log.
+    pub fn is_plain(&self) -> bool {
+        let Ok(dict) = self.object.cast_exact::<PyDict>() else { return false };
+        let known = known(dict.py());
+        entries(dict, dict.len(), &mut |key, value| {
+            let text = || key.cast::<PyString>().ok()?.to_str().ok();
+            match known.text(key.as_ptr().addr()).or_else(text) {
+                Some("content") => items(value, 0..usize::MAX, &mut |block| block.is_exact_instance_of::<PyDict>()),
+                Some("message") => false,
+                _ => true,
+            }
+        })
     }
 
     /// The entry of a map, by the hash of its key.

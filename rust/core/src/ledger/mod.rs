@@ -248,7 +248,7 @@ impl Ledger {
             let name = self.names.get(row);
             *places.entry(name).or_insert_with(|| {
                 names.push(name);
-                names.len() as u32 - 1 // no more names than rows, which are fewer than 2^32
+                u32::try_from(names.len() - 1).unwrap_or(u32::MAX) // never: no more names than rows
             })
         };
         let rows = (0..self.rows()).map(&mut place).collect();
