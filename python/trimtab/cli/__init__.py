@@ -7,65 +7,83 @@ interrupted. Never 2: agents treat exit code 2 of a hook as a veto.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Never
+from typing import TYPE_CHECKING
 
-from .. import __version__
-from .._mask import mask
-from ..errors import ArchiveError, Error, SummaryError
 from .output import print_note
+from .parser import USAGE, Parser, examples
+from .terminal import Styled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OK, NO, USAGE, DATA, UNAVAILABLE, IO, INTERRUPTED = 0, 1, 64, 65, 69, 74, 130
+OK, NO, DATA, UNAVAILABLE, IO, INTERRUPTED = 0, 1, 65, 69, 74, 130
 
-VERBS = ("count", "plan", "compact", "validate", "truncate", "restore", "archive", "rescue", "hook", "mcp")
-"""The verbs, each a module of this package; a command loads its own alone."""
+VERBS = {
+    "count": "count the tokens of sessions, by kind",
+    "plan": "show the plan of a compaction without running it",
+    "compact": "write a smaller session that the provider accepts, and archive the original",
+    "validate": "list the problems for which the provider would refuse a session, or repair them",
+    "truncate": "shorten a command's output to a limit, as a filter in a pipe",
+    "restore": "write the original messages of a compaction",
+    "archive": "list, search, verify, export or remove archived originals",
+    "rescue": "fork a Claude Code session that is too large to resume into a smaller one",
+    "hook": "protect Claude Code's sessions by hooks",
+    "mcp": "serve search and fetch over a session's archive to an agent",
+    "doctor": "show versions, the archive's place and what is installed",
+    "completion": "print a script that completes commands in a shell",
+}
+"""The verbs, each a module of this package, with what they do; a command loads its own module alone."""
 
-EXAMPLES = """examples:
-  trimtab count session.jsonl
-  trimtab plan session.jsonl --target-share 0.5
-  trimtab compact session.jsonl -o smaller.json --target-share 0.5
-  trimtab validate smaller.json
-  make 2>&1 | trimtab truncate --category head-tail --tokens 4k
-  trimtab restore REF -o original.json
-  trimtab archive search parser migration
-  trimtab hook install
+EPILOG = f"""{
+    examples(
+        (
+            "trimtab count session.jsonl",
+            "trimtab plan session.jsonl --target-share 0.5",
+            "trimtab compact session.jsonl -o smaller.json --target-share 0.5",
+            "trimtab validate smaller.json",
+            "make 2>&1 | trimtab truncate --category head-tail --tokens 4k",
+            "trimtab restore REF -o original.json",
+            "trimtab archive search parser migration",
+            "trimtab hook install",
+        )
+    )
+}
 
-exit codes: 0 done, 1 the answer is no, 64 usage, 65 bad input, 69 no summary,
-  74 output or archive, 130 interrupted
+exit codes: 0 done, 1 the answer is no, 64 usage, 65 bad input, 69 no summary, 74 output or archive, 130 interrupted
+
 nothing leaves this machine: there is no telemetry, and the default summarizer uses no model"""
 
+ADVICE = {
+    USAGE: "see trimtab {verb} --help",
+    DATA: "see trimtab {verb} --help for the files that it reads",
+    UNAVAILABLE: "try again, or leave out --no-fallback: then a notice stands in for the summary",
+    IO: "see trimtab doctor: it shows the archive's place, and whether it can be written",
+}
+"""What to do, by exit code, where an error does not say it itself."""
 
-class Parser(argparse.ArgumentParser):
-    """An argument parser that exits with 64 on a usage error."""
-
-    def error(self, message: str) -> Never:
-        """Print the error and how to get help, and exit."""
-        self.exit(USAGE, f"{self.prog}: {message}\n  see {self.prog} --help\n")
+MAX_ERROR_LINES = 3
 
 
-def parser(named: Sequence[str] = VERBS) -> argparse.ArgumentParser:
-    """Return the parser of the named verbs."""
+def parser(named: Sequence[str] = tuple(VERBS)) -> Parser:
+    """Return the parser of all verbs, with the options of the named ones."""
+    from .. import __version__
+
     top = Parser(
-        prog="trimtab",
-        description="Keeps an agent's session inside its model's context window.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="trimtab", description="Keeps an agent's session inside its model's context window.", epilog=EPILOG
     )
     top.add_argument("--version", action="version", version=f"trimtab {__version__}")
     top.add_argument("--debug", action="store_true", help="show the traceback of an error")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
-    for name in named:
-        verb = import_module(f".{name}", __package__)
-        about = verb.DESCRIPTION.partition(".")[0]
-        made = verbs.add_parser(name, help=f"{about[:1].lower()}{about[1:]}", description=verb.DESCRIPTION)
-        verb.add_options(made)
-        made.set_defaults(run=verb.run)
+    for name, about in VERBS.items():
+        made = verbs.add_parser(name, help=about)
+        if name in named:
+            verb = import_module(f".{name}", __package__)
+            made.description, made.epilog = verb.DESCRIPTION, examples(verb.EXAMPLES)
+            verb.add_options(made)
+            made.set_defaults(run=verb.run)
     return top
 
 
@@ -73,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run one command; return its exit code."""
     given = next((argument for argument in arguments if not argument.startswith("-")), "")
     try:
-        options = parser((given,) if given in VERBS else VERBS).parse_args(arguments)
+        options = parser((given,)).parse_args(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else USAGE
     try:
@@ -89,20 +107,39 @@ def main(arguments: Sequence[str]) -> int:
         if options.debug:
             from traceback import format_exc
 
+            from .._mask import mask
+
             print_note(mask(format_exc()))
-        return _report(error)
+        return _report(error, options.verb)
     return code
 
 
-def _report(error: Exception) -> int:
-    print_note(f"trimtab: {mask(str(error)) or type(error).__name__}")
-    if isinstance(error, ArchiveError | OSError):
-        return IO
-    if isinstance(error, SummaryError):
-        return UNAVAILABLE
-    if isinstance(error, Error):
-        return DATA
-    if isinstance(error, ValueError | TypeError | ImportError):
-        return USAGE
-    print_note("  this is a bug in trimtab; --debug shows the traceback")
-    return DATA
+def _report(error: Exception, verb: str) -> int:
+    """Print what went wrong, where, and what to do; return the exit code."""
+    from .._mask import mask
+
+    code = _code_of(error)
+    text = _text_of(error) if isinstance(error, OSError) else str(error)
+    lines = [line for line in mask(text).splitlines() if line.strip()] or [type(error).__name__]
+    if code is None:
+        lines = [lines[0], "  this is a bug in trimtab; --debug shows the traceback"]
+    elif len(lines) == 1 and "trimtab " not in text and "pip install" not in text:
+        lines.append(f"  {ADVICE[code].format(verb=verb)}")
+    print_note(Styled(f"trimtab: {lines[0]}", "red"))
+    for line in lines[1:MAX_ERROR_LINES]:
+        print_note(f"  {line.strip()}")
+    return DATA if code is None else code
+
+
+def _code_of(error: Exception) -> int | None:
+    """Return the exit code of an error, None for one that no verb expects."""
+    from ..errors import ArchiveError, Error, SummaryError
+
+    kinds = ((ArchiveError, IO), (OSError, IO), (SummaryError, UNAVAILABLE), (Error, DATA))
+    usage = ((ValueError, USAGE), (TypeError, USAGE), (ImportError, USAGE))
+    return next((code for kind, code in (*kinds, *usage) if isinstance(error, kind)), None)
+
+
+def _text_of(error: OSError) -> str:
+    """Return the system's words for an error, behind the file that it is about."""
+    return f"{error.filename}: {error.strerror.lower()}" if error.filename and error.strerror else str(error)

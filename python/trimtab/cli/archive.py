@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 
 DESCRIPTION = "List, search, verify, export or remove the archived originals of compacted sessions."
+EXAMPLES = (
+    "trimtab archive list",
+    "trimtab archive show 3776d12d",
+    "trimtab archive search parser migration",
+    "trimtab archive prune --older-than 30d --dry-run",
+)
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 

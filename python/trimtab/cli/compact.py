@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 
 DESCRIPTION = "Write a smaller session that the provider accepts, and archive the original."
+EXAMPLES = (
+    "trimtab compact session.jsonl -o smaller.json --target-share 0.5",
+    "trimtab compact session.jsonl -o smaller.json --summarizer anthropic",
+)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -27,6 +27,10 @@ KINDS = {
 """Kinds of blocks by the names under which their tokens are printed."""
 
 DESCRIPTION = "Count the tokens of a session, by kind."
+EXAMPLES = (
+    "trimtab count session.jsonl",
+    "trimtab count *.jsonl --json",
+)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,11 @@ from .output import print_line, print_note
 DESCRIPTION = """Protect Claude Code's sessions: archive each before its compaction, give back rules and open tasks
 after it, shorten large outputs of tools. Events are read from stdin as Claude Code sends them; whatever happens, they
 exit with 0, and refuse nothing."""
+EXAMPLES = (
+    "trimtab hook install",
+    "trimtab hook install --truncate 4000 --tools Bash,Grep",
+    "trimtab hook uninstall",
+)
 
 EVENTS = ("pre-compact", "session-start", "post-tool-use")
 

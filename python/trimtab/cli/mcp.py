@@ -10,6 +10,10 @@ from .options import add_archive
 DESCRIPTION = """Serve search and fetch over what a session has archived, as an MCP server on stdin and stdout. The
 session is --session, or the current one of the project as the hook SessionStart noted it, or that of
 CLAUDE_CODE_SESSION_ID."""
+EXAMPLES = (
+    "claude mcp add trimtab -- trimtab mcp",
+    "trimtab mcp --session deploy",
+)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,9 @@ import argparse
 import re
 import shlex
 
+FILE_OPTIONS = ("-o", "--output")
+"""Options that take the name of a file or a folder, for completion."""
+
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
@@ -14,7 +17,8 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     from ..formats import FORMATS  # other verbs start without the readers
 
     parser.add_argument("file", metavar="FILE", help="session file of any known format, - for stdin")
-    parser.add_argument("--format", choices=FORMATS, help="format of the file; default: detected")
+    formats = f"format of the file; default: detected; one of {', '.join(FORMATS)}"
+    parser.add_argument("--format", choices=FORMATS, metavar="NAME", help=formats)
     parser.add_argument("--whole", action="store_true", help="also read what the last compaction replaced")
     parser.add_argument("--model", help="model to count for; default: the file's")
     parser.add_argument("--window", type=tokens, help="tokens of input and output together, such as 200k")

@@ -1,14 +1,15 @@
-"""Printing to stdout and stderr."""
+"""Printing to stdout and stderr: whatever a text holds, a terminal shows it and does not obey it."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-from collections.abc import Iterable
-from dataclasses import asdict
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from .terminal import shown
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
 
 
 def print_answer(options: argparse.Namespace, value: Any, lines: Iterable[str]) -> None:
@@ -22,24 +23,29 @@ def print_answer(options: argparse.Namespace, value: Any, lines: Iterable[str]) 
 
 def print_line(text: str) -> None:
     """Print a line to stdout."""
-    print(printable(text))
+    print(shown(text, sys.stdout))
 
 
 def print_note(text: str) -> None:
     """Print a note to stderr."""
-    print(printable(text), file=sys.stderr)
+    print(shown(text, sys.stderr), file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON to stdout."""
-    print(json.dumps(value, indent=2, default=plain))
+    print(to_json(value, indent=2))
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """Return a value as JSON of printable ASCII: all other characters are escaped."""
+    import json  # a usage error needs none
+
+    return json.dumps(value, indent=indent, default=plain).replace("\x7f", "\\u007f")
 
 
 def plain(value: Any) -> Any:
     """Return a dataclass as a dict, and a time as text, for ``json.dumps``."""
+    from dataclasses import asdict
+    from datetime import datetime
+
     return value.isoformat() if isinstance(value, datetime) else asdict(value)
-
-
-def printable(text: str) -> str:
-    """Escape control characters and lone surrogates, so that a session cannot control the terminal."""
-    return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -12,6 +12,10 @@ from .progress import Progress
 from .prompt import NextPrompt, compactor, hint
 
 DESCRIPTION = "Show the plan of a compaction without running it."
+EXAMPLES = (
+    "trimtab plan session.jsonl",
+    "trimtab plan session.jsonl --window 200k --check  # for CI: exit code 1 over the trigger",
+)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

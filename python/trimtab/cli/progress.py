@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Self
 
-from .output import printable
+from .terminal import one_line
 
 AFTER, EVERY_LINE = 1.0, 10.0
 """Seconds before the first line; seconds between two lines if stderr is no terminal."""
@@ -26,7 +26,7 @@ class Progress:
     """
 
     def __init__(self, task: str, total: int = 0) -> None:
-        self.task, self.done, self.total = printable(task), 0, total
+        self.task, self.done, self.total = one_line(task), 0, total
         self._finished = threading.Event()
         self._thread = threading.Thread(target=self._print, daemon=True)
 

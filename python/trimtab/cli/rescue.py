@@ -20,6 +20,7 @@ DESCRIPTION = (
     "Fork a Claude Code session that is too large to resume into a smaller one with a new id, in the same folder."
     " The original is not changed, and no model is called."
 )
+EXAMPLES = ("trimtab rescue ~/.claude/projects/-work/SESSION.jsonl --target-share 0.5",)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

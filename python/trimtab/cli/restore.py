@@ -10,6 +10,10 @@ from .output import print_json, print_note
 from .progress import Progress
 
 DESCRIPTION = "Write the original messages of a compaction."
+EXAMPLES = (
+    "trimtab restore 3776d12d -o original.json",
+    "trimtab restore 3776d12d --session deploy -o original.json",
+)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,10 @@ from .progress import Progress
 DESCRIPTION = """Shorten a command's output to a limit, as a filter in a pipe. A notice says exactly what is left out,
 and names the FILE that has it; the filter itself keeps nothing. Memory is bounded for any input; invalid UTF-8 passes
 unchanged."""
+EXAMPLES = (
+    "make 2>&1 | trimtab truncate --category head-tail --tokens 4k",
+    "trimtab truncate build.log --lines 50",
+)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

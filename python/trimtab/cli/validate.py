@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from ..validity.validate import RequestOptions
 
 DESCRIPTION = "List the problems for which the provider would refuse a session, or repair them."
+EXAMPLES = (
+    "trimtab validate session.json",
+    "trimtab validate session.json --repair > repaired.json",
+)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

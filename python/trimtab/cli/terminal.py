@@ -1,0 +1,156 @@
+"""Text for a terminal: harmless, wrapped by words to its width, coloured where it has colours, in columns."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Self, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+"""Styles by name, as parameters of the escape sequence that selects them."""
+
+MIN_COLUMN = 8
+"""Cells that a column of a table keeps where the terminal is too narrow for all of its text."""
+
+_LABEL = re.compile(r" *(?:\S+(?: \S+)* {2,})?")
+_WORD = re.compile(r" *(?:(?:trimtab|claude|pip) (?:--)?[a-z]+(?![\w-]).*|[^ ]+)")
+"""A word to wrap at; a command with its arguments is one, so that it can be copied."""
+
+
+class Styled(str):
+    """A line with a style.
+
+    Attributes:
+        style: one of `STYLES`.
+    """
+
+    __slots__ = ("style",)
+    style: str
+
+    def __new__(cls, text: str, style: str) -> Self:
+        """Return the text with its style."""
+        made = super().__new__(cls, text)
+        made.style = style
+        return made
+
+
+def printable(text: str) -> str:
+    """Escape control characters, bidi characters and lone surrogates, so that no text controls the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def one_line(text: str) -> str:
+    """Escape line ends too, so that a name cannot pretend to be a line of its own."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def width_of(stream: TextIO) -> int | None:
+    """Return the columns of a stream: ``COLUMNS``, else those of its terminal; None if it is none."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None if stream.isatty() else None
+    except (OSError, ValueError):
+        return None
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Return whether to colour a stream: a terminal's, unless ``NO_COLOR`` forbids or ``FORCE_COLOR`` demands it."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if forced := os.environ.get("FORCE_COLOR"):
+        return forced != "0"
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, style: str) -> str:
+    """Return the text with the escape sequences of a style around it."""
+    return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
+
+
+def shown(text: str, stream: TextIO) -> str:
+    """Return a text as it is written to a stream: harmless, wrapped, and coloured if it is ``Styled``."""
+    width, style = width_of(stream), getattr(text, "style", "")
+    lines = [part for line in printable(text).split("\n") for part in wrap(line, width)]
+    if style and has_colour(stream):
+        lines = [paint(line, style) if line else line for line in lines]
+    return "\n".join(lines)
+
+
+def wrap(line: str, width: int | None, hang: int | None = None) -> list[str]:
+    """Break a line between words; what follows stands under the text behind its label.
+
+    A word that is longer than the line, and a command, stay whole: they can be copied.
+
+    Args:
+        line: printable text.
+        width: columns of the terminal; None breaks nothing.
+        hang: columns before each further line; None gives the place behind the label.
+    """
+    if width is None or cells(line) <= width:
+        return [line]
+    if hang is None:
+        label, indent = _LABEL.match(line), len(line) - len(line.lstrip())
+        hang = cells(label[0]) if label else 0
+        hang = indent + 2 if hang == indent or hang > width // 2 else hang
+    lines: list[str] = []
+    now = ""
+    for word in _WORD.findall(line):
+        if cells(now) > hang and cells(now) + cells(word) > width:
+            lines.append(now)
+            now = " " * hang + word.lstrip()
+        else:
+            now += word
+    return [*lines, now]
+
+
+def cells(text: str) -> int:
+    """Return the columns that a printable text takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def crop(text: str, width: int) -> str:
+    """Return the beginning of a printable text that fits into the columns, with an ellipsis where it is cut."""
+    if cells(text) <= width:
+        return text
+    kept = text[: max(width - 1, 0)]
+    while cells(kept) > width - 1 and kept:
+        kept = kept[:-1]
+    return f"{kept.rstrip()}…"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str | int]], stream: TextIO) -> list[str]:
+    """Return a table's lines: numbers to the right, and the widest texts cropped to the width of the stream.
+
+    Args:
+        heads: names of the columns.
+        rows: texts and numbers; an empty text is unknown.
+        stream: where the table is printed; its full width is taken if it is no terminal.
+    """
+    texts = [[f"{cell:,}" if isinstance(cell, int) else one_line(cell) for cell in row] for row in rows]
+    widths = [max(map(cells, column)) for column in zip(heads, *texts, strict=True)]
+    width = width_of(stream)
+    while width is not None and sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > MIN_COLUMN:
+        widths[widths.index(max(widths))] -= 1
+    right = [all(isinstance(cell, int) or not cell for cell in column) for column in zip(*rows, strict=True)]
+
+    def line(row: Sequence[str]) -> str:
+        texts = map(crop, row, widths)
+        return "  ".join(map(_aligned, texts, widths, right)).rstrip()
+
+    return [Styled(line(heads), "dim"), *map(line, texts)]
+
+
+def _aligned(text: str, width: int, to_right: object) -> str:
+    blank = " " * (width - cells(text))
+    return blank + text if to_right else text + blank
