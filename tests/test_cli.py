@@ -14,9 +14,7 @@ import pytest
 import trimtab
 from support.checker import check
 from support.command import run
-from support.format_cases import LINES, WHOLES
 from support.transcripts import transcript
-from trimtab.formats import LOGS
 
 TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
 
@@ -262,60 +260,6 @@ def test_a_failed_write_keeps_the_existing_file(home: Path, monkeypatch: pytest.
         _files.write("o.json", "after")
     assert Path("o.json").read_text() == "before"
     assert [path.name for path in home.iterdir() if path.name.startswith(".")] == []
-
-
-@pytest.fixture
-def names(home: Path) -> dict[str, str]:
-    """Other names of the file ``s.json``."""
-    session()
-    Path("soft.json").symlink_to("s.json")
-    os.link("s.json", "hard.json")
-    Path("folder").symlink_to(home, target_is_directory=True)
-    return {"same": "s.json", "dot": "./s.json", "soft": "soft.json", "hard": "hard.json", "folder": "folder/s.json"}
-
-
-@pytest.mark.parametrize("name", ["same", "dot", "soft", "hard", "folder"])
-def test_compact_does_not_replace_its_input_unless_it_is_forced(names: dict[str, str], home: Path, name: str) -> None:
-    before = Path("s.json").read_bytes()
-    words = ["compact", "s.json", "-o", names[name], "--target-share", "0.5"]
-    done = run(*words)
-    assert (done.returncode, done.stdout) == (64, "")
-    assert f"{names[name]} is the input: name another output with -o, or replace it with --force" in done.stderr
-    assert Path("s.json").read_bytes() == before
-    assert not (home / "home").exists()  # nothing was archived
-    assert run(*words, "--force").returncode == 0
-    assert len(Path(names[name]).read_bytes()) < len(before)
-
-
-def test_compact_does_not_replace_the_file_that_is_its_stdin(home: Path) -> None:
-    command = [sys.executable, "-m", "trimtab", "compact", "-", "-o", session(), "--target-share", "0.5"]
-    with Path("s.json").open() as file:
-        done = subprocess.run(command, stdin=file, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (64, "")
-    assert len(trimtab.read("s.json").messages) == 80
-
-
-@pytest.mark.parametrize("name", LOGS)
-def test_no_verb_replaces_a_session_of_an_agent_unless_it_is_forced(home: Path, name: str) -> None:
-    lines = [WHOLES[name](2)] if name in WHOLES else [*LINES[name](2)]
-    Path("agent").write_text("\n".join(map(json.dumps, lines)))
-    before = Path("agent").read_bytes()
-    ref = json.loads(run("compact", session(), "-o", "o.json", "--target-share", "0.5", "--json").stdout)["ref"]
-    kept = run("archive", "list", "--json").stdout
-    for words in (["compact", "s.json", "--target-share", "0.4"], ["restore", ref], ["archive", "export", ref]):
-        done = run(*words, "-o", "agent")
-        assert (done.returncode, done.stdout) == (64, ""), words
-        assert "agent is an agent's session" in done.stderr
-        assert Path("agent").read_bytes() == before
-    assert run("archive", "list", "--json").stdout == kept
-    assert run("restore", ref, "-o", "agent", "--force").returncode == 0
-    assert trimtab.read("agent").messages == json.loads(Path("s.json").read_text())
-
-
-def test_restore_does_not_replace_its_archive(home: Path) -> None:
-    ref = json.loads(run("compact", session(), "-o", "o.json", "--target-share", "0.5", "--json").stdout)["ref"]
-    assert run("restore", ref, "-o", "home/archive.db").returncode == 64
-    assert run("restore", ref).returncode == 0
 
 
 def test_an_output_that_is_no_session_of_an_agent_is_replaced(home: Path) -> None:

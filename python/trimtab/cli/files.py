@@ -5,15 +5,25 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from os.path import samestat
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from .._home import archive_url
 from ..errors import ArchiveError, MessageError
 from ..formats import is_log
+
+AGENT_FOLDERS = ("~/.claude", "~/.codex", "~/.copilot", "~/.gemini", "~/.local/share/opencode", "~/.pi", "~/.openhands")
+"""Folders where agents keep their sessions."""
+
+AGENT_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")
+"""Variables that name such a folder."""
+
+SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
+"""Ends of the names of the files beside a SQLite file."""
 
 
 def archive_path(url: str) -> str:
@@ -64,32 +74,51 @@ def to_text(messages: Sequence[Any], name: str, fields: dict[str, Any] | None = 
 
 
 def check_output(options: argparse.Namespace, *inputs: str) -> None:
-    """Refuse to replace an input or an agent's session file, unless the user forces it.
+    """Refuse to write onto an input or an agent's session file, unless the user forces it.
 
     Args:
-        options: with the name of the output, and ``force``.
+        options: with the name of the output, ``-`` or none for stdout, and ``force``.
         inputs: names of files that are read, ``-`` for stdin; empty ones are ignored.
 
     Raises:
         ValueError: the output is one of these files, whatever its name, or a session file.
     """
-    name = options.output
-    if name == "-" or options.force or not Path(name).is_file():
+    name = getattr(options, "output", "-")
+    found = _status(_descriptor(sys.stdout) if name == "-" else name)
+    if found is None or not stat.S_ISREG(found.st_mode) or getattr(options, "force", False):
         return
-    found = Path(name).stat()
-    for read in inputs:
-        if any(samestat(found, status) for status in _status(read)):
-            raise ValueError(f"{name} is the input: name another output with -o, or replace it with --force")
-    if is_log(name):
-        raise ValueError(f"{name} is an agent's session: name another output with -o, or replace it with --force")
+    what = "stdout" if name == "-" else name
+    advice = "name another output with -o, or replace it with --force"
+    for read in filter(None, inputs):
+        names = [_descriptor(sys.stdin)] if read == "-" else [read + suffix for suffix in ("", *SQLITE_SUFFIXES)]
+        if any(status and samestat(found, status) for status in map(_status, names)):
+            raise ValueError(f"{what} is the input\n  {advice}")
+    if is_log(f"/dev/fd/{_descriptor(sys.stdout)}") if name == "-" else is_log(name) or _is_of_agent(name):
+        raise ValueError(f"{what} is an agent's session\n  {advice}")
 
 
-def _status(name: str) -> list[os.stat_result]:
-    """Return the status of a file, or of the one that is stdin; none if there is no such file."""
+def _is_of_agent(name: str) -> bool:
+    """Return whether a file is in a folder where an agent keeps its sessions."""
+    path = Path(name).resolve()
+    named = (os.environ[variable] for variable in AGENT_VARIABLES if os.environ.get(variable))
+    folders = map(os.path.expanduser, (*AGENT_FOLDERS, *named))
+    return any(path.is_relative_to(Path(folder).resolve()) for folder in folders)
+
+
+def _descriptor(stream: TextIO) -> int:
+    """Return the descriptor of a standard stream, -1 if it has none."""
     try:
-        return [os.fstat(sys.stdin.fileno()) if name == "-" else Path(name).stat()]
-    except OSError:
-        return []
+        return stream.fileno()
+    except (OSError, ValueError):
+        return -1
+
+
+def _status(file: str | int) -> os.stat_result | None:
+    """Return the status of a file or of an open descriptor; None if there is none."""
+    try:
+        return os.stat(file)  # noqa: PTH116 - it takes a descriptor too
+    except (OSError, ValueError):  # ValueError: a NUL in the name
+        return None
 
 
 def write(name: str, text: str) -> None:

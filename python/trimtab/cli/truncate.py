@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from ..counting.truncate import CATEGORIES, truncate_stream
-from .files import chunks
+from .files import check_output, chunks
 from .options import add_json, tokens
 from .output import print_json
 from .progress import Progress
@@ -38,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
     limits = {"tokens": options.tokens, "lines": options.lines, "chars": options.chars}
     counter = Counter.for_model(options.model) if options.model else None
     more = "" if options.file == "-" else f"see {options.file}"
+    check_output(options, options.file)
     with Progress("reading") as progress:
         text = progress.track(chunks(options.file))
         cut = truncate_stream(text, **limits, category=options.category, counter=counter, more=more)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from .files import check_output
 from .input import load, warn_repaired
 from .options import add_file
 from .output import print_answer, print_json
@@ -37,6 +38,7 @@ def run(options: argparse.Namespace) -> int:
     messages, provider = transcript.messages, transcript.provider
     request: RequestOptions = {"in_flight": options.in_flight, "container": options.container}
     if options.repair:
+        check_output(options, options.file)
         with Progress("repairing"):
             done = repair(messages, provider=provider, **request)
         warn_repaired(done.changes)
