@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help wheel demo test lint docs conformance adapters adapters-oldest data data-check record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
+.PHONY: help wheel demo test lint docs conformance adapters adapters-oldest bench-adapters data data-check record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -38,13 +38,17 @@ adapters: .venv/checked ## the adapters' tests, against the current release of e
 adapters-oldest: .venv/checked # the same, against the oldest releases that the extras name
 	@$(BIN)/python tools/adapters.py --oldest $(ARGS)
 
+bench-adapters: .venv/checked # a stub agent in each framework, with its own compaction and with ours
+	@$(BIN)/python tools/adapters.py --bench "$(HARNESS)" $(ARGS)
+
 # A rival that does not install is one row less, said by the bench. The harness asks for one release of pydantic-ai-slim,
 # which would replace that of the tests; its compaction runs with theirs.
+HARNESS = pydantic-ai-harness>=0.62,<1
 .venv/rivals: .venv/dev
 	@for rival in "tiktoken>=0.14,<0.15" gigatoken fastokens toktok-rs tokenizers "orjson>=3.11,<4" "langchain>=1,<2" "agent-framework-core>=1.23,<2"; do \
 		$(PIP) install "$$rival" || echo "$$rival does not install here"; \
 	done
-	@$(PIP) install --no-deps "pydantic-ai-harness>=0.62,<1" || echo "pydantic-ai-harness does not install here"
+	@$(PIP) install --no-deps "$(HARNESS)" || echo "pydantic-ai-harness does not install here"
 	@touch $@
 
 wheel: .venv/dev ## build the release wheel into dist/

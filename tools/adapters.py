@@ -101,6 +101,9 @@ def run(folder: Path, tests: list[str]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--oldest", action="store_true", help="the oldest releases that the extras name")
+    parser.add_argument(
+        "--bench", metavar="PACKAGE", help="run benches/adapters.py, with a package of more compactions"
+    )
     options, rest = parser.parse_known_args()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
@@ -117,6 +120,12 @@ def main() -> int:
     else:
         folder, lines = ROOT / ".venv" / "frameworks", [line for name in frameworks(extras) for line in extras[name]]
         install(folder, [*lines, *needs], wheel)
+        if options.bench:  # it asks for one release of pydantic-ai-slim, and runs with others
+            if pip(folder, "--quiet", "--no-deps", options.bench).returncode:
+                raise SystemExit(f"{options.bench} does not install from this registry")
+            return subprocess.run(
+                [folder / "bin" / "python", "benches/adapters.py", *rest], cwd=ROOT, check=False
+            ).returncode
         tell_what_lags(folder, lines)
         if run(folder, rest or ["tests/adapters"]):
             failed += ["the current releases"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 import pytest
@@ -12,67 +11,25 @@ pytest.importorskip("langchain", reason="make adapters installs langchain")
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import ContextEditingMiddleware, SummarizationMiddleware, wrap_model_call
-from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
-    AIMessageChunk,
     HumanMessage,
     SystemMessage,
     ToolMessage,
-    convert_to_openai_messages,
     trim_messages,
 )
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 import trimtab
+from support.agent_langchain import Chat, agent
 from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, Summarizer, look, run_page
 from trimtab.adapters.langchain import CompactionMiddleware, token_counter
-
-
-class Chat(BaseChatModel):
-    """The stub as LangChain calls models."""
-
-    stub: Any
-    tools: Any = None
-
-    @property
-    def _llm_type(self) -> str:
-        return "stub"
-
-    def bind_tools(self, tools: Any, **options: Any) -> Chat:
-        from langchain_core.utils.function_calling import convert_to_openai_tool
-
-        return Chat(stub=self.stub, tools=[convert_to_openai_tool(each) for each in tools])
-
-    def _message(self, messages: Any) -> dict[str, Any]:
-        answer = self.stub.answer(convert_to_openai_messages(messages), self.tools)
-        calls = [{"name": "look", "args": {"n": n}, "id": name} for name, n in answer.calls]
-        usage = {"input_tokens": answer.prompt, "output_tokens": 9, "total_tokens": answer.prompt + 9}
-        return {"content": answer.text, "tool_calls": calls, "usage_metadata": usage}
-
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(**self._message(messages)))])
-
-    def _stream(self, messages: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> Any:
-        found = self._message(messages)
-        calls = [
-            {"name": call["name"], "args": json.dumps(call["args"]), "id": call["id"], "index": n}
-            for n, call in enumerate(found.pop("tool_calls"))
-        ]
-        for part in found.pop("content").split(" "):
-            yield ChatGenerationChunk(message=AIMessageChunk(part + " "))
-        yield ChatGenerationChunk(message=AIMessageChunk("", tool_call_chunks=calls, **found))
 
 
 @pytest.fixture(scope="module")
 def encode(tiktoken_encoding: Any) -> Any:
     return tiktoken_encoding("o200k_base").encode_ordinary
-
-
-def agent(stub: Model, middleware: Any, **options: Any) -> Any:
-    return create_agent(Chat(stub=stub), [tool(look)], system_prompt="Be good.", middleware=[middleware], **options)
 
 
 async def turn(running: Any, how: str, text: str, config: Any) -> None:
