@@ -1,32 +1,23 @@
-"""A session: one conversation, its methods, and the decision before each call whether a compaction is due.
-
-A prompt has up to three sizes: by the policy's counter, which its trigger uses; by the model's counter; and by the
-forecast from the last billed prompt. No policy lets a prompt pass whose larger one of the last two exceeds the input
-budget: the policy's own stages apply, or, where they leave too much, those that all policies share
-(``planning.protection``). What runs below the trigger is in this file and in ``memory``.
-"""
+"""A session: one conversation, and its methods."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial, wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
 
-from .. import _core
-from .._log import details, log, outline
 from ..compaction.effects import Long
 from ..compaction.listeners import AWAITS
 from ..compaction.settings import target_of
 from ..compaction.start import compaction
 from ..counting.counter import framework_in, system_text
-from ..errors import ArchiveError, MessageError, SummaryError
-from ..messages.objects import InputMessages, plain
+from ..errors import ArchiveError
+from ..messages.objects import plain
 from ..messages.request import SYSTEM_ROLES, begins_with
 from ..summarize.drive import AwaitableError, adrive, drive, in_thread, outcome
 from .call import Call, is_long
-from .fit import asked, automatic, capped, paying, protecting, rescue, thinned
+from .decision import next_input
 from .state import state_of
 
 if TYPE_CHECKING:
@@ -36,11 +27,9 @@ if TYPE_CHECKING:
     from ..archive.recall import Recall
     from ..compaction.effects import Flow
     from ..compaction.listeners import L
-    from ..compaction.request import Request
     from ..compaction.result import Compaction
     from ..counting.counter import Counter
     from ..hooks import Cause
-    from ..ledger.columns import Ledger
     from ..messages.types import AnyMessage, MessageT, Transcript
     from ..planning.budget import Budget
     from ..planning.plan import Plan
@@ -106,161 +95,6 @@ def _call(messages: Sequence[AnyMessage], system: object, tools: object) -> Call
     role = first.get("role") if isinstance(first, Mapping) else getattr(first, "role", None)
     repeats = role in SYSTEM_ROLES and begins_with(messages, system)
     return Call(messages, None if repeats else system, tools)
-
-
-def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fitted[Any]]:
-    """Return the input of the next call: the list itself, or a compacted one.
-
-    Raises:
-        MessageError: the provider would refuse the list.
-        ArchiveError: the originals cannot be stored; nothing was changed.
-        BusyError: another compaction of the named session is under way.
-    """
-    begun = at.begin(call, when, turn)
-    call, ledger = at.resume(begun)
-    since = at.known(ledger)
-    try:
-        crowded = _verify(at, call, ledger, since)
-    except MessageError as error:
-        raise call.located(error) from error.__cause__
-    trigger, cap, done = at.policy.trigger, at.policy.ingest, None
-    if cap is not None and cap.in_fit and cap.tokens and trigger.auto and since < len(ledger):
-        call, ledger, done = yield from capped(at, begun, call, ledger, since)
-    size = yield from _size(at, call, ledger, when)
-    waits = ""
-    if trigger.background and trigger.auto and trigger.nears(size.terms):
-        call, size, done, waits = yield from _beside(at, call, when, size, done)
-    request, not_due = (None, waits) if waits else (yield from _due(at, call, when, size))
-    if request is None and crowded:
-        request, not_due = thinned(at, call, ledger), ""
-    given, reason = call, not_due
-    try:
-        while request is not None:
-            with at.alone():
-                made = at.done((yield from compaction(request)), size)
-            reason = not_due or made.reason
-            if made.ref is None and crowded and request.plan is None and made.outcome != "refused":
-                request = thinned(at, call, ledger)  # the policy stopped: pictures leave nevertheless
-                continue
-            protects = request.room is None and not at.policy.parity
-            stopped = made.ref is None and _exceeds(at, size) and not crowded
-            if stopped and protects and made.outcome != "refused":
-                request = rescue(at, given, size)  # the policy's last step removed nothing
-                continue
-            if made.ref is None:
-                break
-            done = made
-            call = given.compacted(made.messages)
-            size = at.size(call)
-            # From the caller's list, so that the ref of what goes out restores that.
-            request = rescue(at, given, size) if protects and _exceeds(at, size) else None
-    except SummaryError as error:
-        log.warning("automatic compaction failed in step %s: %s", error.op, outline(error))
-        details.warning("automatic compaction failed: %s", error.account)
-        at.fail()
-        reason = str(error)
-    at.edited |= done is not None
-    if at.pressed and (rest := at.rest(size, reason)) is not None:
-        yield rest
-    explains = trigger.reached(size.terms) or _exceeds(at, size) or (crowded and done is None)
-    call = call if done is None else call.compacted(call.messages)
-    return at.fitted(call, ledger.provider, done, _explained(size, reason) if explains else "")
-
-
-def _size(at: Memory, call: Call, ledger: Ledger, when: When) -> Flow[Size]:
-    """Return the sizes of a prompt; the provider counts its messages where the policy asks it."""
-    size, estimate, trigger = at.size(call, ledger), at.policy.counter, at.policy.trigger
-    asks = estimate is not None and estimate.asks and at.settings.count_with is not None
-    if asks and trigger.auto and when in trigger.when:
-        size = replace(size, terms=(yield from asked(at, call, size.terms, size.terms.messages)))
-    return size
-
-
-def _explained(size: Size, reason: str) -> str:
-    """Return the reason, with the system text and the tools if they have most of the tokens."""
-    told = size.beside * 2 <= size.counted or "system text and tools" in reason
-    return reason if told else f"{reason}; {size.beside_messages}"
-
-
-def _beside(
-    at: Memory, call: Call, when: When, size: Size, done: Compaction[Any] | None
-) -> Flow[tuple[Call, Size, Compaction[Any] | None, str]]:
-    """Look after the summary in the background; return the call, its size, the compaction, and why no other is due."""
-    from .background import beside  # noqa: PLC0415 - loaded with the first summary in the background
-
-    yield Long()
-    swapped, waits = yield from beside(at, call, size, when, danger=_exceeds(at, size))
-    if swapped is None:
-        return call, size, done, waits
-    size = at.size(swapped.call, swapped.ledger)
-    return swapped.call, size, swapped.done, "" if _exceeds(at, size) else waits
-
-
-def _exceeds(at: Memory, size: Size) -> bool:
-    """Return whether a prompt is in danger: past its input budget, or the danger line of a policy that counts."""
-    terms, trigger = size.terms, at.policy.trigger
-    if size.prompt > terms.input_budget or trigger.overflows(terms):
-        return True
-    if at.policy.counter is not None:
-        return False
-    return trigger.endangers(terms if terms.beyond >= 0 else replace(terms, beyond=0))
-
-
-def _due(at: Memory, call: Call, when: When, size: Size) -> Flow[tuple[Request | None, str]]:
-    """Return the compaction or pruning that is due at this moment, or None; and why no compaction is due."""
-    policy, trigger, prune = at.policy, at.policy.trigger, at.policy.prune
-    if not trigger.auto:
-        return None, f"automatic compaction is off: policy {policy.name} has auto=False"
-    watched = when in trigger.when
-    in_danger = _exceeds(at, size) or when == "on_overflow"
-    if in_danger and not policy.parity:
-        yield Long()
-        request = protecting(at, call, size)
-        return request, "" if request else f"system text and tools have {size.beside:,} tokens"
-    if watched and (trigger.reached(size.terms) or when == "on_overflow"):
-        if why := at.rests():
-            return None, at.wait(why)
-        yield Long()
-        return automatic(at, call, size, policy), ""
-    elsewhere = f"policy {policy.name} compacts {', '.join(trigger.when)}, not {when}"
-    if prune is not None and when in prune.when and at.job is None:
-        if prune.pays and size.terms.messages < prune.protect_tokens + prune.min_gain:
-            return None, elsewhere
-        if prune.pays:
-            return (yield from paying(at, call, size)), elsewhere
-        yield Long()
-        return automatic(at, call, size, policy.pruning()), elsewhere
-    return None, elsewhere
-
-
-def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
-    """Return whether pictures must leave; looks at the messages from ``since`` on, behind the last valid list.
-
-    Raises:
-        MessageError: the provider or the archive would refuse a message, or automatic compaction is off and the
-            provider would refuse the number or the size of pictures.
-    """
-    if since == len(ledger) or at.policy.parity:
-        return False
-    found = _core.validate(ledger, since=since, **at.settings.rule_options)
-    if found:
-        from ..validity.validate import Problem, reject  # noqa: PLC0415 - for lists with problems alone
-
-        if reject([Problem(*finding) for finding in found], len(ledger), sizes=not at.policy.trigger.auto):
-            return True
-    from ..archive.json_check import NO_NUMBERS, check_json  # noqa: PLC0415 - a session that is only counted needs none
-
-    for index in range(since, len(ledger)) if since else ledger.unlike(at.valid):
-        message = call.messages[index]
-        try:
-            is_json = not any(word in text for text in _core.dumps([message])[0] for word in NO_NUMBERS)
-        except (TypeError, ValueError):
-            is_json = False
-        if not is_json:
-            check_json([message], index)
-            InputMessages([message]).check(index)
-    at.verified, at.valid = (len(ledger), ledger.digest), ledger.digests
-    return False
 
 
 class Session:

@@ -10,7 +10,7 @@ from typing import Any
 import trimtab
 from trimtab.messages.types import text_of
 from trimtab.session.call import Call
-from trimtab.session.session import next_input
+from trimtab.session.decision import next_input
 from trimtab.summarize.drive import drive
 
 from .outside import Stub
