@@ -74,7 +74,7 @@ BROKEN = {
     "R2.35": ("agentpg", changed("trigger", when=("before_call",))),
     "R2.38": ("agentpg", changed("trigger", when=("before_call",))),
     "R3.12": ("sven", changed("trigger", share=0.8)),
-    "R3.14": ("sven", lambda policy: replace(policy, strategy="narrative")),
+    "R3.14": ("sven", lambda _: POLICIES["sven_narrative"]),
     "R3.15": ("sven", changed("ingest", tokens=3_000)),
     "R3.16": ("sven", changed("trigger", reserve=0.2)),
     "R3.17": ("sven", changed("trigger", critical=0.76)),

@@ -193,7 +193,7 @@ def _edit_rows(
         match edit:
             case Prune(rows) if edit.mends:
                 pictures.update(rows)
-            case Prune(rows, text, _, chars):
+            case Prune(rows, text, keep_chars=chars):
                 for row in rows:
                     index = int(owner[row])
                     message = edited.get(index, messages[index])

@@ -55,17 +55,17 @@ class Key:
         rule: the rule for its value, a key of ``RULES``.
         paths: its places in the policy, as names of fields or a keeper's type; read from the first.
         removed_by: the value of a switch that removes the stage at the path; None for other keys.
-        needs: a property of the policy that is false where the key would have no effect; empty if there is none.
+        needs: returns whether the key has an effect under a policy; None if it always has.
     """
 
     rule: str
     paths: tuple[tuple[str | type, ...], ...]
     removed_by: bool | None = None
-    needs: str = ""
+    needs: Callable[[Policy], bool] | None = None
 
     def applies(self, policy: Policy) -> bool:
         """Return whether a policy has the field of this key."""
-        return get(policy, self.paths[0]) is not None and (not self.needs or bool(getattr(policy, self.needs)))
+        return get(policy, self.paths[0]) is not None and (self.needs is None or self.needs(policy))
 
 
 def _key(rule: str, *path: str | type) -> Key:
@@ -156,7 +156,7 @@ SECTIONS: dict[str, Section] = {
         "default",
         {
             "trigger_share": _key("share", "trigger", "share"),
-            "target_budget_share": Key("share", (("target",),), needs="has_target"),
+            "target_budget_share": Key("share", (("target",),), needs=lambda policy: policy.has_target),
             "keep_turns": _key("at least 1", "keep", Turns, "count"),
             "never_prune": _key("names", "prune", "skip"),
             "max_result_tokens": _key("at least 0", "ingest", "tokens"),

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from ..planning.policy import Policy
     from ..summarize import Answer, Ask, Summarizer, Writer
 
-KNOBS = ("trigger_share", "target_budget_share", "keep_turns", "never_prune", "max_result_tokens", "background")
-"""Arguments that replace a field of the policy: the keys of the configuration section ``policy``."""
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -139,7 +136,14 @@ class Compactor:
         """Open, read and write nothing."""
         betas, listeners = tuple(betas), tuple(listeners)
         self._options = {name: value for name, value in locals().items() if name not in {"self", "__class__"}}
-        knobs = {name: self._options[name] for name in KNOBS if self._options[name] is not None}
+        knobs = {
+            "trigger_share": trigger_share,
+            "target_budget_share": target_budget_share,
+            "keep_turns": keep_turns,
+            "never_prune": never_prune,
+            "max_result_tokens": max_result_tokens,
+            "background": background,
+        }
         name, writer = open_summarizer(summarizer)
         settings = Settings.of(
             model,
@@ -149,7 +153,7 @@ class Compactor:
             max_output=max_output,
             betas=betas,
             thinking=thinking,
-            knobs=knobs,
+            knobs={name: value for name, value in knobs.items() if value is not None},
             writer=writer,
             summarizer=name,
             session=given_name(None),

@@ -97,7 +97,7 @@ class PruneResults:
                 yield self._prune(found, why)
 
     def _prune(self, rows: NDArray[np.int64], why: str = "") -> Prune:
-        return Prune(tuple(rows.tolist()), self.placeholder, why, self.argument_chars or 0)
+        return Prune(tuple(rows.tolist()), self.placeholder, why, keep_chars=self.argument_chars or 0)
 
     def select(self, costs: Costs, leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the rows to prune, oldest first, by all rules except the target and ``min_gain``; none of a pin."""
