@@ -88,7 +88,7 @@ def test_a_session_over_the_trigger_by_what_is_not_in_the_file_fails_the_check()
     found = counted(path)
     assert found["tokens"] < 1_000 < found["trigger"] < 200_000
     assert found["over"]
-    done = run("plan", path, "--check")
+    done = run("plan", path, "--check", "--explain")
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == headline(path)
     assert ", over the trigger of " in headline(path)
@@ -201,7 +201,7 @@ def test_what_is_assumed_or_missing_stands_in_the_headline() -> None:
     assert counted(path)["not_known"] == ["system text", "tools"]
     assert "(assumed)" not in headline(path, "--model", "gpt-5.5")
     assert "window 128,000 (assumed) of no-such-model," in headline(path, "--model", "no-such-model")
-    plan = run("plan", path, "--model", "no-such-model").stdout
+    plan = run("plan", path, "--model", "no-such-model", "--explain").stdout
     assert plan.splitlines()[0] == headline(path, "--model", "no-such-model")
     assert "input and output together, assumed" in plan
     told = {"model": "gpt-5.5", "tools": [{"type": "function", "function": {"name": "f"}}]}

@@ -37,8 +37,8 @@ def test_the_documents_name_targets_that_the_makefile_has() -> None:
 def test_the_readme_names_the_verbs_and_exit_codes_that_there_are() -> None:
     from trimtab import cli
 
-    verbs = {"count", "plan", "compact", "validate", "truncate", "restore", "archive", "rescue", "hook", "mcp"}
-    verbs |= {"doctor", "completion"}
+    verbs = {"show", "count", "plan", "compact", "apply", "validate", "truncate", "restore", "archive", "rescue"}
+    verbs |= {"hook", "mcp", "doctor", "completion"}
     (action,) = (a for a in cli.parser()._actions if a.dest == "verb")
     assert set(action.choices) == verbs
     assert set(re.findall(r"\btrimtab (\w+)", README)) - {"count", "the"} <= verbs

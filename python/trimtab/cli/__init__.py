@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 OK, NO, DATA, UNAVAILABLE, IO, INTERRUPTED = 0, 1, 65, 69, 74, 130
 
 VERBS = {
+    "show": "show what fills the next prompt of a session",
     "count": "count the tokens of sessions, by kind",
-    "plan": "show the plan of a compaction without running it",
+    "plan": "show what a compaction would do, edit by edit, and why",
     "compact": "write a smaller session that the provider accepts, and archive the original",
+    "apply": "compact a session by a plan that was printed",
     "validate": "list the problems for which the provider would refuse a session, or repair them",
     "truncate": "shorten a command's output to a limit, as a filter in a pipe",
     "restore": "write the original messages of a compaction",
@@ -40,7 +42,7 @@ VERBS = {
 EPILOG = f"""{
     examples(
         (
-            "trimtab count session.jsonl",
+            "trimtab show session.jsonl",
             "trimtab plan session.jsonl --target-share 0.5",
             "trimtab compact session.jsonl -o smaller.json --target-share 0.5",
             "trimtab validate smaller.json",

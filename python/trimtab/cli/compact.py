@@ -18,6 +18,7 @@ from .summarizer import add_summarizer, policy, summarizer
 
 if TYPE_CHECKING:
     from ..compaction.result import Compaction
+    from ..planning.plan import Plan
     from ..session.compactor import Compactor
     from ..session.session import Session
 
@@ -29,21 +30,24 @@ EXAMPLES = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the verb's options."""
+def add_options(parser: argparse.ArgumentParser, *, plans: bool = True) -> None:
+    """Add the verb's options; those that decide what leaves only where the verb makes the plan."""
     add_file(parser)
     add_output(parser)
     parser.add_argument("--list", action="store_true", help="write the messages alone, without model, system and tools")
-    add_policy(parser)
+    if plans:
+        add_policy(parser)
+        parser.add_argument(
+            "--pin", metavar="TEXT", action="append", default=[], help="keep messages that contain TEXT"
+        )
     add_summarizer(parser)
     parser.add_argument("--instructions", metavar="TEXT", help="instructions for the summary")
-    parser.add_argument("--pin", metavar="TEXT", action="append", default=[], help="keep messages that contain TEXT")
     add_archive(parser)
     parser.add_argument("--session", metavar="NAME", help="the conversation's name in the archive; pins stay with it")
 
 
-def run(options: argparse.Namespace) -> int:
-    """Compact, write the result, and report the changes and how to undo it."""
+def run(options: argparse.Namespace, plan: Plan | None = None) -> int:
+    """Compact, write the result, and report the changes and how to undo it; a ``plan`` that is given decides."""
     url = archive_url(options.archive)
     check_output(options, options.file, archive_path(url))
     transcript = sendable(options)
@@ -54,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     if options.session is not None:
         cm = shared.session(options.session)
         learn(cm, options, transcript)
-    for text in options.pin:
+    for text in () if plan else options.pin:
         cm.pin(text)
     with Progress("compacting"):
         result = cm.compact(
@@ -62,7 +66,8 @@ def run(options: argparse.Namespace) -> int:
             system=transcript.system,
             tools=transcript.tools,
             instructions=options.instructions,
-            **target(options),
+            plan=plan,
+            **({} if plan else target(options)),
         )
     fields = {} if options.list else known_fields(options, transcript)
     write(options.output, to_text(result.messages, options.output, fields))
@@ -72,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json and options.output != "-":
         print_json(report)
         return 0
-    lines = [*_lines(report), *hint(options, result.ref)]
+    lines = [*_lines(report), *([] if plan else hint(options, result.ref))]
     if result.ref is not None:
         lines.insert(1, f"  next prompt {before.tokens:,} -> {after:,} tokens, {before.share(after)}")
     for line in lines:
@@ -101,6 +106,7 @@ def _report(result: Compaction[Any], url: str, session: str | None) -> dict[str,
         "summarized": left if isinstance(zone, Summarize) else 0,
         "dropped": left if isinstance(zone, Drop) else 0,
         "summarizer": result.summarizer,
+        "summary": result.summary,
         "usage": result.usage,
         "reason": result.reason,
         "ref": result.ref,
@@ -131,6 +137,9 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield f"  billed      {_billed(report['usage'])}"
     if ";" in report["reason"]:
         yield f"  note        {report['reason'].split(';', 1)[1].strip()}"
+    if report["summary"]:
+        yield "  the summary that the model will read:"
+        yield from (f"    {line}" for line in report["summary"].splitlines())
     if report["archive"] is None:
         yield "  archive     none: the original cannot be restored"
         return

@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from itertools import chain, groupby
+from typing import TYPE_CHECKING
 
-from .input import sendable, target
+from .columns import about, padded, width
+from .input import sendable
 from .options import add_file, add_policy
 from .output import print_line
-from .progress import Progress
-from .prompt import NextPrompt, compactor, hint
+from .preview import Previewed, preview
+from .prompt import hint
 
-DESCRIPTION = "Show the plan of a compaction without running it."
+if TYPE_CHECKING:
+    from ..ledger.contents import Contents
+    from ..messages.types import Transcript
+    from ..planning.changes import Change
+
+DESCRIPTION = "Show the plan of a compaction without running it: each edit, and why."
+
 EXAMPLES = (
-    "trimtab plan session.jsonl",
+    "trimtab plan session.jsonl --target-share 0.5",
+    "trimtab plan session.jsonl --json | trimtab apply session.jsonl -o smaller.json",
     "trimtab plan session.jsonl --window 200k --check  # for CI: exit code 1 over the trigger",
 )
+
+KINDS = {"result": "tool result", "call": "tool call", "image": "picture", "thinking": "thinking block"}
+"""Names of kinds of blocks in a sentence; others have their own."""
+
+FATES = {
+    "prune": ("becomes a placeholder", "become placeholders"),
+    "cut": ("keeps its beginning", "keep their beginning"),
+    "truncate": ("keeps its head and tail", "keep their head and tail"),
+    "strip": ("leaves", "leave"),
+}
+"""What happens to one block and to several, by kind of change."""
+
+PER = 100
+"""Calls for which the money is printed: of one call, a block costs less than a cent."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -23,29 +50,130 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_file(parser)
     add_policy(parser)
     parser.add_argument("--check", action="store_true", help="exit with 1 if the next prompt is over the trigger")
+    parser.add_argument("--explain", action="store_true", help="also print the terms of the budget and of the money")
+    parser.add_argument(
+        "--top", type=int, default=20, metavar="N", help="edits of a kind to print, the largest; default: %(default)s"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plan, and print the plan and its budget.
+    """Plan, and print the plan as a diff: what leaves with ``-``, what takes its place with ``+``.
 
     The compaction is made, with a summary of the offline summarizer, and thrown away: so the tokens are those of
     ``compact``, where a plan alone has the limit of a summary.
     """
-    from .preview import Preview
-
     transcript = sendable(options)
-    system, tools = transcript.system, transcript.tools
-    cm = compactor(options, transcript, archive=Preview())
-    next_prompt, size = NextPrompt.of(options, transcript, cm), cm.size(transcript.messages, system=system, tools=tools)
-    with Progress("planning"):
-        result = cm.compact(transcript.messages, system=system, tools=tools, **target(options))
-    plan = replace(result.plan, tokens_after=result.tokens_after)
+    found = preview(options, transcript)
     if options.json:
-        print(plan.to_json())
-        return int(next_prompt.over and options.check)
-    budget = replace(cm.budget(system=system, tools=tools), source=next_prompt.source)
-    for line in (*next_prompt.lines(), str(plan), *hint(options, plan.edits)):
+        changes = [asdict(change) for change in found.changes]
+        print(json.dumps(json.loads(found.plan.to_json()) | {"changes": changes}, ensure_ascii=False))
+        return int(found.next_prompt.over and options.check)
+    explained = _explained(found, transcript) if options.explain else ()
+    for line in chain(found.next_prompt.lines(), _lines(found, options), explained):
         print_line(line)
-    print_line(f"counted by     {cm.counter.explain()}")
-    print_line(budget.explain(size.terms.messages, max(size.terms.beyond, 0)))
-    return int(next_prompt.over and options.check)
+    return int(found.next_prompt.over and options.check)
+
+
+def _lines(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
+    plan = found.plan
+    yield ""
+    if not plan.edits:
+        yield f"nothing leaves: {plan.reason} ({plan.tokens_before:,} tokens of messages, target {plan.target:,})"
+        yield from hint(options, plan.edits)
+        return
+    yield f"messages: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens (target {plan.target:,}), by {plan.policy}"
+    if ";" in plan.reason:
+        yield f"  {plan.reason.split(';', 1)[1].strip()}"
+    if plan.savings:
+        yield f"  {str(plan.savings).splitlines()[0]}"
+    yield ""
+    yield f"   {'#':>5}  {'what, and its first words':{_free()}} {'tokens':>8} {'after':>7} {f'$/{PER} calls':>11}"
+    for _, group in groupby(found.changes, key=lambda change: (change.edit, change.kind, _why(change))):
+        yield from _group([*group], found.contents, options.top)
+    for why, kept in groupby(found.stays, key=lambda change: change.why):
+        yield f"of the largest results that stay: {why}"
+        yield from (_row(" ", change, "") for change in kept)
+    yield ""
+    yield "to do it, with the originals in the archive and the command that brings them back:"
+    yield f"  trimtab compact {shlex.quote(options.file)} -o OUT{_given(options)}"
+
+
+def _why(change: Change) -> str:
+    """Return the reason that changes of one group have in common; each row names the message of its own newer read."""
+    return "the file was read again later" if change.why.startswith("read again") else change.why
+
+
+def _group(group: list[Change], contents: Contents, top: int) -> Iterator[str]:
+    """Yield the edits of one kind, with their reason in front."""
+    edit, kind, why = group[0].edit, group[0].kind, _why(group[0])
+    if edit in ("summarize", "drop"):
+        yield from _zone(group[0], contents, top)
+        return
+    many = len(group) > 1
+    what = f"{KINDS.get(kind, kind)}{'s' * many}"
+    yield f"{len(group):,} {what} {FATES[edit][many]}: {why}"
+    largest = sorted(group, key=lambda change: -change.freed)[:top]
+    shown = {id(change) for change in largest}
+    yield from (_row("-", change, change.why if change.why != why else "") for change in group if id(change) in shown)
+    if rest := [change for change in group if id(change) not in shown]:
+        freed = sum(change.freed for change in rest)
+        yield f"-  and {len(rest):,} that free {freed:,} tokens together; --top {len(group)} prints all"
+
+
+def _zone(zone: Change, contents: Contents, top: int) -> Iterator[str]:
+    """Yield the largest of the messages that a summary or a notice replaces."""
+    instead = "a summary" if zone.edit == "summarize" else "a notice"
+    yield f"messages #{zone.message} to #{zone.last} become {instead}: {zone.why}"
+    sizes = contents.per_message[zone.message : zone.last + 1]
+    largest = sorted((-sizes).argsort(kind="stable")[: max(top // 2, 1)].tolist())
+    for place in largest:
+        index = zone.message + place
+        yield _line("-", f"#{index}", contents.title(index), int(sizes[place]))
+    if rest := len(sizes) - len(largest):
+        yield _line("-", "", f"and {rest:,} smaller messages", int(sizes.sum() - sizes[largest].sum()))
+    yield _line("+", f"#{zone.message}", f"{instead} in their place", None, zone.after, zone.saves)
+
+
+def _free() -> int:
+    """Return the characters that are left for words."""
+    return width() - 39
+
+
+def _row(sign: str, change: Change, why: str) -> str:
+    words = change.words if change.words != change.argument else ""
+    more = why.replace("read again in message ", "again in #") or words
+    text = about(change.tool, change.argument, more, _free())
+    return _line(sign, f"#{change.message}", text, change.tokens, change.after, change.saves)
+
+
+def _line(  # noqa: PLR0917 - the columns of a row
+    sign: str, place: str, text: str, tokens: int | None, after: int | None = None, saves: float | None = None
+) -> str:
+    numbers = ["" if number is None else f"{number:,}" for number in (tokens, after)]
+    money = f"{saves * PER:.3f}" if saves else ""
+    return f"{sign}  {place:>5}  {padded(text, _free())} {numbers[0]:>8} {numbers[1]:>7} {money:>11}".rstrip()
+
+
+def _given(options: argparse.Namespace) -> str:
+    """Return the options of the plan, for a command that a user copies into a shell."""
+    given = {
+        "--model": options.model,
+        "--window": options.window,
+        "--policy": None if options.policy == "default" else options.policy,
+        "--target-tokens": options.target_tokens,
+        "--target-share": options.target_share,
+        "--format": options.format,
+    }
+    words = [f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value]
+    return "".join([*words, " --whole"] if options.whole else words)
+
+
+def _explained(found: Previewed, transcript: Transcript) -> Iterator[str]:
+    """Yield the terms of the budget and of the money."""
+    cm, system, tools = found.cm, transcript.system, transcript.tools
+    budget = replace(cm.budget(system=system, tools=tools), source=found.next_prompt.source)
+    yield ""
+    if found.plan.savings:
+        yield str(found.plan.savings).splitlines()[1].strip()
+    yield f"counted by     {cm.counter.explain()}"
+    yield budget.explain(found.terms.messages, max(found.terms.beyond, 0))

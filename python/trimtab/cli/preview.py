@@ -1,14 +1,27 @@
-"""The archive of a plan, which stores nothing for good."""
+"""A compaction that is made and thrown away, so that a plan promises what ``compact`` does."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .._home import archive_url
 from ..archive.sqlite import DIALECT, SqliteArchive
 from .files import archive_path
+from .input import target
+from .progress import Progress
+from .prompt import NextPrompt, compactor
+
+if TYPE_CHECKING:
+    from ..ledger.contents import Contents
+    from ..messages.types import Transcript
+    from ..planning.budget import Terms
+    from ..planning.changes import Change
+    from ..planning.plan import Plan
+    from ..session.compactor import Compactor
 
 
 class Preview(SqliteArchive):
@@ -26,3 +39,45 @@ class Preview(SqliteArchive):
     def recognize(self, refs: Iterable[str], session: str) -> dict[str, bool]:
         """Return for each ref that the default archive knows whether the session may read it."""
         return self.known.recognize(refs, session) if self.known else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """The plan of a session file.
+
+    Attributes:
+        cm: the session's Compactor.
+        next_prompt: the prompt of the agent's next call.
+        plan: the plan, with the tokens that ``compact`` reaches with the offline summarizer.
+        changes: what each of its edits changes.
+        stays: the largest results that stay, with the reason.
+        contents: what fills the session.
+        terms: the token counts of the next prompt.
+    """
+
+    cm: Compactor
+    next_prompt: NextPrompt
+    plan: Plan
+    changes: list[Change]
+    stays: list[Change]
+    contents: Contents
+    terms: Terms
+
+
+def preview(options: argparse.Namespace, found: Transcript) -> Previewed:
+    """Compact a session with the offline summarizer, and return its plan."""
+    from ..counting.counter import scan
+    from ..ledger.contents import Contents
+    from ..planning.changes import changes, stays
+
+    cm = compactor(options, found, archive=Preview())
+    next_prompt = NextPrompt.of(options, found, cm)
+    terms = cm.size(found.messages, system=found.system, tools=found.tools).terms
+    with Progress("planning"):
+        result = cm.compact(found.messages, system=found.system, tools=found.tools, **target(options))
+        plan = replace(result.plan, tokens_after=result.tokens_after)
+        contents = Contents.of(found.messages, cm.counter, found.provider)
+        made = scan(result.messages, cm.counter, found.provider) if plan.edits else contents.ledger
+        never = cm.policy.prune.skip if cm.policy.prune else ()
+        edits = changes(plan, contents, made)
+        return Previewed(cm, next_prompt, plan, edits, stays(plan, contents, never), contents, terms)

@@ -187,11 +187,12 @@ def _live(request: Request, done: Compaction[Any]) -> tuple[str, ...]:
 
 
 def _ref(request: Request, stored: Stored, plan: Plan, summary: str | None) -> str:
-    """Return the name of this compaction: a digest of a named session, the originals, the plan and the summary.
+    """Return the name of this compaction: a digest of a named session, the originals, the edits and the summary.
 
-    Equal compactions have equal names, so that a commit whose answer was lost is not stored twice.
+    Equal compactions have equal names, so that a commit whose answer was lost is not stored twice, and a plan that was
+    printed and applied later gives the list that it promised: a name stands in each placeholder, and has tokens.
     """
-    edits = replace(plan, savings=None).to_json()
+    edits = replace(plan, savings=None, tokens_after=0, reason="").to_json()
     parts = "\0".join(
         [request.settings.session if request.settings.exclusive else "", *stored.digests, edits, summary or ""]
     )

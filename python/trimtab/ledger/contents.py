@@ -6,7 +6,7 @@ Start with ``Contents.of(messages, counter)``, or with ``Contents(messages, ledg
 - ``largest(10)``: the largest tool results as ``Block`` values, with tool, argument and first words;
 - ``repeats()``: reads of a file that a newer read made old, as ``Repeat`` values, with what the old ones cost;
 - ``over(4_000)``: tokens that a limit for each result would save;
-- ``block(row)`` and ``per_message``: one block, and an array with the tokens of each message.
+- ``block(row)``, ``title(message)`` and ``per_message``: one block, what a message is about, and an array of tokens.
 
 A message's number is its position: message 0 is ``messages[0]``. ``show``, ``plan`` and every report use these numbers.
 Columns are walked as arrays. Messages themselves are read for what is returned, and for ``by("file")``, which reads the
@@ -43,8 +43,8 @@ OVERHEAD = "message overhead"
 UNKNOWN = "unknown tool"
 """Name of the tool of a result whose call is not in the list."""
 
-WORDS = 80
-"""Characters of the first words of a block."""
+WORDS, ARGUMENT = 80, 400
+"""Characters of the first words of a block, and of an argument, at most."""
 
 _CALLS, _RESULTS = (Kind.CALL, Kind.SERVER_CALL), (Kind.RESULT, Kind.SERVER_RESULT)
 _TEXTS = {Role.USER: "user text", Role.ASSISTANT: "assistant text", Role.SYSTEM: "system text"}
@@ -176,6 +176,11 @@ class Contents:
         found: NDArray[np.int64] = np.where(np.isin(self.kind, _RESULTS), self.ledger.pair, own)
         return found
 
+    @cached_property
+    def newer(self) -> NDArray[np.int32]:
+        """The newest read's result that made each row old, -1 for none: int32, shape (rows,)."""
+        return self.ledger.superseded
+
     def by(self, what: By, top: int | None = None) -> list[Group]:
         """Return groups whose tokens add up to those of the messages; none is empty.
 
@@ -209,7 +214,7 @@ class Contents:
 
     def repeats(self, top: int | None = None) -> list[Repeat]:
         """Return the files that were read again, those with the most tokens in old results first; all for None."""
-        newer = self.ledger.superseded
+        newer = self.newer
         found: dict[tuple[str, str], list[int]] = {}
         for row in np.flatnonzero(newer >= 0).tolist():
             found.setdefault(self._about(int(self.calls[row])), []).append(row)
@@ -252,7 +257,7 @@ class Contents:
         """Return the tool of a call's row, and what the call was about in one line."""
         names, places = self._names
         _, given = called(self.messages[int(self.owner[call])], *place_of(self.ledger, call))
-        return names[int(places[call])], _line(subject(given))
+        return names[int(places[call])], _line(subject(given), ARGUMENT)
 
     def _words(self, row: int) -> str:
         """Return the first words of a row."""
@@ -264,7 +269,7 @@ class Contents:
             if kinds[-1] == ("result" if kind == "failure" else kind)
         ]
         place = kinds.count(kinds[-1]) - 1
-        return _line(texts[place]) if place < len(texts) else ""
+        return _line(texts[place], WORDS) if place < len(texts) else ""
 
     @property
     def _tools(self) -> tuple[list[str], NDArray[np.int64]]:
@@ -313,9 +318,9 @@ class Contents:
             starts = np.union1d(self.owner[said], starts[:1])
         tokens = np.add.reduceat(self.per_message, starts) if len(starts) else self.per_message
         numbers = np.diff(np.append(starts, len(self.per_message)))
-        return _Parts(tokens, numbers, starts, lambda place: self._title(int(starts[place])))
+        return _Parts(tokens, numbers, starts, lambda place: self.title(int(starts[place])))
 
-    def _title(self, message: int) -> str:
+    def title(self, message: int) -> str:
         """Return what a message is about: its last text, or else its largest block."""
         rows = np.arange(int(self.first[message]), int(self.first[message + 1]))
         if not len(rows):
@@ -342,6 +347,6 @@ def _entry_kind(kind: int) -> str:
     return "call" if kind in _CALLS else "result" if kind in _RESULTS else "text"
 
 
-def _line(text: str) -> str:
+def _line(text: str, most: int) -> str:
     """Return the beginning of a text in one line."""
-    return " ".join(text[: 8 * WORDS].split())[:WORDS]
+    return " ".join(text[: 8 * most].split())[:most]

@@ -76,7 +76,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """Return the plan that ``to_json`` wrote.
+        """Return the plan that ``to_json`` or ``trimtab plan --json`` wrote; the ``changes`` of the latter are ignored.
 
         Raises:
             PlanError: the text is no plan, or has another version.
@@ -87,6 +87,7 @@ class Plan:
             if version != VERSION:
                 raise PlanError(f"the plan has version {version}, this trimtab reads version {VERSION}")
             savings = body.pop("savings", None)
+            body.pop("changes", None)
             body["edits"] = tuple(_parse_edit(dict(edit)) for edit in body["edits"])
             if unknown := body.keys() - {field.name for field in fields(cls)}:
                 raise PlanError(f"not a plan: unknown keys {sorted(unknown)}")
@@ -96,7 +97,7 @@ class Plan:
             raise PlanError(f"not a plan: {error}") from error
 
     def __str__(self) -> str:
-        """Return the plan as text for people."""
+        """Return the plan as text for people; ``changes`` names each message, tool and reason."""
         tokens = f"{self.tokens_before:,} tokens -> {self.tokens_after:,} (target {self.target:,})"
         head = f"{self.messages:,} messages, {tokens}"
         lines = [f"plan by {self.policy}: {head}", f"  {self.reason}", *(f"  {_describe(e)}" for e in self.edits)]
@@ -143,12 +144,12 @@ def _check_types(kind: Callable[..., object], body: dict[str, Any]) -> None:
 def _describe(edit: Edit) -> str:
     match edit:
         case Cut(rows, most, unit):
-            return f"cut        {_number(rows, 'tool result')} to {most:,} {unit} ({_rows(rows)})"
+            return f"cut        {_number(rows, 'tool result')} to {most:,} {unit}"
         case Prune(rows, _, why):
             what, because = _BECAUSE[why]
-            return f"prune      {_number(rows, what)} ({_rows(rows)}){because}"
+            return f"prune      {_number(rows, what)}{because}"
         case Truncate(rows, max_tokens):
-            return f"truncate   {_number(rows, 'tool result')} to {max_tokens:,} tokens ({_rows(rows)})"
+            return f"truncate   {_number(rows, 'tool result')} to {max_tokens:,} tokens"
         case Summarize(start, stop, max_tokens, keep):
             return f"summarize  messages {start} to {stop - 1} in at most {max_tokens:,} tokens{_kept(keep)}"
         case Drop(start, stop, _, keep):
@@ -159,10 +160,6 @@ def _describe(edit: Edit) -> str:
 
 def _number(rows: tuple[int, ...], what: str) -> str:
     return f"{len(rows):,} {what}{'s' if len(rows) > 1 else ''}"
-
-
-def _rows(rows: tuple[int, ...]) -> str:
-    return f"rows {rows[0]} to {rows[-1]}" if len(rows) > 1 else f"row {rows[0]}"
 
 
 def _kept(keep: tuple[int, ...]) -> str:

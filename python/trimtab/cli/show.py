@@ -1,0 +1,165 @@
+"""The verb show: what fills the next prompt of a session, and what a compaction would take from it."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from .columns import about, bar, clip, percents, width
+from .input import load
+from .options import add_file, add_policy
+from .output import print_json, print_line
+from .preview import Previewed, preview
+
+if TYPE_CHECKING:
+    from ..ledger.contents import Block, Repeat
+    from ..messages.types import Transcript
+
+DESCRIPTION = "Show what fills the next prompt of a session: tools, files, turns, the largest results, repeated reads."
+
+EXAMPLES = (
+    "trimtab show session.jsonl",
+    "trimtab show session.jsonl --by file --top 20",
+)
+
+CELLS = 16
+"""Characters of a bar."""
+
+REST = "everything else"
+"""Name of the part of all groups that have no row of their own."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's options."""
+    add_file(parser)
+    parser.add_argument(
+        "--by",
+        choices=("tool", "file", "turn", "message"),
+        default="tool",
+        help="a row is one of; default: %(default)s",
+    )
+    parser.add_argument(
+        "--top", type=int, default=10, metavar="N", help="rows and results to print; default: %(default)s"
+    )
+    add_policy(parser)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the next prompt.
+
+    Attributes:
+        name: a group of blocks, ``system text and tools``, or ``not in the file``.
+        tokens: its tokens.
+        number: number of its calls, messages or blocks; 0 where none is known.
+        first: the number of its first message; None where it is in no message.
+        percent: its share of the next prompt, in percent.
+    """
+
+    name: str
+    tokens: int
+    number: int
+    first: int | None
+    percent: float
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the parts of the next prompt, the largest results, repeated reads and the proposed cut."""
+    transcript = load(options)
+    found = preview(options, transcript)
+    contents, top = found.contents, max(options.top, 0)
+    parts, largest, repeats = _parts(found, options), contents.largest(top), contents.repeats()
+    if options.json:
+        plan = found.plan
+        cut = {name: getattr(plan, name) for name in ("tokens_before", "tokens_after", "target", "reason", "policy")}
+        report: dict[str, Any] = {
+            **found.next_prompt.fields(),
+            "format": transcript.format,
+            "provider": transcript.provider,
+            "model": found.cm.model,
+            "messages": len(transcript.messages),
+            "by": options.by,
+            "parts": [asdict(part) for part in parts],
+            "largest": [asdict(block) for block in largest],
+            "repeats": [asdict(repeat) for repeat in repeats],
+            "plan": cut,
+        }
+        print_json(report)
+        return 0
+    for line in (
+        *found.next_prompt.lines(),
+        *_filled(parts, transcript, options),
+        *_largest(largest),
+        *_repeated(repeats, top),
+        *_cut(found, options),
+    ):
+        print_line(line)
+    return 0
+
+
+def _parts(found: Previewed, options: argparse.Namespace) -> list[Part]:
+    """Return the parts of the next prompt, which add up to its tokens and to 100 percent."""
+    prompt, groups = found.next_prompt, found.contents.by(options.by, max(options.top, 0))
+    rows: list[tuple[str, int, int, int | None]] = [(one.name, one.tokens, one.number, one.first) for one in groups]
+    rows.append(("system text and tools", prompt.counted - found.contents.ledger.total, 0, None))
+    rows.append(("not in the file", prompt.missing, 0, None))
+    rows = [row for row in rows if row[1]]
+    return [Part(*row, percent) for row, percent in zip(rows, percents([row[1] for row in rows]), strict=True)]
+
+
+def _filled(parts: list[Part], transcript: Transcript, options: argparse.Namespace) -> Iterator[str]:
+    in_order = options.by in ("turn", "message")
+    largest = max((part.tokens for part in parts), default=1)
+    yield ""
+    yield f"what fills it, by {options.by}, {len(transcript.messages):,} messages"
+    for part in parts:
+        place = f"#{part.first} " if in_order and part.first is not None and part.name != REST else ""
+        number = f" ({part.number:,})" if options.by != "message" and part.number else ""
+        name = clip(f"{place}{part.name}", width() - CELLS - 24 - len(number))
+        filled = bar(part.tokens / largest, CELLS)
+        yield f"  {part.percent:>5.1f} % {part.tokens:>9,}  {filled}  {name}{number}"
+    if not parts:
+        yield "  nothing: there are no messages"
+
+
+def _largest(blocks: list[Block]) -> Iterator[str]:
+    if blocks:
+        yield ""
+        yield "the largest tool results"
+    for block in blocks:
+        text = about(block.tool, block.argument, block.words, width() - 19)
+        yield f"  {f'#{block.message}':>6} {block.tokens:>8,}  {text}"
+
+
+def _repeated(repeats: list[Repeat], top: int) -> Iterator[str]:
+    if not repeats:
+        return
+    old, tokens = sum(len(repeat.messages) for repeat in repeats), sum(repeat.tokens for repeat in repeats)
+    yield ""
+    yield f"read again later: {old:,} old results of {len(repeats):,} files, {tokens:,} tokens"
+    for repeat in repeats[:top]:
+        places = ", ".join(f"#{message}" for message in repeat.messages[:4]) + ", …" * (len(repeat.messages) > 4)
+        again = f"{places}, again in #{repeat.newest}"
+        file = clip(f"{repeat.tool} {repeat.argument}", width() - 21 - len(again))
+        yield f"  {f'{len(repeat.messages)} x':>6} {repeat.tokens:>8,}  {file}  {again}"
+
+
+def _cut(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
+    plan, file = found.plan, shlex.quote(options.file)
+    given = f" --target-share {options.target_share}" if options.target_share else ""
+    given += f" --target-tokens {options.target_tokens}" if options.target_tokens else ""
+    given += f" --window {options.window}" if options.window else ""
+    yield ""
+    if plan.edits:
+        freed = plan.tokens_before - plan.tokens_after
+        yield f"proposed cut: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens of messages, {freed:,} less"
+        yield "  each edit with its reason:"
+        yield f"  trimtab plan {file}{given}"
+        return
+    yield f"proposed cut: none, {plan.reason} ({plan.tokens_before:,} tokens of messages, target {plan.target:,})"
+    if not given:
+        yield "  to see what would go for half of it:"
+        yield f"  trimtab plan {file} --target-share 0.5"
