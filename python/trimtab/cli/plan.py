@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from .columns import about, padded, width
 from .input import sendable
 from .options import add_file, add_policy
-from .output import print_line
+from .output import print_line, to_json
 from .preview import Previewed, preview
 from .prompt import hint
 
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     found = preview(options, transcript)
     if options.json:
         changes = [asdict(change) for change in found.changes]
-        print(json.dumps(json.loads(found.plan.to_json()) | {"changes": changes}, ensure_ascii=False))
+        print(to_json(json.loads(found.plan.to_json()) | {"changes": changes}))
         return int(found.next_prompt.over and options.check)
     explained = _explained(found, transcript) if options.explain else ()
     for line in chain(found.next_prompt.lines(), _lines(found, options), explained):
