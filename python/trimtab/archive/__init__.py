@@ -10,14 +10,28 @@ from ..errors import ArchiveError
 
 if TYPE_CHECKING:
     from .archive import Archive, SqlArchive
-    from .values import ArchivedCompaction, Fault, Hit, Original, Pruned, Record, Session, Stored, Totals
+    from .values import (
+        ArchivedCompaction,
+        Changes,
+        Fault,
+        Hit,
+        Original,
+        Overview,
+        Pruned,
+        Record,
+        Session,
+        Stored,
+        Totals,
+    )
 
 __all__ = [
     "Archive",
     "ArchivedCompaction",
+    "Changes",
     "Fault",
     "Hit",
     "Original",
+    "Overview",
     "Pruned",
     "Record",
     "Session",
@@ -31,7 +45,19 @@ __getattr__ = loader(
     __name__,
     {
         "archive": ("Archive", "SqlArchive"),
-        "values": ("ArchivedCompaction", "Fault", "Hit", "Original", "Pruned", "Record", "Session", "Stored", "Totals"),
+        "values": (
+            "ArchivedCompaction",
+            "Changes",
+            "Fault",
+            "Hit",
+            "Original",
+            "Overview",
+            "Pruned",
+            "Record",
+            "Session",
+            "Stored",
+            "Totals",
+        ),
     },
 )
 

@@ -85,6 +85,58 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class Overview:
+    """A session with compactions, for a list that people read.
+
+    Attributes:
+        session: the session's name.
+        ref: ref of its latest compaction.
+        file: path of the session file, empty if the command line did not archive it.
+        model: the model that it was counted for, empty if unknown.
+        request: first text of the user in the first archived list, on one line; empty without one.
+        compactions: number of its compactions.
+        tokens_before: tokens of the first archived list.
+        tokens_after: tokens after the latest compaction.
+        messages: number of distinct archived messages.
+        bytes: their size as JSON.
+        first_at: time of the first compaction.
+        last_at: time of the latest.
+    """
+
+    session: str
+    ref: str
+    file: str
+    model: str
+    request: str
+    compactions: int
+    tokens_before: int
+    tokens_after: int
+    messages: int
+    bytes: int
+    first_at: datetime
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a compaction did to its list, by position.
+
+    Attributes:
+        ref: the compaction's ref.
+        session: the session's name.
+        before: ref of the compaction before it in the session, empty without one.
+        kept: positions of the messages that stayed as they were, ascending.
+        plan: the plan as JSON; empty if retention removed it.
+    """
+
+    ref: str
+    session: str
+    before: str
+    kept: tuple[int, ...]
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
 class ArchivedCompaction:
     """A committed compaction: a row of ``compaction_events``.
 

@@ -30,6 +30,7 @@ VERBS = {
     "validate": "list the problems for which the provider would refuse a session, or repair them",
     "truncate": "shorten a command's output to a limit, as a filter in a pipe",
     "restore": "write the original messages of a compaction",
+    "diff": "show what a compaction took out and what stayed, in reading order",
     "archive": "list, search, verify, export or remove archived originals",
     "rescue": "fork a Claude Code session that is too large to resume into a smaller one",
     "hook": "protect Claude Code's sessions by hooks",

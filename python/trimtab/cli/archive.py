@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from .._home import archive_url
@@ -16,9 +18,12 @@ from .files import archive_path, check_output, existing, write
 from .options import add_archive, add_json, add_output, session_option
 from .output import plain, print_answer, print_note
 from .progress import Progress
+from .refs import full_ref, short_refs
+from .terminal import Styled, crop, one_line, width_of
+from .words import who, words
 
 if TYPE_CHECKING:
-    from ..archive import ArchivedCompaction, Original, SqlArchive
+    from ..archive import ArchivedCompaction, Original, Overview, SqlArchive, Totals
 
 
 DESCRIPTION = "List, search, verify, export or remove the archived originals of compacted sessions."
@@ -28,6 +33,9 @@ EXAMPLES = (
     "trimtab archive search parser migration",
     "trimtab archive prune --older-than 30d --dry-run",
 )
+
+WIDTH = 200
+"""Columns of a session's file and request where the output is no terminal."""
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -43,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         command.set_defaults(run_action=run)
         return command
 
-    action(_list, "list the sessions, oldest first")
+    action(_list, "list the sessions that have compactions, latest first")
     command = action(_show, "list the compactions of a session, or the messages that a compaction removed")
     command.add_argument("name", metavar="NAME", help="a session, or the ref of a compaction")
     command = action(_search, "find messages by words: messages with all words first, newest first")
@@ -75,27 +83,72 @@ def run(options: argparse.Namespace) -> int:
 
 def _list(archive: SqlArchive, options: argparse.Namespace) -> int:
     with Progress("listing"):
-        sessions, totals = archive.sessions(), archive.totals()
-    lines = [f"{each.id:40} {each.created_at:%Y-%m-%d %H:%M}  {each.events:,} compactions" for each in sessions]
-    total = f"{len(sessions):,} sessions, {totals.compactions:,} compactions, {totals.tokens_saved:,} tokens saved"
-    print_answer(options, {"sessions": sessions, "totals": totals}, [*lines, total])
+        sessions, totals = archive.overview(), archive.totals()
+    print_answer(options, {"sessions": sessions, "totals": totals}, _overview(sessions, totals))
     return 0
+
+
+def _overview(sessions: list[Overview], totals: Totals) -> Iterator[str]:
+    """Yield two lines a session: what to type, when and how much; then the file, the model and the first request."""
+    from ..archive.names import is_unnamed
+
+    short = short_refs(each.ref for each in sessions)
+    width = width_of(sys.stdout) or WIDTH
+    for each in sessions:
+        name = short[each.ref] if is_unnamed(each.session, each.ref) else one_line(each.session)
+        tokens = f"{each.tokens_before:,} -> {each.tokens_after:,} tokens"
+        sizes = f"{_many(each.messages, 'message')}, {_bytes(each.bytes)}, {_many(each.compactions, 'compaction')}"
+        yield Styled(f"{name}  {each.last_at:%Y-%m-%d %H:%M}  {tokens}, {sizes}", "bold")
+        origin = " · ".join(filter(None, [Path(each.file).name, each.model, each.request]))
+        if origin:
+            yield crop(f"  {one_line(origin)}", width)
+    sums = (_many(len(sessions), "session"), _many(totals.compactions, "compaction"))
+    yield f"{', '.join(sums)}, {totals.tokens_saved:,} tokens saved"
+    if sessions:
+        yield "  to look at one: trimtab archive show NAME"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _bytes(size: int) -> str:
+    """Return a number of bytes with its unit."""
+    unit, scale = next(((unit, scale) for unit, scale in reversed(_UNITS.items()) if size >= scale and unit), ("B", 1))
+    return f"{size:,} {unit}" if scale == 1 else f"{size / scale:,.1f} {unit}"
 
 
 def _show(archive: SqlArchive, options: argparse.Namespace) -> int:
-    from ..archive.names import is_unnamed
-
     with Progress("looking it up"):
         past = archive.history(options.name, limit=None)
-        originals = [] if past else archive.archived(options.name)
+        ref = "" if past else full_ref(archive, options.name)
+        originals = [] if past else archive.archived(ref)
+        about = [] if past else [each for each in _history_of(archive, ref) if each.ref == ref]
     if past:
         print_answer(options, past, map(_describe, past))
     else:
-        owner = originals[0].session if originals else ""
-        restore = f"trimtab restore {options.name}{'' if is_unnamed(owner, options.name) else session_option(owner)}"
-        total = f"{len(originals):,} messages removed or changed; for the whole list: {restore}"
-        print_answer(options, originals, [*map(_preview, originals), total])
+        print_answer(options, originals, _removed(ref, originals, about))
     return 0
+
+
+def _history_of(archive: SqlArchive, ref: str) -> list[ArchivedCompaction]:
+    return archive.history(archive.changes(ref).session, limit=None)
+
+
+def _removed(ref: str, originals: list[Original], about: list[ArchivedCompaction]) -> Iterator[str]:
+    """Yield the compaction, its summary, the messages that it removed or changed, and how to get all back."""
+    from ..archive.names import is_unnamed
+
+    yield from map(_describe, about)
+    for each in about:
+        if each.summary:
+            yield Styled("summary that the model reads:", "bold")
+            yield from (f"  {line}" for line in each.summary.splitlines())
+    yield from map(_preview, originals)
+    yield f"{len(originals):,} messages removed or changed"
+    session = "".join(session_option(each.session) for each in about if not is_unnamed(each.session, ref))
+    yield f"  for the whole list: trimtab restore {ref}{session}"
+    yield f"  in reading order: trimtab diff {ref}{session}"
 
 
 def _describe(past: ArchivedCompaction) -> str:
@@ -107,8 +160,8 @@ def _describe(past: ArchivedCompaction) -> str:
 
 
 def _preview(original: Original) -> str:
-    text = json.dumps(original.message, ensure_ascii=False)
-    return f"[{original.id}] {text if len(text) <= 160 else text[:160] + '…'}"
+    line = f"[{original.id}] {who(original.message):9} {words(original.message)}"
+    return crop(line, width_of(sys.stdout) or WIDTH)
 
 
 def _search(archive: SqlArchive, options: argparse.Namespace) -> int:

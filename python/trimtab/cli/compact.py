@@ -14,6 +14,7 @@ from .options import add_archive, add_file, add_output, add_policy, session_opti
 from .output import print_json, print_line, print_note
 from .progress import Progress
 from .prompt import NextPrompt, compactor, hint, known_fields, learn
+from .refs import note_origin
 from .summarizer import add_summarizer, policy, summarizer
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def run(options: argparse.Namespace, plan: Plan | None = None) -> int:
         )
     fields = {} if options.list else known_fields(options, transcript)
     write(options.output, to_text(result.messages, options.output, fields))
+    note_origin(shared.archive, result.ref, options, transcript)
     after = cm.size(result.messages, system=transcript.system, tools=transcript.tools).prompt
     report = _report(result, url, options.session)
     report |= {**before.fields(), "next_prompt": after, "next_prompt_before": before.tokens}

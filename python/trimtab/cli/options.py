@@ -53,6 +53,13 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
+def add_session(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the session whose compaction is read."""
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--session", metavar="NAME", help="the session that was compacted; default: one without a name")
+    either.add_argument("--any-session", action="store_true", help="read compactions of any session")
+
+
 def session_option(name: str) -> str:
     """Return the option that names a session, for a command that a user copies into a shell."""
     return f" {shlex.quote(f'--session={name}')}"

@@ -15,6 +15,7 @@ from .options import add_archive, add_file, add_policy
 from .output import print_answer, print_line
 from .progress import Progress
 from .prompt import compactor
+from .refs import note_origin
 
 DESCRIPTION = (
     "Fork a Claude Code session that is too large to resume into a smaller one with a new id, in the same folder."
@@ -44,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
     url = archive_url(options.archive)
     with Progress("compacting"), compactor(options, transcript, archive=url) as cm:
         result = cm.compact(transcript.messages, system=transcript.system, tools=transcript.tools, **target(options))
+        note_origin(cm.archive, result.ref, options, transcript)
     if result.ref is None:
         print_line(f"nothing to rescue: {result.reason} ({result.tokens_before:,} tokens)")
         return 1

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ArchiveError
 from ..names import check_session, is_ref, may_read
-from ..values import ArchivedCompaction, Original, Session, Totals
+from ..values import ArchivedCompaction, Changes, Original, Overview, Session, Totals
 from .codec import decode, load
-from .statements import MANY, Database, Steps, check_count, damaged, parse_ids, parse_time, transaction, value_of
+from .statements import MANY, Database, Row, Steps, check_count, damaged, parse_ids, parse_time, transaction, value_of
+from .words import texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+HEAD, REQUEST = 8, 400
+"""Messages of a list among which its first request is looked for; characters of a request."""
 
 
 class Queries(Database):
@@ -29,6 +33,62 @@ class Queries(Database):
         )
         rows = yield query, ()
         return [value_of(Session, *row[:2], parse_time(row[2]), *row[3:]) for row in rows]
+
+    @transaction(write=False)
+    def overview(self) -> Steps[list[Overview]]:
+        """Return the sessions that have compactions, latest first, with what people know them by."""
+        query = (
+            "SELECT e.session_id, e.id, e.original_tokens, e.compacted_tokens, e.created_at FROM compaction_events e"
+            " LEFT JOIN commits c ON c.event_id = e.id ORDER BY e.created_at, c.version, e.id"
+        )
+        events: dict[str, list[Row]] = {}
+        for session, *event in (yield query, ()):
+            events.setdefault(session, []).append(tuple(event))
+        query = "SELECT session_id, file, model FROM origins"
+        origins = {session: tuple(names) for session, *names in (yield query, ())}
+        query = (
+            "SELECT session_id, count(*), sum(size) FROM (SELECT DISTINCT a.session_id AS session_id, m.id, m.size"
+            " FROM message_archive a JOIN messages m ON m.id = a.original_message) AS stored GROUP BY session_id"
+        )
+        sizes = {session: (many, int(size)) for session, many, size in (yield query, ())}
+        found = []
+        for session, (*_, last) in events.items():
+            first = events[session][0]
+            request = yield from _first_request(first[0])
+            file, model = origins.get(session, ("", ""))
+            times = (parse_time(first[3]), parse_time(last[3]))
+            tokens, stored = (len(events[session]), first[1], last[2]), sizes.get(session, (0, 0))
+            found.append(value_of(Overview, session, last[0], file, model, request, *tokens, *stored, *times))
+        return sorted(found, key=lambda each: each.last_at, reverse=True)
+
+    @transaction(write=False)
+    def matching(self, prefix: str) -> Steps[list[str]]:
+        """Return up to ten refs that begin with a text, in order."""
+        query = "SELECT id FROM compaction_events WHERE substr(id, 1, ?) = ? ORDER BY id LIMIT 10"
+        rows = (yield query, (len(prefix), prefix)) if is_ref(prefix) and prefix else []
+        return [ref for (ref,) in rows]
+
+    @transaction(write=False)
+    def changes(self, ref: str) -> Steps[Changes]:
+        """Return what a compaction did to its list.
+
+        Raises:
+            ArchiveError: there is no such compaction, or its row is damaged.
+        """
+        query = (
+            "SELECT e.session_id, e.preserved_message_ids, c.plan, coalesce((SELECT p.event_id FROM commits p"
+            " JOIN compaction_events b ON b.id = p.event_id WHERE p.session_id = e.session_id AND p.version < c.version"
+            " AND b.strategy <> 'ingest' ORDER BY p.version DESC LIMIT 1), '')"
+            " FROM compaction_events e LEFT JOIN commits c ON c.event_id = e.id WHERE e.id = ?"
+        )
+        events = (yield query, (ref,)) if is_ref(ref) else []
+        if not events:
+            raise ArchiveError(f"no compaction {ref!r} in this archive")
+        [(session, preserved, plan, before)] = events
+        query = "SELECT id FROM message_archive WHERE compaction_event_id = ? ORDER BY id"
+        positions = {number: at for at, (number,) in enumerate((yield query, (ref,)))}
+        kept = sorted(positions[number] for number in parse_ids(preserved) if number in positions)
+        return value_of(Changes, ref, session, before, tuple(kept), plan or "")
 
     @transaction(write=False)
     def history(self, session: str | None = None, *, limit: int | None = 10) -> Steps[list[ArchivedCompaction]]:
@@ -120,3 +180,22 @@ class Queries(Database):
         )
         rows = yield query, (json.dumps(list(refs)),)
         return {ref: may_read(session, owner, ref) for ref, owner in rows if isinstance(owner, str)}
+
+
+def _first_request(ref: str) -> Steps[str]:
+    """Return the first text of the user among the first originals of a compaction, on one line.
+
+    A text that opens with a tag is an agent's own: it is taken where no other follows.
+    """
+    query = (
+        "SELECT m.body, m.digest FROM message_archive a JOIN messages m ON m.id = a.original_message"
+        " WHERE a.compaction_event_id = ? ORDER BY a.id LIMIT ?"
+    )
+    texts = []
+    for body, digest in (yield query, (ref, HEAD)):
+        message = load(body, digest)
+        if message.get("role") == "user":
+            rest = {name: part for name, part in message.items() if name in {"content", "parts"}}
+            texts.append(" ".join(" ".join(texts_in(rest))[:REQUEST].split()))
+    said = [text for text in texts if text]
+    return next((text for text in said if not text.startswith("<")), next(iter(said), ""))

@@ -93,6 +93,16 @@ class Writes(Database):
         yield "INSERT INTO pins VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", (session, kind, text, now)
 
     @transaction(write=True)
+    def describe(self, ref: str, file: str, model: str) -> Steps[None]:
+        """Note the file and the model of the session of a compaction, for ``overview``."""
+        insert = (
+            "INSERT INTO origins (session_id, file, model) SELECT session_id, CAST(? AS TEXT), CAST(? AS TEXT)"
+            " FROM compaction_events WHERE id = ?"
+            " ON CONFLICT (session_id) DO UPDATE SET file = excluded.file, model = excluded.model"
+        )
+        yield insert, (clean(file), clean(model), ref)
+
+    @transaction(write=True)
     def unpin(self, session: str, kind: str, value: str) -> Steps[None]:
         """Remove a pin if it exists."""
         values = (session, kind, *encode([value])[0])
