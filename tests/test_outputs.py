@@ -27,6 +27,7 @@ ARCHIVE = "home/archive.db"
 
 WRITERS = {
     "compact": (["compact", "s.json", "--target-share", "0.4"], "s.json"),
+    "apply": (["apply", "s.json", "--plan", "PLAN"], "s.json"),
     "restore": (["restore", "REF"], ARCHIVE),
     "archive export": (["archive", "export", "SESSION"], ARCHIVE),
 }
@@ -56,6 +57,9 @@ def commands(found: argparse.ArgumentParser, words: str = "") -> Iterator[tuple[
 
 def named(words: list[str]) -> list[str]:
     """The words, with the ref and the session of a compaction that is made for them."""
+    if "PLAN" in words:
+        Path("plan.json").write_text(run("plan", "s.json", "--json", "--target-share", "0.4").stdout)
+        return [word.replace("PLAN", "plan.json") for word in words]
     if not {"REF", "SESSION"} & set(words):
         return words
     done = run("compact", "s.json", "-o", "o.json", "--target-share", "0.5", "--session", "talk", "--json")
@@ -133,6 +137,13 @@ def test_restore_does_not_replace_a_file_of_its_archive(home: Path, suffix: str)
     beside.touch()
     assert run(*words, "-o", str(beside)).returncode == 64
     assert run(*words).returncode == 0
+
+
+def test_apply_does_not_replace_its_plan(home: Path) -> None:
+    words = named(WRITERS["apply"][0])
+    done = run(*words, "-o", "plan.json")
+    assert done.returncode == 64
+    assert "plan.json is the input" in done.stderr
 
 
 def test_compact_does_not_replace_the_file_that_is_its_stdin(home: Path) -> None:

@@ -50,7 +50,7 @@ def add_options(parser: argparse.ArgumentParser, *, plans: bool = True) -> None:
 def run(options: argparse.Namespace, plan: Plan | None = None) -> int:
     """Compact, write the result, and report the changes and how to undo it; a ``plan`` that is given decides."""
     url = archive_url(options.archive)
-    check_output(options, options.file, archive_path(url))
+    check_output(options, options.file, getattr(options, "plan", ""), archive_path(url))
     transcript = sendable(options)
     settings = {"policy": policy(options), "summarizer": summarizer(options)}
     shared = compactor(options, transcript, archive=url, **settings)
