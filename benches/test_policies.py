@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MODEL = "claude-sonnet-4-5"
-RECORDED = Path(__file__).resolve().parent.parent / "examples" / "session.jsonl"
+RECORDED = trimtab.formats.EXAMPLE
 WINDOW, OUTPUT = 200_000, 4_000
 RUNS, FEW_RUNS = 150, 75
 """Runs of the agent in the generated session, about 3,600 tokens each."""

@@ -12,7 +12,6 @@ import os
 import sys
 import tempfile
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import trimtab
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     Messages = Sequence[dict[str, Any]]
 
-SESSION = Path(__file__).with_name("session.jsonl")
 WINDOW = 128_000
 HALF, QUARTER = 0.5, 0.25
 NEEDED = ("TT-318", "never touch the public names", "under 40 lines")
@@ -37,11 +35,11 @@ def opened(model: str, folder: str) -> trimtab.Compactor:
 
 def main() -> int:
     """Read, plan, compact, restore, check."""
-    session = trimtab.read(SESSION)
+    session = trimtab.example()
     messages, model = session.messages, session.model or "claude-sonnet-5-5"
     before = json.dumps(messages)
 
-    title(f"What is in {SESSION.parent.name}/{SESSION.name}")
+    title("What is in the example session")
     show_session(messages, model)
 
     with tempfile.TemporaryDirectory() as folder, opened(model, folder) as cm:
@@ -64,8 +62,9 @@ def main() -> int:
     right = show_checks(done, messages, restored_is_same=json.dumps(restored) == before)
 
     title("Try it")
-    say("trimtab plan examples/session.jsonl --target-share 0.5")
-    say("trimtab compact examples/session.jsonl -o smaller.json --target-share 0.5")
+    say("trimtab demo")
+    say("trimtab plan trimtab-demo/session.jsonl --target-share 0.5")
+    say("trimtab compact trimtab-demo/session.jsonl -o smaller.json --target-share 0.5")
     say("trimtab restore REF    # the REF that compact printed")
     return 0 if right else 1
 

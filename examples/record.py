@@ -1,10 +1,10 @@
-"""Records ``session.jsonl``: a coding agent's work on this repository, with real outputs of real tool calls.
+"""Records the example session: a coding agent's work on this repository, with real outputs of real tool calls.
 
 Carries out the steps of ``script.py`` on a temporary copy of the tracked files. Equal files, Python, pytest and ruff give
 an equal session: ids are counted, times are made up, and the copy is called ``/repo``. Run it again when the repository
 has changed:
 
-    python examples/record.py                     writes examples/session.jsonl
+    python examples/record.py                     writes python/trimtab/formats/example.jsonl
     python examples/record.py --out other.jsonl   writes there
 
 A step names a text that its output must contain, so that the agent's words stay true. If an output no longer contains
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
+RECORDED = ROOT / "python" / "trimtab" / "formats" / "example.jsonl"
 REPO = "/repo"
 """The copy's path in the session."""
 START = datetime(2026, 11, 3, 9, 0, tzinfo=UTC)
@@ -139,10 +140,10 @@ def _walk(repo: Path, name: str, glob: str) -> Iterator[Path]:
 
 
 def copy_to(repo: Path) -> None:
-    """Copies the tracked files except the examples, which hold the session itself; links the compiled core."""
+    """Copies the tracked files except the examples and the session itself; links the compiled core."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, listed.split("\0")):
-        if not name.startswith("examples/") and (ROOT / name).is_file():
+        if not name.startswith("examples/") and ROOT / name != RECORDED and (ROOT / name).is_file():
             (repo / name).parent.mkdir(parents=True, exist_ok=True)
             (repo / name).write_bytes((ROOT / name).read_bytes())
     core = Path(trimtab._core.__file__)  # noqa: SLF001 - the copy's Python runs on it
@@ -228,7 +229,7 @@ def record() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Record the example session.")
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("session.jsonl"))
+    parser.add_argument("--out", type=Path, default=RECORDED)
     out = parser.parse_args().out
     text = record()
     out.write_text(text)

@@ -14,7 +14,7 @@ from support.checker import check
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
-SESSION = EXAMPLES / "session.jsonl"
+SESSION = trimtab.formats.EXAMPLE
 MODEL = "claude-sonnet-5-5"
 
 
@@ -122,8 +122,8 @@ def test_the_demo_finds_everything_right(demo):
         "each still with its result",
         "are the same objects",
         "byte for byte",
-        "trimtab plan examples/session.jsonl --target-share 0.5",
-        "trimtab compact examples/session.jsonl -o smaller.json --target-share 0.5",
+        "trimtab plan trimtab-demo/session.jsonl --target-share 0.5",
+        "trimtab compact trimtab-demo/session.jsonl -o smaller.json --target-share 0.5",
         "trimtab restore REF",
     ],
 )
@@ -141,10 +141,8 @@ def test_the_demo_leaves_no_file_behind(demo):
 
 
 def test_the_demo_fails_where_a_check_does(tmp_path):
-    for name in ("demo.py", "session.jsonl"):
-        (tmp_path / name).write_bytes((EXAMPLES / name).read_bytes())
     demo = tmp_path / "demo.py"
-    demo.write_text(demo.read_text().replace('"TT-318"', '"TT-319"'))
+    demo.write_text((EXAMPLES / "demo.py").read_text().replace('"TT-318"', '"TT-319"'))
     run = subprocess.run([sys.executable, demo], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (1, "")
     assert "FAILED what it needs is still there" in run.stdout

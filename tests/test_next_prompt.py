@@ -237,6 +237,6 @@ def test_plan_compact_and_count_agree_on_shared_sessions(shared: Path, step: int
 
 
 def test_plan_compact_and_count_agree_on_the_example_session() -> None:
-    example = str(Path(__file__).parents[1] / "examples" / "session.jsonl")
+    example = str(trimtab.formats.EXAMPLE)
     agree(example, "--target-share", "0.5")
     agree(example, "--window", "100k")

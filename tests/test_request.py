@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import oracle
 from support.transcripts import png
-from trimtab import Counter, Model, count, read
+from trimtab import Counter, Model, count, example
 from trimtab.counting.tools import namespace, tagged
 
 TOOL = {
@@ -201,5 +201,5 @@ def test_counts_are_what_providers_charged(shared):
 
 
 def test_a_session_file_is_counted_whole():
-    session = read("examples/session.jsonl")
+    session = example()
     assert count(session.messages, model="claude-sonnet-4-5") > 10_000

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import trimtab
 from support import format_cases
 from support.command import run
+from trimtab import formats
 
-EXAMPLE = str(Path(__file__).parents[1] / "examples" / "session.jsonl")
+EXAMPLE = str(formats.EXAMPLE)
 SMALL = ("--window", "60k")
 
 
@@ -168,3 +171,18 @@ def test_lines_fit_the_width(columns: int, monkeypatch: pytest.MonkeyPatch) -> N
     for words in (["show", EXAMPLE], ["plan", EXAMPLE, "--explain"]):
         lines = run(*words, *SMALL).stdout.splitlines()
         assert [line for line in lines if len(line) > columns and not line.startswith("  trimtab ")] == []
+
+
+def test_the_demo_writes_the_example_and_commands_that_work(home: Path) -> None:
+    done = run("demo", "a b")
+    assert done.returncode == 0
+    assert (home / "a b" / "session.jsonl").read_bytes() == formats.EXAMPLE.read_bytes()
+    commands = [line.split("trimtab ", 1)[1] for line in done.stdout.splitlines() if line.startswith("    trimtab ")]
+    assert [command.split()[0] for command in commands] == ["show", "plan", "compact"]
+    for command in commands:
+        assert run(*shlex.split(command)).returncode == 0
+    assert run("demo", "a b").returncode == 0
+    (home / "a b" / "session.jsonl").write_text("mine")
+    assert run("demo", "a b").returncode == 74
+    assert (home / "a b" / "session.jsonl").read_text() == "mine"
+    assert trimtab.example() == trimtab.read(formats.EXAMPLE)

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         SessionStart,
         UsageIgnored,
     )
-    from .formats import read
+    from .formats import example, read
     from .hooks import Review, Verdict
     from .ledger.columns import Kind, Ledger, Role
     from .ledger.split import split
@@ -177,6 +177,7 @@ __all__ = [
     "counting",
     "errors",
     "events",
+    "example",
     "formats",
     "hooks",
     "is_overflow",
@@ -254,7 +255,10 @@ _HOMES = {
         "SessionStart",
         "UsageIgnored",
     ),
-    "formats": ("read",),
+    "formats": (
+        "example",
+        "read",
+    ),
     "hooks": (
         "Review",
         "Verdict",

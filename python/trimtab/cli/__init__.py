@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 OK, NO, DATA, UNAVAILABLE, IO, INTERRUPTED = 0, 1, 65, 69, 74, 130
 
 VERBS = {
+    "demo": "write the example session, and say what to type next",
     "show": "show what fills the next prompt of a session",
     "count": "count the tokens of sessions, by kind",
     "plan": "show what a compaction would do, edit by edit, and why",
@@ -43,6 +44,7 @@ VERBS = {
 EPILOG = f"""{
     examples(
         (
+            "trimtab demo",
             "trimtab show session.jsonl",
             "trimtab plan session.jsonl --target-share 0.5",
             "trimtab compact session.jsonl -o smaller.json --target-share 0.5",

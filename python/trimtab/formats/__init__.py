@@ -9,6 +9,7 @@ import os
 from dataclasses import replace
 from io import BytesIO
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..errors import MessageError
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from ._records import Record
 
 __all__ = [
+    "EXAMPLE",
     "FORMATS",
     "LOGS",
     "Counted",
@@ -47,6 +49,7 @@ __all__ = [
     "Summed",
     "begins_with_messages",
     "counts",
+    "example",
     "is_log",
     "read",
     "scan",
@@ -70,6 +73,9 @@ class _Reader(Protocol):
 _MODULES: tuple[_Reader, ...]
 _MODULES = (claude_code, codex, pi, copilot_cli, gemini_cli, opencode, atif, swe_agent, mini_swe_agent, openhands)
 
+EXAMPLE = Path(__file__).with_name("example.jsonl")
+"""A session of Claude Code, of this project's own text, that comes with the package."""
+
 HEAD = 100
 """Entries of a file from which ``is_log`` decides."""
 
@@ -81,6 +87,16 @@ LOGS = tuple(_READERS)
 
 FORMATS = (*LOGS, *json_list.PROVIDERS)
 """FileRecords of ``format`` in `read` and of ``Transcript.format``."""
+
+
+def example() -> Transcript:
+    """Return the example session: a coding agent's work of 141 messages, which is recorded anew with ``make record``.
+
+    Example:
+        >>> len(example().messages)
+        141
+    """
+    return read(EXAMPLE)
 
 
 def read(
