@@ -195,5 +195,5 @@ def test_values_are_placed_where_the_last_list_had_them() -> None:
     assert seen.places([json.loads(parsed), Model(**json.loads(parsed), more=1)]) == (0, [0, 1])
     other = json.loads(parsed.replace("true", "1"))
     assert seen.places([other, Model(**json.loads(parsed), more=2)]) == (0, [None, None])
-    unknown = [object(), Said("user", b"bytes"), {1, 2}]
+    unknown = [object(), Said("user", bytearray(b"may change")), {1, 2}]
     assert seen.places(unknown) == seen.places(unknown) == (0, [None] * 3)

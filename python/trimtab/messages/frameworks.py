@@ -51,6 +51,9 @@ class Framework(Protocol):
 
     PROVIDER: Provider
 
+    def role(self, message: Any) -> str | None:
+        """Return a message's role in its plain form, without reading the rest of it; None where it is for no model."""
+
     def read(self, message: Any, *, is_first: bool) -> dict[str, Any]:
         """Return a message as a plain one; ``is_first`` if it begins the list."""
 

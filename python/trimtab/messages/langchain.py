@@ -37,29 +37,34 @@ _AS_THEY_ARE = frozenset({"image_url", "file", "input_audio", "refusal"})
 """Types of blocks that stand in messages of Chat Completions."""
 
 
+def role(message: Any) -> str | None:
+    """Return the role of a message in its plain form; None where it is for no model."""
+    is_chat = message.type in {"chat", "ChatMessageChunk"}
+    return message.role if is_chat else _ROLES.get(message.type)
+
+
 def read(message: Any, *, is_first: bool) -> dict[str, Any]:  # noqa: ARG001 - system text is a message of its own
     """Return a message as one of Chat Completions.
 
     Raises:
         ValueError: the message is none that a model is sent, as ``RemoveMessage``.
     """
-    kind = message.type
-    role = message.role if kind in {"chat", "ChatMessageChunk"} else _ROLES.get(kind)
-    if role is None:
-        msg = f"a message of type {kind!r} is not for a model"
+    name = role(message)
+    if name is None:
+        msg = f"a message of type {message.type!r} is not for a model"
         raise ValueError(msg)
     content = message.content
     blocks = [] if isinstance(content, str) else content
     if not isinstance(content, str):
         content = [_block(part) for part in blocks if _kind(part) not in _CALLS | _THINKING] or ""
-    plain: dict[str, Any] = {"role": Origin(role, message), "content": content}
+    plain: dict[str, Any] = {"role": Origin(name, message), "content": content}
     if thinking := "".join(_thought(part) for part in blocks if _kind(part) in _THINKING):
         plain["reasoning_content"] = thinking
-    if message.name and role not in {"tool", "function"}:
+    if message.name and name not in {"tool", "function"}:
         plain["name"] = message.name
-    if role == "tool":
+    if name == "tool":
         plain["tool_call_id"] = message.tool_call_id
-    elif role == "function":
+    elif name == "function":
         plain["name"] = message.name
     if calls := getattr(message, "tool_calls", None):
         plain["tool_calls"] = [_call(call) for call in calls]

@@ -30,6 +30,11 @@ _THINKING = frozenset({"thinking", "redacted_thinking"})
 Blocks = list[dict[str, Any]]
 
 
+def role(message: Any) -> str:
+    """Return the role of a message in its plain form."""
+    return "assistant" if message.kind == "response" else "user"
+
+
 def read(message: Any, *, is_first: bool) -> dict[str, Any]:
     """Return a request as a message of the user, with results in front as Anthropic wants them, or a response."""
     if message.kind == "response":

@@ -177,7 +177,8 @@ def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
         except (TypeError, ValueError):
             is_json = False
         if not is_json:
-            check_json([message], index)
-            InputMessages([message]).check(index)
+            inputs = InputMessages([message], deep=True)
+            check_json(inputs.messages, index)
+            inputs.check(index)
     at.verified, at.valid = (len(ledger), ledger.digest), ledger.digests
     return False

@@ -13,7 +13,6 @@ from ..compaction.settings import target_of
 from ..compaction.start import compaction
 from ..counting.counter import framework_in, system_text
 from ..errors import ArchiveError
-from ..messages.objects import plain
 from ..messages.request import SYSTEM_ROLES, begins_with
 from ..summarize.drive import AwaitableError, adrive, drive, in_thread, outcome
 from .call import Call, is_long
@@ -91,8 +90,11 @@ def _call(messages: Sequence[AnyMessage], system: object, tools: object) -> Call
     """Return the content of a call; system text that the list begins with is sent, and counts, once."""
     system = system_text(messages, system)
     first: Any = messages[0] if system and isinstance(messages, list | tuple) and messages else None
-    first = plain([first])[0] if framework_in([first]) else first
-    role = first.get("role") if isinstance(first, Mapping) else getattr(first, "role", None)
+    framework = framework_in([first])
+    if framework is not None:
+        role = framework.role(first)
+    else:
+        role = first.get("role") if isinstance(first, Mapping) else getattr(first, "role", None)
     repeats = role in SYSTEM_ROLES and begins_with(messages, system)
     return Call(messages, None if repeats else system, tools)
 

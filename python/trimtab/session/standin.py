@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .._log import log
 from ..compaction.view import View
-from ..counting.counter import Counter, framework_in, scan
+from ..counting.counter import Counter, scan
 from ..errors import MessageError
 from ..messages.objects import InputMessages
 from ..planning.pins import flagged
@@ -106,7 +106,7 @@ class StandIn:
             log.warning("the last result %s of session %r is not the one that was made", view.ref, settings.session)
             return call, ledger
         written = inputs.write(made)
-        if framework_in(call.messages) is None:  # a framework's list is written as a whole
+        if view.made:  # so that what a framework has in its first message stands in the result
             self._last = Placed(call.messages[: view.length], written[: view.made])
         return replace(call, messages=written, given=call.messages, view=view), found
 

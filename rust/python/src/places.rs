@@ -9,8 +9,8 @@ use trimtab_core::seen;
 use crate::scan::{Messages, unchanged, visit};
 use crate::seen::Objects;
 
-/// Remembers the values of a list, by identity and by content: dicts, lists, tuples, texts, numbers, pydantic models and
-/// dataclasses. A value that holds anything else is never known.
+/// Remembers the values of a list, by identity and by content: dicts, lists, tuples, texts, numbers, times, bytes,
+/// pydantic models and dataclasses. A value that holds anything else is never known.
 #[pyclass(frozen, module = "trimtab._core")]
 #[derive(Default)]
 pub struct Seen(Mutex<seen::Seen<Py<PyAny>>>);

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySet, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDateTime, PyDict, PyList, PySet, PyString, PyTuple, PyType};
 use trimtab_core::seen::{self, Container, content};
 
 use crate::raw::{self, attribute};
@@ -29,10 +29,8 @@ impl<'py> seen::Objects for Objects<'py> {
             Some((Container::List, list.len()))
         } else if let Ok(tuple) = object.cast_exact::<PyTuple>() {
             Some((Container::Tuple, tuple.len()))
-        } else if is_leaf(object) {
-            None
         } else {
-            fields(object).map(|set| (Container::Fields, set))
+            (!is_leaf(object)).then(|| fields(object))?.map(|set| (Container::Fields, set))
         }
     }
 
@@ -77,6 +75,8 @@ fn is_leaf(object: &Bound<'_, PyAny>) -> bool {
         || is_scalar(object)
         || object.is_instance_of::<PyString>()
         || object.is_instance_of::<PyType>()
+        || object.is_exact_instance_of::<PyDateTime>()
+        || object.is_exact_instance_of::<PyBytes>()
 }
 
 /// One more than the number of fields that were set in a pydantic model, on which depends what an SDK sends; 1 for a

@@ -22,10 +22,10 @@ const fn kind(fields: &'static [&'static str], what: &'static str, hint: &'stati
     Foreign { fields, what, hint }
 }
 
-const LANGCHAIN: &str = "pass langchain_core.messages.convert_to_openai_messages(messages)";
-const PYDANTIC_AI: &str = "pass the messages that the pydantic-ai model of your provider makes of them, such as \
-    await OpenAIChatModel(...)._map_messages(messages, ModelRequestParameters()); of a dump \
-    ModelMessagesTypeAdapter.validate_python(dump) makes messages";
+const LANGCHAIN: &str = "pass the messages themselves; of dumps messages_from_dict([{\"type\": dump[\"type\"], \"data\": dump} \
+    for dump in dumps]) of langchain_core.messages makes them";
+const PYDANTIC_AI: &str = "pass the messages themselves; of a dump \
+    pydantic_ai.messages.ModelMessagesTypeAdapter.validate_python(dump) makes them";
 const VERCEL: &str = "write each as {\"role\": ..., \"content\": [...]} in your provider's shape; convertToModelMessages of \
     the AI SDK makes role and content of UI messages";
 const LLAMA_INDEX: &str = "pass to_openai_message_dicts(messages) of llama_index.llms.openai.utils";
@@ -39,12 +39,12 @@ const KINDS: &[Foreign] = &[
     kind(
         &["lc", "kwargs"],
         "a serialized LangChain message",
-        "pass convert_to_openai_messages(load(messages, allowed_objects=\"messages\")) of langchain_core.messages and .load",
+        "pass load(messages, allowed_objects=\"messages\") of langchain_core.load: its messages are read as they are",
     ),
     kind(
         &["type", "data.content"],
         "a LangChain message of messages_to_dict",
-        "pass convert_to_openai_messages(messages_from_dict(messages)) of langchain_core.messages",
+        "pass messages_from_dict(messages) of langchain_core.messages: they are read as they are",
     ),
     kind(&["content", "additional_kwargs", "type"], "a LangChain message", LANGCHAIN),
     kind(&["content", "response_metadata"], "a LangChain message", LANGCHAIN),

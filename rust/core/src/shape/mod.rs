@@ -77,7 +77,7 @@ impl Provider {
             builder.message(Role::Other);
             let what = format!("is {}, expected a mapping", message.shape().name());
             let hint = "a message is a dict such as {\"role\": \"user\", \"content\": \"...\"}; \
-                        of LangChain's tuples langchain_core.messages.convert_to_openai_messages(messages) makes such";
+                        of LangChain's tuples langchain_core.messages.convert_to_messages(tuples) makes messages, which are read";
             return Err(builder.bad("", &what, hint));
         }
         let read = match self {
