@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import trimtab
-from support.command import run
+from support.command import commands, run
 from support.format_cases import LINES, WHOLES
 from support.transcripts import transcript
 from trimtab.cli import parser
 from trimtab.formats import LOGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
 ARCHIVE = "home/archive.db"
@@ -44,15 +39,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("s.json").write_text(json.dumps(transcript(TALK, provider="anthropic")))
     return tmp_path
-
-
-def commands(found: argparse.ArgumentParser, words: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Each verb and action, with its parser."""
-    yield words, found
-    for action in found._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, child in action.choices.items():
-                yield from commands(child, f"{words} {name}".strip())
 
 
 def named(words: list[str]) -> list[str]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import sys
 from subprocess import CompletedProcess
+from typing import TYPE_CHECKING
 
 import pytest
 
 from trimtab.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def run(*words: str, stdin: str | bytes = "") -> CompletedProcess[str]:
@@ -25,3 +30,12 @@ def run(*words: str, stdin: str | bytes = "") -> CompletedProcess[str]:
         for name in ("stdout", "stderr"):
             getattr(sys, name).detach()
     return CompletedProcess(words, code, *told)
+
+
+def commands(found: argparse.ArgumentParser, words: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Each verb and action, with its parser."""
+    yield words, found
+    for action in found._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, child in action.choices.items():
+                yield from commands(child, f"{words} {name}".strip())

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .input import large, load, warn_skipped
+from .input import large, load, warn_skipped, where_of
 from .options import add_file
 from .output import print_answer
 from .progress import Progress
 from .prompt import NextPrompt, compactor
+from .several import run_each
+from .terminal import Styled
 
 if TYPE_CHECKING:
     from ..counting.counter import Counter
@@ -26,7 +28,7 @@ KINDS = {
 }
 """Kinds of blocks by the names under which their tokens are printed."""
 
-DESCRIPTION = "Count the tokens of a session, by kind."
+DESCRIPTION = "Count the tokens of sessions, by kind; of several files, in a table."
 EXAMPLES = (
     "trimtab count session.jsonl",
     "trimtab count *.jsonl --json",
@@ -35,16 +37,33 @@ EXAMPLES = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the verb's options."""
-    add_file(parser)
+    add_file(parser, several=True)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Count, and report how full the window is."""
+    """Count, and report how full the window is; of several files, in a table."""
+    if len(options.files) > 1:
+        return run_each(options, _row, ("messages", "tokens", "next prompt", "window", "share", "trigger"))
+    options.file = options.files[0]
+    print_answer(options, *_count(options))
+    return 0
+
+
+def _row(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | int], int]:
+    """Return the report of one of several files, its row, and 0."""
+    report, _ = _count(options)
+    numbers = [report[name] for name in ("messages", "tokens", "next_prompt", "window")]
+    share = f"{100 * report['next_prompt'] / report['window']:.1f} %"
+    return report, [*numbers, share, "over" if report["over"] else "below"], 0
+
+
+def _count(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """Return the report on a file, and its lines."""
     text = large(options)
     found = text.found if text else load(options)
     cm = compactor(options, found)
     counter = cm.counter
-    provider, messages, kinds = _stream(text, counter) if text else _scan(found, counter)
+    provider, messages, kinds = _stream(text, counter, where_of(options)) if text else _scan(found, counter)
     total = sum(kinds.values())
     next_prompt = NextPrompt.of(options, found, cm, total if text else 0)
     report = {
@@ -60,14 +79,15 @@ def run(options: argparse.Namespace) -> int:
         "left_out": found.left_out,
         "counter": counter.explain(),
     }
-    lines = [
-        *next_prompt.lines(),
+    verdict, *more = next_prompt.lines()
+    return report, [
+        Styled(verdict, "red" if next_prompt.over else "green"),
+        *more,
         f"  {total:,} in {messages:,} messages, {next_prompt.counted - total:,} in system text and tools",
         "    " + " · ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in kinds.items() if value),
         f"  counted by {counter.explain()}",
+        *_notes(found),
     ]
-    print_answer(options, report, [*lines, *_notes(found)])
-    return 0
 
 
 def _notes(found: Transcript) -> Iterator[str]:
@@ -91,13 +111,13 @@ def _scan(found: Transcript, counter: Counter) -> tuple[str, int, dict[str, int]
     return ledger.provider, messages, _by_kind(tokens, framing)
 
 
-def _stream(text: Large, counter: Counter) -> tuple[str, int, dict[str, int]]:
+def _stream(text: Large, counter: Counter, where: str) -> tuple[str, int, dict[str, int]]:
     """Return the same of a list that is read in chunks, without repairs."""
     from ..formats import sums
 
     with Progress("counting", text.size) as progress:
         found = sums(progress.track(text.chunks), counter=counter, provider=text.provider)
-    warn_skipped(found.skipped, found.lost)
+    warn_skipped(found.skipped, found.lost, where)
     return found.provider, found.messages, _by_kind(found.tokens, found.framing)
 
 

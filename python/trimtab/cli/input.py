@@ -58,7 +58,7 @@ def load(options: argparse.Namespace, *, repair_lists: bool = True) -> Transcrip
         found = _read(options, source, repair=repair_lists)
         if not repair_lists and found.format in formats.LOGS:
             found = _read(options, source, repair=True)
-    _warn(found)
+    _warn(found, where_of(options))
     return found
 
 
@@ -76,7 +76,7 @@ def sendable(options: argparse.Namespace) -> Transcript:
     if built and (problems := validate(built.messages, provider=built.provider, in_flight=True)):
         more = f" (and {len(problems) - 1} more: see trimtab validate)" if len(problems) > 1 else ""
         raise problems[0].error(more)
-    _warn(found)
+    _warn(found, where_of(options))
     return found
 
 
@@ -119,26 +119,31 @@ def _read(options: argparse.Namespace, source: str | BinaryIO, *, repair: bool) 
         return formats.read(source, format=options.format, whole=options.whole, repair=repair)
 
 
-def warn_skipped(skipped: Sequence[Skipped], lost: int) -> None:
+def where_of(options: argparse.Namespace) -> str:
+    """Return the beginning of notes on a file: its name where it is one of several."""
+    return str(getattr(options, "where", ""))
+
+
+def warn_skipped(skipped: Sequence[Skipped], lost: int, where: str = "") -> None:
     """Report the first skipped lines and their number."""
     for skip in skipped[:5]:
-        print_note(f"skipped line {skip.line} (byte {skip.offset}): {skip.reason}")
+        print_note(f"{where}skipped line {skip.line} (byte {skip.offset}): {skip.reason}")
     if lost > 5:
-        print_note(f"skipped {lost:,} lines in all")
+        print_note(f"{where}skipped {lost:,} lines in all")
 
 
-def warn_repaired(changes: Iterable[Repaired]) -> None:
+def warn_repaired(changes: Iterable[Repaired], where: str = "") -> None:
     """Report repairs."""
     for change in changes:
-        print_note(f"repaired messages[{change.index}]: {change.code} {change.id}".rstrip())
+        print_note(f"{where}repaired messages[{change.index}]: {change.code} {change.id}".rstrip())
 
 
-def _warn(found: Transcript) -> None:
+def _warn(found: Transcript, where: str) -> None:
     """Report skipped lines and repairs."""
-    warn_skipped(found.skipped, len(found.skipped))
-    warn_repaired(found.repaired[:5])
+    warn_skipped(found.skipped, len(found.skipped), where)
+    warn_repaired(found.repaired[:5], where)
     if len(found.repaired) > 5:
-        print_note(f"repaired {len(found.repaired):,} places in all")
+        print_note(f"{where}repaired {len(found.repaired):,} places in all")
 
 
 def model_of(options: argparse.Namespace, found: Transcript) -> str:

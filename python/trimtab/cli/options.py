@@ -12,11 +12,19 @@ FILE_OPTIONS = ("-o", "--output")
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
-def add_file(parser: argparse.ArgumentParser) -> None:
-    """Add the options for a session file."""
+def add_file(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add the options for a session file, or for several: then ``files`` has their names, and ``file`` the first."""
     from ..formats import FORMATS  # other verbs start without the readers
 
-    parser.add_argument("file", metavar="FILE", help="session file of any known format, - for stdin")
+    if several:
+        parser.add_argument(
+            "files",
+            metavar="FILE",
+            nargs="+",
+            help="session files of any known format, - for stdin; several in a table",
+        )
+    else:
+        parser.add_argument("file", metavar="FILE", help="session file of any known format, - for stdin")
     formats = f"format of the file; default: detected; one of {', '.join(FORMATS)}"
     parser.add_argument("--format", choices=FORMATS, metavar="NAME", help=formats)
     parser.add_argument("--whole", action="store_true", help="also read what the last compaction replaced")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..messages.types import text_of
-from .input import model_of
+from .input import model_of, where_of
 from .output import print_note
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def compactor(options: argparse.Namespace, found: Transcript, **settings: Any) -
 
     model = model_of(options, found)
     if not (options.model or found.model):
-        print_note(f"no model is named: counted for {model} (choose another with --model)")
+        print_note(f"{where_of(options)}no model is named: counted for {model} (choose another with --model)")
     settings = {"policy": getattr(options, "policy", "default"), "listeners": (listen,), **settings}
     cm = Compactor(model, provider=found.provider, window=options.window, **settings)
     learn(cm, options, found)
     if doubts:
-        print_note(f"{len(doubts):,} billed calls in the file are ignored; the last: {doubts[-1]}")
+        print_note(f"{where_of(options)}{len(doubts):,} billed calls in the file are ignored; the last: {doubts[-1]}")
     return cm
 
 

@@ -120,9 +120,11 @@ def cells(text: str) -> int:
 
 
 def crop(text: str, width: int) -> str:
-    """Return the beginning of a printable text that fits into the columns, with an ellipsis where it is cut."""
+    """Return the part of a printable text that fits, with an ellipsis: the end of a path, else the beginning."""
     if cells(text) <= width:
         return text
+    if "/" in text and " " not in text and text.isascii() and width > 1:
+        return f"…{text[1 - width :]}"
     kept = text[: max(width - 1, 0)]
     while cells(kept) > width - 1 and kept:
         kept = kept[:-1]

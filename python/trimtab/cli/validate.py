@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from .files import check_output
 from .input import load, warn_repaired
 from .options import add_file
 from .output import print_answer, print_json
 from .progress import Progress
+from .several import run_each
+from .terminal import Styled
 
 if TYPE_CHECKING:
-    from ..validity.validate import RequestOptions
+    from ..messages.types import Transcript
+    from ..validity.validate import Problem, RequestOptions
 
 DESCRIPTION = "List the problems for which the provider would refuse a session, or repair them."
 EXAMPLES = (
@@ -23,30 +27,63 @@ EXAMPLES = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the verb's options."""
-    add_file(parser)
+    add_file(parser, several=True)
     parser.add_argument("--in-flight", action="store_true", help="calls at the end may still be running")
     parser.add_argument("--container", metavar="ID", help="the container that the request names")
-    parser.add_argument("--repair", action="store_true", help="print the repaired messages")
+    parser.add_argument("--repair", action="store_true", help="print the repaired messages of one file")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Validate a log after repair, or a list of messages as it is; or print the repaired messages."""
-    from ..validity.repair import repair
+    """Validate a log after repair, or a list of messages as it is; or print the repaired messages.
+
+    Raises:
+        ValueError: several files are to be repaired.
+    """
+    options.file = options.files[0]
+    if options.repair:
+        if len(options.files) > 1:
+            raise ValueError(f"--repair prints the messages of one file, got {len(options.files):,} files")
+        return _repair(options)
+    if len(options.files) > 1:
+        return run_each(options, _row, ("messages", "shape", "problems", "first problem"))
+    transcript, problems = _validate(options)
+    what = f"{len(transcript.messages):,} messages, {transcript.provider}"
+    many = f"{len(problems):,} problem{'s' if len(problems) > 1 else ''}"
+    verdict = Styled(f"refused: {many} in {what}", "red") if problems else Styled(f"ok: {what}", "green")
+    print_answer(options, problems, [*map(str, problems), verdict])
+    return int(bool(problems))
+
+
+def _row(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | int], int]:
+    """Return the report of one of several files, its row, and 1 if it has problems."""
+    transcript, problems = _validate(options)
+    messages, provider = len(transcript.messages), transcript.provider
+    first = str(problems[0]).splitlines()[0] if problems else ""
+    report = {"messages": messages, "provider": provider, "problems": problems}
+    return report, [messages, provider, len(problems), first], int(bool(problems))
+
+
+def _validate(options: argparse.Namespace) -> tuple[Transcript, Sequence[Problem]]:
+    """Return a session, and the problems for which its provider would refuse it."""
     from ..validity.validate import validate
 
     transcript = load(options, repair_lists=False)
-    messages, provider = transcript.messages, transcript.provider
-    request: RequestOptions = {"in_flight": options.in_flight, "container": options.container}
-    if options.repair:
-        check_output(options, options.file)
-        with Progress("repairing"):
-            done = repair(messages, provider=provider, **request)
-        warn_repaired(done.changes)
-        print_json(done.messages)
-        return 0
     with Progress("validating"):
-        problems = validate(messages, provider=provider, **request)
-    what = f"{len(messages):,} messages, {provider}"
-    many = f"{len(problems):,} problem{'s' if len(problems) > 1 else ''}"
-    print_answer(options, problems, [*map(str, problems), f"refused: {many} in {what}" if problems else f"ok: {what}"])
-    return int(bool(problems))
+        return transcript, validate(transcript.messages, provider=transcript.provider, **_request(options))
+
+
+def _request(options: argparse.Namespace) -> RequestOptions:
+    return {"in_flight": options.in_flight, "container": options.container}
+
+
+def _repair(options: argparse.Namespace) -> int:
+    """Print the repaired messages."""
+    from ..validity.repair import repair
+
+    check_output(options, options.file)
+    transcript = load(options, repair_lists=False)
+    with Progress("repairing"):
+        done = repair(transcript.messages, provider=transcript.provider, **_request(options))
+    warn_repaired(done.changes)
+    print_json(done.messages)
+    return 0
