@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from support.agents import CALLS, OPTIONS, Answer, Model
-from support.checker import check
 from trimtab import Counter
 
 if TYPE_CHECKING:
@@ -45,35 +44,17 @@ HEAD = ("prompts over the window", "invalid prompts", "model calls", "of them su
 
 @dataclass
 class Judged(Model):
-    """The stub, which answers prompts over the window too, and counts them.
+    """The stub, which answers prompts over the window too; ``refused`` counts them, those for summaries too.
 
     Attributes:
         most: its answers.
-        over: prompts over the window, those for summaries too.
-        invalid: prompts that a provider refuses, as the independent checker has it.
         summaries: calls for a summary.
     """
 
     lowered: int = OPTIONS["window"]
+    refuses: bool = False
     most: int = CALLS
-    over: int = 0
-    invalid: int = 0
     summaries: int = 0
-
-    def answer(self, messages: list[dict[str, Any]], tools: Any, provider: str = "openai_chat") -> Answer:
-        """Return the next answer."""
-        tokens = self._count(messages) + self._count(tools)
-        self.over += tokens > self.limit
-        self.invalid += bool(check(messages, provider))
-        self.window, window = 2**40, self.window
-        answer = super().answer(messages, tools, provider)
-        self.window = window
-        return answer
-
-    @property
-    def limit(self) -> int:
-        """Most tokens of a prompt."""
-        return self.window - OPTIONS["max_output"]
 
     @property
     def goes_on(self) -> bool:
@@ -96,7 +77,7 @@ class Judged(Model):
         """Return what is printed."""
         sent = json.dumps(self.last, default=str)
         kept = f"{sum(rule in sent for rule in RULES)} of {len(RULES)}"
-        return self.over, self.invalid, self.calls + self.summaries, self.summaries, kept
+        return self.refused, self.invalid, self.calls + self.summaries, self.summaries, kept
 
 
 @dataclass
@@ -109,7 +90,7 @@ class Summaries(Model):
         """Return a summary."""
         del provider
         tokens = self._count(messages) + self._count(tools or [])
-        self.judged.over += tokens > self.limit
+        self.judged.refused += tokens > self.limit
         return Answer(self.judged.summarize(None), [], tokens)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import trimtab
+from trimtab.messages.types import Charged
 from trimtab.models.model import SOURCES, Model
 from trimtab.policies import POLICIES
 
@@ -104,6 +106,32 @@ def test_a_limit_that_a_refusal_states_holds_for_all_sessions_of_the_model() -> 
     assert other.window == 128_000
 
 
+def test_a_guess_of_one_session_is_not_told_to_others_by_a_limit_that_is_stated_later() -> None:
+    cm, messages = trimtab.Compactor("gpt-4o"), talk(30_000)
+    one = cm.session("one")
+    fitted = one.overflow("prompt is too long", messages)
+    guess = one.window
+    one.overflow("This model's maximum context length is 100000 tokens.", [*fitted.messages])
+    assert one.window == guess
+    other = cm.session("other")
+    other.fit(messages)
+    assert other.window == 100_000
+
+
+def test_a_billed_prompt_above_the_window_is_kept_in_the_state() -> None:
+    lines = {"model": "gpt-4o", "messages": [{"role": "user", "content": "go"}, {"role": "assistant", "content": "so"}]}
+    transcript = trimtab.read(json.dumps(lines).encode())
+    transcript = replace(transcript, usage=[Charged(1, 300_000, 9)])
+    for policy in ("default", "spec09", "agentpg"):
+        session = trimtab.Compactor("gpt-4o", policy=policy).session("a")
+        session.learn(transcript)
+        assert (session.window, source(session)) == (300_000, "assumed")
+        assert trimtab.Compactor("gpt-4o", policy=policy).session("a", session.state()).window == 300_000
+    said = trimtab.Compactor("gpt-4o", window=90_000)
+    said.learn(transcript)
+    assert said.window == 90_000
+
+
 def test_a_later_guess_below_a_stated_limit_stays() -> None:
     cm, messages = trimtab.Compactor("gpt-4o"), talk(30_000)
     messages = [*cm.overflow("prompt is too long: 30100 tokens > 20000 maximum", messages).messages]
@@ -156,8 +184,10 @@ def test_a_file_of_another_model_says_nothing_about_the_window() -> None:
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
-def test_a_profile_leaves_a_window_that_a_policy_fixes(policy: str) -> None:
+def test_a_profile_leaves_a_window_that_a_policy_fixes_and_a_file_does_not(policy: str) -> None:
     cm = trimtab.Compactor("gpt-4o", policy=policy)
     before = cm.window
     cm.learn_window(90_000)
     assert cm.window == (before if POLICIES[policy].trigger.fixed_window else 90_000)
+    cm.learn(told("gpt-4o", 80_000))
+    assert (cm.window, source(cm)) == (80_000, "file")

@@ -48,7 +48,9 @@ class Model:
         lowered: the window from the middle of the calls on; nobody tells the caller.
         calls: answers given.
         prompts: tokens of each prompt that was answered.
-        refused: prompts that were refused as too long.
+        refused: prompts that were too long.
+        refuses: whether it refuses them; otherwise it answers.
+        invalid: prompts that a provider refuses, as the checker has it.
         findings: what the checker says about any prompt.
     """
 
@@ -58,6 +60,8 @@ class Model:
     calls: int = 0
     prompts: list[int] = field(default_factory=list)
     refused: int = 0
+    refuses: bool = True
+    invalid: int = 0
     findings: list[str] = field(default_factory=list)
     last: list[dict[str, Any]] = field(default_factory=list)
 
@@ -73,10 +77,12 @@ class Model:
             RefusedError: the prompt is too long.
         """
         self.last = messages
-        self.findings += check(messages, provider)
+        found = check(messages, provider)
+        self.findings += found
+        self.invalid += bool(found)
         tokens = self._count(messages) + self._count(tools)
-        if tokens > self.limit:
-            self.refused += 1
+        self.refused += tokens > self.limit
+        if tokens > self.limit and self.refuses:
             said = f"maximum context length is {self.limit} tokens. However, your messages resulted in {tokens} tokens."
             raise RefusedError(f"This model's {said}")
         self.calls += 1

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from ..session.compactor import Compactor
     from ..session.session import Session
 
-MARKS = {"file": " (the agent's own)", "assumed": " (assumed)"}
+MARKS = {
+    "file": " (the agent's own)",
+    "public": " (of public tables)",
+    "policy": " (of the policy)",
+    "assumed": " (assumed)",
+}
 """Words behind a window, by its source."""
 
 

@@ -178,14 +178,12 @@ class Settings:
         A refusal also lowers a window that stands above it. A profile may state the input limit where the provider
         counts input apart: then it agrees with the table.
         """
-        known = self.model
-        below = self.policy.trigger.fixed_window or ORDER.index(known.source) < ORDER.index(source)
-        agrees = source == "profile" and window == known.input_limit
-        if (
-            agrees
-            or (window, source) == (known.window, known.source)
-            or (below and not (source == "refusal" and window < known.window))
-        ):
+        known, fixed = self.model, self.policy.trigger.fixed_window
+        if source == "profile" and (fixed or window == known.input_limit):
+            return self
+        below = ORDER.index(known.source) < ORDER.index(source)
+        lowers = source == "refusal" and window < known.window
+        if (below and not lowers) or (window, source) == (known.window, known.source):
             return self
         return self.limited(window, min(self.limits.output, window // 2), source)
 

@@ -41,8 +41,7 @@ SOURCES: dict[WindowSource, str] = {
 }
 """Where a window is from, in words; of two windows the one whose source stands first counts.
 
-A policy's window takes the place of an assumed one, or, where the policy fixes it, of all but the caller's and a
-refusal's.
+A policy's window takes the place of an assumed one, or, where the policy fixes it, of the tables' and a profile's.
 """
 
 

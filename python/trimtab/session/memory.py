@@ -330,7 +330,7 @@ class Memory:
             most = transcript.usage[-1].prompt if transcript.usage else 0
             if transcript.window:
                 self.learn_window(transcript.window, "file")
-            elif most > model.window and model.source not in {"argument", "policy"}:
+            elif most > model.window and model.source != "argument":
                 self.limit(self.settings.limited(most, self.settings.limits.output, "assumed"))
         ledger = None
         for charged in transcript.usage[-CHARGES:]:

@@ -39,7 +39,7 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
     size = at.size(call)
     bounds = _bounds(refused, own, size.prompt, known.limits)
     if refused.limit is not None:
-        at.stated.window = bounds[0]
+        at.stated.window = refused.limit
     found = yield from _below(at, call, size, bounds, cause)
     if isinstance(found, str) and refused.is_silent:
         # The guess is too small for what stays: a larger one is better than a refusal of the whole session.

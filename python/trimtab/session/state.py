@@ -65,7 +65,8 @@ def load_state(memory: Memory, state: Mapping[str, Any]) -> None:
     memory.standin.remember(View(**state["view"]) if state["view"] else None)
     if state["limits"] is not None:
         window, output, source = state["limits"]
-        if memory.settings.learned(window, source) is not memory.settings:
+        known = memory.settings.model
+        if known.source != "argument" or (source == "refusal" and window < known.window):
             memory.limit(memory.settings.limited(window, output, source))
     _tell_what_is_gone(memory)
 
