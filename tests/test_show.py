@@ -68,14 +68,26 @@ def test_the_parts_of_shared_sessions_add_up(shared: Path) -> None:
         assert ("not in the file" in {part["name"] for part in found["parts"]}) == billed, path
 
 
+def test_a_session_of_which_a_policy_takes_nothing_is_shown() -> None:
+    Path("s.json").write_text(json.dumps([{"role": "user", "content": "go"}]))
+    for verb in ("show", "plan"):
+        done = run(verb, "s.json", "--policy", "agentpg", "--target-share", "0.5")
+        assert (done.returncode, "nothing can leave" in done.stdout) == (0, True), done.stderr
+
+
 def test_show_names_the_largest_results_and_the_proposed_cut() -> None:
     text = run("show", EXAMPLE, *SMALL).stdout
     assert re.search(r"^ +46\.0 % +36,541 +█+ +Read \(15\)$", text, flags=re.M)
     assert re.search(r"^ +#32 +4,402  Read …\S+/planning/decide\.py · 1 ", text, flags=re.M)
+    cost = answer("show", EXAMPLE, *SMALL)["cost"]
+    price = trimtab.Model.named("claude-sonnet-5-5").price
+    assert cost["input"] == pytest.approx(price.input * 79_477 / 1e6)
+    assert f"costs ${cost['input']:.4f} a call as new input, ${cost['cache_read']:.4f} from the" in text
+    assert answer("show", EXAMPLE, "--model", "no-such-model")["cost"] is None
     plan = answer("plan", EXAMPLE, *SMALL)
     assert f"proposed cut: {plan['tokens_before']:,} -> {plan['tokens_after']:,} tokens" in text
     assert text.splitlines()[-1] == f"  trimtab plan {EXAMPLE} --window 60000"
-    assert all(len(line) <= 80 for line in text.splitlines()[2:-1])
+    assert all(len(line) <= 80 for line in text.splitlines()[3:-1])
 
 
 def test_repeated_reads_name_the_old_results_and_the_newest() -> None:

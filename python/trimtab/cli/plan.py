@@ -16,6 +16,7 @@ from .options import add_file, add_policy
 from .output import print_line, to_json
 from .preview import Previewed, preview
 from .prompt import hint
+from .terminal import Styled
 
 if TYPE_CHECKING:
     from ..ledger.contents import Contents
@@ -40,6 +41,9 @@ FATES = {
     "strip": ("leaves", "leave"),
 }
 """What happens to one block and to several, by kind of change."""
+
+SIGNS = {"-": "red", "+": "green", " ": "dim"}
+"""Styles of the lines that begin with these signs."""
 
 PER = 100
 """Calls for which the money is printed: of one call, a block costs less than a cent."""
@@ -87,11 +91,12 @@ def _lines(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
     if plan.savings:
         yield f"  {str(plan.savings).splitlines()[0]}"
     yield ""
-    yield f"   {'#':>5}  {'what, and its first words':{_free()}} {'tokens':>8} {'after':>7} {f'$/{PER} calls':>11}"
+    heads = f"   {'#':>5}  {'what, and its first words':{_free()}} {'tokens':>8} {'after':>7} {f'$/{PER} calls':>11}"
+    yield Styled(heads, "dim")
     for _, group in groupby(found.changes, key=lambda change: (change.edit, change.kind, _why(change))):
         yield from _group([*group], found.contents, options.top)
     for why, kept in groupby(found.stays, key=lambda change: change.why):
-        yield f"of the largest results that stay: {why}"
+        yield Styled(f"of the largest results that stay: {why}", "bold")
         yield from (_row(" ", change, "") for change in kept)
     yield ""
     yield "to do it, with the originals in the archive and the command that brings them back:"
@@ -111,19 +116,19 @@ def _group(group: list[Change], contents: Contents, top: int) -> Iterator[str]:
         return
     many = len(group) > 1
     what = f"{KINDS.get(kind, kind)}{'s' * many}"
-    yield f"{len(group):,} {what} {FATES[edit][many]}: {why}"
+    yield Styled(f"{len(group):,} {what} {FATES[edit][many]}: {why}", "bold")
     largest = sorted(group, key=lambda change: -change.freed)[:top]
     shown = {id(change) for change in largest}
     yield from (_row("-", change, change.why if change.why != why else "") for change in group if id(change) in shown)
     if rest := [change for change in group if id(change) not in shown]:
         freed = sum(change.freed for change in rest)
-        yield f"-  and {len(rest):,} that free {freed:,} tokens together; --top {len(group)} prints all"
+        yield Styled(f"-  and {len(rest):,} that free {freed:,} tokens together; --top {len(group)} prints all", "red")
 
 
 def _zone(zone: Change, contents: Contents, top: int) -> Iterator[str]:
     """Yield the largest of the messages that a summary or a notice replaces."""
     instead = "a summary" if zone.edit == "summarize" else "a notice"
-    yield f"messages #{zone.message} to #{zone.last} become {instead}: {zone.why}"
+    yield Styled(f"messages #{zone.message} to #{zone.last} become {instead}: {zone.why}", "bold")
     sizes = contents.per_message[zone.message : zone.last + 1]
     largest = sorted((-sizes).argsort(kind="stable")[: max(top // 2, 1)].tolist())
     for place in largest:
@@ -151,7 +156,8 @@ def _line(  # noqa: PLR0917 - the columns of a row
 ) -> str:
     numbers = ["" if number is None else f"{number:,}" for number in (tokens, after)]
     money = f"{saves * PER:.3f}" if saves else ""
-    return f"{sign}  {place:>5}  {padded(text, _free())} {numbers[0]:>8} {numbers[1]:>7} {money:>11}".rstrip()
+    line = f"{sign}  {place:>5}  {padded(text, _free())} {numbers[0]:>8} {numbers[1]:>7} {money:>11}"
+    return Styled(line.rstrip(), SIGNS[sign])
 
 
 def _given(options: argparse.Namespace) -> str:

@@ -74,10 +74,13 @@ def preview(options: argparse.Namespace, found: Transcript) -> Previewed:
     next_prompt = NextPrompt.of(options, found, cm)
     terms = cm.size(found.messages, system=found.system, tools=found.tools).terms
     with Progress("planning"):
-        result = cm.compact(found.messages, system=found.system, tools=found.tools, **target(options))
-        plan = replace(result.plan, tokens_after=result.tokens_after)
-        contents = Contents.of(found.messages, cm.counter, found.provider)
-        made = scan(result.messages, cm.counter, found.provider) if plan.edits else contents.ledger
+        request = {"system": found.system, "tools": found.tools, **target(options)}
+        plan, contents = cm.plan(found.messages, **request), Contents.of(found.messages, cm.counter, found.provider)
+        made = contents.ledger
+        if plan.edits:
+            result = cm.compact(found.messages, **request)
+            plan = replace(result.plan, tokens_after=result.tokens_after)
+            made = scan(result.messages, cm.counter, found.provider)
         never = cm.policy.prune.skip if cm.policy.prune else ()
         edits = changes(plan, contents, made)
         return Previewed(cm, next_prompt, plan, edits, stays(plan, contents, never), contents, terms)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..models.model import Model
 from .columns import about, bar, clip, percents, width
 from .input import load
 from .options import add_file, add_policy
 from .output import print_json, print_line
 from .preview import Previewed, preview
+from .terminal import Styled
 
 if TYPE_CHECKING:
     from ..ledger.contents import Block, Repeat
@@ -72,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
     found = preview(options, transcript)
     contents, top = found.contents, max(options.top, 0)
     parts, largest, repeats = _parts(found, options), contents.largest(top), contents.repeats()
+    cost = _costs(found)
     if options.json:
         plan = found.plan
         cut = {name: getattr(plan, name) for name in ("tokens_before", "tokens_after", "target", "reason", "policy")}
@@ -81,6 +85,7 @@ def run(options: argparse.Namespace) -> int:
             "provider": transcript.provider,
             "model": found.cm.model,
             "messages": len(transcript.messages),
+            "cost": cost,
             "by": options.by,
             "parts": [asdict(part) for part in parts],
             "largest": [asdict(block) for block in largest],
@@ -91,6 +96,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     for line in (
         *found.next_prompt.lines(),
+        *_cost(cost),
         *_filled(parts, transcript, options),
         *_largest(largest),
         *_repeated(repeats, top),
@@ -98,6 +104,18 @@ def run(options: argparse.Namespace) -> int:
     ):
         print_line(line)
     return 0
+
+
+def _costs(found: Previewed) -> dict[str, float] | None:
+    """Return the US dollars that the next prompt costs, as new input and from the provider's cache; None if unknown."""
+    price, tokens = Model.named(found.cm.model).price, found.next_prompt.tokens / 1_000_000
+    cost = {"input": price.input * tokens, "cache_read": price.cache_read * tokens}
+    return None if math.isnan(sum(cost.values())) else cost
+
+
+def _cost(cost: dict[str, float] | None) -> Iterator[str]:
+    if cost:
+        yield f"  costs ${cost['input']:.4f} a call as new input, ${cost['cache_read']:.4f} from the provider's cache"
 
 
 def _parts(found: Previewed, options: argparse.Namespace) -> list[Part]:
@@ -114,7 +132,7 @@ def _filled(parts: list[Part], transcript: Transcript, options: argparse.Namespa
     in_order = options.by in ("turn", "message")
     largest = max((part.tokens for part in parts), default=1)
     yield ""
-    yield f"what fills it, by {options.by}, {len(transcript.messages):,} messages"
+    yield Styled(f"what fills it, by {options.by}, {len(transcript.messages):,} messages", "bold")
     for part in parts:
         place = f"#{part.first} " if in_order and part.first is not None and part.name != REST else ""
         number = f" ({part.number:,})" if options.by != "message" and part.number else ""
@@ -128,7 +146,7 @@ def _filled(parts: list[Part], transcript: Transcript, options: argparse.Namespa
 def _largest(blocks: list[Block]) -> Iterator[str]:
     if blocks:
         yield ""
-        yield "the largest tool results"
+        yield Styled("the largest tool results", "bold")
     for block in blocks:
         text = about(block.tool, block.argument, block.words, width() - 19)
         yield f"  {f'#{block.message}':>6} {block.tokens:>8,}  {text}"
@@ -139,7 +157,7 @@ def _repeated(repeats: list[Repeat], top: int) -> Iterator[str]:
         return
     old, tokens = sum(len(repeat.messages) for repeat in repeats), sum(repeat.tokens for repeat in repeats)
     yield ""
-    yield f"read again later: {old:,} old results of {len(repeats):,} files, {tokens:,} tokens"
+    yield Styled(f"read again later: {old:,} old results of {len(repeats):,} files, {tokens:,} tokens", "bold")
     for repeat in repeats[:top]:
         places = ", ".join(f"#{message}" for message in repeat.messages[:4]) + ", …" * (len(repeat.messages) > 4)
         again = f"{places}, again in #{repeat.newest}"
