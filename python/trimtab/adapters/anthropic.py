@@ -1,0 +1,46 @@
+"""Anthropic's SDK: a client whose calls fit the model's window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .clients import Endpoint, Guard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ..models.model import Model
+    from ..session.compactor import Compactor
+
+C = TypeVar("C")
+
+ENDPOINTS = {"/v1/messages": Endpoint("anthropic", "messages", "system", held=("thread",))}
+
+
+def wrap(
+    client: C,
+    model: str | Model | Compactor | None = None,
+    *,
+    session: str | Callable[[Mapping[str, Any]], str] | None = None,
+    **options: Any,
+) -> C:
+    """Return a client like the given one, whose calls fit the model's window.
+
+    It has the client's own interface, synchronous or asynchronous: ``messages`` and ``beta.messages`` with ``create``,
+    ``parse``, ``stream``, raw responses, and the tool runner. The caller hands in its whole history at each call; the
+    last compaction stands in for the messages that it was made of. A call that is refused as too long is repeated with
+    fewer messages. In a thread that the server holds (``thread=``, which the tool runner uses unless it is
+    False) only new messages are sent: nothing is compacted, which is logged once.
+
+    Args:
+        client: any client of the SDK; it is not changed, and shares its connections.
+        model: an id, a ``Model``, or a ``Compactor``; None takes the model that each call names.
+        session: the conversation's name, or a function that returns it from the body of a call; None tells
+            conversations apart by how they begin.
+        **options: keywords of a new ``Compactor``.
+
+    Raises:
+        TypeError: there are options beside a Compactor.
+        ValueError: an option has an unknown value.
+    """
+    return Guard(ENDPOINTS, model, session, options).guarded(client)

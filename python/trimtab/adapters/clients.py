@@ -1,0 +1,227 @@
+"""Clients of the providers' SDKs whose calls fit the model's window.
+
+All model calls of these SDKs, streams and raw responses and a tool runner's own too, go through one method of the
+client: ``post``. A guarded client is a copy whose ``post`` makes the messages of a model call fit, repeats a call that
+was refused as too long, and records the usage of its answer. Every other call is the client's own.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import getattr_static, iscoroutinefunction
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from .._log import log
+from ..session.compactor import Compactor
+from .sessions import Sessions, opening
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+
+    from ..models.model import Model
+    from ..session.call import Fitted
+    from .conversation import Conversation
+
+C = TypeVar("C")
+
+COPIES = ("copy", "with_options")
+"""Methods of a client that return a client with other options, which is guarded too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A kind of model call.
+
+    Attributes:
+        provider: the shape of its messages.
+        messages: the body's field with the messages.
+        system: the body's field with the system text; empty where it stands among the messages.
+        held: fields that say that the server holds the conversation and is sent new messages alone.
+    """
+
+    provider: str
+    messages: str
+    system: str
+    held: tuple[str, ...] = ()
+
+
+class Guard:
+    """Makes the model calls of clients fit; ``anthropic.wrap`` and ``openai.wrap`` describe the arguments.
+
+    Args:
+        endpoints: the model calls, by path.
+        model: an id, a ``Model``, or a ``Compactor``; None takes the model of each call.
+        session: a conversation's name, or a function that returns it from the body of a call; None tells conversations
+            apart by how they begin.
+        options: keywords of a new ``Compactor``.
+    """
+
+    def __init__(
+        self,
+        endpoints: Mapping[str, Endpoint],
+        model: str | Model | Compactor | None,
+        session: str | Callable[[Mapping[str, Any]], str] | None,
+        options: Mapping[str, Any],
+    ) -> None:
+        """Make the Compactor where a model is named, so that a wrong option is an error at once."""
+        self._endpoints, self._model, self._session, self._options = endpoints, model, session, options
+        self._sessions: dict[tuple[object, str], Sessions] = {}
+        self._warned = False
+        if model is not None:
+            self._of(model, next(iter(endpoints.values())))
+
+    def guarded(self, client: C) -> C:
+        """Return a copy of a client, which shares its connections, with guarded calls."""
+        made = copy.copy(client)
+        kind: Any = type(client)
+        for name in [*vars(made)]:
+            if isinstance(getattr_static(kind, name, None), cached_property):
+                del made.__dict__[name]  # a resource holds the ``post`` of the client that it was made for
+        send = kind.post.__get__(made)
+
+        def post(path: str, **given: Any) -> Any:
+            call = self._call(path, given)
+            return send(path, **given) if call is None else call.send(send)
+
+        async def apost(path: str, **given: Any) -> Any:
+            call = self._call(path, given)
+            return await (send(path, **given) if call is None else call.asend(send))
+
+        def copied(*args: Any, **options: Any) -> Any:
+            return self.guarded(kind.copy(made, *args, **options))
+
+        made.__dict__["post"] = apost if iscoroutinefunction(kind.post) else post
+        made.__dict__.update(dict.fromkeys(COPIES, copied))
+        return made
+
+    def _call(self, path: str, given: dict[str, Any]) -> _Call | None:
+        """Return a model call; None for another request, and where the server holds the conversation."""
+        endpoint, body = self._endpoints.get(path.partition("?")[0]), given.get("body")
+        if endpoint is None or not isinstance(body, dict):
+            return None
+        if held := [name for name in endpoint.held if _given(body.get(name))]:
+            if not self._warned:
+                log.warning("the server holds a conversation (%s=): nothing of it is compacted", held[0])
+            self._warned = True
+            return None
+        messages: Any = body.get(endpoint.messages)
+        if isinstance(messages, str):
+            messages = [{"role": "user", "content": messages}]
+        elif not isinstance(messages, list | tuple):
+            messages = [*messages] if _given(messages) else []
+            given["body"] = body = {**body, endpoint.messages: messages}  # an iterator is read once
+        name = self._session(body) if callable(self._session) else self._session
+        sessions = self._of(self._model or str(body.get("model")), endpoint)
+        return _Call(path, given, endpoint, messages, sessions.of(opening(messages) if name is None else name))
+
+    def _of(self, model: str | Model | Compactor, endpoint: Endpoint) -> Sessions:
+        key = (model if isinstance(model, str) else id(model), endpoint.provider)
+        if key not in self._sessions:
+            own = {} if isinstance(model, Compactor) else {"provider": endpoint.provider}  # text alone does not tell
+            self._sessions[key] = Sessions(model, {**own, **self._options})
+        return self._sessions[key]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A model call: the arguments of ``post``, its messages, and its conversation."""
+
+    path: str
+    given: dict[str, Any]
+    endpoint: Endpoint
+    messages: Sequence[Any]
+    conversation: Conversation
+
+    def send(self, post: Callable[..., Any]) -> Any:
+        answer = self.conversation.call(lambda fit: post(self.path, **self._with(fit)), self.messages, **self._beside())
+        if self.given.get("stream") and hasattr(answer, "_iterator"):
+            answer._iterator = _watched(answer._iterator, self.conversation)  # noqa: SLF001 - a stream has no hook
+        else:
+            self.conversation.record(_usage_of(answer))
+        return answer
+
+    async def asend(self, post: Callable[..., Any]) -> Any:
+        async def send(fit: Fitted[Any]) -> Any:
+            return await post(self.path, **self._with(fit))
+
+        answer = await self.conversation.acall(send, self.messages, **self._beside())
+        if self.given.get("stream") and hasattr(answer, "_iterator"):
+            answer._iterator = _awatched(answer._iterator, self.conversation)  # noqa: SLF001 - a stream has no hook
+        else:
+            self.conversation.record(_usage_of(answer))
+        return answer
+
+    def _beside(self) -> dict[str, Any]:
+        body = self.given["body"]
+        system = body.get(self.endpoint.system)
+        tools = body.get("tools")
+        return {"system": system if _given(system) else None, "tools": [*tools] if _given(tools) else None}
+
+    def _with(self, fitted: Fitted[Any]) -> dict[str, Any]:
+        """Return the arguments of ``post`` with the messages that fit."""
+        if fitted.messages is self.messages:
+            return self.given
+        body = {**self.given["body"], self.endpoint.messages: [*fitted.messages]}
+        if self.endpoint.provider != "anthropic":
+            return {**self.given, "body": body}
+        # Thinking that was marked, not removed: the provider drops what stands behind an edit.
+        asked = fitted.request
+        if "thinking" not in asked:
+            return {**self.given, "body": body}
+        options = self.given.get("options") or {}
+        thinking = body.get("thinking")
+        body["thinking"] = {**(thinking if isinstance(thinking, dict) else {}), **asked["thinking"]}
+        headers = {**(options.get("headers") or {})}
+        betas = [headers.get("anthropic-beta"), *asked["betas"]]
+        headers["anthropic-beta"] = ",".join(beta for beta in betas if isinstance(beta, str))
+        return {**self.given, "body": body, "options": {**options, "headers": headers}}
+
+
+def _given(value: object) -> bool:
+    """Return whether a field of a body has a value: an omitted one holds an object of the SDK, which is false."""
+    return value is not None and type(value).__name__ not in {"Omit", "NotGiven"} and value != []
+
+
+def _usage_of(answer: object) -> object:
+    """Return the usage of an answer, or of one that the caller reads raw; None where it has none yet."""
+    usage = getattr(answer, "usage", None)
+    response = getattr(answer, "http_response", None)
+    if usage is not None or response is None:
+        return usage
+    try:
+        return cast("Any", response).json().get("usage")
+    except Exception:  # noqa: BLE001 - the body is a stream, or not read yet: the caller's own
+        return None
+
+
+class _Tally:
+    """The usage of a stream, whose events tell it in parts."""
+
+    def __init__(self) -> None:
+        self.usage: dict[str, Any] = {}
+
+    def see(self, event: object) -> None:
+        for holder in (event, getattr(event, "message", None), getattr(event, "response", None)):
+            usage = getattr(holder, "usage", None)
+            if usage is not None and hasattr(usage, "model_dump"):
+                self.usage |= usage.model_dump(exclude_none=True)
+
+
+def _watched(events: Iterator[Any], conversation: Conversation) -> Iterator[Any]:
+    """Yield a stream's events, and record the usage at its end."""
+    tally = _Tally()
+    for event in events:
+        tally.see(event)
+        yield event
+    conversation.record(tally.usage or None)
+
+
+async def _awatched(events: AsyncIterator[Any], conversation: Conversation) -> AsyncIterator[Any]:
+    """Yield a stream's events like ``_watched``."""
+    tally = _Tally()
+    async for event in events:
+        tally.see(event)
+        yield event
+    conversation.record(tally.usage or None)
