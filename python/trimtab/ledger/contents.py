@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from .. import _core
 from ..counting.counter import scan
 from ..messages.calls import called, file_of, subject
-from .columns import Kind, Role, place_of
+from .columns import Kind, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -208,9 +208,14 @@ class Contents:
 
     def largest(self, top: int = 10) -> list[Block]:
         """Return the largest tool results, largest first."""
+        return [self.block(row) for row in self.results[:top].tolist()]
+
+    @cached_property
+    def results(self) -> NDArray[np.int64]:
+        """The rows of tool results, largest first: int64, shape (results,)."""
         rows = np.flatnonzero(np.isin(self.kind, _RESULTS))
-        order = rows[(-self.tokens[rows]).argsort(kind="stable")][:top]
-        return [self.block(row) for row in order.tolist()]
+        found: NDArray[np.int64] = rows[(-self.tokens[rows]).argsort(kind="stable")]
+        return found
 
     def repeats(self, top: int | None = None) -> list[Repeat]:
         """Return the files that were read again, those with the most tokens in old results first; all for None."""
@@ -256,8 +261,14 @@ class Contents:
     def _about(self, call: int) -> tuple[str, str]:
         """Return the tool of a call's row, and what the call was about in one line."""
         names, places = self._names
-        _, given = called(self.messages[int(self.owner[call])], *place_of(self.ledger, call))
-        return names[int(places[call])], _line(subject(given), ARGUMENT)
+        return names[int(places[call])], _line(subject(self._call(call)[1]), ARGUMENT)
+
+    def _call(self, row: int) -> tuple[str, Any]:
+        """Return the tool and the arguments of a call's row."""
+        index = int(self.owner[row])
+        first = int(self.first[index])
+        nth = int((self.kind[first:row] == Kind.CALL).sum())
+        return called(self.messages[index], row - first, nth)
 
     def _words(self, row: int) -> str:
         """Return the first words of a row."""
@@ -284,8 +295,7 @@ class Contents:
         places: dict[str, int] = {}
         found = np.zeros(len(self.kind), dtype="int64")
         for row in np.flatnonzero(np.isin(self.kind, _CALLS)).tolist():
-            _, given = called(self.messages[int(self.owner[row])], *place_of(self.ledger, row))
-            name = file_of(given) or f"{tools[int(of_tool[row])]} (no file)"
+            name = file_of(self._call(row)[1]) or f"{tools[int(of_tool[row])]} (no file)"
             found[row] = places.setdefault(name, len(places))
         return [*places], found[self.calls]
 

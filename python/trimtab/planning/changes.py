@@ -91,17 +91,20 @@ def stays(plan: Plan, contents: Contents, never: tuple[str, ...] = (), top: int 
         never: tools whose results the policy never prunes.
         top: number of results.
     """
+    if not plan.edits:
+        return []
     zone, rows = plan.zone(), [edit for edit in plan.edits if not isinstance(edit, _ZONES)]
-    edited = {row for edit in rows for row in edit.rows}
+    gone = {row for edit in rows for row in edit.rows}
     leaving = set(range(zone.start, zone.stop)) - set(zone.keep) if zone else set()
     oldest_first = [edit for edit in rows if not isinstance(edit, Prune) or not edit.why]
     last = max((edit.rows[-1] for edit in oldest_first), default=int(contents.first[zone.stop]) - 1 if zone else -1)
     found: list[Change] = []
-    for block in contents.largest(len(edited) + len(leaving) + top) if plan.edits else ():
-        if len(found) == top or block.tokens <= 2 * PLACEHOLDER:
+    for row in contents.results.tolist():
+        if len(found) == top or contents.tokens[row] <= 2 * PLACEHOLDER:
             break
-        if block.row in edited or block.message in leaving:
+        if row in gone or int(contents.owner[row]) in leaving:
             continue
+        block = contents.block(row)
         if block.tool in never:
             why = f"the policy never prunes {block.tool}"
         elif zone and block.message in zone.keep:
