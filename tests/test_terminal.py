@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from support.command import run
+from support.command import on_terminal, run
 from support.transcripts import transcript
 from trimtab.cli import VERBS
 from trimtab.cli.terminal import cells, crop, table, wrap
@@ -27,28 +25,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("s.json").write_text(json.dumps(transcript(TALK, provider="anthropic")))
     return tmp_path
-
-
-def on_terminal(*words: str, **environment: str) -> str:
-    """What a command writes to a terminal of 80 columns."""
-    master, slave = pty.openpty()
-    command = [sys.executable, "-m", "trimtab", *words]
-    with subprocess.Popen(
-        command, stdin=slave, stdout=slave, stderr=slave, env={**os.environ, "TERM": "xterm", **environment}
-    ) as process:
-        os.close(slave)
-        told = b""
-        while True:
-            try:
-                part = os.read(master, 1 << 16)
-            except OSError:  # the other end is closed
-                break
-            if not part:
-                break
-            told += part
-        process.wait()
-    os.close(master)
-    return told.decode()
 
 
 def test_a_line_breaks_between_words_and_stands_under_its_text() -> None:

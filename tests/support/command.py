@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
+import pty
+import subprocess
 import sys
 from subprocess import CompletedProcess
 from typing import TYPE_CHECKING
@@ -39,3 +42,25 @@ def commands(found: argparse.ArgumentParser, words: str = "") -> Iterator[tuple[
         if isinstance(action, argparse._SubParsersAction):
             for name, child in action.choices.items():
                 yield from commands(child, f"{words} {name}".strip())
+
+
+def on_terminal(*words: str, **environment: str) -> str:
+    """What a command writes to a terminal of 80 columns."""
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "trimtab", *words]
+    with subprocess.Popen(
+        command, stdin=slave, stdout=slave, stderr=slave, env={**os.environ, "TERM": "xterm", **environment}
+    ) as process:
+        os.close(slave)
+        told = b""
+        while True:
+            try:
+                part = os.read(master, 1 << 16)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            told += part
+        process.wait()
+    os.close(master)
+    return told.decode()

@@ -53,7 +53,8 @@ def run(options: argparse.Namespace, plan: Plan | None = None) -> int:
     check_output(options, options.file, getattr(options, "plan", ""), archive_path(url))
     transcript = sendable(options)
     settings = {"policy": policy(options), "summarizer": summarizer(options)}
-    shared = compactor(options, transcript, archive=url, **settings)
+    progress = Progress("compacting", step=f"planning for {len(transcript.messages):,} messages")
+    shared = compactor(options, transcript, archive=url, pre_compact=lambda _: _planned(progress), **settings)
     before = NextPrompt.of(options, transcript, shared)
     cm: Compactor | Session = shared
     if options.session is not None:
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace, plan: Plan | None = None) -> int:
         learn(cm, options, transcript)
     for text in () if plan else options.pin:
         cm.pin(text)
-    with Progress("compacting"):
+    with progress:
         result = cm.compact(
             transcript.messages,
             system=transcript.system,
@@ -85,6 +86,11 @@ def run(options: argparse.Namespace, plan: Plan | None = None) -> int:
     for line in lines:
         (print_note if options.output == "-" else print_line)(line)
     return 0
+
+
+def _planned(progress: Progress) -> None:
+    """Note what follows the plan; the compaction goes on."""
+    progress.step = "planned; archiving, summarizing and counting what is left"
 
 
 def _report(result: Compaction[Any], url: str, session: str | None) -> dict[str, Any]:

@@ -104,18 +104,21 @@ def large(options: argparse.Namespace) -> Large | None:
 
 
 @contextmanager
-def _source(options: argparse.Namespace) -> Iterator[str | BinaryIO]:
-    """Return a source that can be read repeatedly: the file's name, or a copy of stdin."""
+def _source(options: argparse.Namespace) -> Iterator[BinaryIO]:
+    """Return a source that can be read repeatedly: the file, or a copy of stdin."""
     if options.file != "-":
-        yield str(options.file)
+        with formats.opened(options.file) as file:
+            yield file
         return
     head, options.head = getattr(options, "head", b""), b""
     with formats.spooled(head, sys.stdin.buffer) as copy:
         yield copy
 
 
-def _read(options: argparse.Namespace, source: str | BinaryIO, *, repair: bool) -> Transcript:
-    with Progress(f"reading {options.file}"):
+def _read(options: argparse.Namespace, source: BinaryIO, *, repair: bool) -> Transcript:
+    with Progress(f"reading {options.file}") as progress:
+        if options.file != "-":
+            progress.follow(source.fileno())
         return formats.read(source, format=options.format, whole=options.whole, repair=repair)
 
 

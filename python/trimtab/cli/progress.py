@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from .terminal import one_line
+from .terminal import crop, one_line, width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 AFTER, EVERY_LINE = 1.0, 10.0
 """Seconds before the first line; seconds between two lines if stderr is no terminal."""
 
 
 class Progress:
-    """Reports progress on stderr after the first second.
+    """Reports progress on stderr after the first second: what is done, how fast, and the time that is left.
 
     On a terminal, one line is rewritten each second and cleared at the end; otherwise a line is added every 10 seconds.
     A separate thread prints, because the work may be one blocking call.
@@ -23,10 +26,12 @@ class Progress:
     Attributes:
         done: bytes read so far, 0 if unknown.
         total: bytes in all, 0 if unknown.
+        step: what is being done now, empty if the task says it.
     """
 
-    def __init__(self, task: str, total: int = 0) -> None:
-        self.task, self.done, self.total = one_line(task), 0, total
+    def __init__(self, task: str, total: int = 0, *, step: str = "") -> None:
+        self.task, self.done, self.total, self.step = one_line(task), 0, total, step
+        self._file = -1
         self._finished = threading.Event()
         self._thread = threading.Thread(target=self._print, daemon=True)
 
@@ -46,16 +51,40 @@ class Progress:
             yield chunk
             self.done += len(chunk)
 
+    def follow(self, descriptor: int) -> Self:
+        """Take the place that a file's readers have reached for the bytes that are done."""
+        self._file, self.total = descriptor, os.fstat(descriptor).st_size
+        return self
+
     def _print(self) -> None:
         started, pause, last = time.monotonic(), AFTER, ""
-        clear, end, every = ("\r\x1b[K", "", AFTER) if sys.stderr.isatty() else ("", "\n", EVERY_LINE)
+        on_terminal = sys.stderr.isatty()
+        clear, end, every = ("\r\x1b[K", "", AFTER) if on_terminal else ("", "\n", EVERY_LINE)
         while not self._finished.wait(pause):
-            print(f"{clear}{self._line(time.monotonic() - started)}", end=end, file=sys.stderr, flush=True)
+            line = self._line(time.monotonic() - started)
+            if on_terminal:  # a line that the terminal breaks is not cleared
+                line = crop(line, max((width_of(sys.stderr) or 80) - 1, 1))
+            print(f"{clear}{line}", end=end, file=sys.stderr, flush=True)
             pause, last = every, clear
         print(last, end="", file=sys.stderr, flush=True)
 
     def _line(self, seconds: float) -> str:
-        if not self.done:
-            return f"{self.task} ({seconds:.0f} s)"
-        of = f" of {self.total / 1e6:,.0f}" if self.total else ""
-        return f"{self.task}: {self.done / 1e6:,.0f}{of} MB ({seconds:.0f} s)"
+        done = self._reached()
+        if not done:
+            step = f": {one_line(self.step)}" if self.step else ""
+            return f"{self.task}{step} ({seconds:.0f} s)"
+        rate = done / max(seconds, 0.001)
+        of, left = "", ""
+        if done < self.total:
+            of = f" of {self.total / 1e6:,.0f}"
+            left = f", {(self.total - done) / rate:,.0f} s left"
+        return f"{self.task}: {done / 1e6:,.0f}{of} MB, {rate / 1e6:,.1f} MB/s{left} ({seconds:.0f} s)"
+
+    def _reached(self) -> int:
+        """Return the bytes that are done; a file that is read again in parts does not go back."""
+        if self._file >= 0:
+            try:
+                self.done = max(self.done, os.lseek(self._file, 0, os.SEEK_CUR))
+            except OSError:  # it is closed, or no file that seeks
+                self._file = -1
+        return self.done

@@ -10,6 +10,7 @@ from .files import check_output, chunks
 from .options import add_json, tokens
 from .output import print_json
 from .progress import Progress
+from .terminal import printable
 
 DESCRIPTION = """Shorten a command's output to a limit, as a filter in a pipe. A notice says exactly what is left out,
 and names the FILE that has it; the filter itself keeps nothing. Memory is bounded for any input; invalid UTF-8 passes
@@ -44,6 +45,9 @@ def run(options: argparse.Namespace) -> int:
         cut = truncate_stream(text, **limits, category=options.category, counter=counter, more=more)
     if options.json:
         print_json({"text": cut.decode(errors="replace"), "bytes_before": progress.done, "bytes_after": len(cut)})
+        return 0
+    if sys.stdout.isatty():
+        print(printable(cut.decode(errors="backslashreplace")), end="", flush=True)
         return 0
     sys.stdout.buffer.write(cut)
     sys.stdout.buffer.flush()

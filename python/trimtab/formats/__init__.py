@@ -51,6 +51,7 @@ __all__ = [
     "counts",
     "example",
     "is_log",
+    "opened",
     "read",
     "scan",
     "spooled",
