@@ -63,11 +63,13 @@ nothing leaves this machine: there is no telemetry, and the default summarizer u
 
 ADVICE = {
     USAGE: "see trimtab {verb} --help",
-    DATA: "see trimtab {verb} --help for the files that it reads",
+    DATA: "for what it reads: trimtab {verb} --help",
     UNAVAILABLE: "try again, or leave out --no-fallback: then a notice stands in for the summary",
-    IO: "see trimtab doctor: it shows the archive's place, and whether it can be written",
+    IO: "for the archive's place and state: trimtab doctor",
 }
 """What to do, by exit code, where an error does not say it itself."""
+
+UNKNOWN_REF = "for the compactions that there are: trimtab archive list"
 
 MAX_ERROR_LINES = 3
 
@@ -129,7 +131,7 @@ def _report(error: Exception, verb: str) -> int:
     if code is None:
         lines = [lines[0], "  this is a bug in trimtab; --debug shows the traceback"]
     elif len(lines) == 1 and "trimtab " not in text and "pip install" not in text:
-        lines.append(f"  {ADVICE[code].format(verb=verb)}")
+        lines.append(UNKNOWN_REF if text.startswith("no compaction") else ADVICE[code].format(verb=verb))
     print_note(Styled(f"trimtab: {lines[0]}", "red"))
     for line in lines[1:MAX_ERROR_LINES]:
         print_note(f"  {line.strip()}")

@@ -97,7 +97,7 @@ def _overview(sessions: list[Overview], totals: Totals) -> Iterator[str]:
     for each in sessions:
         name = short[each.ref] if is_unnamed(each.session, each.ref) else one_line(each.session)
         tokens = f"{each.tokens_before:,} -> {each.tokens_after:,} tokens"
-        sizes = f"{_many(each.messages, 'message')}, {_bytes(each.bytes)}, {_many(each.compactions, 'compaction')}"
+        sizes = f"{_bytes(each.bytes)}, {_many(each.compactions, 'compaction')}"
         yield Styled(f"{name}  {each.last_at:%Y-%m-%d %H:%M}  {tokens}, {sizes}", "bold")
         origin = " · ".join(filter(None, [Path(each.file).name, each.model, each.request]))
         if origin:
