@@ -20,6 +20,10 @@ PACKAGE = ROOT / "python" / "trimtab" / "adapters"
 MODULES = {"mcp": "recall_server"}
 """Modules of extras that have another name than theirs."""
 
+PROXY = {"litellm": "litellm[proxy]"}
+"""Packages whose tests need more than the extra installs, where they have an environment of their own: LiteLLM's proxy
+asks for other releases of what the frameworks ask for."""
+
 TEST_NEEDS = ("hypothesis", "pytest", "regex", "tiktoken")
 """Packages of the extra ``dev`` that the adapters' tests import."""
 
@@ -113,6 +117,7 @@ def main() -> int:
     if options.oldest:
         for extra in frameworks(extras):
             folder, lines = ROOT / ".venv" / f"oldest-{extra}", [oldest(line) for line in extras[extra]]
+            lines = [line.replace(extra, PROXY.get(extra, extra), 1) for line in lines]
             print(", ".join(lines), flush=True)
             install(folder, [*lines, *needs], wheel)
             if run(folder, [f"tests/adapters/test_{module_of(extra)}.py", *rest]):
