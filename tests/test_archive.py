@@ -26,6 +26,7 @@ from trimtab.archive import SqlArchive
 from trimtab.archive.recall import Recall
 from trimtab.archive.sql.statements import format_time
 from trimtab.archive.sqlite import SqliteArchive
+from trimtab.errors import ArchiveError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -563,3 +564,29 @@ def test_load_returns_an_empty_list(archive: SqlArchive) -> None:
     commit(archive, "r1", [])
     assert archive.load("r1") == []
     assert archive.verify() == []
+
+
+def test_overview_and_changes_tell_what_a_person_asks(archive: SqlArchive) -> None:
+    first = [{"role": "user", "content": "<environment> x"}, {"role": "user", "content": "mend\nthe parser"}]
+    commit(archive, "aaaa1111", first, session="one")
+    commit(archive, "aaaa2222", [*first, {"role": "assistant", "content": "done"}], session="one")
+    commit(archive, "bbbb", [{"role": "user", "content": "other"}], session="two")
+    archive.describe("aaaa1111", "/w/s.jsonl", "gpt-5")
+    archive.describe("aaaa2222", "/w/t.jsonl", "gpt-5")
+    archive.describe("nothing", "/w/u.jsonl", "gpt-5")
+    archive.pin("empty", "text", "x")
+    two, one = archive.overview()
+    assert (two.session, two.ref, two.file, two.request) == ("two", "bbbb", "", "other")
+    assert (one.session, one.ref, one.compactions, one.messages) == ("one", "aaaa2222", 2, 3)
+    assert (one.file, one.model, one.request) == ("/w/t.jsonl", "gpt-5", "mend the parser")
+    assert one.first_at <= one.last_at
+    assert one.bytes > 0
+    assert archive.matching("aaaa") == ["aaaa1111", "aaaa2222"]
+    assert archive.matching("") == archive.matching("\0") == archive.matching("zz") == []
+    assert archive.changes("aaaa2222").before == "aaaa1111"
+    assert archive.changes("aaaa1111").before == ""
+    with pytest.raises(ArchiveError, match="no compaction 'zz'"):
+        archive.changes("zz")
+    archive.forget("one")
+    assert [each.session for each in archive.overview()] == ["two"]
+    assert query(archive, "SELECT count(*) FROM origins") == [(0,)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -177,3 +179,37 @@ def test_an_error_is_at_most_three_lines_and_says_what_to_do(home: Path, verb: s
         assert 2 <= len(lines) <= 3, (words, lines)
         assert lines[0].startswith("trimtab"), (words, lines)
         assert all(line.startswith("  ") for line in lines[1:]), (words, lines)
+
+
+EXTRAS = {
+    "mcp": ("mcp", ["mcp"]),
+    "anthropic": ("anthropic", ["compact", "s.json", "--summarizer", "anthropic", "--target-share", "0.4"]),
+    "openai": ("openai", ["compact", "s.json", "--summarizer", "openai", "--target-share", "0.4"]),
+    "postgres": ("psycopg", ["archive", "list", "--archive", "postgresql://localhost/x"]),
+}
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_a_missing_extra_names_the_command_that_installs_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch, extra: str
+) -> None:
+    package, words = EXTRAS[extra]
+    for name in [package, *(loaded for loaded in sys.modules if loaded.startswith((f"{package}.", f"{package}_")))]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for ours in ("trimtab.archive.postgres", "trimtab.adapters.recall_server"):
+        monkeypatch.delitem(sys.modules, ours, raising=False)
+    done = run(*words)
+    assert done.returncode in (64, 74)
+    assert re.search(rf"pip install ['\"]trimtab\[{extra}\]", done.stderr), done.stderr
+    assert len([line for line in done.stderr.splitlines() if "no model is named" not in line]) <= 3
+
+
+@pytest.mark.parametrize("verb", ["hook", "mcp"])
+def test_a_verb_that_leaves_by_itself_does_not_exit_with_2(
+    home: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    def leave(options: object) -> int:
+        raise SystemExit(2)
+
+    monkeypatch.setattr(f"trimtab.cli.{verb}.run", leave)
+    assert run(verb, *(["install"] if verb == "hook" else [])).returncode == 64

@@ -100,7 +100,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         options = parser((given,)).parse_args(arguments)
     except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else USAGE
+        return _left(stop)
     try:
         code: int = options.run(options)
         sys.stdout.flush()
@@ -108,6 +108,8 @@ def main(arguments: Sequence[str]) -> int:
         # The reader closed the pipe, as `head` does: no error. Without dup2 Python would report it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
+    except SystemExit as stop:  # of a library, such as a server's
+        return _left(stop)
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - reported by kind
@@ -119,6 +121,11 @@ def main(arguments: Sequence[str]) -> int:
             print_note(mask(format_exc()))
         return _report(error, options.verb)
     return code
+
+
+def _left(stop: SystemExit) -> int:
+    """Return the exit code of code that leaves by itself: never 2, which an agent takes for a veto."""
+    return OK if stop.code is None else stop.code if isinstance(stop.code, int) and stop.code != 2 else USAGE
 
 
 def _report(error: Exception, verb: str) -> int:
