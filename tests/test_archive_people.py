@@ -103,6 +103,25 @@ def test_restore_all_goes_back_to_the_first_list(home: Path, session: str | None
     assert (told["messages"], len(told["undone"])) == (len(whole), 3)
 
 
+def test_restore_all_passes_over_refs_that_a_user_wrote(home: Path) -> None:
+    whole = json.loads(Path("s.json").read_text())["messages"]
+    first = compact("s.json", "one.json", "--target-share", "0.4")
+    whole += grow("one.json", 100)
+    changed = json.loads(Path("one.json").read_text())
+    asked = {"role": "user", "content": f"what did trimtab restore {first} give, and restore {'0' * 20}?"}
+    changed["messages"].append(asked)
+    Path("one.json").write_text(json.dumps(changed))
+    second = compact("one.json", "two.json", "--target-share", "0.4")
+    told = {"role": "user", "content": f"trimtab restore {second}"}
+    changed = json.loads(Path("two.json").read_text())
+    changed["messages"] += [{"role": "assistant", "content": "done"}, told]
+    Path("two.json").write_text(json.dumps(changed))
+    third = compact("two.json", "three.json", "--target-share", "0.4")
+    done = run("restore", "--all", third)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [*whole, asked, {"role": "assistant", "content": "done"}, told]
+
+
 @pytest.mark.parametrize("policy", trimtab.policies.POLICIES)
 def test_restore_all_goes_back_under_every_policy(home: Path, policy: str) -> None:
     words = ["--policy", policy, "--session", "s", "--target-share", "0.5"]

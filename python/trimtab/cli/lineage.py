@@ -69,12 +69,9 @@ def first_list(archive: SqlArchive, ref: str, session: str | None) -> tuple[list
     Raises:
         ArchiveError: a compaction is missing or of another session, or its list was changed before the next one.
     """
-    messages, undone = archive.load(ref, session=session), [ref]
-    while before := _before(archive, undone[-1], messages, session):
-        if before in undone:
-            raise ArchiveError(
-                f"the compactions {before} and {undone[-1]} name each other: restore each by its own ref"
-            )
+    messages = originals = archive.load(ref, session=session)
+    undone = [ref]
+    while before := _before(archive, undone, originals, session):
         originals = archive.load(before, session=session)
         begins = _length(originals, archive.changes(before), messages)
         if begins is None:
@@ -87,19 +84,19 @@ def first_list(archive: SqlArchive, ref: str, session: str | None) -> tuple[list
     return messages, undone
 
 
-def _before(archive: SqlArchive, ref: str, messages: Sequence[Any], session: str | None) -> str:
-    """Return the ref of the compaction that made the beginning of a list; empty without one.
+def _before(archive: SqlArchive, undone: list[str], originals: Sequence[Any], session: str | None) -> str:
+    """Return the ref of the compaction that made the beginning of the last one's originals; empty without one.
 
     It is the one before in its session; in a session without a name, which each command has for itself, the first
     that the list's summaries and notices name.
     """
-    changes = archive.changes(ref)
+    changes = archive.changes(undone[-1])
     if changes.before:
         return changes.before
     owner = given_name(None) if session is None else session
-    for message in messages:
+    for message in originals:
         for named in _NAMED.findall(json.dumps(message)):
-            if named != ref and archive.matching(named) == [named]:
+            if named not in undone and archive.matching(named) == [named]:
                 made = archive.changes(named).session
                 if made == changes.session or may_read(owner, made, named):
                     return str(named)
