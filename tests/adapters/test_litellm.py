@@ -58,7 +58,7 @@ def test_wrapped_calls_stay_within_their_window(how: str, encode: Any, tmp_path:
     async def gathered(answer: Any) -> Any:
         return [part async for part in await answer]
 
-    with upstream(stub) as url:
+    with upstream(stub) as url, asyncio.Runner() as runner:  # LiteLLM keeps a client for each event loop
         options: dict[str, Any] = {"model": f"openai/{MODEL}", "tools": TOOLS, "api_base": url, "api_key": "k"}
         options |= {"stream": True, "stream_options": {"include_usage": True}} if "stream" in how else {}
         protected, before = fresh(), 0
@@ -68,12 +68,13 @@ def test_wrapped_calls_stay_within_their_window(how: str, encode: Any, tmp_path:
                 protected, before = fresh(), stub.calls // 40
             answer = protected(messages=messages, **options)
             if how == "async":
-                answer = asyncio.run(answer)
+                answer = runner.run(answer)
             elif how == "stream":
                 answer = litellm.stream_chunk_builder([*answer])
             elif how == "astream":
-                answer = litellm.stream_chunk_builder(asyncio.run(gathered(answer)))
+                answer = litellm.stream_chunk_builder(runner.run(gathered(answer)))
             went_on(messages, answer.choices[0].message, stub)
+        runner.run(litellm.close_litellm_async_clients())
     stub.judge()
     with trimtab.Compactor(MODEL, archive=where) as cm:
         assert 5 <= len(cm.archive.history(None, limit=None)) < 80
