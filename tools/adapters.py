@@ -24,7 +24,7 @@ PROXY = {"litellm": "litellm[proxy]"}
 """Packages whose tests need more than the extra installs, where they have an environment of their own: LiteLLM's proxy
 asks for other releases of what the frameworks ask for."""
 
-TEST_NEEDS = ("hypothesis", "pytest", "regex", "tiktoken")
+TEST_NEEDS = ("hypothesis", "pytest", "pytest-httpserver", "regex", "tiktoken")
 """Packages of the extra ``dev`` that the adapters' tests import."""
 
 WHY = re.compile("depends on|requested|No matching distribution|Could not find a version", re.IGNORECASE)

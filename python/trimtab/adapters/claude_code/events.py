@@ -21,6 +21,7 @@ from .store import (
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from subprocess import Popen
 
 COMPACTED, RESUMED = "compact", "resume"
 """Sources of ``SessionStart`` after which a session may get something back."""
@@ -29,8 +30,8 @@ MOST_SESSIONS = 100
 """Newest sessions of a project that are noted."""
 
 
-def pre_compact(event: Mapping[str, Any], archive: str) -> None:
-    """Copy the session before its compaction; a process of its own puts the copy into the archive.
+def pre_compact(event: Mapping[str, Any], archive: str) -> Popen[bytes]:
+    """Copy the session before its compaction; return the process that puts the copy into the archive.
 
     Args:
         event: the event ``PreCompact``.
@@ -41,16 +42,16 @@ def pre_compact(event: Mapping[str, Any], archive: str) -> None:
         ValueError: the event names no session or no file.
     """
     copy_session(_text(event, "transcript_path"), _text(event, "session_id"))
-    start_archiving(archive)
+    return start_archiving(archive)
 
 
-def start_archiving(archive: str) -> None:
+def start_archiving(archive: str) -> Popen[bytes]:
     """Start a process that archives the copies, and outlives this one."""
     import subprocess  # takes 10 ms, and only this event needs it
 
     command = [sys.executable, "-m", "trimtab", "hook", "archive", "--archive", archive]
     null = subprocess.DEVNULL
-    subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd=os.sep)  # noqa: S603 - our own program
+    return subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd=os.sep)  # noqa: S603 - our own program
 
 
 def session_start(event: Mapping[str, Any], *, on_resume: bool) -> dict[str, Any] | None:
