@@ -12,7 +12,7 @@ from .. import _core
 from ..counting.counter import scan
 from ..counting.truncate import truncate
 from ..errors import PlanError
-from ..ledger.columns import Kind, Role, RowFlag, blocks_of, place_of
+from ..ledger.columns import Kind, Role, RowFlag, blocks_of
 from ..messages.calls import with_arguments
 from ..messages.shapes import only_text, text_message
 from ..planning.edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate
@@ -201,7 +201,7 @@ def _edit_rows(
                         continue
                     if kind[row] == Kind.CALL:
                         short = partial(placeholders.of_argument, row, chars, text)
-                        edited[index] = with_arguments(message, *place_of(ledger, row), short)
+                        edited[index] = with_arguments(message, *placeholders.places.of(row)[1:], short)
                         continue
                     words = text or placeholders.of_row(row)
                     if kind[row] == Kind.IMAGE:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import _core
-from ..ledger.columns import place_of
+from ..ledger.columns import Places
 from ..messages.calls import described
 from ..planning.arguments import is_long
 from ..planning.stages.sizes import PLACEHOLDER_TEXT
@@ -23,30 +22,30 @@ NAME, ARGUMENT, SHORT = 48, 40, 20
 """Characters of a tool's name, of an argument, and of an argument where the placeholder gets too long with that."""
 
 
-@dataclass(frozen=True, slots=True)
 class Placeholders:
     """Makes the placeholders of one plan.
 
-    Attributes:
+    Args:
         messages: the transcript.
         ledger: of the messages.
         counter: counts the removed texts and the placeholders.
         where: how to get the original back; empty if nothing is archived.
     """
 
-    messages: Sequence[Message]
-    ledger: Ledger
-    counter: Counter
-    where: str
+    def __init__(self, messages: Sequence[Message], ledger: Ledger, counter: Counter, where: str) -> None:
+        self.messages, self.counter, self.where = messages, counter, where
+        self.places, self.pair, self.tokens = Places(ledger), ledger.pair, ledger.tokens
 
     def of_row(self, row: int) -> str:
         """Return the placeholder of a result, with its tool and the argument of its call, or of an image."""
-        call = int(self.ledger.pair[row])
-        tool, about = "", ""
-        if call >= 0:
-            message = self.messages[int(self.ledger.owner[call])]
-            tool, about = described(message, *place_of(self.ledger, call))
-        return self._fitting(int(self.ledger.tokens[row]), tool, about)
+        call = int(self.pair[row])
+        tool, about = self._call(call) if call >= 0 else ("", "")
+        return self._fitting(int(self.tokens[row]), tool, about)
+
+    def _call(self, row: int) -> tuple[str, str]:
+        """Return the tool of a call, and what it was about."""
+        index, place, nth = self.places.of(row)
+        return described(self.messages[index], place, nth)
 
     def of_argument(self, row: int, chars: int, words: str, name: str, text: str) -> str:
         """Return the placeholder of a text in a call's arguments, or the text itself if it is short.
@@ -62,7 +61,7 @@ class Placeholders:
             return text
         if words:
             return words
-        tool, about = described(self.messages[int(self.ledger.owner[row])], *place_of(self.ledger, row))
+        tool, about = self._call(row)
         return self._fitting(self.counter.count(text), tool, name if about == text else f"{name} {about}".strip())
 
     def _fitting(self, tokens: int, tool: str, about: str) -> str:

@@ -10,7 +10,7 @@ from .._core import Ledger
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Kind", "Ledger", "MessageFlag", "Role", "RowFlag", "Zone", "blocks_of", "place_of"]
+__all__ = ["Kind", "Ledger", "MessageFlag", "Places", "Role", "RowFlag", "Zone", "blocks_of"]
 
 
 class Kind(IntEnum):
@@ -95,7 +95,14 @@ def blocks_of(ledger: Ledger, rows: Iterable[int]) -> dict[int, set[int]]:
     return found
 
 
-def place_of(ledger: Ledger, row: int) -> tuple[int, int]:
-    """Return the position of a row in its message, and the number of calls in front of it there."""
-    first = int(ledger.first[ledger.owner[row]])
-    return row - first, int((ledger.kind[first:row] == Kind.CALL).sum())
+class Places:
+    """The places of rows in their messages, from columns that are copied once, not for each row."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.owner, self.first, self.kind = ledger.owner, ledger.first, ledger.kind
+
+    def of(self, row: int) -> tuple[int, int, int]:
+        """Return the message of a row, its position in the message, and the number of calls in front of it there."""
+        index = int(self.owner[row])
+        first = int(self.first[index])
+        return index, row - first, int((self.kind[first:row] == Kind.CALL).sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import _core
-from ..ledger.columns import Kind, RowFlag, place_of
+from ..ledger.columns import Kind, Places, RowFlag
 from ..messages.calls import with_arguments
 from .stages.sizes import PLACEHOLDER_TEXT
 
@@ -42,7 +42,7 @@ def pruned_calls(messages: Sequence[Message], ledger: Ledger, counter: Counter, 
     kept = RowFlag.SIGNED | RowFlag.FROM_CODE | RowFlag.INCOMPLETE
     fits = (ledger.kind == Kind.CALL) & (ledger.pair >= 0) & ((ledger.flags & kept) == 0)
     fits &= ledger.tokens > chars // BYTES_A_TOKEN
-    found = {}
+    found, places, tokens = {}, Places(ledger), ledger.tokens
     for row in fits.nonzero()[0].tolist():
         texts: list[str] = []
 
@@ -51,9 +51,9 @@ def pruned_calls(messages: Sequence[Message], ledger: Ledger, counter: Counter, 
                 texts.append(text)
             return text
 
-        index = int(ledger.owner[row])
-        with_arguments(messages[index], *place_of(ledger, row), note)
+        index, place, nth = places.of(row)
+        with_arguments(messages[index], place, nth, note)
         freed = sum(counter.count(text) - JOINTS for text in texts) - len(texts) * PLACEHOLDER_TEXT
         if freed > 0:
-            found[row] = max(int(ledger.tokens[row]) - freed, 0)
+            found[row] = max(int(tokens[row]) - freed, 0)
     return found
