@@ -98,7 +98,7 @@ def test_old_pictures_go_first_and_leave_a_text(provider: Any) -> None:
     assert edit.why == "images"
     (row,) = edit.rows
     assert row == ledger.pictured[0]
-    assert "1 old picture (" in str(plan)
+    assert "1 old picture, before all else" in str(plan)
     cm = trimtab.Compactor("claude-sonnet-4-5", provider=provider)
     done = cm.compact(messages, plan=plan)
     assert json.dumps(messages) == before
