@@ -1,7 +1,8 @@
 """Run the adapters' tests against the current release of each framework, or against the oldest that the extras name.
 
 Frameworks change what they install, so that they have environments of their own: ``.venv/frameworks`` with all current
-releases, and one each for the oldest, which need not agree with each other. The wheel is the one in ``dist/``.
+releases but those of ``APART``, and one each for the oldest, which need not agree with each other. The wheel is the one
+in ``dist/``.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ PACKAGE = ROOT / "python" / "trimtab" / "adapters"
 MODULES = {"mcp": "recall_server"}
 """Modules of extras that have another name than theirs."""
 
-PROXY = {"litellm": "litellm[proxy]"}
-"""Packages whose tests need more than the extra installs, where they have an environment of their own: LiteLLM's proxy
-asks for other releases of what the frameworks ask for."""
+APART = {"litellm": "litellm[proxy]"}
+"""Extras that share no environment, and what is installed for them: beside the frameworks pip takes LiteLLM's oldest
+release, and its proxy asks for other releases of what they ask for."""
 
 TEST_NEEDS = ("hypothesis", "pytest", "pytest-httpserver", "regex", "tiktoken")
 """Packages of the extra ``dev`` that the adapters' tests import."""
@@ -40,6 +41,11 @@ def frameworks(extras: dict[str, list[str]]) -> list[str]:
     """Return the extras that install what an adapter imports."""
     modules = {path.stem for path in PACKAGE.iterdir()}
     return [name for name in extras if module_of(name) in modules]
+
+
+def installed(extras: dict[str, list[str]], extra: str) -> list[str]:
+    """Return the requirements of an extra in an environment of its own."""
+    return [line.replace(extra, APART[extra], 1) if extra in APART else line for line in extras[extra]]
 
 
 def name_of(requirement: str) -> str:
@@ -116,14 +122,14 @@ def main() -> int:
     started, failed = time.monotonic(), []
     if options.oldest:
         for extra in frameworks(extras):
-            folder, lines = ROOT / ".venv" / f"oldest-{extra}", [oldest(line) for line in extras[extra]]
-            lines = [line.replace(extra, PROXY.get(extra, extra), 1) for line in lines]
+            folder, lines = ROOT / ".venv" / f"oldest-{extra}", [oldest(line) for line in installed(extras, extra)]
             print(", ".join(lines), flush=True)
             install(folder, [*lines, *needs], wheel)
             if run(folder, [f"tests/adapters/test_{module_of(extra)}.py", *rest]):
                 failed += lines
     else:
-        folder, lines = ROOT / ".venv" / "frameworks", [line for name in frameworks(extras) for line in extras[name]]
+        shared = [name for name in frameworks(extras) if name not in APART]
+        folder, lines = ROOT / ".venv" / "frameworks", [line for name in shared for line in extras[name]]
         install(folder, [*lines, *needs], wheel)
         if options.bench:  # it asks for one release of pydantic-ai-slim, and runs with others
             if pip(folder, "--quiet", "--no-deps", options.bench).returncode:
@@ -134,6 +140,12 @@ def main() -> int:
         tell_what_lags(folder, lines)
         if run(folder, ["tests/adapters", *rest]):
             failed += ["the current releases"]
+        for extra in APART:
+            folder, lines = ROOT / ".venv" / f"current-{extra}", installed(extras, extra)
+            install(folder, [*lines, *needs], wheel)
+            tell_what_lags(folder, lines)
+            if run(folder, [f"tests/adapters/test_{module_of(extra)}.py", *rest]):
+                failed += lines
     print(f"{time.monotonic() - started:.0f} s; failed: {', '.join(failed) or 'none'}")
     return bool(failed)
 
