@@ -114,6 +114,13 @@ def test_before_a_compaction_the_session_is_archived_and_found(home: Path) -> No
     assert all(stat.S_IMODE(path.stat().st_mode) & 0o077 == 0 for path in kept if path.name != "lock")
 
 
+def test_a_relative_archive_is_in_the_folder_of_the_hook(home: Path) -> None:
+    assert hook("pre-compact", "--archive", "sqlite:///own.db", event=compacting(home)).returncode == 0
+    until((home / "data/claude-code/sessions/s-1.json").exists)
+    with open_archive(f"sqlite:///{home}/project/own.db") as archive:
+        assert [hit.session for hit in archive.search("marzipan")] == ["s-1"]
+
+
 def test_after_a_compaction_pins_rules_and_open_tasks_come_back(home: Path) -> None:
     with open_archive(f"sqlite:///{home}/data/archive.db") as archive:
         archive.pin("s-1", "text", "the port is 8443")

@@ -114,6 +114,12 @@ def test_the_program_archives_before_its_compaction(home: Path, tmp_path: Path) 
     assert [hit.role for hit in archived(home, "marzipan")] == ["user"]
 
 
+def test_an_event_that_is_no_object_is_no_error(home: Path) -> None:
+    for matchers in hooks(truncate=500).values():
+        for matcher in matchers:
+            assert asyncio.run(matcher.hooks[0](None, None, {"signal": None})) == {}
+
+
 def test_the_page_runs() -> None:
     names = run_page("claude-agent", options={"max_turns": 3})
     assert set(names["settings"].hooks) == {"PreCompact", "PostToolUse"}

@@ -60,7 +60,7 @@ def _matcher(answer: Callable[[Any], dict[str, Any] | None]) -> HookMatcher:
         try:
             return await to_thread.run_sync(answer, event) or {}
         except Exception as error:  # noqa: BLE001 - the agent goes on
-            log.warning("the hook %s failed: %s", event.get("hook_event_name"), error)
+            log.warning("a hook failed: %s", error)
             return {}
 
     return HookMatcher(hooks=[hook], timeout=SECONDS)

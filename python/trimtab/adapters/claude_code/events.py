@@ -49,7 +49,9 @@ def start_archiving(archive: str) -> Popen[bytes]:
     """Start a process that archives the copies, and outlives this one."""
     import subprocess  # takes 10 ms, and only this event needs it
 
-    command = [sys.executable, "-m", "trimtab", "hook", "archive", "--archive", archive]
+    scheme, is_file, path = archive.partition("sqlite:///")
+    url = f"{scheme}{is_file}{os.path.abspath(path)}" if is_file else archive  # the process runs in another folder
+    command = [sys.executable, "-m", "trimtab", "hook", "archive", "--archive", url]
     null = subprocess.DEVNULL
     return subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd=os.sep)  # noqa: S603 - our own program
 
