@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import os
 import signal
 from pathlib import Path
 
@@ -18,6 +19,9 @@ settings.load_profile("trimtab")
 
 # A shell that starts us in the background has interrupts ignored, and the programs under test would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Commands under test print for a pipe, which has no width: runners of tests set one for their own lines.
+os.environ.pop("COLUMNS", None)
 
 
 @pytest.fixture(scope="session")

@@ -84,11 +84,11 @@ def test_a_wrong_message_is_named_in_the_first_call_that_holds_it(
 @pytest.mark.parametrize("path", ["fit", "afit"])
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_only_new_messages_are_looked_at(provider: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trimtab.session import session
+    from trimtab.session import decision
 
     looked: list[int] = []
     since: list[int] = []
-    dumps, validate = session._core.dumps, session._core.validate
+    dumps, validate = decision._core.dumps, decision._core.validate
 
     def counted(messages: Any) -> Any:
         looked.append(len(messages))
@@ -98,7 +98,7 @@ def test_only_new_messages_are_looked_at(provider: str, path: str, monkeypatch: 
         since.append(options["since"])
         return validate(ledger, **options)
 
-    monkeypatch.setattr(session, "_core", SimpleNamespace(dumps=counted, validate=validated))
+    monkeypatch.setattr(decision, "_core", SimpleNamespace(dumps=counted, validate=validated))
     cm, messages = trimtab.Compactor("claude-sonnet-5", provider=provider), transcript(TALK, provider)  # type: ignore[arg-type]
     for stop in (11, 11, 15, len(messages)):
         first(cm, path, messages[:stop])

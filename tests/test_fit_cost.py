@@ -23,7 +23,7 @@ def grown(count: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-4-6", "gpt-5.5"])
-def test_fit_below_the_trigger_reads_the_list_once_and_enters_five_modules(
+def test_fit_below_the_trigger_reads_the_list_once_and_enters_six_modules(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cm, messages = trimtab.Compactor(model), grown(4)
@@ -64,6 +64,7 @@ def test_fit_below_the_trigger_reads_the_list_once_and_enters_five_modules(
     assert overheads == [], "system text and tools are those of the call before"
     assert modules == {
         "session/session.py",
+        "session/decision.py",
         "session/memory.py",
         "counting/counter.py",
         "planning/forecast.py",

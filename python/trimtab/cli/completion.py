@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from shlex import quote
 
 from .options import FILE_OPTIONS
-from .output import print_line
 
 DESCRIPTION = "Print a script that completes commands in a shell."
 EXAMPLES = (
@@ -47,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the script."""
     from . import parser
 
-    print_line("\n".join(SHELLS[options.shell](_commands(parser(), "", ""))))
+    print("\n".join(SHELLS[options.shell](_commands(parser(), "", ""))))  # a program: COLUMNS must not wrap it
     return 0
 
 
