@@ -6,10 +6,12 @@ Exits with 1 if ``import trimtab`` takes 30 ms or more.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import _corpora
@@ -60,6 +62,28 @@ def printed(code: str, rounds: int) -> float:
     return statistics.median(float(run.stdout) for run in runs)
 
 
+def hook_times(rounds: int) -> dict[str, float]:
+    """Median CPU time in ms of each hook of Claude Code from process start, the session file of 1 MB."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        session, event = Path(folder, "session.jsonl"), Path(folder, "event.json")
+        line = json.dumps({"uuid": "u", "type": "user", "message": {"role": "user", "content": "Never " + "x " * 480}})
+        session.write_text(f"{line}\n" * (1_000_000 // len(line)))
+        output = {"stdout": "line of the build\n" * 4_000, "stderr": ""}
+        names = {"session_id": "s", "transcript_path": str(session), "cwd": folder, "source": "compact"}
+        event.write_text(json.dumps({**names, "tool_name": "Bash", "tool_use_id": "t", "tool_response": output}))
+        env = os.environ | {"TRIMTAB_HOME": str(Path(folder, "data"))}
+        hooks = ("session-start", "post-tool-use", "pre-compact")
+        return {hook: statistics.median(_cpu(hook, event, env) for _ in range(rounds)) for hook in hooks}
+
+
+def _cpu(hook: str, event: Path, env: dict[str, str]) -> float:
+    files = [(os.POSIX_SPAWN_OPEN, 0, str(event), os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+    command = [sys.executable, "-m", "trimtab", "hook", hook]
+    _, status, used = os.wait4(os.posix_spawn(sys.executable, command, env, file_actions=files), 0)
+    assert status == 0
+    return 1000 * (used.ru_utime + used.ru_stime)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=11)
@@ -75,6 +99,10 @@ def main() -> int:
     times = {name: printed(TIMED.format(code=code), options.rounds) for name, code in STEPS.items()}
     for name, ms in times.items():
         print(f"  {name:26} {ms:7.1f} ms")
+    for hook, ms in hook_times(options.rounds).items():
+        print(
+            f"  trimtab hook {hook:13} {ms:7.1f} ms of CPU; goal: 60{', and 60 a MB' if hook == 'pre-compact' else ''}"
+        )
     folder = str(Path(__file__).resolve().parent)
     for encoding in _rivals.ENCODINGS:
         first = "import trimtab._core as core\n" + TIMED.format(code=f"core.Counter({encoding!r}).count('a')")

@@ -7,7 +7,6 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .given import facts, given
 from .store import (
     copy_session,
     expire,
@@ -74,6 +73,8 @@ def session_start(event: Mapping[str, Any], *, on_resume: bool) -> dict[str, Any
         note_session(project, session)
     if source != COMPACTED and not (source == RESUMED and on_resume):
         return None
+    from .given import facts, given  # its patterns take 4 ms, and most starts give nothing back
+
     found = read_json(session_file(session))
     if copies := waiting(session):  # the archive is not done with them
         with open(copies[-1], "rb") as file:
