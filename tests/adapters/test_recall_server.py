@@ -114,3 +114,19 @@ def test_the_session_is_looked_up_at_every_call(archived: Path) -> None:
     before, after = ask(archived, steps)
     assert "No archived message" in before
     assert "[" in after
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_cancelled_call_leaves_the_server_answering(archived: Path, mode: str) -> None:
+    async def steps(client: Any) -> tuple[int, str]:
+        cancelled = 0
+        for delay in (0.0001, 0.001, 0.002, 0.005):
+            with anyio.move_on_after(delay) as scope:
+                await client.call_tool("search", {"query": "nougat"})
+            cancelled += scope.cancelled_caught
+        return cancelled, text_of(await client.call_tool("search", {"query": "nougat"}))
+
+    cancelled, found = ask(archived, steps, mode=mode)
+    assert cancelled
+    assert "[" in found
+    assert "nougat" in found
