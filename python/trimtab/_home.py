@@ -8,7 +8,7 @@ import os
 def data_folder() -> str:
     """Return ``TRIMTAB_HOME``, or the folder ``trimtab`` in the XDG data folder."""
     if home := os.environ.get("TRIMTAB_HOME"):
-        return home
+        return os.path.abspath(home)  # a process of its own, which archives, has another working folder
     data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
     return os.path.join(data, "trimtab")
 

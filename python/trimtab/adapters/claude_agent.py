@@ -56,7 +56,7 @@ def _archived(event: Any, archive: str) -> None:
 
 
 def _matcher(answer: Callable[[Any], dict[str, Any] | None]) -> HookMatcher:
-    async def hook(event: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:  # noqa: ARG001 - the SDK's form
+    async def hook(event: Any, *_: Any) -> dict[str, Any]:
         try:
             return await to_thread.run_sync(answer, event) or {}
         except Exception as error:  # noqa: BLE001 - the agent goes on
