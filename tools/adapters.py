@@ -16,7 +16,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "python" / "trimtab" / "adapters"
+TESTS = ROOT / "tests" / "adapters"
 MODULES = {"mcp": "recall_server"}
 """Modules of extras that have another name than theirs."""
 
@@ -36,9 +36,8 @@ def module_of(extra: str) -> str:
 
 
 def frameworks(extras: dict[str, list[str]]) -> list[str]:
-    """Return the extras that install what an adapter imports."""
-    modules = {path.stem for path in PACKAGE.iterdir()}
-    return [name for name in extras if module_of(name) in modules]
+    """Return the extras whose adapter has tests of its name; those of the clients run in ``make test``."""
+    return [name for name in extras if (TESTS / f"test_{module_of(name)}.py").exists()]
 
 
 def name_of(requirement: str) -> str:
@@ -128,8 +127,7 @@ def main() -> int:
             subprocess.run([folder / "bin" / "python", "benches/adapters.py", module, *rest], cwd=ROOT, check=True)
             continue
         tell_what_lags(folder, lines)
-        tests = [f"tests/adapters/test_{name}.py" for name in (module, f"{module}_client")]
-        if run(folder, [*(name for name in tests if (ROOT / name).exists()), *rest]):
+        if run(folder, [f"tests/adapters/test_{module}.py", *rest]):
             failed.append(extra)
     print(f"{time.monotonic() - started:.0f} s; failed: {', '.join(failed) or 'none'}")
     return bool(failed)
