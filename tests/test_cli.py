@@ -243,7 +243,7 @@ def test_counting_loads_nothing_that_plans_stores_or_rebuilds(home: Path) -> Non
         "print(*{'hashlib', 'pickle', 'platform', 'statistics', 'tempfile', 'uuid'} & set(sys.modules))"
     )
     session()
-    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.removeprefix("trimtab.") for name in done.stderr.splitlines()[-1].split()}
     parts = ("archive.archive", "archive.values", "archive.redact", "compaction.flow", "compaction.request")
     assert not loaded & {*parts, "compaction.apply", "compaction.summary", "session.shrink", "session.overflow"}
