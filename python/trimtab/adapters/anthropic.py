@@ -40,7 +40,7 @@ def wrap(
         **options: keywords of a new ``Compactor``.
 
     Raises:
-        TypeError: there are options beside a Compactor.
+        TypeError: there are options beside a Compactor, or this release of the SDK cannot be wrapped.
         ValueError: an option has an unknown value.
     """
-    return Guard(ENDPOINTS, model, session, options).guarded(client)
+    return Guard(ENDPOINTS, "messages", model, session, options).guarded(client)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from inspect import getattr_static, iscoroutinefunction
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -52,6 +52,7 @@ class Guard:
 
     Args:
         endpoints: the model calls, by path.
+        probe: the client's resource of one of them, by its attributes.
         model: an id, a ``Model``, or a ``Compactor``; None takes the model of each call.
         session: a conversation's name, or a function that returns it from the body of a call; None tells conversations
             apart by how they begin.
@@ -61,24 +62,27 @@ class Guard:
     def __init__(
         self,
         endpoints: Mapping[str, Endpoint],
+        probe: str,
         model: str | Model | Compactor | None,
         session: str | Callable[[Mapping[str, Any]], str] | None,
         options: Mapping[str, Any],
     ) -> None:
         """Make the Compactor where a model is named, so that a wrong option is an error at once."""
-        self._endpoints, self._model, self._session, self._options = endpoints, model, session, options
+        self._endpoints, self._probe = endpoints, probe
+        self._model, self._session, self._options = model, session, options
         self._sessions: dict[tuple[object, str], Sessions] = {}
         self._warned = False
         if model is not None:
             self._of(model, next(iter(endpoints.values())))
 
     def guarded(self, client: C) -> C:
-        """Return a copy of a client, which shares its connections, with guarded calls."""
+        """Return a copy of a client, which shares its connections, with guarded calls.
+
+        Raises:
+            TypeError: this release of the SDK sends its calls in another way, which nothing would guard.
+        """
         made = copy.copy(client)
         kind: Any = type(client)
-        for name in [*vars(made)]:
-            if isinstance(getattr_static(kind, name, None), cached_property):
-                del made.__dict__[name]  # a resource holds the ``post`` of the client that it was made for
         send = kind.post.__get__(made)
 
         def post(path: str, **given: Any) -> Any:
@@ -94,6 +98,9 @@ class Guard:
 
         made.__dict__["post"] = apost if iscoroutinefunction(kind.post) else post
         made.__dict__.update(dict.fromkeys(COPIES, copied))
+        _renew_resources(made, client)
+        if reduce(getattr, self._probe.split("."), cast("Any", made))._post is not made.__dict__["post"]:  # noqa: SLF001
+            raise TypeError(f"{kind.__name__} sends its calls past its post: this release of the SDK cannot be wrapped")
         return made
 
     def _call(self, path: str, given: dict[str, Any]) -> _Call | None:
@@ -122,6 +129,24 @@ class Guard:
             own = {} if isinstance(model, Compactor) else {"provider": endpoint.provider}  # text alone does not tell
             self._sessions[key] = Sessions(model, {**own, **self._options})
         return self._sessions[key]
+
+
+def _renew_resources(made: object, client: object) -> None:
+    """Make a copy of a client forget the resources of the client: each holds the ``post`` that it was made with.
+
+    Newer releases of the SDKs make them when they are first used, older ones with the client.
+    """
+    views: list[tuple[str, Any]] = []
+    for name, held in [*vars(made).items()]:
+        kind: Any = type(held)
+        if isinstance(getattr_static(type(made), name, None), cached_property):
+            del made.__dict__[name]
+        elif getattr(held, "_client", None) is client:
+            made.__dict__[name] = kind(made)
+        elif kind.__name__.endswith(("WithRawResponse", "WithStreamedResponse")):
+            views.append((name, kind))
+    for name, kind in views:  # of the resources
+        made.__dict__[name] = kind(made)
 
 
 @dataclass(frozen=True, slots=True)
