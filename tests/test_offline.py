@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import random
+
+import pytest
+
+import trimtab
 from support.offline_cases import ask, sections, session, tool
 from trimtab.summarize.offline import offline
 
@@ -116,3 +121,30 @@ def test_a_compaction_of_the_agent_itself_is_not_a_request():
     told = sections(offline(ask([{"role": "user", "content": text}], 300)))
     assert "Requests" not in told
     assert "We use pg17 only." in told["Earlier"]
+
+
+RULES = (
+    "Never push to the branch release without asking me.",
+    "When you cite a paper, name its first author.",
+    "Write the date at the end of every answer.",
+    "Answer in Italian only, even if I write English.",
+)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_that_was_said_first_stands_after_five_rounds(rule, share):
+    chosen = random.Random(5)
+    words = "the parser reads each line of the log and writes a table with names sizes owners and times".split()
+    talk = [{"role": "user", "content": f"{rule} We look at the logs today."}]
+    for n in range(120):
+        said = " ".join(chosen.choice(words) for _ in range(60))
+        asked = f"Please look at table {n}: {said}. It should be short."
+        talk += [{"role": "assistant", "content": f"Table {n} has {said}."}, {"role": "user", "content": asked}]
+    cm = trimtab.Compactor("claude-sonnet-4-5", archive="memory")
+    target, held = int(cm.count(talk) * share), []
+    for part in range(5):
+        held = [*held, *talk[len(talk) * part // 5 : len(talk) * (part + 1) // 5]]
+        if cm.count(held) > target:
+            held = [*cm.compact(held, target_tokens=target).messages]
+    assert rule.rstrip(".") in " ".join(message["content"] for message in held)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .text import Section
 
 _SHARES: dict[Section, float] = {
-    "Requests": 0.35,
+    "Requests": 0.5,
     "Earlier": 0.25,
     "Decisions": 0.2,
     "Files": 0.3,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from .errors import NOT_SHOWN, SOLVED, green
 from .open import LAST, tasks
 from .runs import LATER_CLEAN, LATER_OK, plain
+from .said import RULE
 from .text import Line, Section, clean, is_code, sentences
 
 if TYPE_CHECKING:
@@ -69,11 +70,14 @@ def earlier(text: str | None) -> Earlier:
         elif section and raw.startswith("- "):
             told = clean(raw[2:], 500)
             place: Section = "Decisions" if told.startswith(LAST) else section
-            found.lines.append(Line(place, told.removeprefix(LAST), _RANKS[place], 0))
+            rules = place == "Requests" and RULE.search(told)
+            found.lines.append(Line(place, told.removeprefix(LAST), 2.0 if rules else _RANKS[place], 0))
         else:
             found.lines += [Line("Earlier", one, _RANKS["Earlier"], 0) for one in sentences(raw)]
     for at, line in enumerate(found.lines):
         line.at = at - len(found.lines)
+        if line.rank > 1:
+            line.rank += 0.002 * -line.at
         if line.section == "Earlier" and is_code(line.text):
             line.rank *= 0.4
     found.names = "\n".join([*lists, *(line.text for line in found.lines)])

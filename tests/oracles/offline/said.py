@@ -14,9 +14,19 @@ if TYPE_CHECKING:
 
 _MUST = re.compile(
     r"\b(?:must|never|always|don'?t|do not|only|should|shouldn'?t|instead|without|please|make sure|ensure|need"
-    r"|prefer|keep|avoid)\b",
+    r"|prefer|keep|avoid|whenever|from now on|(?:when|before|after|every time|each time) you"
+    r"|your (?:repl(?:y|ies)|answers?|responses?))\b",
     re.IGNORECASE,
 )
+RULE = re.compile(
+    r"\b(?:(?:must|never|always|don'?t|do not|make sure|ensure|prefer|avoid|whenever|from now on"
+    r"|only (?:use|ever|change|touch|edit|run|do|the|in|on|for|when|if|after|to)"
+    r"|(?:when|before|after|(?:every|each) time) you"
+    r"|(?:your|every|each) (?:repl(?:y|ies)|answers?|responses?|commit))\b|only[,.;])",
+    re.IGNORECASE,
+)
+"""A rule that stands, where ``_MUST`` may be a single demand."""
+
 _DECIDED = re.compile(
     r"\b(?:root cause|decided?|because|turns? out|the (?:real |actual )?(?:problem|issue|bug|fix|reason|cause)|fixed"
     r"|instead|confirmed|verified|all tests|pass(?:es|ed)?|fail(?:s|ed)?|implemented|removed|renamed|merged|pushed"
@@ -63,8 +73,10 @@ def requests(parts: Sequence[Part], after: Sequence[Part], size: int) -> Iterato
             if one in seen or one.startswith("```"):
                 continue
             seen.add(one)
-            rank = 0.9 + 0.4 * part.at / size + 0.3 * bool(_MUST.search(one)) + 0.5 * (number == 0)
-            rank = rank * 8 / (8 + number) + newest * 20 / (20 + number)
+            rules = bool(RULE.search(one))
+            fades = 32 if rules else 8
+            rank = 0.9 + 0.4 * part.at / size + 0.3 * bool(_MUST.search(one)) + 0.7 * rules + 0.5 * (number == 0)
+            rank = rank * fades / (fades + number) + newest * 20 / (20 + number)
             if number and (len(one) < 20 or one.endswith(":") or is_code(one)):
                 rank *= 0.4
             yield Line("Requests", one, rank, part.at, number)

@@ -45,13 +45,12 @@ struct Priced {
 /// Share of the limit that a section has to fill for the rank of its other candidates to be halved.
 fn share(section: Section) -> f64 {
     match section {
-        Section::Requests => 0.35,
         Section::Earlier => 0.25,
         Section::Decisions => 0.2,
         Section::Files => 0.3,
         Section::Commands => 0.1,
         Section::Errors | Section::OpenItems => 0.12,
-        Section::Identifiers => 0.5,
+        Section::Requests | Section::Identifiers => 0.5,
     }
 }
 

@@ -3,10 +3,11 @@
 use super::endings::Later;
 use super::errors::{DIGITS, NOT_SHOWN, SOLVED, successes};
 use super::files::Done;
-use super::line::{Line, Section};
+use super::line::{Line, Section, float};
 use super::open_work::{LAST, tasks};
 use super::part::Part;
 use super::pattern::{is_space, pattern, strip, words};
+use super::statements::RULE;
 use super::text::{clean, is_code, sentences};
 use super::tool_runs::{LATER_CLEAN, LATER_OK, plain};
 use super::words::Set;
@@ -25,8 +26,9 @@ pub struct Earlier {
     pub names: String,
 }
 
-fn rank_of(section: Section) -> f64 {
+fn rank_of(section: Section, text: &str) -> f64 {
     match section {
+        Section::Requests if RULE.is_match(text) => 2.0,
         Section::Requests => 1.0,
         Section::Errors => 0.4,
         Section::Commands | Section::OpenItems => 0.3,
@@ -64,16 +66,19 @@ pub fn earlier(text: &str) -> Earlier {
                 let told = clean(item, 500);
                 let last = told.strip_prefix(LAST);
                 let section = if last.is_some() { Section::Decisions } else { section };
-                found.lines.push(Line::new(section, last.unwrap_or(&told), rank_of(section), 0, 0));
+                found.lines.push(Line::new(section, last.unwrap_or(&told), rank_of(section, &told), 0, 0));
             }
             _ => {
-                let line = |one| Line::new(Section::Earlier, one, rank_of(Section::Earlier), 0, 0);
+                let line = |one| Line::new(Section::Earlier, one, rank_of(Section::Earlier, ""), 0, 0);
                 found.lines.extend(sentences(raw, 300).into_iter().map(line));
             }
         }
     }
     for (line, at) in found.lines.iter_mut().rev().zip(1..) {
         line.at = -at;
+        if line.rank > 1.0 {
+            line.rank += 0.002 * float(at); // of rules, the one that was said first
+        }
         if line.section == Section::Earlier && is_code(&line.text) {
             line.rank *= 0.4;
         }

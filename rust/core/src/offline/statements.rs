@@ -9,9 +9,17 @@ use super::text::{is_code, sentences, split, without_code};
 use super::words::{Set, stretches};
 
 pattern!(
+    /// A rule that stands, where [`MUST`] may be a single demand.
+    pub(super) RULE =
+        r"(?i)\b(?:(?:must|never|always|don'?t|do not|make sure|ensure|prefer|avoid|whenever|from now on",
+    r"|only (?:use|ever|change|touch|edit|run|do|the|in|on|for|when|if|after|to)|(?:when|before|after|(?:every|each) time) you",
+    r"|(?:your|every|each) (?:repl(?:y|ies)|answers?|responses?|commit))\b|only[,.;])",
+);
+pattern!(
     MUST =
         r"(?i)\b(?:must|never|always|don'?t|do not|only|should|shouldn'?t|instead|without|please|make sure|ensure|need",
-    r"|prefer|keep|avoid)\b",
+    r"|prefer|keep|avoid|whenever|from now on|(?:when|before|after|every time|each time) you",
+    r"|your (?:repl(?:y|ies)|answers?|responses?))\b",
 );
 pattern!(
     DECIDED =
@@ -70,12 +78,14 @@ pub fn requests(parts: &[&Part], after: &[&Part], size: i64) -> Vec<Line> {
             if one.starts_with("```") || !seen.insert(one.clone()) {
                 continue;
             }
-            let behind = float(number);
+            let (behind, rules) = (float(number), RULE.is_match(&one));
+            let fades = if rules { 32.0 } else { 8.0 }; // a rule at the end of a long request is one too
             let mut rank = 0.9
                 + 0.4 * float(part.at) / float(size)
                 + 0.3 * one_if(MUST.is_match(&one))
+                + 0.7 * one_if(rules)
                 + 0.5 * one_if(number == 0);
-            rank = rank * 8.0 / (8.0 + behind) + newest * 20.0 / (20.0 + behind);
+            rank = rank * fades / (fades + behind) + newest * 20.0 / (20.0 + behind);
             if number > 0 && (length(&one) < 20 || one.ends_with(':') || is_code(&one)) {
                 rank *= 0.4;
             }
