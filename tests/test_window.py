@@ -191,3 +191,33 @@ def test_a_profile_leaves_a_window_that_a_policy_fixes_and_a_file_does_not(polic
     assert cm.window == (before if POLICIES[policy].trigger.fixed_window else 90_000)
     cm.learn(told("gpt-4o", 80_000))
     assert (cm.window, source(cm)) == (80_000, "file")
+
+
+def test_a_second_limit_that_a_refusal_states_does_not_raise_the_first() -> None:
+    messages = talk(20_000)
+    for limits in ((8_000, 12_000), (12_000, 8_000)):
+        cm = trimtab.Compactor("gpt-4o")
+        session = cm.session("one")
+        for limit in limits:
+            session.overflow(f"prompt is too long: 20100 tokens > {limit} maximum", messages)
+            assert session.window <= limit
+        assert session.window == 8_000
+        other = cm.session("other")
+        other.fit(messages)
+        assert other.window == 8_000
+
+
+def test_a_stated_limit_without_room_for_messages_is_taken_by_no_session() -> None:
+    cm, messages = trimtab.Compactor("gpt-4o"), talk(4_000)
+    tools = [{"type": "function", "function": {"name": "look", "description": "It looks. " * 300, "parameters": {}}}]
+    session = cm.session("one")
+    with pytest.raises(trimtab.OverflowedError, match="no room for messages"):
+        session.overflow("prompt is too long: 5000 tokens > 500 maximum", messages, tools=tools)
+    assert session.window == 128_000
+    assert session.fit(messages, tools=tools).messages is messages
+    assert session.window == 128_000
+    cm.session("small").overflow(
+        "prompt is too long: 5000 tokens > 1000 maximum", [{"role": "user", "content": "go " * 200}] * 9
+    )
+    assert session.fit(messages, tools=tools).messages is messages  # its tools alone have more
+    assert session.window == 128_000

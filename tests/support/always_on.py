@@ -230,7 +230,9 @@ class AlwaysOn(RuleBasedStateMachine):
     @rule(share=st.sampled_from((0.5, 0.8, 0.95, None)))
     def provider_refuses(self, share):
         """The model's window is smaller than the table says; None states no limit."""
-        tokens = self.bill.prompt(self.messages)
+        if share is None and not self.adopts:
+            self.fit("before_call")  # the error does not tell that list from the history that is handed in
+        tokens = self.bill.prompt(self.messages if share or self.adopts else self.sent)
         if self.messages[-1]["role"] == "user" and tokens > self.window // 3:
             self.overflow(self.messages, tokens, share and int(tokens * share))
 
@@ -240,6 +242,10 @@ class AlwaysOn(RuleBasedStateMachine):
         try:
             done = self.ask("compact", before, target_share=share)
         except (NothingToCompactError, SummaryError):
+            return
+        if done.ref is None:  # the policy stops where the model fails: the list is as it was, with its reason
+            assert done.messages is before, "unchanged: another list"
+            assert done.reason, "unchanged: no reason"
             return
         self.taken(before, done.messages, done.ref)
 

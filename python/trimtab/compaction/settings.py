@@ -166,6 +166,14 @@ class Settings:
         """Return the settings with a refusal's window; at most half of what system and tools leave is for output."""
         return self.limited(window, min(self.limits.output, max(window - fixed, 0) // 2), "refusal")
 
+    def leaves_room(self, window: int, fixed: tuple[int, int]) -> bool:
+        """Return whether a refusal's window holds more than system text and tools."""
+        try:
+            self.lowered(window, sum(fixed)).budget(*fixed)
+        except ValueError:
+            return False
+        return True
+
     def limited(self, window: int, output: int, source: WindowSource) -> Settings:
         """Return the settings with another window and another number of tokens for the answer."""
         model = replace(self.model.limited(window), source=source)

@@ -157,9 +157,10 @@ class Size:
         """Most tokens of messages within the input budget, by the model's counter; negative without any.
 
         Tokens that were billed beyond the count stay if messages leave. Where they alone exceed the input budget, they
-        are taken for an error of the count instead, in proportion to it.
+        are taken for an error of the count instead, in proportion to it; where that leaves none either, the count alone
+        decides: a smaller prompt is better than the same one again.
         """
         budget = self.terms.input_budget
         beyond = self.prompt - self.counted
-        free = budget - beyond - self.beside
-        return free if free > 0 else budget * self.counted // max(self.prompt, 1) - self.beside
+        rooms = (budget - beyond, budget * self.counted // max(self.prompt, 1), budget)
+        return next((room for most in rooms if (room := most - self.beside) > 0), budget - self.beside)

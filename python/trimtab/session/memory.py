@@ -95,7 +95,7 @@ class Stated:
     """What the provider's refusals said of the model.
 
     Attributes:
-        window: the limit in tokens that the last one stated; None before.
+        window: the least limit in tokens that they stated; None before the first.
     """
 
     window: int | None = None
@@ -360,7 +360,9 @@ class Memory:
             msg = f"when must be one of {', '.join(get_args(When))}, got {when!r}"
             raise ValueError(msg)
         if self.stated.window is not None and self.stated.window < self.window:
-            self.learn_window(self.stated.window, "refusal")
+            fixed = fixed_tokens(self.settings.model_counter, call.system, call.tools)
+            if self.settings.leaves_room(self.stated.window, fixed):
+                self.limit(self.settings.lowered(self.stated.window, sum(fixed)))
         if when in self.moments:  # a moment that comes again begins the next round
             self.moments.clear()
             self.crowded = self.crowded + 1 if self.pressed else 0

@@ -34,12 +34,13 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
         raise OverflowedError(f"automatic compaction is off in policy {at.policy.name}: nothing was removed") from cause
     call = _refused_call(at, call, refused)
     counter, known = at.settings.model_counter, at.settings
-    fixed = sum(fixed_tokens(counter, call.system, call.tools))
-    own = scan(call.messages, counter, known.provider, known.model.provider).total + fixed
+    fixed = fixed_tokens(counter, call.system, call.tools)
+    own = scan(call.messages, counter, known.provider, known.model.provider).total + sum(fixed)
     size = at.size(call)
+    before = at.stated.window
     bounds = _bounds(refused, own, size.prompt, known.limits)
-    if refused.limit is not None:
-        at.stated.window = refused.limit
+    if refused.limit is not None and known.leaves_room(refused.limit, fixed):
+        at.stated.window = refused.limit if before is None else min(refused.limit, before)
     found = yield from _below(at, call, size, bounds, cause)
     if isinstance(found, str) and refused.is_silent:
         # The guess is too small for what stays: a larger one is better than a refusal of the whole session.
@@ -131,7 +132,8 @@ def _bounds(refused: Refusal, own: int, billed: int, limits: Terms, tenths: int 
     """
     limit, over, window = refused.limit, refused.over or 0, limits.window
     # A refusal stands above the tables. Where our own count is within the window, the window is not what was wrong.
-    rises = limits.source not in {"argument", "policy"} and max(own, billed) > window
+    # An earlier refusal was of a prompt that is not much above the window that it led to: no later one raises that.
+    rises = limits.source not in {"argument", "policy", "refusal"} and max(own, billed) > window
     if limit is not None and rises:
         new, window, because = limit, max(window, limit), "the provider's limit"
     elif limit is not None:
