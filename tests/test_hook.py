@@ -285,6 +285,87 @@ def test_uninstall_of_new_settings_removes_them_and_invalid_ones_stay(home: Path
     assert (home / "user/.claude/settings.json").is_file()
 
 
+def test_the_server_is_registered_and_taken_out_to_the_byte(home: Path) -> None:
+    first = b'{"mcpServers":\r\n {"mine": {"command": "x"}}}\r\n'
+    Path(".mcp.json").write_bytes(first)
+    for _ in range(2):
+        done = hook("install", "--yes", "--mcp", raw=b"")
+        assert done.returncode == 0, done.stderr
+    assert b"all is there already" in done.stdout
+    servers = json.loads(Path(".mcp.json").read_text())["mcpServers"]
+    assert list(servers) == ["mine", "trimtab"]
+    assert servers["trimtab"] == {"command": sys.executable, "args": ["-m", "trimtab", "mcp"]}
+    assert hook("uninstall", "--yes", raw=b"").returncode == 0
+    assert Path(".mcp.json").read_bytes() == first
+    assert not Path(".claude/settings.local.json").exists()
+    Path(".mcp.json").unlink()
+    hook("install", "--yes", "--mcp", raw=b"")
+    hook("uninstall", "--yes", raw=b"")
+    assert not Path(".mcp.json").exists()
+
+
+def test_the_server_of_a_changed_file_is_taken_out_alone_and_a_users_own_stays(home: Path) -> None:
+    path = Path(".mcp.json")
+    hook("install", "--yes", "--mcp", raw=b"")
+    made = json.loads(path.read_text())
+    path.write_text(json.dumps({"mcpServers": {**made["mcpServers"], "mine": {"command": "x"}}}))
+    hook("uninstall", "--yes", raw=b"")
+    assert json.loads(path.read_text()) == {"mcpServers": {"mine": {"command": "x"}}}
+    own = json.dumps({"mcpServers": {"trimtab": {"command": "trimtab", "args": ["mcp", "--session", "deploy"]}}})
+    path.write_text(own)
+    hook("install", "--yes", "--mcp", raw=b"")
+    hook("uninstall", "--yes", raw=b"")
+    assert path.read_text() == own
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": []}'])
+def test_invalid_servers_stay_and_so_do_the_settings(text: str, home: Path) -> None:
+    Path(".mcp.json").write_text(text)
+    done = hook("install", "--yes", "--mcp", raw=b"")
+    assert (done.returncode, Path(".mcp.json").read_text()) == (64, text)
+    assert b"nothing was changed" in done.stderr
+    assert not Path(".claude").exists()
+    assert hook("install", "--yes", raw=b"").returncode == 0
+    assert Path(".mcp.json").read_text() == text
+
+
+def test_without_a_yes_the_server_is_not_registered(home: Path) -> None:
+    assert b"claude mcp add" in hook("install", "--yes", raw=b"").stdout
+    assert not Path(".mcp.json").exists()
+    done = hook("install", "--user", "--yes", "--mcp", raw=b"")
+    assert done.returncode == 64
+    assert b"--scope user" in done.stderr
+    assert not (home / "user/.claude").exists()
+
+
+@pytest.mark.parametrize(("words", "answers", "registers"), [
+    ((), "y\ny\n", True), ((), "n\ny\n", False), (("--no-mcp",), "y\n", False), (("--mcp",), "y\n", True),
+])  # fmt: skip
+def test_on_a_terminal_install_asks(words: tuple[str, ...], answers: str, registers: bool, home: Path) -> None:
+    pty = pytest.importorskip("pty", reason="terminals of this kind are POSIX")
+    ours, theirs = pty.openpty()
+    os.write(ours, answers.encode())
+    program = [sys.executable, "-m", "trimtab", "hook", "install", *words]
+    env = {**os.environ, "PYTHONPATH": str(Path(trimtab.__file__).parents[1])}
+    done = subprocess.run(program, stdin=theirs, capture_output=True, timeout=60, check=False, env=env)
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 0, done.stderr
+    assert Path(".claude/settings.local.json").is_file()
+    assert Path(".mcp.json").exists() == registers
+
+
+def test_settings_come_back_to_the_byte_after_their_line_ends_and_after_months(home: Path) -> None:
+    settings = Path(".claude/settings.local.json")
+    settings.parent.mkdir()
+    first = b'{\r\n\t"model": "opus"\r\n}\r\n'
+    settings.write_bytes(first)
+    hook("install", "--yes", raw=b"")
+    expire(time.time() + 90 * 86_400)
+    hook("uninstall", "--yes", raw=b"")
+    assert settings.read_bytes() == first
+
+
 def test_what_is_given_back_stays_within_its_limit() -> None:
     lines = [json.dumps(entry(n, "user", f"Always keep rule number {n} {'x' * 200}.")).encode() for n in range(500)]
     lines.append(

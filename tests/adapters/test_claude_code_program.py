@@ -11,12 +11,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import trimtab
 from trimtab.archive import open_archive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 RULES = ("Never push to the branch release without asking me.", "Always run the marzipan tests.")
 
@@ -33,6 +36,7 @@ class Api(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     requests: list[dict[str, Any]]
+    url: str
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
@@ -75,30 +79,54 @@ class Api(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
-@pytest.mark.skipif(program() is None, reason="claude-agent-sdk's wheel, which has the program, is not installed")
-def test_the_program_archives_before_its_compaction_and_gets_the_rules_back(tmp_path: Path) -> None:
-    api = type("OneApi", (Api,), {"requests": []})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), api)
+pytestmark = pytest.mark.skipif(
+    program() is None, reason="claude-agent-sdk's wheel, which has the program, is not installed"
+)
+
+
+@pytest.fixture
+def api() -> Iterator[type[Api]]:
+    """The API, which keeps its requests; ``url`` is where it is."""
+    made = type("OneApi", (Api,), {"requests": []})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), made)
+    made.url = f"http://127.0.0.1:{server.server_port}"
     Thread(target=server.serve_forever, daemon=True).start()
+    yield made
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def run(api: type[Api], tmp_path: Path) -> Callable[..., str]:
+    """Run a command in a project of its own; return what it prints."""
     (tmp_path / "home").mkdir()
     (tmp_path / "project").mkdir()
     env = {name: value for name, value in os.environ.items() if not name.startswith(("CLAUDE", "ANTHROPIC", "TRIMTAB"))}
     env |= {
-        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.server_port}",
+        "ANTHROPIC_BASE_URL": api.url,
         "ANTHROPIC_API_KEY": "none",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
+        "MCP_CONNECTION_NONBLOCKING": "0",  # the first request waits for the servers
+        "ENABLE_TOOL_SEARCH": "0",  # and has their tools, not a search for them
         "HOME": str(tmp_path / "home"),
         "PYTHONPATH": str(Path(trimtab.__file__).parents[1]),
         "TRIMTAB_HOME": str(tmp_path / "data"),
     }
 
-    def run(*command: str) -> None:
+    def run(*command: str) -> str:
         done = subprocess.run(
             command, cwd=tmp_path / "project", env=env, capture_output=True, timeout=120, check=False, text=True
         )
         assert done.returncode == 0, (command, done.stdout[-500:], done.stderr[-500:])
+        return done.stdout
 
+    return run
+
+
+def test_the_program_archives_before_its_compaction_and_gets_the_rules_back(
+    run: Callable[..., str], api: type[Api], tmp_path: Path
+) -> None:
     claude = str(program())
     run(sys.executable, "-m", "trimtab", "hook", "install", "--yes", "--on-resume")
     run(claude, "-p", f"Rewrite the parser. {' '.join(RULES)}")
@@ -108,9 +136,19 @@ def test_the_program_archives_before_its_compaction_and_gets_the_rules_back(tmp_
         assert time.monotonic() < end, "the session was not archived"
         time.sleep(0.1)
     run(claude, "-p", "-c", "go on")
-    server.shutdown()
-    server.server_close()
     sent = json.dumps(api.requests[-1], ensure_ascii=False)
     assert all(json.dumps(json.dumps(rule))[1:-1] in sent for rule in RULES)
     with open_archive(f"sqlite:///{tmp_path}/data/archive.db") as archive:
         assert [hit.role for hit in archive.search("marzipan")] == ["user"]
+
+
+@pytest.mark.skipif(find_spec("mcp") is None, reason="the extra mcp is not installed")
+def test_the_program_finds_the_registered_server_and_its_tools(run: Callable[..., str], api: type[Api]) -> None:
+    claude = str(program())
+    run(sys.executable, "-m", "trimtab", "hook", "install", "--yes", "--mcp")
+    assert "trimtab: " in run(claude, "mcp", "list")  # it waits for the user's approval, which a test cannot give
+    run(claude, "-p", "--mcp-config", ".mcp.json", "--", "Hello.")
+    tools = {tool["name"] for sent in api.requests for tool in sent.get("tools", [])}
+    assert {"mcp__trimtab__search", "mcp__trimtab__fetch"} <= tools
+    run(sys.executable, "-m", "trimtab", "hook", "uninstall", "--yes")
+    assert "trimtab: " not in run(claude, "mcp", "list")

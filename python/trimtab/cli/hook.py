@@ -16,7 +16,7 @@ after it, shorten large outputs of tools. Events are read from stdin as Claude C
 exit with 0, and refuse nothing."""
 EXAMPLES = (
     "trimtab hook install",
-    "trimtab hook install --truncate 4000 --tools Bash,Grep",
+    "trimtab hook install --mcp --truncate 4000 --tools Bash,Grep",
     "trimtab hook uninstall",
 )
 
@@ -36,6 +36,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     command = actions.add_parser("install", help="add the hooks to this project's .claude/settings.local.json")
     add_settings(command)
     command.add_argument("--on-resume", action="store_true", help="also give back when a session is resumed")
+    about = "let the agent search the archive, by a server in .mcp.json; default: ask on a terminal"
+    command.add_argument("--mcp", action=argparse.BooleanOptionalAction, help=about)
     add_truncate(command, None)
     command = actions.add_parser("uninstall", help="take the hooks out again")
     add_settings(command)

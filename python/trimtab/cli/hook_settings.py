@@ -1,4 +1,4 @@
-"""Installs the hooks into Claude Code's settings, and takes them out again."""
+"""Installs the hooks and the MCP server into Claude Code's settings, and takes them out again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import hashlib
 import json
 import shlex
 import sys
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,56 +20,145 @@ from .output import print_line, print_note
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
 MARK = "# trimtab hook"
 """Ends each command of ours, by which uninstall knows it."""
 
-OK, NO, USAGE = 0, 1, 64
+SERVER = "trimtab"
+"""The name of our MCP server."""
+
+OK, NO = 0, 1
+
+
+@dataclass
+class _File:
+    """A file that is changed.
+
+    Attributes:
+        path: where it is.
+        before: its text; None if there is no file.
+        after: its text after the change.
+        kept: the file that has its text of before the first install.
+    """
+
+    path: Path
+    before: str | None
+    after: str | None
+    kept: Path
 
 
 def change(options: argparse.Namespace) -> int:
     """Show what changes in the settings, ask, and write them.
 
     Raises:
-        ValueError: the settings are no JSON object of Claude Code's, or there is nobody to ask.
-        OSError: they cannot be read or written.
+        ValueError: a file is no JSON object of Claude Code's, or there is nobody to ask.
+        OSError: one cannot be read or written.
     """
-    path = Path.home() / ".claude" / "settings.json" if options.user else Path(".claude") / "settings.local.json"
-    path = path.absolute()
-    before = path.read_text(encoding="utf-8") if path.is_file() else None
-    kept = Path(folder("settings")) / f"{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:32]}.json"
     installs = options.action == "install"
-    after = _installed(before, path, options) if installs else _uninstalled(before, path, read_json(str(kept)))
-    if after == before:
-        print_line(f"{path}: {'the hooks are there already' if installs else 'no hooks of trimtab'}")
+    files = _planned(options, installs=installs)
+    changed = [file for file in files if file.after != file.before]
+    for file in files:
+        if file not in changed:
+            print_line(f"{file.path}: {'all is there already' if installs else 'nothing of trimtab'}")
+    if not changed:
         return OK
-    old, new = ((text or "").splitlines() for text in (before, after))
-    for line in difflib.unified_diff(old, new, str(path), str(path), lineterm=""):
-        print_line(line)
-    if not options.yes and not _agreed():
+    for file in changed:
+        old, new = ((text or "").splitlines() for text in (file.before, file.after))
+        for line in difflib.unified_diff(old, new, str(file.path), str(file.path), lineterm=""):
+            print_line(line)
+    if not options.yes and not _agreed("make this change?"):
         print_note("nothing was changed")
         return NO
-    if after is None:
-        path.unlink()
-    else:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(str(path), after)
+    for file in changed:
+        _write(file, installs=installs)
     if installs:
-        known = read_json(str(kept))
-        first = known.get("before") if known.get("after") == before else before  # of the first install
-        write(str(kept), json.dumps({"path": str(path), "before": first, "after": after}))
-        place, size = stored()
-        archive = archive_path(archive_url())
-        limit = f"{MAX_AGE_DAYS} days or {MAX_BYTES // 10**9} GB, readable by you alone"
-        print_line(f"sessions are archived in {archive}")
-        print_line(f"the hooks' files are in {place} ({size:,} bytes now), kept for {limit}")
-        print_line(f"to let the agent search the archive: claude mcp add trimtab -- {_program()} mcp")
-    else:
-        kept.unlink(missing_ok=True)
+        _tell(has_server=len(files) > 1)
     return OK
 
 
-def _agreed() -> bool:
+def _planned(options: argparse.Namespace, *, installs: bool) -> list[_File]:
+    """Return the files: the settings, and the project's servers if they are changed too.
+
+    Raises:
+        ValueError: a file is no JSON object of Claude Code's, or the user's servers were asked for.
+        OSError: one cannot be read.
+    """
+    path = Path.home() / ".claude" / "settings.json" if options.user else Path(".claude") / "settings.local.json"
+    files = [_file(path)]
+    edit = partial(_with_hooks, options=options) if installs else _without_hooks
+    _edit(files[0], edit, installs=installs)
+    if options.user:
+        if installs and options.mcp:
+            raise ValueError(f"--mcp is for one project; for all: {_by_hand('--scope user ')}")
+        return files
+    servers = _file(Path(".mcp.json"))
+    if installs:
+        wanted = options.mcp
+        if wanted is None and not options.yes and sys.stdin.isatty():
+            wanted = _agreed("let the agent search the archive, by an MCP server in .mcp.json?")
+    else:
+        wanted = bool(read_json(str(servers.kept))) or SERVER in (servers.before or "")
+    if wanted:
+        _edit(servers, _with_server if installs else _without_server, installs=installs)
+        files.append(servers)
+    return files
+
+
+def _file(path: Path) -> _File:
+    path = path.absolute()
+    text = path.read_bytes().decode() if path.is_file() else None  # `read_text` would lose the kind of its line ends
+    kept = Path(folder("settings")) / f"{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:32]}.json"
+    return _File(path, text, text, kept)
+
+
+def _edit(file: _File, edit: Callable[[dict[str, Any], Path], dict[str, Any]], *, installs: bool) -> None:
+    """Set the text after: with our entries, or as it was, or without our entries if somebody has changed it since."""
+    if file.before is None and not installs:
+        return
+    kept = read_json(str(file.kept))
+    found = _parsed(file.before, file.path)
+    made = edit(found, file.path)
+    if not installs and kept.get("after") == file.before:
+        first = kept.get("before")
+        file.after = first if isinstance(first, str) else None
+    elif file.before is None or made != found:
+        file.after = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+
+
+def _write(file: _File, *, installs: bool) -> None:
+    if file.after is None:
+        file.path.unlink()
+    else:
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        write(str(file.path), file.after)
+    if not installs:
+        file.kept.unlink(missing_ok=True)
+        return
+    known = read_json(str(file.kept))
+    first = known.get("before") if known.get("after") == file.before else file.before  # of the first install
+    write(str(file.kept), json.dumps({"path": str(file.path), "before": first, "after": file.after}))
+
+
+def _tell(*, has_server: bool) -> None:
+    """Print where and how much is stored, and what remains to do."""
+    place, size = stored()
+    limit = f"{MAX_AGE_DAYS} days or {MAX_BYTES // 10**9} GB, readable by you alone"
+    print_line(f"sessions are archived in {archive_path(archive_url())}")
+    print_line(f"the hooks' files are in {place} ({size:,} bytes now), kept for {limit}")
+    if has_server:
+        print_line("Claude Code asks once whether to use the server; .mcp.json has this machine's path of the program")
+    else:
+        print_line(f"to let the agent search the archive: {_by_hand()}")
+    if not find_spec("mcp"):
+        print_line("the server needs the extra: pip install 'trimtab[mcp]'")
+
+
+def _by_hand(scope: str = "") -> str:
+    return f"claude mcp add {scope}{SERVER} -- {shlex.join([*_program(), 'mcp'])}"
+
+
+def _agreed(question: str) -> bool:
     """Ask the user.
 
     Raises:
@@ -74,28 +166,26 @@ def _agreed() -> bool:
     """
     if not sys.stdin.isatty():
         raise ValueError("nobody can be asked: stdin is no terminal; --yes makes the change shown above")
-    return input("change the settings? [y/N] ").strip().lower() in {"y", "yes"}
+    return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
 
 
 def _parsed(text: str | None, path: Path) -> dict[str, Any]:
-    """Return the settings.
+    """Return the object in a file.
 
     Raises:
-        ValueError: they are no JSON object, or their hooks are none of Claude Code's.
+        ValueError: it is no JSON object.
     """
     try:
         found = json.loads(text or "{}")
     except ValueError as error:
         raise ValueError(f"{path} is no JSON ({error}): mend it first; nothing was changed") from error
-    hooks = found.get("hooks", {}) if isinstance(found, dict) else None
-    if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
-        raise ValueError(f"{path} holds no settings of Claude Code: mend its 'hooks' first; nothing was changed")
-    return dict(found)
+    if isinstance(found, dict):
+        return found
+    raise ValueError(f"{path} is no JSON object: mend it first; nothing was changed")
 
 
-def _installed(before: str | None, path: Path, options: argparse.Namespace) -> str:
-    settings = _parsed(before, path)
-    hooks = _without_ours(settings.get("hooks", {}))
+def _with_hooks(settings: dict[str, Any], path: Path, options: argparse.Namespace) -> dict[str, Any]:
+    hooks = _without_ours(_hooks(settings, path))
     added = {
         "PreCompact": ("", "pre-compact"),
         "SessionStart": ("", f"session-start{' --on-resume' * options.on_resume}"),
@@ -107,37 +197,65 @@ def _installed(before: str | None, path: Path, options: argparse.Namespace) -> s
     for event, (matcher, words) in added.items():
         entry = {"hooks": [{"type": "command", "command": _command(words), "timeout": 60}]}
         hooks.setdefault(event, []).append({"matcher": matcher, **entry} if matcher else entry)
-    made = {**settings, "hooks": hooks}
-    return before if before is not None and made == settings else json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+    return {**settings, "hooks": hooks}
+
+
+def _without_hooks(settings: dict[str, Any], path: Path) -> dict[str, Any]:
+    before = _hooks(settings, path)
+    hooks = _without_ours(before)
+    if hooks == before:
+        return settings
+    return {**settings, "hooks": hooks} if hooks else {key: settings[key] for key in settings if key != "hooks"}
+
+
+def _hooks(settings: dict[str, Any], path: Path) -> dict[str, Any]:
+    hooks = settings.get("hooks", {})
+    if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
+        raise ValueError(f"{path} holds no settings of Claude Code: mend its 'hooks' first; nothing was changed")
+    return hooks
+
+
+def _with_server(found: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return the servers with ours; one of that name which the user wrote stays."""
+    servers = _servers(found, path)
+    if SERVER in servers and not _is_ours(servers[SERVER]):
+        return found
+    command, *words = _program()
+    return {**found, "mcpServers": {**servers, SERVER: {"command": command, "args": [*words, "mcp"]}}}
+
+
+def _without_server(found: dict[str, Any], path: Path) -> dict[str, Any]:
+    servers = _servers(found, path)
+    if not _is_ours(servers.get(SERVER)):
+        return found
+    others = {name: servers[name] for name in servers if name != SERVER}
+    return {**found, "mcpServers": others} if others else {key: found[key] for key in found if key != "mcpServers"}
+
+
+def _servers(found: dict[str, Any], path: Path) -> dict[str, Any]:
+    servers = found.get("mcpServers", {})
+    if isinstance(servers, dict):
+        return servers
+    raise ValueError(f"{path} holds no servers of Claude Code: mend its 'mcpServers' first; nothing was changed")
+
+
+def _is_ours(server: object) -> bool:
+    """Return whether a server is as we write one: an entry with options of its own is the user's."""
+    if not isinstance(server, dict) or set(server) != {"command", "args"}:
+        return False
+    return server["args"] in (["mcp"], ["-m", "trimtab", "mcp"])
 
 
 def _command(words: str) -> str:
     """Return a shell command that exits with 0, also when the program is gone."""
     program = _program()
-    return f"test -x {shlex.quote(shlex.split(program)[0])} && {program} hook {words} || true {MARK}"
+    return f"test -x {shlex.quote(program[0])} && {shlex.join(program)} hook {words} || true {MARK}"
 
 
-def _program() -> str:
-    """Return the shell words that start this program."""
+def _program() -> list[str]:
+    """Return the words that start this program."""
     called = Path(sys.argv[0]).absolute()
-    if called.name in {"trimtab", "trimtab.exe"}:
-        return shlex.quote(str(called))
-    return f"{shlex.quote(sys.executable)} -m trimtab"
-
-
-def _uninstalled(before: str | None, path: Path, kept: dict[str, Any]) -> str | None:
-    """Return the settings as they were before, or without our entries if somebody has changed them since."""
-    if before is None:
-        return None
-    settings = _parsed(before, path)
-    if kept.get("after") == before:
-        first = kept.get("before")
-        return first if isinstance(first, str) else None
-    hooks = _without_ours(settings.get("hooks", {}))
-    if hooks == settings.get("hooks", {}):
-        return before
-    made = {**settings, "hooks": hooks} if hooks else {key: settings[key] for key in settings if key != "hooks"}
-    return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+    return [str(called)] if called.name in {"trimtab", "trimtab.exe"} else [sys.executable, "-m", "trimtab"]
 
 
 def _without_ours(hooks: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
 from .store import (
     copy_session,
@@ -18,9 +17,12 @@ from .store import (
     write,
 )
 
+TYPE_CHECKING = False  # `typing` takes long to import
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from subprocess import Popen
+    from typing import Any
 
 COMPACTED, RESUMED = "compact", "resume"
 """Sources of ``SessionStart`` after which a session may get something back."""

@@ -13,9 +13,14 @@ import re
 import stat
 import time
 from contextlib import suppress
-from typing import Any
 
+from ..._core import digest
 from ..._home import data_folder
+
+TYPE_CHECKING = False  # `typing` takes long to import
+
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_AGE_DAYS, MAX_BYTES = 30, 1_000_000_000
 """What the hooks keep: files of the last 30 days, and 1 GB of them."""
@@ -111,9 +116,7 @@ def project_file(project: str) -> str:
 
 
 def _digest(text: str) -> str:
-    from hashlib import sha256  # loads OpenSSL
-
-    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
+    return digest(text.encode(errors="surrogatepass"))[:32]  # `hashlib` would load OpenSSL
 
 
 def stored() -> tuple[str, int]:
@@ -123,13 +126,16 @@ def stored() -> tuple[str, int]:
 
 
 def expire(now: float | None = None) -> None:
-    """Remove the files that are older than 30 days, and the oldest beyond 1 GB; copies that wait stay."""
+    """Remove the files that are older than 30 days, and the oldest beyond 1 GB.
+
+    Copies that wait stay, and so does what uninstall restores.
+    """
     oldest = (time.time() if now is None else now) - MAX_AGE_DAYS * 86_400
     files = sorted(_files(folder()))
     total = sum(size for _, size, _ in files)
     for changed, size, path in files:
-        waits = f"{os.sep}waiting{os.sep}" in path and not path.endswith(".part")
-        if not waits and (changed < oldest or total > MAX_BYTES):
+        held = any(f"{os.sep}{name}{os.sep}" in path for name in ("waiting", "settings")) and not path.endswith(".part")
+        if not held and (changed < oldest or total > MAX_BYTES):
             with suppress(OSError):
                 os.unlink(path)
                 total -= size
