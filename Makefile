@@ -4,7 +4,7 @@ BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help wheel demo test lint docs conformance adapters adapters-oldest bench-adapters data data-check record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
+.PHONY: help wheel demo test lint docs browser conformance adapters adapters-oldest bench-adapters data data-check record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -80,6 +80,9 @@ docs: .venv/checked ## write the tables in docs/: problem codes, configuration k
 	@for table in codes keys requirements summarizers; do \
 		PYTHONPATH=tests:tests/conformance $(BIN)/python tools/$$table.py || exit 1; \
 	done
+
+browser: .venv/checked ## the report in Chromium: scripts, requests, keyboard, contrast
+	@$(BIN)/python -m pytest -p no:benchmark tests/test_report_browser.py $(ARGS)
 
 conformance: .venv/checked ## print how many published cases hold, with parity and without, and why the others differ
 	@PYTHONPATH=tests:tests/conformance $(BIN)/python tools/conformance.py

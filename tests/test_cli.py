@@ -251,6 +251,20 @@ def test_counting_loads_nothing_that_plans_stores_or_rebuilds(home: Path) -> Non
     assert not done.stdout.splitlines()[-1]
 
 
+@pytest.mark.parametrize("words", [["--version"], ["hook", "session-start"], ["hook", "post-tool-use"]])
+def test_a_command_that_an_agent_waits_for_loads_nothing_slow(words: list[str], home: Path) -> None:
+    event = json.dumps({"session_id": "s", "source": "compact", "cwd": str(home), "tool_name": "Bash"})
+    code = (
+        "import sys; before = set(sys.modules); from trimtab.cli import main\n"
+        f"assert main({words}) == 0\n"
+        "slow = {'typing', 'shutil', 'hashlib', 'dataclasses', 'pathlib', 'subprocess', 'logging', 'importlib.util'}\n"
+        "print('slow:', *slow & (set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=event, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "slow:"
+    assert not done.stderr
+
+
 def test_a_failed_write_keeps_the_existing_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from trimtab.cli import files as _files
 

@@ -31,6 +31,7 @@ WORDS = {
     "`truncate`": "truncate s.json --lines 3",
     "`restore`": "restore REF --session talk -o back.json",
     "`diff`": "diff REF --session talk",
+    "`report`": "report s.json -o report.html",
     "`rescue`": "rescue claude.jsonl --target-share 0.5",
     "`archive list`": "archive list",
     "`sessions` of `archive list`": "archive list",
@@ -107,6 +108,16 @@ def test_several_files_have_a_report_each_and_the_highest_exit_code(
     assert missing == {"file": "missing.json", "error": "no such file"}
     alone = json.loads(run("count", "claude.jsonl", "--json").stdout)
     assert last == {"file": "claude.jsonl", **alone}
+    for verb in ("show", "plan"):
+        done = run(verb, "s.json", "missing.json", "--target-share", "0.5", "--json")
+        assert done.returncode == 65
+        several = json.loads(done.stdout)["files"]
+        assert several[0] == {
+            "file": "s.json",
+            **json.loads(run(verb, "s.json", "--target-share", "0.5", "--json").stdout),
+        }
+        assert several[1] == {"file": "missing.json", "error": "no such file"}
+        assert len(run(verb, "s.json", "claude.jsonl").stdout.splitlines()) == 4
     done = run("validate", "s.json", "bad.json", "--json")
     assert done.returncode == 1
     assert [len(each["problems"]) for each in json.loads(done.stdout)["files"]] == [0, 1]

@@ -24,6 +24,7 @@ WRITERS = {
     "compact": (["compact", "s.json", "--target-share", "0.4"], "s.json"),
     "apply": (["apply", "s.json", "--plan", "PLAN"], "s.json"),
     "restore": (["restore", "REF"], ARCHIVE),
+    "report": (["report", "s.json"], "s.json"),
     "archive export": (["archive", "export", "SESSION"], ARCHIVE),
 }
 """Each command with ``-o FILE``: its words, and the file that it reads."""

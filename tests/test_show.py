@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ import trimtab
 from support import format_cases
 from support.command import run
 from trimtab import formats
+from trimtab.ledger.contents import Contents
+from trimtab.planning.changes import stays
+from trimtab.planning.edits import Prune
 
 EXAMPLE = str(formats.EXAMPLE)
 SMALL = ("--window", "60k")
@@ -198,3 +202,29 @@ def test_the_demo_writes_the_example_and_commands_that_work(home: Path) -> None:
     assert run("demo", "a b").returncode == 74
     assert (home / "a b" / "session.jsonl").read_text() == "mine"
     assert trimtab.example() == trimtab.read(formats.EXAMPLE)
+
+
+def test_a_large_result_that_stays_has_the_rule_that_keeps_it() -> None:
+    log = "error: the build failed on this line\n" * 400
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    for n in range(30):
+        call = {
+            "type": "tool_use",
+            "id": f"t{n}",
+            "name": "skill" if n == 2 else "Bash",
+            "input": {"command": f"make {n}"},
+        }
+        block = {"type": "tool_result", "tool_use_id": f"t{n}", "content": log[: 9_000 if n > 2 else 14_000]}
+        failed = {"is_error": True} if n == 1 else {}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [block | failed]}]
+        messages += [{"role": "assistant", "content": "next"}, {"role": "user", "content": "go on"}]
+    cm = trimtab.Compactor("claude-sonnet-5-5", policy="opencode", archive="memory")
+    contents = Contents.of(messages, cm.counter, "anthropic")
+    pruned = contents.results[contents.results > contents.results[:3].max()]
+    plan = replace(cm.plan(messages), edits=(Prune(tuple(sorted(pruned.tolist()))),))
+    why = {change.argument: change.why for change in stays(plan, contents, cm.policy.prune)}
+    assert why == {
+        "make 0": "pinned, or of a message that is kept whole",
+        "make 1": "an error, and the policy prunes none",
+        "make 2": "the policy never prunes skill",
+    }

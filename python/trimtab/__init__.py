@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 from types import FunctionType
-from typing import TYPE_CHECKING
 
 from ._core import __version__
+
+TYPE_CHECKING = False  # as type checkers know it: to import `typing` is a tenth of what a command may take
 
 if TYPE_CHECKING:
     from . import (
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         models,
         planning,
         policies,
+        report,
         session,
         summarize,
         validity,
@@ -188,6 +190,7 @@ __all__ = [
     "policies",
     "read",
     "repair",
+    "report",
     "session",
     "split",
     "summarize",
@@ -213,6 +216,7 @@ _PACKAGES = frozenset(
         "models",
         "planning",
         "policies",
+        "report",
         "session",
         "summarize",
         "validity",

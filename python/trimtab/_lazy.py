@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False  # `typing` takes long to import
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

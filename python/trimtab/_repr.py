@@ -1,7 +1,8 @@
-"""A short repr for values that may hold a whole transcript."""
+"""Texts for people: short reprs of values that may hold a whole transcript, and texts that no terminal obeys."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from reprlib import Repr
 
 LIMIT = 200
@@ -21,3 +22,21 @@ def short(value: object) -> str:
             parts.append(f"{name}={_PARTS.repr(part)}")
     text = f"{type(value).__name__}({', '.join(parts)})"
     return text if len(text) <= LIMIT else f"{text[: LIMIT - 4]}...)"
+
+
+def as_html(value: object) -> str:
+    """The HTML of a value for a notebook; the report is loaded when a notebook asks for it."""
+    html: str = import_module("trimtab.report.notebook").small(value)
+    return html
+
+
+def printable(text: str) -> str:
+    """Escape control characters, bidi characters and lone surrogates, so that no text controls the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def one_line(text: str) -> str:
+    """Escape line ends too, so that a name cannot pretend to be a line of its own."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")

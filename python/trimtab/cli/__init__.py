@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from .output import print_note
 from .parser import USAGE, Parser, examples
 from .terminal import Styled
 
+TYPE_CHECKING = False  # `typing` takes long to import
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 OK, NO, DATA, UNAVAILABLE, IO, INTERRUPTED = 0, 1, 65, 69, 74, 130
 
@@ -33,6 +34,7 @@ VERBS = {
     "restore": "write the original messages of a compaction",
     "diff": "show what a compaction took out and what stayed, in reading order",
     "archive": "list, search, verify, export or remove archived originals",
+    "report": "write a page to look at: what fills a session, what was cut, what it costs",
     "rescue": "fork a Claude Code session that is too large to resume into a smaller one",
     "hook": "protect Claude Code's sessions by hooks",
     "mcp": "serve search and fetch over a session's archive to an agent",
@@ -51,6 +53,7 @@ EPILOG = f"""{
             "trimtab validate smaller.json",
             "make 2>&1 | trimtab truncate --category head-tail --tokens 4k",
             "trimtab restore REF -o original.json",
+            "trimtab report session.jsonl -o report.html",
             "trimtab archive search parser migration",
             "trimtab hook install",
         )
@@ -74,8 +77,8 @@ UNKNOWN_REF = "for the compactions that there are: trimtab archive list"
 MAX_ERROR_LINES = 3
 
 
-def parser(named: Sequence[str] = tuple(VERBS)) -> Parser:
-    """Return the parser of all verbs, with the options of the named ones."""
+def parser(named: Iterable[str] = VERBS, complete: Collection[str] = VERBS) -> Parser:
+    """Return the parser of the named verbs; those that are not to be complete have no options, and are not loaded."""
     from .. import __version__
 
     top = Parser(
@@ -84,9 +87,9 @@ def parser(named: Sequence[str] = tuple(VERBS)) -> Parser:
     top.add_argument("--version", action="version", version=f"trimtab {__version__}")
     top.add_argument("--debug", action="store_true", help="show the traceback of an error")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
-    for name, about in VERBS.items():
-        made = verbs.add_parser(name, help=about)
-        if name in named:
+    for name in named:
+        made = verbs.add_parser(name, help=VERBS[name])
+        if name in complete:
             verb = import_module(f".{name}", __package__)
             made.description, made.epilog = verb.DESCRIPTION, examples(verb.EXAMPLES)
             verb.add_options(made)
@@ -98,7 +101,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run one command; return its exit code."""
     given = next((argument for argument in arguments if not argument.startswith("-")), "")
     try:
-        options = parser((given,)).parse_args(arguments)
+        alone = given in VERBS and arguments[0] == given  # with an option before it, the help of all may be asked for
+        options = parser((given,) if alone else VERBS, (given,)).parse_args(arguments)
     except SystemExit as stop:
         return _left(stop)
     try:

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from .._home import archive_url
+from .._repr import one_line
 from ..errors import ArchiveError
 from .files import archive_path, check_output, existing, write
 from .options import add_archive, add_json, add_output, session_option
 from .output import plain, print_answer, print_note
 from .progress import Progress
 from .refs import full_ref, short_refs
-from .terminal import Styled, crop, one_line, width_of
+from .terminal import Styled, crop, width_of
 from .words import who, words
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from .terminal import cells, crop, printable, width_of
+from .._repr import printable
+from .terminal import cells, crop, width_of
 
 NARROW, USUAL, WIDE = 60, 80, 200
 """Cells of a line at least, where there is no terminal, and at most."""

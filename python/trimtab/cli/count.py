@@ -15,9 +15,15 @@ from .several import run_each
 from .terminal import Styled
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from ..counting.counter import Counter
+    from ..ledger.columns import Ledger
     from ..messages.types import Transcript
+    from ..session.compactor import Compactor
     from .input import Large
+
+    Summed: TypeAlias = tuple[str, int, dict[str, int]]
 
 KINDS = {
     "results": ("RESULT", "SERVER_RESULT"),
@@ -62,11 +68,27 @@ def _count(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     text = large(options)
     found = text.found if text else load(options)
     cm = compactor(options, found)
-    counter = cm.counter
-    provider, messages, kinds = _stream(text, counter, where_of(options)) if text else _scan(found, counter)
+    summed = _stream(text, cm.counter, where_of(options)) if text else _scan(found, cm.counter)
+    messages, kinds = summed[1:]
     total = sum(kinds.values())
     next_prompt = NextPrompt.of(options, found, cm, total if text else 0)
-    report = {
+    report = fields(found, cm, next_prompt, summed)
+    verdict, *more = next_prompt.lines()
+    return report, [
+        Styled(verdict, "red" if next_prompt.over else "green"),
+        *more,
+        f"  {total:,} in {messages:,} messages, {next_prompt.counted - total:,} in system text and tools",
+        "    " + " · ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in kinds.items() if value),
+        f"  counted by {cm.counter.explain()}",
+        *_notes(found),
+    ]
+
+
+def fields(found: Transcript, cm: Compactor, next_prompt: NextPrompt, summed: Summed) -> dict[str, Any]:
+    """Return the fields of ``--json`` of a session."""
+    provider, messages, kinds = summed
+    total = sum(kinds.values())
+    return {
         **next_prompt.fields(),
         "format": found.format,
         "provider": provider,
@@ -77,17 +99,8 @@ def _count(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         "system_and_tools": next_prompt.counted - total,
         "compactions": found.compactions,
         "left_out": found.left_out,
-        "counter": counter.explain(),
+        "counter": cm.counter.explain(),
     }
-    verdict, *more = next_prompt.lines()
-    return report, [
-        Styled(verdict, "red" if next_prompt.over else "green"),
-        *more,
-        f"  {total:,} in {messages:,} messages, {next_prompt.counted - total:,} in system text and tools",
-        "    " + " · ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in kinds.items() if value),
-        f"  counted by {counter.explain()}",
-        *_notes(found),
-    ]
 
 
 def _notes(found: Transcript) -> Iterator[str]:
@@ -101,17 +114,20 @@ def _notes(found: Transcript) -> Iterator[str]:
         yield "  not sent: " + " · ".join(f"{name} {many:,}" for name, many in most[:6]) + more
 
 
-def _scan(found: Transcript, counter: Counter) -> tuple[str, int, dict[str, int]]:
-    """Return the messages' shape, their number and their tokens by kind."""
+def _scan(found: Transcript, counter: Counter) -> Summed:
     from ..counting.counter import scan
 
     with Progress("counting"):
-        ledger = scan(found.messages, counter, found.provider)
-        messages, framing, tokens = ledger.sums()
+        return summed(scan(found.messages, counter, found.provider))
+
+
+def summed(ledger: Ledger) -> Summed:
+    """Return the messages' shape, their number and their tokens by kind."""
+    messages, framing, tokens = ledger.sums()
     return ledger.provider, messages, _by_kind(tokens, framing)
 
 
-def _stream(text: Large, counter: Counter, where: str) -> tuple[str, int, dict[str, int]]:
+def _stream(text: Large, counter: Counter, where: str) -> Summed:
     """Return the same of a list that is read in chunks, without repairs."""
     from ..formats import sums
 

@@ -12,7 +12,10 @@ FILE_OPTIONS = ("-o", "--output")
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
-def add_file(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+FILE = "session file of any known format, - for stdin"
+
+
+def add_file(parser: argparse.ArgumentParser, *, several: bool = False, about: str = FILE) -> None:
     """Add the options for a session file, or for several: then ``files`` has their names, and ``file`` the first."""
     from ..formats import FORMATS  # other verbs start without the readers
 
@@ -24,7 +27,7 @@ def add_file(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
             help="session files of any known format, - for stdin; several in a table",
         )
     else:
-        parser.add_argument("file", metavar="FILE", help="session file of any known format, - for stdin")
+        parser.add_argument("file", metavar="FILE", help=about)
     formats = f"format of the file; default: detected; one of {', '.join(FORMATS)}"
     parser.add_argument("--format", choices=FORMATS, metavar="NAME", help=formats)
     parser.add_argument("--whole", action="store_true", help="also read what the last compaction replaced")
@@ -33,9 +36,13 @@ def add_file(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     add_json(parser)
 
 
-def add_policy(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the policy and the target."""
-    parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
+def add_policy(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add the options for the policy and the target, or for several policies."""
+    if several:
+        about = "preset, several to see them side by side; default: default"
+        parser.add_argument("--policy", action="append", metavar="NAME", help=about)
+    else:
+        parser.add_argument("--policy", default="default", help="preset; default: %(default)s")
     either = parser.add_mutually_exclusive_group()
     either.add_argument("--target-tokens", type=tokens, metavar="N", help="tokens to come down to, such as 20k")
     either.add_argument("--target-share", type=share, metavar="X", help="share to come down to: 0.5 or 50%%")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
 
 from .terminal import shown
+
+TYPE_CHECKING = False  # `typing` takes long to import
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
+    from typing import Any
 
 
 def print_answer(options: argparse.Namespace, value: Any, lines: Iterable[str]) -> None:

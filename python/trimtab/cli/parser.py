@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any, Never
 
-from .terminal import one_line, printable, wrap
+from .._repr import one_line, printable
+from .terminal import width_of, wrap
+
+TYPE_CHECKING = False  # `typing` takes long to import
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any, Never
 
     from _typeshed import SupportsWrite
 
@@ -18,6 +21,9 @@ USAGE = 64
 
 class Help(argparse.HelpFormatter):
     """Fills paragraphs, and keeps lines that begin with a space: examples and lists."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=(width_of(sys.stdout) or 80) - 2)  # without a width, it loads `shutil`
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         paragraphs: list[str] = []

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from itertools import chain, groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .columns import about, padded, width
 from .input import sendable
@@ -16,6 +16,7 @@ from .options import add_file, add_policy
 from .output import print_line, to_json
 from .preview import Previewed, preview
 from .prompt import hint
+from .several import run_each
 from .terminal import Styled
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ DESCRIPTION = "Show the plan of a compaction without running it: each edit, and 
 
 EXAMPLES = (
     "trimtab plan session.jsonl --target-share 0.5",
+    "trimtab plan *.jsonl --check",
     "trimtab plan session.jsonl --json | trimtab apply session.jsonl -o smaller.json",
     "trimtab plan session.jsonl --window 200k --check  # for CI: exit code 1 over the trigger",
 )
@@ -51,7 +53,7 @@ PER = 100
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the verb's options."""
-    add_file(parser)
+    add_file(parser, several=True)
     add_policy(parser)
     parser.add_argument("--check", action="store_true", help="exit with 1 if the next prompt is over the trigger")
     parser.add_argument("--explain", action="store_true", help="also print the terms of the budget and of the money")
@@ -61,21 +63,39 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plan, and print the plan as a diff: what leaves with ``-``, what takes its place with ``+``.
+    """Plan, and print the plan as a diff: what leaves with ``-``, what takes its place with ``+``; files in a table.
 
     The compaction is made, with a summary of the offline summarizer, and thrown away: so the tokens are those of
     ``compact``, where a plan alone has the limit of a summary.
     """
+    if len(options.files) > 1:
+        return run_each(options, _of_file, ("messages", "tokens", "after", "edits", "trigger", "why"))
+    options.file = options.files[0]
+    found, report, lines = _planned(options)
+    if options.json:
+        print(to_json(report))
+    else:
+        for line in lines:
+            print_line(line)
+    return int(found.next_prompt.over and options.check)
+
+
+def _of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | int], int]:
+    """Return the plan of one of several files, its row, and its exit code."""
+    found, report, _ = _planned(options)
+    over = found.next_prompt.over
+    numbers = [report[name] for name in ("messages", "tokens_before", "tokens_after")]
+    row = [*numbers, len(report["changes"]), "over" if over else "below", report["reason"]]
+    return report, row, int(over and options.check)
+
+
+def _planned(options: argparse.Namespace) -> tuple[Previewed, dict[str, Any], Iterator[str]]:
+    """Return the preview of a file, and its plan as JSON and as lines."""
     transcript = sendable(options)
     found = preview(options, transcript)
-    if options.json:
-        changes = [asdict(change) for change in found.changes]
-        print(to_json(json.loads(found.plan.to_json()) | {"changes": changes}))
-        return int(found.next_prompt.over and options.check)
+    report = json.loads(found.plan.to_json()) | {"changes": [asdict(change) for change in found.changes]}
     explained = _explained(found, transcript) if options.explain else ()
-    for line in chain(found.next_prompt.lines(), _lines(found, options), explained):
-        print_line(line)
-    return int(found.next_prompt.over and options.check)
+    return found, report, chain(found.next_prompt.lines(), _lines(found, options), explained)
 
 
 def _lines(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
@@ -182,4 +202,4 @@ def _explained(found: Previewed, transcript: Transcript) -> Iterator[str]:
     if found.plan.savings:
         yield str(found.plan.savings).splitlines()[1].strip()
     yield f"counted by     {cm.counter.explain()}"
-    yield budget.explain(found.terms.messages, max(found.terms.beyond, 0))
+    yield budget.explain(found.next_prompt.terms.messages, max(found.next_prompt.terms.beyond, 0))

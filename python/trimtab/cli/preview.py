@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._home import archive_url
+from ..archive.sql.codec import encode
 from ..archive.sqlite import DIALECT, SqliteArchive
+from ..archive.values import Stored
 from .files import archive_path
 from .input import target
 from .progress import Progress
 from .prompt import NextPrompt, compactor
 
 if TYPE_CHECKING:
+    from ..archive.values import Record
     from ..ledger.contents import Contents
-    from ..messages.types import Transcript
-    from ..planning.budget import Terms
+    from ..messages.types import Message, Transcript
     from ..planning.changes import Change
     from ..planning.plan import Plan
     from ..session.compactor import Compactor
@@ -36,6 +38,13 @@ class Preview(SqliteArchive):
         path = archive_path(archive_url())
         self.known = SqliteArchive(path) if Path(path).is_file() else None
 
+    def store(self, messages: Sequence[Message], session: str) -> Stored:
+        """Return the digests of the messages; nothing is stored, because nobody restores a preview."""
+        return Stored(session, 0, tuple(encode(messages)[1]), 1, len(messages))
+
+    def commit(self, stored: Stored, record: Record) -> None:
+        """Do nothing."""
+
     def recognize(self, refs: Iterable[str], session: str) -> dict[str, bool]:
         """Return for each ref that the default archive knows whether the session may read it."""
         return self.known.recognize(refs, session) if self.known else {}
@@ -52,7 +61,6 @@ class Previewed:
         changes: what each of its edits changes.
         stays: the largest results that stay, with the reason.
         contents: what fills the session.
-        terms: the token counts of the next prompt.
     """
 
     cm: Compactor
@@ -61,7 +69,6 @@ class Previewed:
     changes: list[Change]
     stays: list[Change]
     contents: Contents
-    terms: Terms
 
 
 def preview(options: argparse.Namespace, found: Transcript) -> Previewed:
@@ -72,15 +79,13 @@ def preview(options: argparse.Namespace, found: Transcript) -> Previewed:
 
     cm = compactor(options, found, archive=Preview())
     next_prompt = NextPrompt.of(options, found, cm)
-    terms = cm.size(found.messages, system=found.system, tools=found.tools).terms
     with Progress("planning"):
         request = {"system": found.system, "tools": found.tools, **target(options)}
         plan, contents = cm.plan(found.messages, **request), Contents.of(found.messages, cm.counter, found.provider)
         made = contents.ledger
         if plan.edits:
-            result = cm.compact(found.messages, **request)
+            result = cm.compact(found.messages, system=found.system, tools=found.tools, plan=plan)
             plan = replace(result.plan, tokens_after=result.tokens_after)
             made = scan(result.messages, cm.counter, found.provider)
-        never = cm.policy.prune.skip if cm.policy.prune else ()
         edits = changes(plan, contents, made)
-        return Previewed(cm, next_prompt, plan, edits, stays(plan, contents, never), contents, terms)
+        return Previewed(cm, next_prompt, plan, edits, stays(plan, contents, cm.policy.prune), contents)

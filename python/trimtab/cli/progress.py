@@ -8,7 +8,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Self
 
-from .terminal import crop, one_line, width_of
+from .._repr import one_line
+from .terminal import crop, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

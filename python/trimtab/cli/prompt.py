@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..events import Event
     from ..messages.types import Transcript
     from ..models.model import WindowSource
+    from ..planning.budget import Terms
     from ..session.compactor import Compactor
     from ..session.session import Session
 
@@ -88,6 +89,7 @@ class NextPrompt:
         model: the model.
         named: whether the file or the user names the model.
         gaps: parts of a prompt that neither the file nor its usage shows.
+        terms: the token counts of its parts.
     """
 
     tokens: int
@@ -100,6 +102,7 @@ class NextPrompt:
     model: str
     named: bool
     gaps: tuple[str, ...]
+    terms: Terms
 
     @classmethod
     def of(cls, options: argparse.Namespace, found: Transcript, cm: Compactor, unread: int = 0) -> NextPrompt:
@@ -127,6 +130,7 @@ class NextPrompt:
             cm.model,
             named,
             () if size.billed else tuple(part for part, is_gap in lacks.items() if is_gap),
+            size.terms,
         )
 
     @property

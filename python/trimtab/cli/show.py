@@ -7,18 +7,20 @@ import math
 import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ..models.model import Model
 from .columns import about, bar, clip, percents, width
 from .input import load
 from .options import add_file, add_policy
-from .output import print_json, print_line
+from .output import print_answer
 from .preview import Previewed, preview
+from .several import run_each
 from .terminal import Styled
 
 if TYPE_CHECKING:
-    from ..ledger.contents import Block, Repeat
+    from ..ledger.contents import Block, By, Repeat
     from ..messages.types import Transcript
 
 DESCRIPTION = "Show what fills the next prompt of a session: tools, files, turns, the largest results, repeated reads."
@@ -26,6 +28,7 @@ DESCRIPTION = "Show what fills the next prompt of a session: tools, files, turns
 EXAMPLES = (
     "trimtab show session.jsonl",
     "trimtab show session.jsonl --by file --top 20",
+    "trimtab show *.jsonl",
 )
 
 CELLS = 16
@@ -37,7 +40,7 @@ REST = "everything else"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the verb's options."""
-    add_file(parser)
+    add_file(parser, several=True)
     parser.add_argument(
         "--by",
         choices=("tool", "file", "turn", "message"),
@@ -70,43 +73,57 @@ class Part:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the parts of the next prompt, the largest results, repeated reads and the proposed cut."""
-    transcript = load(options)
-    found = preview(options, transcript)
-    contents, top = found.contents, max(options.top, 0)
-    parts, largest, repeats = _parts(found, options), contents.largest(top), contents.repeats()
-    cost = _costs(found)
-    if options.json:
-        plan = found.plan
-        cut = {name: getattr(plan, name) for name in ("tokens_before", "tokens_after", "target", "reason", "policy")}
-        report: dict[str, Any] = {
-            **found.next_prompt.fields(),
-            "format": transcript.format,
-            "provider": transcript.provider,
-            "model": found.cm.model,
-            "messages": len(transcript.messages),
-            "cost": cost,
-            "by": options.by,
-            "parts": [asdict(part) for part in parts],
-            "largest": [asdict(block) for block in largest],
-            "repeats": [asdict(repeat) for repeat in repeats],
-            "plan": cut,
-        }
-        print_json(report)
-        return 0
-    for line in (
-        *found.next_prompt.lines(),
-        *_cost(cost),
-        *_filled(parts, transcript, options),
-        *_largest(largest),
-        *_repeated(repeats, top),
-        *_cut(found, options),
-    ):
-        print_line(line)
+    """Show the parts of the next prompt, the largest results, repeated reads and the proposed cut; files in a table."""
+    if len(options.files) > 1:
+        return run_each(options, _row, ("messages", "next prompt", "window", "share", "largest part", "cut to"))
+    options.file = options.files[0]
+    print_answer(options, *_shown(options))
     return 0
 
 
-def _costs(found: Previewed) -> dict[str, float] | None:
+def _row(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | int], int]:
+    """Return the report on one of several files, its row, and 0."""
+    report, _ = _shown(options)
+    share = f"{100 * report['next_prompt'] / report['window']:.1f} %"
+    part = max(report["parts"], key=lambda part: part["tokens"], default=None)
+    largest = f"{part['name']} {part['percent']:.0f} %" if part else ""
+    freed = report["plan"]["tokens_before"] - report["plan"]["tokens_after"]
+    after = report["next_prompt"] - freed if freed else ""
+    return report, [report["messages"], report["next_prompt"], report["window"], share, largest, after], 0
+
+
+def _shown(options: argparse.Namespace) -> tuple[dict[str, Any], Iterator[str]]:
+    """Return the report on a file, and its lines."""
+    transcript = load(options)
+    found = preview(options, transcript)
+    contents, top = found.contents, max(options.top, 0)
+    parts, largest = parts_of(found, options.by, top), contents.largest(top)
+    repeats, cost, plan = contents.repeats(), costs(found), found.plan
+    cut = {name: getattr(plan, name) for name in ("tokens_before", "tokens_after", "target", "reason", "policy")}
+    report: dict[str, Any] = {
+        **found.next_prompt.fields(),
+        "format": transcript.format,
+        "provider": transcript.provider,
+        "model": found.cm.model,
+        "messages": len(transcript.messages),
+        "cost": cost,
+        "by": options.by,
+        "parts": [asdict(part) for part in parts],
+        "largest": [asdict(block) for block in largest],
+        "repeats": [asdict(repeat) for repeat in repeats],
+        "plan": cut,
+    }
+    return report, chain(
+        found.next_prompt.lines(),
+        _cost(cost),
+        _filled(parts, transcript, options),
+        _largest(largest),
+        _repeated(repeats, top),
+        _cut(found, options),
+    )
+
+
+def costs(found: Previewed) -> dict[str, float] | None:
     """Return the US dollars that the next prompt costs, as new input and from the provider's cache; None if unknown."""
     price, tokens = Model.named(found.cm.model).price, found.next_prompt.tokens / 1_000_000
     cost = {"input": price.input * tokens, "cache_read": price.cache_read * tokens}
@@ -118,9 +135,9 @@ def _cost(cost: dict[str, float] | None) -> Iterator[str]:
         yield f"  costs ${cost['input']:.4f} a call as new input, ${cost['cache_read']:.4f} from the provider's cache"
 
 
-def _parts(found: Previewed, options: argparse.Namespace) -> list[Part]:
+def parts_of(found: Previewed, by: By, top: int) -> list[Part]:
     """Return the parts of the next prompt, which add up to its tokens and to 100 percent."""
-    prompt, groups = found.next_prompt, found.contents.by(options.by, max(options.top, 0))
+    prompt, groups = found.next_prompt, found.contents.by(by, top)
     rows: list[tuple[str, int, int, int | None]] = [(one.name, one.tokens, one.number, one.first) for one in groups]
     rows.append(("system text and tools", prompt.counted - found.contents.ledger.total, 0, None))
     rows.append(("not in the file", prompt.missing, 0, None))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Self, TextIO
+
+from .._repr import one_line, printable
+
+TYPE_CHECKING = False  # `typing` takes long to import
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self, TextIO
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 """Styles by name, as parameters of the escape sequence that selects them."""
@@ -15,9 +19,9 @@ STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "
 MIN_COLUMN = 8
 """Cells that a column of a table keeps where the terminal is too narrow for all of its text."""
 
-_LABEL = re.compile(r" *(?:\S+(?: \S+)* {2,})?")
-_WORD = re.compile(r" *(?:(?:trimtab|claude|pip) (?:--)?[a-z]+(?![\w-]).*|[^ ]+)")
-"""A word to wrap at; a command with its arguments is one, so that it can be copied."""
+_LABEL = r" *(?:\S+(?: \S+)* {2,})?"
+_WORD = r" *(?:(?:trimtab|claude|pip) (?:--)?[a-z]+(?![\w-]).*|[^ ]+)"
+"""A word to wrap at; a command with its arguments is one, so that it can be copied. Compiled at need."""
 
 
 class Styled(str):
@@ -35,18 +39,6 @@ class Styled(str):
         made = super().__new__(cls, text)
         made.style = style
         return made
-
-
-def printable(text: str) -> str:
-    """Escape control characters, bidi characters and lone surrogates, so that no text controls the terminal."""
-    if text.isprintable():
-        return text
-    return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def one_line(text: str) -> str:
-    """Escape line ends too, so that a name cannot pretend to be a line of its own."""
-    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def width_of(stream: TextIO) -> int | None:
@@ -96,12 +88,12 @@ def wrap(line: str, width: int | None, hang: int | None = None) -> list[str]:
     if width is None or cells(line) <= width:
         return [line]
     if hang is None:
-        label, indent = _LABEL.match(line), len(line) - len(line.lstrip())
+        label, indent = re.match(_LABEL, line), len(line) - len(line.lstrip())
         hang = cells(label[0]) if label else 0
         hang = indent + 2 if hang == indent or hang > width // 2 else hang
     lines: list[str] = []
     now = ""
-    for word in _WORD.findall(line):
+    for word in re.findall(_WORD, line):
         if cells(now) > hang and cells(now) + cells(word) > width:
             lines.append(now)
             now = " " * hang + word.lstrip()

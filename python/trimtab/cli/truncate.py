@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
+from .._repr import printable
 from ..counting.truncate import CATEGORIES, truncate_stream
 from .files import check_output, chunks
 from .options import add_json, tokens
 from .output import print_json
 from .progress import Progress
-from .terminal import printable
 
 DESCRIPTION = """Shorten a command's output to a limit, as a filter in a pipe. A notice says exactly what is left out,
 and names the FILE that has it; the filter itself keeps nothing. Memory is bounded for any input; invalid UTF-8 passes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._repr import one_line
 from ..archive.sql.words import texts_in
-from .terminal import one_line
 
 TEXTS = ("name", "content", "parts", "arguments", "input", "output", "summary", "tool_calls", "function", "action")
 """Fields of a message that hold what was said; all others are ids and settings."""

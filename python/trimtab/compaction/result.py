@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal
 
-from .._repr import short
+from .._repr import as_html, short
 from ..messages.types import MessageT
 from ..planning.edits import Summarize
 
@@ -42,6 +42,7 @@ class Compaction(Generic[MessageT]):
     """
 
     __repr__ = short
+    _repr_html_ = as_html
 
     messages: Sequence[MessageT]
     plan: Plan

@@ -96,13 +96,15 @@ def blocks_of(ledger: Ledger, rows: Iterable[int]) -> dict[int, set[int]]:
 
 
 class Places:
-    """The places of rows in their messages, from columns that are copied once, not for each row."""
+    """The places of rows in their messages, from columns that become lists: an array takes ten times longer an item."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self.owner, self.first, self.kind = ledger.owner, ledger.first, ledger.kind
+        self.owner, self.first = ledger.owner.tolist(), ledger.first.tolist()
+        is_call = ledger.kind == Kind.CALL
+        self.calls = [0, *is_call.cumsum().tolist()]
 
     def of(self, row: int) -> tuple[int, int, int]:
         """Return the message of a row, its position in the message, and the number of calls in front of it there."""
-        index = int(self.owner[row])
-        first = int(self.first[index])
-        return index, row - first, int((self.kind[first:row] == Kind.CALL).sum())
+        index = self.owner[row]
+        first = self.first[index]
+        return index, row - first, self.calls[row] - self.calls[first]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
-from .._repr import short
+from .._repr import as_html, short
 
 if TYPE_CHECKING:
     from ..models.provider import Provider
@@ -136,6 +136,7 @@ class Transcript:
     """
 
     __repr__ = short
+    _repr_html_ = as_html
 
     messages: list[dict[str, Any]]
     provider: Provider

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..ledger.columns import Kind
+from ..ledger.columns import Kind, RowFlag
 from .edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from .stages.sizes import PLACEHOLDER
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..ledger.contents import Block, Contents
     from .edits import Edit
     from .plan import Plan
+    from .stages import PruneResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +83,13 @@ def changes(plan: Plan, contents: Contents, made: Ledger) -> list[Change]:
     return found
 
 
-def stays(plan: Plan, contents: Contents, never: tuple[str, ...] = (), top: int = 3) -> list[Change]:
+def stays(plan: Plan, contents: Contents, rule: PruneResults | None, top: int = 3) -> list[Change]:
     """Return the largest results that a plan leaves as they are, with the reason, as changes that free nothing.
 
     Args:
         plan: made for these messages; one without edits has none.
         contents: of the messages.
-        never: tools whose results the policy never prunes.
+        rule: the policy's rule for results; None if it prunes none.
         top: number of results.
     """
     if not plan.edits:
@@ -105,16 +106,20 @@ def stays(plan: Plan, contents: Contents, never: tuple[str, ...] = (), top: int 
         if row in gone or int(contents.owner[row]) in leaving:
             continue
         block = contents.block(row)
-        if block.tool in never:
+        if rule and block.tool in rule.skip:
             why = f"the policy never prunes {block.tool}"
+        elif rule and rule.skip_errors and contents.ledger.flags[row] & RowFlag.ERROR:
+            why = "an error, and the policy prunes none"
         elif zone and block.message in zone.keep:
             why = "pinned, or of the last request"
         elif last < 0:
             why = "the target is reached without them"
         elif block.row > last:
             why = "newer than these, and the oldest leave first"
+        elif rule and getattr(contents.ledger, rule.unit)[row] <= rule.min_length:
+            why = f"not above {rule.min_length:,} {rule.unit}, which the policy keeps"
         else:
-            why = "the policy protects it"
+            why = "pinned, or of a message that is kept whole"
         found.append(_of_block("keep", block, block.tokens, 0.0, why))
     return found
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .._repr import short
+from .._repr import as_html, short
 from ..errors import PlanError
 from .edits import EDITS, Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from .savings import Savings
@@ -45,6 +45,7 @@ class Plan:
     """
 
     __repr__ = short
+    _repr_html_ = as_html
 
     version: ClassVar[int] = VERSION
 

@@ -1,0 +1,13 @@
+"""A report to look at: one HTML page that fetches nothing, with panels on what fills a session and what was cut.
+
+``Report`` holds the figures, and ``page`` writes them as a page. Notebooks show the same panels, small, of a plan, a
+compaction and a transcript.
+"""
+
+from __future__ import annotations
+
+from .figures import Course, Past, Planned, Report, Share, Sizes, course, sizes, states
+from .page import page
+from .parts import sentence
+
+__all__ = ["Course", "Past", "Planned", "Report", "Share", "Sizes", "course", "page", "sentence", "sizes", "states"]
