@@ -31,7 +31,13 @@ from trimtab import Counter
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FRAMEWORKS = {"langchain": "langchain", "pydantic_ai": "pydantic-ai-slim", "openai_agents": "openai-agents"}
+FRAMEWORKS = {
+    "langchain": "langchain",
+    "pydantic_ai": "pydantic-ai-slim",
+    "openai_agents": "openai-agents",
+    "strands": "strands-agents",
+    "litellm": "litellm",
+}
 """The package of each framework, by its file's name."""
 
 TRIGGER = (OPTIONS["window"] - OPTIONS["max_output"]) * 80 // 100
