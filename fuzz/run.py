@@ -63,7 +63,7 @@ def built(root: Path) -> Path:
     said = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout
     host = re.search(r"^host: (.*)$", said, re.MULTILINE)[1]
     manifest, folder = root / "fuzz" / "Cargo.toml", ROOT / "fuzz" / "target"
-    command = ["cargo", "build", "--quiet", "--release", "--bins", "--target", host]
+    command = ["cargo", "build", "--locked", "--quiet", "--release", "--bins", "--target", host]
     began = time.monotonic()
     # With a target named, build scripts and macros go without the flags.
     environment = os.environ | {"RUSTFLAGS": FLAGS, "CARGO_TARGET_DIR": str(folder)}
