@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.models import CLAUDE, GPT
 from trimtab.adapters.conversation import RETRIES
 from trimtab.adapters.sessions import Sessions, opening
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 MESSAGES = [{"role": "user", "content": f"step {n}: " + "words " * 300} for n in range(60)]
 
 
@@ -91,8 +92,8 @@ def test_a_conversation_is_found_by_its_id_or_by_its_state() -> None:
 
 def test_a_state_of_another_model_starts_anew_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     state = sessions().of("a").state()
-    other = Sessions("gpt-5.5", {}).of("a", state)
-    assert (other.session.id, other.session.model) == ("a", "gpt-5.5")
+    other = Sessions(GPT, {}).of("a", state)
+    assert (other.session.id, other.session.model) == ("a", GPT)
     assert "is not used" in caplog.text
 
 

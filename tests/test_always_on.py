@@ -5,11 +5,12 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from support.always_on import AlwaysOn
+from support.models import CLAUDE
 from support.scale import scaled
 
 STEPS = 20
 
-AGENT = {"policy": "default", "model": "claude-sonnet-4-5", "window": 6_000, "text": "ascii", "summarizer": "offline"}
+AGENT = {"policy": "default", "model": CLAUDE, "window": 6_000, "text": "ascii", "summarizer": "offline"}
 AGENT |= {"all_moments": False, "auto": True, "awaits": False, "adopts": True}
 TURN = {"answer": 0.002, "asks": 0.002, "charge": "right", "huge": False, "results": [], "thinks": False, "times": 1}
 HALF = ("provider_refuses", {"share": 0.5})
@@ -23,7 +24,7 @@ FOUND = {
         {"window": 12_000, "all_moments": True},
         [
             ("turns", {"results": [0.3]}),
-            ("other_compactor_takes_over", {"model": "claude-sonnet-4-5", "policy": "default", "window": 6_000}),
+            ("other_compactor_takes_over", {"model": CLAUDE, "policy": "default", "window": 6_000}),
             HALF,
             HALF,
             ("turns", {"answer": 0.1, "results": [0.002], "thinks": True, "times": 2}),

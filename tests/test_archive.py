@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import trimtab
 from faults.reliability import generated
 from support.archives import KINDS, columns, commit, indexes, opened, query, record, said
+from support.models import CLAUDE, CLAUDE_CHEAP, GPT_SPLIT
 from support.scale import scaled
 from support.transcripts import transcript
 from trimtab.archive import SqlArchive
@@ -157,7 +158,7 @@ def test_history_returns_every_column_latest_first(archive: SqlArchive) -> None:
         tokens_after=300,
         preserved=(2,),
         summary="all went well",
-        summarizer="claude-haiku-5-5",
+        summarizer=CLAUDE_CHEAP,
         duration_ms=1234,
     )
     latest, first = archive.history("s")
@@ -172,7 +173,7 @@ def test_history_returns_every_column_latest_first(archive: SqlArchive) -> None:
     assert latest.created_at.tzinfo is UTC
     assert (latest.ref, latest.session, latest.strategy) == ("r2", "s", "summarization")
     assert (latest.original_tokens, latest.compacted_tokens, latest.messages_removed) == (900, 300, 2)
-    assert (latest.summary, latest.model, latest.duration_ms) == ("all went well", "claude-haiku-5-5", 1234)
+    assert (latest.summary, latest.model, latest.duration_ms) == ("all went well", CLAUDE_CHEAP, 1234)
     assert [past.ref for past in archive.history("s", limit=1)] == ["r2"]
     assert archive.history("another") == []
     assert len(archive.history()) == 2
@@ -237,7 +238,7 @@ def test_no_lock_is_held_while_a_model_is_called(archive: SqlArchive) -> None:
         assert archive.history("s") == []
         return "what was said"
 
-    cm = trimtab.Compactor("claude-sonnet-4-5", archive=archive, summarizer=writer).session("s")
+    cm = trimtab.Compactor(CLAUDE, archive=archive, summarizer=writer).session("s")
     messages = transcript(" ".join("u:60 a:90" for _ in range(30)))
     done = cm.compact(messages, target_share=0.3)
     assert {past.ref for past in archive.history()} == {"meanwhile", done.ref}
@@ -525,7 +526,7 @@ def test_load_gives_all_messages_or_an_error(archive: SqlArchive, kept: int) -> 
 )
 def test_a_value_of_another_type_is_an_archive_error(tmp_path: Path, statement: str) -> None:
     archive = SqliteArchive(tmp_path / "a.db")
-    cm = trimtab.Compactor("claude-sonnet-4-5", archive=archive).session("s")
+    cm = trimtab.Compactor(CLAUDE, archive=archive).session("s")
     cm.pin("step 7")
     messages = [said(f"step {n} " + "word " * 60, ("user", "assistant")[n % 2]) for n in range(40)]
     ref = cm.compact(messages, target_share=0.4).ref
@@ -571,14 +572,14 @@ def test_overview_and_changes_tell_what_a_person_asks(archive: SqlArchive) -> No
     commit(archive, "aaaa1111", first, session="one")
     commit(archive, "aaaa2222", [*first, {"role": "assistant", "content": "done"}], session="one")
     commit(archive, "bbbb", [{"role": "user", "content": "other"}], session="two")
-    archive.describe("aaaa1111", "/w/s.jsonl", "gpt-5")
-    archive.describe("aaaa2222", "/w/t.jsonl", "gpt-5")
-    archive.describe("nothing", "/w/u.jsonl", "gpt-5")
+    archive.describe("aaaa1111", "/w/s.jsonl", GPT_SPLIT)
+    archive.describe("aaaa2222", "/w/t.jsonl", GPT_SPLIT)
+    archive.describe("nothing", "/w/u.jsonl", GPT_SPLIT)
     archive.pin("empty", "text", "x")
     two, one = archive.overview()
     assert (two.session, two.ref, two.file, two.request) == ("two", "bbbb", "", "other")
     assert (one.session, one.ref, one.compactions, one.messages) == ("one", "aaaa2222", 2, 3)
-    assert (one.file, one.model, one.request) == ("/w/t.jsonl", "gpt-5", "mend the parser")
+    assert (one.file, one.model, one.request) == ("/w/t.jsonl", GPT_SPLIT, "mend the parser")
     assert one.first_at <= one.last_at
     assert one.bytes > 0
     assert archive.matching("aaaa") == ["aaaa1111", "aaaa2222"]

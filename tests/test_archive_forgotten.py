@@ -13,6 +13,7 @@ import pytest
 
 import trimtab
 from support.archives import commit, said
+from support.models import CLAUDE
 from support.transcripts import transcript
 from trimtab.archive import sqlite
 from trimtab.archive.sqlite import Driver, SqliteArchive
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 MARK = "xylophonist"
 """A word in everything that the forgotten session stores."""
 

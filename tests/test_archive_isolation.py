@@ -11,6 +11,7 @@ import pytest
 
 import trimtab
 from support.archives import KINDS, opened
+from support.models import CLAUDE
 from support.transcripts import transcript
 from trimtab.archive.recall import Recall
 from trimtab.archive.sqlite import SqliteArchive
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from trimtab.archive import SqlArchive
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 SECRET = "xylophone"
 OWNERS = ("alice", "bob", None)
 """Sessions that archive a secret: two with a name, and one without."""

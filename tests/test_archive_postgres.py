@@ -13,6 +13,7 @@ import pytest
 
 import trimtab
 from support.archives import commit, query, record, said
+from support.models import CLAUDE
 from support.transcripts import transcript
 from trimtab.archive import SqlArchive, Stored, open_archive
 from trimtab.archive.postgres import PostgresArchive
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from support.postgres import Server
     from trimtab.archive.sql.statements import Steps
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import trimtab
+from support.models import CLAUDE
 from support.transcripts import transcript
 from trimtab.archive import open_archive
 from trimtab.archive.redact import redact_message, secrets
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from trimtab.messages.types import Message
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 SECRET = "sk-" + "a1B2" * 8
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import trimtab
 from support.archives import commit, first_archive, said
+from support.models import CLAUDE
 from support.transcripts import transcript
 from trimtab.archive import open_archive, sqlite
 from trimtab.archive.sql.migrate import migrations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def test_a_new_file_is_private_and_readable_by_another_process(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "archive.db"
-    cm = trimtab.Compactor("claude-sonnet-4-5", archive=f"sqlite:///{path}")
+    cm = trimtab.Compactor(CLAUDE, archive=f"sqlite:///{path}")
     messages = transcript(" ".join("u:60 a:90" for _ in range(30)), provider="anthropic")
     done = cm.compact(messages, target_share=0.5)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

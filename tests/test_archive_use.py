@@ -9,6 +9,7 @@ import pytest
 
 import trimtab
 from support.archives import KINDS, commit, opened, said
+from support.models import CLAUDE
 from support.transcripts import transcript
 from trimtab.archive import open_archive
 from trimtab.archive.recall import Recall
@@ -16,7 +17,7 @@ from trimtab.archive.redact import secrets
 from trimtab.archive.sqlite import SqliteArchive
 from trimtab.cli import main
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 SECRET = "sk-" + "a1B2" * 8
 
 

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.models import CLAUDE
 from trimtab.events import BackedOff, Compacted, FellBack, Refused
 from trimtab.hooks import Review, Verdict
 from trimtab.policies import POLICIES
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 WINDOW = 20_000
 """The trigger is at 14,400 tokens, the danger line at 17,100, and a summary starts at 11,520."""
 

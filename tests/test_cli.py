@@ -14,6 +14,7 @@ import pytest
 import trimtab
 from support.checker import check
 from support.command import run
+from support.models import CLAUDE_CHEAP, GPT, GPT_SPLIT
 from support.transcripts import transcript
 
 TALK = " ".join(f"u:60 c{n} r{n}:200 a:90" for n in range(20))
@@ -190,7 +191,7 @@ def test_restore_creates_no_archive(home: Path) -> None:
 
 def test_count_assumes_a_model_by_provider(home: Path) -> None:
     name = session(messages=transcript("s:5 u:60 c1 r1:60 a:5", provider="openai_chat"))
-    assert json.loads(run("count", name, "--json").stdout)["model"] == "gpt-5.5"
+    assert json.loads(run("count", name, "--json").stdout)["model"] == GPT
     assert "counted for gpt-5.5" in run("count", name).stderr
 
 
@@ -296,19 +297,19 @@ def test_the_output_of_compact_has_what_the_file_or_the_user_names(home: Path) -
     count = json.loads(run("count", "o.json", "--json").stdout)
     assert (count["tokens"], count["next_prompt"]) == (report["tokens_after"], report["next_prompt"])
     assert report["next_prompt_before"] == json.loads(run("count", "s.json", "--json").stdout)["next_prompt"]
-    given = ["--model", "claude-haiku-5-5", "--window", "50k"]
+    given = ["--model", CLAUDE_CHEAP, "--window", "50k"]
     assert run("compact", "s.json", "-o", "o.json", "--target-share", "0.5", *given).returncode == 0
     made = json.loads(Path("o.json").read_text())
-    assert (made["model"], made["window"]) == ("claude-haiku-5-5", 50_000)
+    assert (made["model"], made["window"]) == (CLAUDE_CHEAP, 50_000)
     again = json.loads(run("count", "o.json", "--json").stdout)
-    assert (again["model"], again["window"], again["window_from"]) == ("claude-haiku-5-5", 50_000, "file")
+    assert (again["model"], again["window"], again["window_from"]) == (CLAUDE_CHEAP, 50_000, "file")
     assert run("compact", "s.json", "-o", "o.json", "--target-share", "0.5", "--list").returncode == 0
     assert isinstance(json.loads(Path("o.json").read_text()), list)
     assert json.loads(run("compact", "s.json", "--target-share", "0.5", "--list").stdout)[0]["role"] == "user"
 
 
 def test_a_chat_with_system_text_beside_it_is_read_back_as_a_chat(home: Path) -> None:
-    lines = [{"type": "session.start", "data": {"selectedModel": "gpt-5"}}]
+    lines = [{"type": "session.start", "data": {"selectedModel": GPT_SPLIT}}]
     lines.append({"type": "system.message", "data": {"content": "be brief"}})
     for n in range(40):
         lines.append({"type": "user.message", "data": {"content": f"ask {n} " + "word " * 50}})

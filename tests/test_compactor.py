@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import trimtab
 from support.checker import check
+from support.models import CLAUDE, GPT, GPT_SMALL
 from support.scale import scaled
 from support.transcripts import PROVIDERS, specs, transcript
 from trimtab import Compacted, FellBack, Refused, Review, Verdict
@@ -28,7 +29,7 @@ from trimtab.session.call import Call
 
 TALK = " ".join("u:60 a:90" for _ in range(30))
 LONG = " ".join(f"u:30 c{n} r{n}:300 a:60" for n in range(20))
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 
 
 def talk(provider: str = "anthropic") -> list[dict]:
@@ -463,7 +464,7 @@ def test_a_saved_plan_is_done_as_it_is() -> None:
 
 def test_large_tools_leave_a_target_for_the_messages() -> None:
     tools = [{"name": f"tool_{n}", "description": "does this and that " * 60} for n in range(20)]
-    budget = trimtab.Compactor("gpt-4o", window=20_000, max_output=10_000).budget(tools=tools)
+    budget = trimtab.Compactor(GPT_SMALL, window=20_000, max_output=10_000).budget(tools=tools)
     assert budget.fixed > 4_000
     assert budget.target > 1_500
 
@@ -516,7 +517,7 @@ def test_outputs_with_a_shape_of_their_own_are_moved_whole() -> None:
             {"type": "computer_call", "id": f"cu{n}", "call_id": f"c{n}", "action": action, "status": "completed"}
         )
         items.append({"type": "computer_call_output", "call_id": f"c{n}", "output": shot})
-    done = trimtab.Compactor("gpt-5.5", provider="openai_responses").compact(items, target_share=0.6)
+    done = trimtab.Compactor(GPT, provider="openai_responses").compact(items, target_share=0.6)
     ours = {id(item) for item in items}
     assert all(id(m) in ours for m in done.messages if m.get("type") == "computer_call_output")
     assert check(list(done.messages), "openai_responses") == []
@@ -558,8 +559,8 @@ def test_explain_shows_every_term_and_whether_it_is_over() -> None:
 @pytest.mark.shows("R1.29")
 def test_system_text_and_the_models_window_decide_what_a_compaction_aims_at() -> None:
     messages = [{"role": "user", "content": f"step {n}: " + "words " * 250} for n in range(40)]
-    small = trimtab.Compactor("claude-sonnet-4-5", window=20_000, max_output=2_000)
-    wide = trimtab.Compactor("claude-sonnet-4-5", window=40_000, max_output=2_000)
+    small = trimtab.Compactor(CLAUDE, window=20_000, max_output=2_000)
+    wide = trimtab.Compactor(CLAUDE, window=40_000, max_output=2_000)
     with_system = small.plan(messages, system="words " * 5_000)
     assert 0 < with_system.target < small.plan(messages).target < wide.plan(messages).target
     assert with_system.tokens_after <= with_system.target

@@ -9,6 +9,7 @@ import pytest
 
 import keys
 import trimtab
+from support.models import GPT_SPLIT
 from trimtab import config
 from trimtab.policies import POLICIES
 
@@ -126,8 +127,8 @@ OTHERS: dict[str, Any] = {
     "part": 0.3,
     "positive": 90_001,
     "count": 7,
-    "name": "gpt-5",
-    "model": "gpt-5",
+    "name": GPT_SPLIT,
+    "model": GPT_SPLIT,
     "names": ["Skill"],
     "at least 1": 3,
     "at least 0": 7,

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 
 import trimtab
 from support import format_cases
+from support.models import CLAUDE_BOUND
 from support.scale import scaled
 from support.transcripts import PROVIDERS, messages
 from trimtab.ledger.contents import OVERHEAD, REST, UNKNOWN, Block, Contents, Group, Repeat
@@ -80,7 +81,7 @@ def test_a_tool_has_its_calls_and_their_results() -> None:
     assert groups["Read"].tokens == sum(SESSION.per_message[[1, 2, 3, 4, 8, 9]])
     assert groups[UNKNOWN].number == 1
     assert groups["user text"].tokens == O200K.count("fix the parser") + O200K.count("and now the docs")
-    whole = Contents.of(SESSION.messages, trimtab.Counter.for_model("claude-sonnet-5-5")).by("tool")
+    whole = Contents.of(SESSION.messages, trimtab.Counter.for_model(CLAUDE_BOUND)).by("tool")
     assert {group.name: group.number for group in whole}[OVERHEAD] == 11
 
 

@@ -16,6 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import oracle
+from support.models import CLAUDE, CLAUDE_BOUND, CLAUDE_OPUS, GEMINI, GPT, GPT_SMALL
 from support.scale import scaled
 from support.transcripts import PROVIDERS, deep_hash, messages
 from trimtab import Counter, Model, _core, count, read
@@ -175,14 +176,14 @@ def test_a_counter_says_what_it_counts_with():
     assert Counter.chars("utf16", "half_up").engine == "utf16/4 rounded halfup"
     assert O200K.explain() == f"trimtab o200k_base ({_core.SIMD}): exact"
     assert Counter.chars().explain() == "chars/4 rounded ceil: an estimate by length"
-    assert "Claude 4.5: reconstructed" in Counter.for_model("claude-sonnet-4-5").explain()
-    assert "estimate" in Counter.for_model("gemini-2.5-pro").explain()
+    assert "Claude 4.5: reconstructed" in Counter.for_model(CLAUDE).explain()
+    assert "estimate" in Counter.for_model(GEMINI).explain()
 
 
-MODELS = ("claude-sonnet-4-5", "claude-opus-4-5", "claude-opus-4-6", "claude-opus-4-7", "claude-sonnet-5-5", "gpt-5.5")
+MODELS = (CLAUDE, CLAUDE_OPUS, "claude-opus-4-6", "claude-opus-4-7", CLAUDE_BOUND, GPT)
 
 
-@pytest.mark.parametrize("model", [*MODELS, "gpt-4o", "gemini-2.5-pro"])
+@pytest.mark.parametrize("model", [*MODELS, GPT_SMALL, GEMINI])
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_per_message_is_what_each_message_adds_to_the_models_prompt(model, provider):
     prompt = replace(Model.named(model).prompt, images="standard")  # the oracle has that tier alone

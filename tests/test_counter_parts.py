@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
+from support.models import GPT
 from support.scale import scaled
 from test_counter import ENCODINGS, TEXTS
 from trimtab import Counter
@@ -16,7 +17,7 @@ O200K = Counter("o200k_base")
 
 @given(st.lists(TEXTS, max_size=8))
 def test_a_growing_text_counts_as_the_whole_so_far(parts):
-    models = map(Counter.for_model, ("gpt-5.5", "claude-opus-4-6"))
+    models = map(Counter.for_model, (GPT, "claude-opus-4-6"))
     for counter in (*map(Counter, ENCODINGS), Counter.chars("utf16", "half_up"), *models):
         growing, whole = counter.incremental(), ""
         for part in parts:

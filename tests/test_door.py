@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.models import CLAUDE
 from trimtab.policies import POLICIES
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 LONG = [{"role": ("user", "assistant")[n % 2], "content": f"step {n} " + "word " * 300} for n in range(200)]
 PACKAGES = "archive compaction config counting errors events formats hooks models planning policies session summarize"
 CLASSES = [

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.models import CLAUDE
 from trimtab import events, hooks
 
 TALK = [{"role": ("user", "assistant")[n % 2], "content": f"step {n} " + "word " * 999} for n in range(30)]
@@ -21,7 +22,7 @@ def done(policy: str, **more: Any) -> tuple[Any, list[Any], list[hooks.Review]]:
     asked: list[hooks.Review] = []
     hook = more.pop("hook", lambda _: None)
     cm = trimtab.Compactor(
-        "claude-sonnet-4-5",
+        CLAUDE,
         policy=policy,
         window=20_000,
         max_output=500,
@@ -99,7 +100,7 @@ def test_an_awaited_hook_changes_the_instructions_and_a_listener_that_raises_is_
         raise RuntimeError(type(event).__name__)
 
     cm = trimtab.Compactor(
-        "claude-sonnet-4-5",
+        CLAUDE,
         policy="goat",
         window=20_000,
         max_output=500,

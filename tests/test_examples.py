@@ -11,11 +11,12 @@ import pytest
 
 import trimtab
 from support.checker import check
+from support.models import CLAUDE_BOUND
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 SESSION = trimtab.formats.EXAMPLE
-MODEL = "claude-sonnet-5-5"
+MODEL = CLAUDE_BOUND
 
 
 def files(*folders):

@@ -14,6 +14,7 @@ import pytest
 import trimtab
 from support.checker import check
 from support.format_cases import LINES
+from support.models import CLAUDE, GPT
 from support.transcripts import transcript
 from trimtab import Counter, Kind, MessageError, Role, _core, read
 from trimtab.cli.files import to_text
@@ -146,7 +147,7 @@ sys.exit(code)"""
 def counted(path, *, piped=False):
     """Return the output of `trimtab count` for a file or a pipe, and its peak memory in MB."""
     name = "-" if piped else str(path)
-    command = [sys.executable, "-c", COUNTED, "count", name, "--json", "--model", "gpt-5.5"]
+    command = [sys.executable, "-c", COUNTED, "count", name, "--json", "--model", GPT]
     with subprocess.Popen(["cat", str(path)], stdout=subprocess.PIPE) as cat:
         done = subprocess.run(command, stdin=cat.stdout, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -280,7 +281,7 @@ def test_a_file_that_is_open_is_read_as_its_path_is_and_stays_open(tmp_path, mon
             wrong.close()
 
 
-@pytest.mark.parametrize("model", ["gpt-5.5", "claude-sonnet-4-5", "claude-opus-4-1"])
+@pytest.mark.parametrize("model", [GPT, CLAUDE, "claude-opus-4-1"])
 def test_what_is_added_up_as_it_comes_is_what_a_ledger_says(model):
     counter = Counter.for_model(model)
     thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": "well", "signature": "QUJD"}]}
@@ -298,7 +299,7 @@ def test_what_is_added_up_as_it_comes_is_what_a_ledger_says(model):
 
 
 def test_counts_name_what_they_leave_out_and_take_what_a_scan_takes(tmp_path):
-    counter = Counter.for_model("claude-sonnet-4-5")
+    counter = Counter.for_model(CLAUDE)
     lines = [json.dumps(message).encode() for message in MESSAGES]
     raw = b"\n".join([*lines[:2], b"nonsense", *lines[2:], b'{"role": "\xff"}', b""])
     path = tmp_path / "m.jsonl"
@@ -320,5 +321,5 @@ def test_what_is_counted_large_is_what_is_counted_small(tmp_path):
     path = tmp_path / "m.jsonl"
     path.write_text(to_text(MESSAGES, path.name))
     told, _, _ = counted(path)
-    assert told["tokens"] == scan(path, counter=Counter.for_model("gpt-5.5")).ledger.total
+    assert told["tokens"] == scan(path, counter=Counter.for_model(GPT)).ledger.total
     assert trimtab.read(path).messages == MESSAGES

@@ -14,6 +14,7 @@ import openai
 import pytest
 
 import trimtab
+from support.models import CLAUDE_NEW
 from support.transcripts import PROVIDERS, transcript
 from trimtab.policies import POLICIES
 
@@ -71,7 +72,7 @@ def test_a_wrong_message_is_named_in_the_first_call_that_holds_it(
     make, code = WRONG[wrong]
     options: Any = {"provider": provider} if named else {}
     for policy in POLICIES:
-        cm, before = trimtab.Compactor("claude-sonnet-5", policy=policy, **options), transcript(TALK, provider)
+        cm, before = trimtab.Compactor(CLAUDE_NEW, policy=policy, **options), transcript(TALK, provider)
         assert first(cm, path, before).messages is before
         with pytest.raises(trimtab.MessageError, match=code) as raised:
             first(cm, path, [*before, make(provider)])
@@ -99,7 +100,7 @@ def test_only_new_messages_are_looked_at(provider: str, path: str, monkeypatch: 
         return validate(ledger, **options)
 
     monkeypatch.setattr(decision, "_core", SimpleNamespace(dumps=counted, validate=validated))
-    cm, messages = trimtab.Compactor("claude-sonnet-5", provider=provider), transcript(TALK, provider)  # type: ignore[arg-type]
+    cm, messages = trimtab.Compactor(CLAUDE_NEW, provider=provider), transcript(TALK, provider)  # type: ignore[arg-type]
     for stop in (11, 11, 15, len(messages)):
         first(cm, path, messages[:stop])
     assert len(looked) == len(messages)
@@ -136,7 +137,7 @@ ASYNC: dict[str, Any] = {
 def test_an_asynchronous_summarizer_is_a_type_error_under_fit_and_works_under_afit(kind: str, policy: str) -> None:
     messages, hi = transcript(LONG), [{"role": "user", "content": "hi"}]
     rules = replace(POLICIES[policy], on_nothing="noop")
-    cm = trimtab.Compactor("claude-sonnet-5", policy=rules, summarizer=ASYNC[kind], window=12_000, max_output=1_000)
+    cm = trimtab.Compactor(CLAUDE_NEW, policy=rules, summarizer=ASYNC[kind], window=12_000, max_output=1_000)
     for _ in range(2):
         with pytest.raises(TypeError, match="the summarizer is asynchronous: use afit"):
             cm.fit(hi)
@@ -153,11 +154,11 @@ def test_an_asynchronous_summarizer_is_a_type_error_under_fit_and_works_under_af
 @pytest.mark.parametrize("kind", sorted(ASYNC))
 def test_an_asynchronous_hook_and_listener_of_any_kind_are_found(kind: str) -> None:
     function = getattr(ASYNC[kind], "function", ASYNC[kind])
-    cm = trimtab.Compactor("claude-sonnet-5", pre_compact=function)
+    cm = trimtab.Compactor(CLAUDE_NEW, pre_compact=function)
     with pytest.raises(TypeError, match="the hook is asynchronous: use afit"):
         cm.fit([{"role": "user", "content": "hi"}])
     with pytest.raises(TypeError, match="a listener is not awaited"):
-        trimtab.Compactor("claude-sonnet-5", listeners=[function])
+        trimtab.Compactor(CLAUDE_NEW, listeners=[function])
 
 
 @pytest.mark.parametrize("asks", [True, False])
@@ -167,7 +168,7 @@ def test_an_asynchronous_counting_client_is_a_type_error_where_fit_asks_it(asks:
     assert policy.counter.asks
     policy = policy if asks else replace(policy, counter=replace(policy.counter, asks=False))
     for client in (anthropic.AsyncAnthropic(api_key="k"), openai.AsyncOpenAI(api_key="k")):
-        cm = trimtab.Compactor("claude-sonnet-5", policy=policy, count_with=client)
+        cm = trimtab.Compactor(CLAUDE_NEW, policy=policy, count_with=client)
         if not asks:
             assert cm.fit(hi).messages is hi
             continue
@@ -176,15 +177,15 @@ def test_an_asynchronous_counting_client_is_a_type_error_where_fit_asks_it(asks:
         assert asyncio.run(cm.afit(hi)).messages is hi
         assert cm.compact(hi).messages is hi
     for client in (anthropic.Anthropic(api_key="k"), openai.OpenAI(api_key="k")):
-        assert trimtab.Compactor("claude-sonnet-5", policy=policy, count_with=client).fit(hi).messages is hi
+        assert trimtab.Compactor(CLAUDE_NEW, policy=policy, count_with=client).fit(hi).messages is hi
 
 
 @pytest.mark.parametrize("kind", ["anthropic", "openai"])
 def test_a_providers_summarizer_has_a_client_of_either_kind(kind: str) -> None:
     hi = [{"role": "user", "content": "hi"}]
-    cm = trimtab.Compactor("claude-sonnet-5", summarizer=kind)
+    cm = trimtab.Compactor(CLAUDE_NEW, summarizer=kind)
     assert cm.fit(hi).messages is hi
     assert asyncio.run(cm.afit(hi)).messages is hi
     client = {"anthropic": anthropic.AsyncAnthropic, "openai": openai.AsyncOpenAI}[kind](api_key="k")
     with pytest.raises(ValueError, match="unknown summarizer"):
-        trimtab.Compactor("claude-sonnet-5", summarizer=client)
+        trimtab.Compactor(CLAUDE_NEW, summarizer=client)

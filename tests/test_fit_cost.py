@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.models import CLAUDE_MILLION, GPT
 from support.transcripts import transcript
 from trimtab.counting import counter
 from trimtab.session import memory
@@ -22,7 +23,7 @@ def grown(count: int) -> list[Any]:
     return transcript("u:9 " + " ".join(f"c{n} r{n}:{20 + 7 * n}" for n in range(1, count + 1)))
 
 
-@pytest.mark.parametrize("model", ["claude-sonnet-4-6", "gpt-5.5"])
+@pytest.mark.parametrize("model", [CLAUDE_MILLION, GPT])
 def test_fit_below_the_trigger_reads_the_list_once_and_enters_six_modules(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,12 +74,12 @@ def test_fit_below_the_trigger_reads_the_list_once_and_enters_six_modules(
 
 
 def test_a_change_inside_of_the_tools_or_the_system_text_is_counted():
-    cm, messages = trimtab.Compactor("claude-sonnet-4-6"), grown(2)
+    cm, messages = trimtab.Compactor(CLAUDE_MILLION), grown(2)
     system: list[Any] = [{"type": "text", "text": "rules"}]
     tools: list[Any] = [{**TOOLS[0], "input_schema": {"type": "object", "properties": {}}}]
 
     def sizes() -> list[int]:
-        session = trimtab.Compactor("claude-sonnet-4-6").session()
+        session = trimtab.Compactor(CLAUDE_MILLION).session()
         return [each.size(messages, system=system, tools=tools).beside for each in (cm, session)]
 
     found = [sizes(), sizes()]

@@ -12,6 +12,7 @@ import pytest
 from werkzeug import Response
 
 import trimtab
+from support.models import CLAUDE_MILLION, GEMINI, GPT
 from support.transcripts import transcript
 from trimtab import Compactor, Counter, CountError, Keep, Messages, Model, Transcript, Usage, read
 from trimtab.messages.types import Charged
@@ -20,7 +21,7 @@ from trimtab.policies import POLICIES
 from trimtab.session.memory import CHARGES
 from trimtab.session.provider_count import KEPT
 
-SONNET = "claude-sonnet-4-6"
+SONNET = CLAUDE_MILLION
 
 
 def turns(count):
@@ -220,16 +221,16 @@ def test_openais_endpoint_is_asked_for_items_of_responses(httpserver):
     client = openai.OpenAI(api_key="k", base_url=httpserver.url_for("/v1"), max_retries=0)
     waiting = openai.AsyncOpenAI(api_key="k", base_url=httpserver.url_for("/v1"), max_retries=0)
     tools = [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}]
-    cm = Compactor("gpt-5.5")
+    cm = Compactor(GPT)
     found = cm.check(items, client, system="Be brief.", tools=tools)
     assert found == cm.check(items, client, system="Be brief.", tools=tools)
     assert found.answered == 41
-    assert found.counted == trimtab.count(items, model="gpt-5.5", system="Be brief.", tools=tools)
+    assert found.counted == trimtab.count(items, model=GPT, system="Be brief.", tools=tools)
     assert asyncio.run(cm.acheck(items[:1], waiting)).answered == 41
     client.close()
     assert seen == [
-        {"model": "gpt-5.5", "input": items, "instructions": "Be brief.", "tools": tools},
-        {"model": "gpt-5.5", "input": items[:1]},
+        {"model": GPT, "input": items, "instructions": "Be brief.", "tools": tools},
+        {"model": GPT, "input": items[:1]},
     ]
     with pytest.raises(ValueError, match="messages of Chat Completions"):
         cm.check(transcript("u:9 c1 r1:9", provider="openai_chat"), client)
@@ -244,7 +245,7 @@ def test_a_count_that_the_provider_does_not_give_is_one_error_and_nothing_kept(h
                 cm.check(messages, client)
     assert "checked" not in cm.explain()
     with pytest.raises(ValueError, match="gemini-2.5-pro has no counting endpoint"):
-        Compactor("gemini-2.5-pro").check(messages, client)
+        Compactor(GEMINI).check(messages, client)
     silent = SimpleNamespace(messages=SimpleNamespace(count_tokens=lambda **_: SimpleNamespace(tokens=1)))
     with pytest.raises(CountError, match="got namespace"):
         cm.check(messages, silent)
@@ -310,7 +311,7 @@ def test_fit_never_asks_a_counting_endpoint_otherwise(httpserver):
 
 
 @pytest.mark.shows("R2.36", "R2.49")
-@pytest.mark.parametrize("model", [SONNET, "gemini-2.5-pro"])
+@pytest.mark.parametrize("model", [SONNET, GEMINI])
 def test_fit_uses_the_estimate_where_the_counting_endpoint_fails(httpserver, caplog, model):
     messages = transcript(FULL)
     counting(httpserver, {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}, 529)

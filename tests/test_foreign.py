@@ -34,11 +34,12 @@ from pydantic_ai import messages as ai
 
 import trimtab
 from support.command import run
+from support.models import CLAUDE, GEMINI, GPT
 from support.transcripts import PROVIDERS, specs, transcript
 from trimtab import formats
 from trimtab.messages.objects import plain
 
-MODELS = dict.fromkeys(PROVIDERS, "gpt-5.5") | {"anthropic": "claude-sonnet-4-5", "gemini": "gemini-2.5-pro"}
+MODELS = dict.fromkeys(PROVIDERS, GPT) | {"anthropic": CLAUDE, "gemini": GEMINI}
 MODELS["bedrock"] = "anthropic.claude-sonnet-4-5-20250929-v1:0"
 CONVERSE = botocore.session.get_session().get_service_model("bedrock-runtime")
 
@@ -157,11 +158,11 @@ def refused(door: Any, messages: Any, where: str = "") -> trimtab.MessageError:
 @EVERY
 def test_a_frameworks_messages_are_refused_at_every_door(name: str) -> None:
     messages, converter = FOREIGN[name]
-    for door, call in doors("gpt-5.5").items():
+    for door, call in doors(GPT).items():
         error = refused(call, messages)
         assert (error.index, error.path.split(".")[0]) == (0, "messages[0]"), door
         assert converter in error.hint, door
-    pin = trimtab.Compactor("gpt-5.5").pin
+    pin = trimtab.Compactor(GPT).pin
     assert converter in refused(pin, messages[0]).hint
     for provider in PROVIDERS:
         (problem,) = trimtab.validate(messages, provider=provider)
@@ -218,13 +219,13 @@ def test_the_converters_of_the_hints_make_messages_that_are_read() -> None:
         [*loaded, LANGCHAIN[-1]],
     ):
         assert [message.content for message in found] == [message.content for message in LANGCHAIN]
-        assert trimtab.count(found, model="gpt-5.5") == trimtab.count(LANGCHAIN, model="gpt-5.5")
-        assert trimtab.Compactor("gpt-5.5").fit(found).messages is found
+        assert trimtab.count(found, model=GPT) == trimtab.count(LANGCHAIN, model=GPT)
+        assert trimtab.Compactor(GPT).fit(found).messages is found
     tuples = convert_to_messages([("system", "rules"), ("human", "go")])
-    assert trimtab.Compactor("gpt-5.5").fit(tuples).messages is tuples
+    assert trimtab.Compactor(GPT).fit(tuples).messages is tuples
     history = ADAPTER.validate_python(ADAPTER.dump_python(PYDANTIC_AI))
-    assert trimtab.count(history, model="gpt-5.5") == trimtab.count(PYDANTIC_AI, model="gpt-5.5")
-    assert trimtab.Compactor("gpt-5.5").fit(history).messages is history
+    assert trimtab.count(history, model=GPT) == trimtab.count(PYDANTIC_AI, model=GPT)
+    assert trimtab.Compactor(GPT).fit(history).messages is history
 
 
 @pytest.mark.parametrize("first", PROVIDERS)
@@ -334,8 +335,8 @@ def genai_contents() -> list[Any]:
 def test_contents_of_google_genai_are_gemini_messages_and_stay_contents() -> None:
     contents = genai_contents()
     dumped = [content.model_dump(mode="json", by_alias=True, exclude_none=True) for content in contents]
-    cm = trimtab.Compactor("gemini-2.5-pro")
-    assert cm.count(contents) == trimtab.Compactor("gemini-2.5-pro").count(dumped) > 0
+    cm = trimtab.Compactor(GEMINI)
+    assert cm.count(contents) == trimtab.Compactor(GEMINI).count(dumped) > 0
     done = cm.compact(contents, target_share=0.3)
     assert {type(content) for content in done.messages} == {genai.Content}
     assert any(content is contents[-1] for content in done.messages)
@@ -347,10 +348,10 @@ def test_answers_of_the_openai_sdk_are_read_in_both_apis() -> None:
         {"role": "assistant", "content": None, "tool_calls": transcript("u c1 r1", "openai_chat")[1]["tool_calls"]}
     )
     messages = [*transcript("u", "openai_chat"), answer, *transcript("u c1 r1", "openai_chat")[2:]]
-    assert trimtab.count(messages, model="gpt-5.5") == trimtab.count(plain(messages), model="gpt-5.5")
-    assert trimtab.Compactor("gpt-5.5").fit(messages).messages is messages
+    assert trimtab.count(messages, model=GPT) == trimtab.count(plain(messages), model=GPT)
+    assert trimtab.Compactor(GPT).fit(messages).messages is messages
     nulls = [m if isinstance(m, dict) else m.model_dump() for m in messages]
-    assert trimtab.count(nulls, model="gpt-5.5") == trimtab.count(messages, model="gpt-5.5")
+    assert trimtab.count(nulls, model=GPT) == trimtab.count(messages, model=GPT)
 
 
 def items_of(union: Any) -> list[str]:
@@ -371,7 +372,7 @@ def test_every_item_of_the_responses_api_is_one_of_ours() -> None:
     assert len({*inputs, *outputs}) > 25
     for kind in sorted({*inputs, *outputs} - {"message"}):
         messages = [*transcript("u", "openai_responses"), {"type": kind}]
-        assert trimtab.count(messages, model="gpt-5.5", provider="openai_responses") > 0
+        assert trimtab.count(messages, model=GPT, provider="openai_responses") > 0
         assert trimtab.validate([{"type": kind}], provider="openai_chat")[0].code == "malformed"
 
 
@@ -393,8 +394,8 @@ def pictured() -> list[Any]:
 def test_an_item_that_comes_from_a_role_tells_its_shape() -> None:
     item = {"type": "additional_tools", "role": "developer", "tools": [{"type": "function", "name": "rate"}]}
     messages = [{"role": "user", "content": "Find the tool."}, item]
-    named = trimtab.Compactor("gpt-5.5", provider="openai_responses")
-    assert trimtab.Compactor("gpt-5.5").count(messages) == named.count(messages) > 0
+    named = trimtab.Compactor(GPT, provider="openai_responses")
+    assert trimtab.Compactor(GPT).count(messages) == named.count(messages) > 0
 
 
 def test_every_block_of_converse_is_one_of_ours() -> None:
@@ -420,16 +421,16 @@ def test_pictures_of_converse_are_bytes_and_stay_bytes() -> None:
 
 def test_an_answer_of_anthropic_is_read_the_same_from_a_file() -> None:
     """As ``model_dump_json`` writes it: with a type, as items of the Responses API have it."""
-    answer = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5"}
+    answer = {"id": "msg_1", "type": "message", "role": "assistant", "model": CLAUDE}
     answer |= {"content": [{"type": "text", "text": "yes"}], "stop_reason": "end_turn", "stop_sequence": None}
     messages = [{"role": "user", "content": "go"}, answer, {"role": "user", "content": "on"}]
     assert trimtab.read(json.dumps(messages).encode()).provider == "anthropic"
-    assert trimtab.Compactor("claude-sonnet-4-5").fit(messages).messages is messages
+    assert trimtab.Compactor(CLAUDE).fit(messages).messages is messages
 
 
 def test_a_choice_of_an_answer_is_not_read_as_a_log_entry() -> None:
     """Its message's calls vanished: entries of Claude Code have a message too, and the type of its role."""
     call = transcript("u c1 r1", "openai_chat")[1]
     choice = SimpleNamespace(model_dump=lambda **_: {"index": 0, "finish_reason": "tool_calls", "message": call})
-    error = refused(doors("gpt-5.5")["fit"], [{"role": "user", "content": "go"}, choice.model_dump()])
+    error = refused(doors(GPT)["fit"], [{"role": "user", "content": "go"}, choice.model_dump()])
     assert (error.index, "choice.message" in error.hint) == (1, True)

@@ -3,6 +3,7 @@
 import json
 
 from support.checker import check
+from support.models import GPT
 from trimtab import read
 from trimtab.messages.types import Charged, Repaired
 from trimtab.validity.repair.entries import INTERRUPTED
@@ -50,7 +51,7 @@ def items(*lines):
 
 
 META = line("session_meta", id="s", base_instructions={"text": "You are Codex."})
-TURN = line("turn_context", model="gpt-5.5", cwd="/")
+TURN = line("turn_context", model=GPT, cwd="/")
 SHOWN = line("event_msg", type="agent_message", message="shown")
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from support.checker import check
 from support.format_cases import assistant, calls, result, text, tool, use, user
+from support.models import CLAUDE, GPT_SPLIT
 from trimtab import MessageError, read
 
 ASK, SAY = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}
@@ -33,9 +34,9 @@ def read_list(value, **options):
         ([user({"type": "input_text", "text": "a"})], "openai_responses"),
         ([{"type": "message", **ASK}], "openai_responses"),
         ([{"type": "reasoning", "id": "r", "summary": []}, SAY], "openai_responses"),
-        ({"messages": [ASK], "model": "claude-sonnet-4-5"}, "anthropic"),
+        ({"messages": [ASK], "model": CLAUDE}, "anthropic"),
         ({"messages": [ASK], "system": "s"}, "anthropic"),
-        ({"messages": [ASK], "model": "gpt-5"}, "openai_chat"),
+        ({"messages": [ASK], "model": GPT_SPLIT}, "openai_chat"),
         ({"messages": [ASK]}, "openai_chat"),
         ({"input": [ASK], "instructions": "s"}, "openai_responses"),
         ({"input": "hi"}, "openai_responses"),
@@ -69,7 +70,7 @@ def test_a_request_gives_its_model_system_and_tools():
     tools = [{"name": "f", "input_schema": {}}]
     found = read_list({"model": "claude-x", "system": [text("s")], "tools": tools, "messages": [ASK], "max_tokens": 1})
     assert (found.messages, found.model, found.system, found.tools) == ([ASK], "claude-x", [text("s")], tools)
-    found = read_list({"model": "gpt-5", "instructions": "i", "input": "hi"})
+    found = read_list({"model": GPT_SPLIT, "instructions": "i", "input": "hi"})
     assert (found.messages, found.system) == ([{"type": "message", **ASK}], "i")
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from support.checker import check
+from support.models import GPT_SMALL
 from trimtab import MessageError, read
 from trimtab.messages.types import Charged
 
@@ -47,7 +48,7 @@ def test_the_history_is_the_prompt_without_what_is_kept_for_analysis():
     assert load(swe(said("user", "a")), whole=True).messages == [{"role": "user", "content": "a"}]
 
 
-@pytest.mark.parametrize(("name", "model"), [("gpt-4o", "gpt-4o"), ("replay", None), (None, None)])
+@pytest.mark.parametrize(("name", "model"), [(GPT_SMALL, GPT_SMALL), ("replay", None), (None, None)])
 @pytest.mark.parametrize("form", [dict, json.dumps])
 def test_the_model_is_found_in_the_configuration(name, model, form):
     config = form({"agent": {"model": {"name": name}}})

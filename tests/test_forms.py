@@ -15,6 +15,7 @@ from openai.types.chat import ChatCompletionMessage
 from pydantic import BaseModel
 
 import trimtab
+from support.models import CLAUDE, GPT
 from trimtab import _core
 
 USAGE = {"input_tokens": 5, "output_tokens": 6}
@@ -52,7 +53,7 @@ def call(number: int, kind: str) -> Any:
         case "blocks":
             return {"role": "assistant", "content": blocks}
         case "answers":
-            about = {"id": "m", "type": "message", "model": "claude-sonnet-4-5", "stop_reason": "tool_use"}
+            about = {"id": "m", "type": "message", "model": CLAUDE, "stop_reason": "tool_use"}
             return Message.model_validate(
                 {**about, "role": "assistant", "content": [text, use], "stop_sequence": None, "usage": USAGE}
             )
@@ -116,7 +117,7 @@ def edit(messages: list[Any], how: str, place: int, kind: str) -> list[Any]:
 def test_a_session_sees_what_a_fresh_one_sees_whatever_changes_inside_of_objects(
     kind: str, edits: list[tuple[str, int]]
 ) -> None:
-    cm = trimtab.Compactor("gpt-5.5" if kind == "chat" else "claude-opus-4-8")
+    cm = trimtab.Compactor(GPT if kind == "chat" else "claude-opus-4-8")
     session, messages = cm.session("kept"), [{"role": "user", "content": "go"}, *talk(0, 4, kind)]
     for how, place in [("same", 0), *edits]:
         messages = edit(messages, how, place, kind)
@@ -136,7 +137,7 @@ def test_objects_are_made_plain_once(kind: str, monkeypatch: pytest.MonkeyPatch)
         made.append(message)
         return read(self, message, **options)
 
-    session = trimtab.Compactor("gpt-5.5" if kind == "chat" else "claude-sonnet-4-5").session("kept")
+    session = trimtab.Compactor(GPT if kind == "chat" else CLAUDE).session("kept")
     messages = [{"role": "user", "content": "go"}, *talk(0, 20, kind)]
     session.fit(messages)
     monkeypatch.setattr(InputMessages, "_message", counted)
@@ -163,7 +164,7 @@ def test_objects_are_made_plain_once_while_a_result_stands_in_for_them(
         made.append(message)
         return read(self, message, **options)
 
-    cm = trimtab.Compactor("gpt-5.5" if kind == "chat" else "claude-sonnet-4-5", summarizer="offline")
+    cm = trimtab.Compactor(GPT if kind == "chat" else CLAUDE, summarizer="offline")
     session, messages = cm.session("kept"), [{"role": "user", "content": "go"}, *talk(0, 60, kind)]
     compacted = session.compact(messages, target_share=0.4)
     assert compacted.ref

@@ -15,6 +15,7 @@ from pydantic_ai import messages as ai
 from pydantic_ai.usage import RequestUsage
 
 import trimtab
+from support.models import GPT
 from trimtab.messages.objects import InputMessages
 
 EDITS = ("text", "input", "result", "append", "delete", "slide", "copy", "first", "same")
@@ -105,7 +106,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_a_session_sees_what_a_fresh_one_sees_whatever_changes_inside_of_messages(
     kind: str, edits: list[tuple[str, int]]
 ) -> None:
-    cm = trimtab.Compactor("gpt-5.5")
+    cm = trimtab.Compactor(GPT)
     session, messages = cm.session("kept"), KINDS[kind](0, 4)
     for how, place in [("same", 0), *edits]:
         messages = edit(messages, how, place, kind)
@@ -116,7 +117,7 @@ def test_a_session_sees_what_a_fresh_one_sees_whatever_changes_inside_of_message
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_frameworks_messages_are_made_plain_once(kind: str, made: list[Any]) -> None:
-    session = trimtab.Compactor("gpt-5.5").session("kept")
+    session = trimtab.Compactor(GPT).session("kept")
     messages = KINDS[kind](0, 20)
     session.fit(messages)
     made.clear()
@@ -132,7 +133,7 @@ def test_a_frameworks_messages_are_made_plain_once(kind: str, made: list[Any]) -
 def test_a_frameworks_messages_are_made_plain_once_while_a_result_stands_in_for_them(
     kind: str, made: list[Any]
 ) -> None:
-    session = trimtab.Compactor("gpt-5.5", summarizer="offline").session("kept")
+    session = trimtab.Compactor(GPT, summarizer="offline").session("kept")
     messages = KINDS[kind](0, 60)
     compacted = session.compact(messages, target_share=0.4)
     assert compacted.ref
@@ -152,7 +153,7 @@ def test_a_frameworks_messages_are_made_plain_once_while_a_result_stands_in_for_
 
 
 def test_the_system_prompt_of_pydantic_ai_stays_in_the_first_request_of_a_result() -> None:
-    session = trimtab.Compactor("gpt-5.5", summarizer="offline").session("kept")
+    session = trimtab.Compactor(GPT, summarizer="offline").session("kept")
     messages = pydantic_ai(0, 60)
     session.compact(messages, target_share=0.4)
     for _ in range(3):

@@ -16,6 +16,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 import trimtab
 from support.checker import check
+from support.models import CLAUDE, GPT
 from support.transcripts import PROVIDERS, specs, transcript
 from test_foreign import LANGCHAIN, PYDANTIC_AI, doors
 from trimtab.messages.objects import plain
@@ -78,25 +79,25 @@ def sent(messages: list[Any], kind: str) -> list[dict[str, Any]]:
             if isinstance(content := message["content"], list):
                 message["content"] = [block for block in content if block["type"] not in {"thinking", "tool_use"}]
         return found
-    model = OpenAIChatModel("gpt-5.5", provider=OpenAIProvider(api_key="k"))
+    model = OpenAIChatModel(GPT, provider=OpenAIProvider(api_key="k"))
     return asyncio.run(model._map_messages(messages, ModelRequestParameters()))
 
 
 @pytest.mark.parametrize("messages", [LANGCHAIN, PYDANTIC_AI], ids=MAKERS)
 @pytest.mark.parametrize("provider", [None, *PROVIDERS])
 def test_a_frameworks_messages_are_read_at_every_door(messages: list[Any], provider: Any) -> None:
-    for name, door in doors("gpt-5.5", provider).items():
+    for name, door in doors(GPT, provider).items():
         if name == "overflow":
             with pytest.raises(trimtab.OverflowedError):
                 door(messages)
         else:
             assert door(messages) is not None
     assert trimtab.validate(messages, provider=provider or "openai_chat") == []
-    assert trimtab.Compactor("gpt-5.5").fit(messages).messages is messages
+    assert trimtab.Compactor(GPT).fit(messages).messages is messages
 
 
 def test_the_count_is_that_of_the_messages_that_the_framework_sends() -> None:
-    for model in ("gpt-5.5", "claude-sonnet-4-5"):
+    for model in (GPT, CLAUDE):
         for messages, kind in ((LANGCHAIN, "langchain"), (PYDANTIC_AI, "pydantic_ai")):
             wire = sent(messages, kind)
             assert abs(trimtab.count(messages, model=model) - trimtab.count(wire, model=model)) <= 4, (model, kind)
@@ -104,7 +105,7 @@ def test_the_count_is_that_of_the_messages_that_the_framework_sends() -> None:
 
 @EVERY
 @pytest.mark.parametrize("share", [0.5, 0.15, 0.03])
-@pytest.mark.parametrize("model", ["gpt-5.5", "claude-sonnet-4-5"])
+@pytest.mark.parametrize("model", [GPT, CLAUDE])
 def test_untouched_messages_are_the_same_objects_and_edited_ones_keep_the_rest(
     kind: str, share: float, model: str
 ) -> None:
@@ -149,7 +150,7 @@ def test_untouched_messages_are_the_same_objects_and_edited_ones_keep_the_rest(
 @EVERY
 def test_a_result_is_recognized_when_it_comes_back(kind: str) -> None:
     """As from a framework that keeps the compacted list: the summary is updated, not stacked."""
-    cm = trimtab.Compactor("claude-sonnet-4-5", window=20_000, max_output=2_000)
+    cm = trimtab.Compactor(CLAUDE, window=20_000, max_output=2_000)
     messages, compactions = MAKERS[kind](2), 0
     for more in range(2, 26):
         messages = [*messages, *MAKERS[kind](more + 1)[len(MAKERS[kind](more)) :]]
@@ -164,7 +165,7 @@ def test_a_result_is_recognized_when_it_comes_back(kind: str) -> None:
 @EVERY
 def test_the_whole_history_is_taken_again_and_again(kind: str) -> None:
     """As from a hook whose result the framework forgets."""
-    cm = trimtab.Compactor("claude-sonnet-4-5", window=20_000, max_output=2_000)
+    cm = trimtab.Compactor(CLAUDE, window=20_000, max_output=2_000)
     done = 0
     for turns in range(1, 40):
         done += cm.fit(MAKERS[kind](turns)).compaction is not None if kind == "langchain" else 0
@@ -197,7 +198,7 @@ def test_langchains_blocks_are_counted() -> None:
         {"type": "image", "source_type": "base64", "data": PNG, "mime_type": "image/png"},
         {"type": "image", "source": {"type": "base64", "data": PNG, "media_type": "image/png"}},
     ]
-    counts = {trimtab.count([lc.HumanMessage([picture])], model="gpt-5.5") for picture in pictures}
+    counts = {trimtab.count([lc.HumanMessage([picture])], model=GPT) for picture in pictures}
     assert len(counts) == 1
     others = [
         {"type": "file", "base64": "aGk=", "mime_type": "application/pdf"},
@@ -207,14 +208,14 @@ def test_langchains_blocks_are_counted() -> None:
         "a text",
     ]
     for block in others:
-        assert trimtab.Compactor("gpt-5.5").fit([lc.HumanMessage("go"), lc.AIMessage([block]), lc.HumanMessage("on")])
+        assert trimtab.Compactor(GPT).fit([lc.HumanMessage("go"), lc.AIMessage([block]), lc.HumanMessage("on")])
     chunk = lc.AIMessageChunk("hello")
     assert plain([chunk])[0]["role"] == "assistant"
 
 
 def test_an_instruction_to_langchains_reducer_is_no_message() -> None:
     with pytest.raises(trimtab.MessageError, match="not for a model") as caught:
-        trimtab.count([lc.HumanMessage("go"), lc.RemoveMessage(id="1")], model="gpt-5.5")
+        trimtab.count([lc.HumanMessage("go"), lc.RemoveMessage(id="1")], model=GPT)
     assert caught.value.index == 1
 
 
@@ -236,16 +237,16 @@ def test_pydantic_ais_other_parts_are_read() -> None:
     assert "now this" in str(read[4])
     assert trimtab.validate(messages, provider="anthropic") == []
     less = [*messages[:-1], ai.ModelRequest(parts=messages[-1].parts, instructions="be kind " * 50)]
-    assert trimtab.count(less, model="gpt-5.5") > trimtab.count(messages, model="gpt-5.5") + 90
+    assert trimtab.count(less, model=GPT) > trimtab.count(messages, model=GPT) + 90
 
 
 def test_a_system_message_that_is_passed_beside_the_list_counts_once() -> None:
-    cm = trimtab.Compactor("gpt-5.5")
+    cm = trimtab.Compactor(GPT)
     assert cm.count(LANGCHAIN, system="rules") == cm.count(LANGCHAIN)
 
 
 def test_messages_of_langchain_and_dicts_may_be_mixed() -> None:
     messages = langchain(20)
     messages[1] = {"role": "user", "content": "go"}
-    done = trimtab.Compactor("gpt-5.5").compact(messages, target_share=0.5)
+    done = trimtab.Compactor(GPT).compact(messages, target_share=0.5)
     assert done.messages[1] is messages[1]

@@ -10,12 +10,13 @@ import pytest
 
 import trimtab
 from support import transcripts
+from support.models import CLAUDE, GPT_SMALL
 from trimtab import Limits, events, hooks
 from trimtab.messages.types import text_of, whole_calls
 from trimtab.policies import POLICIES
 from trimtab.summarize import Function, render
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 
 
 def talk(rounds: int = 24) -> list[Any]:
@@ -79,7 +80,7 @@ def test_usage_in_any_providers_form_is_learned_from() -> None:
 
 @pytest.mark.shows("R4.9")
 def test_what_a_step_was_charged_triggers_seed_004() -> None:
-    cm = trimtab.Compactor("gpt-4o", policy="opencode", window=100_000, max_output=32_000)
+    cm = trimtab.Compactor(GPT_SMALL, policy="opencode", window=100_000, max_output=32_000)
     messages = transcripts.transcript("u:40 " + "a:60 u:60 " * 20, "openai_chat")
     cm.record({"input_tokens": 68_000, "output_tokens": 0})
     assert cm.fit(messages, when="after_step").compaction is None
@@ -262,7 +263,7 @@ def test_a_zone_larger_than_its_summarizer_is_summarized_whole_in_parts() -> Non
             running -= 1
         return "summary " + " ".join(found)
 
-    cm = trimtab.Compactor("gpt-4o", summarizer=Function(write), window=6_000, max_output=500)
+    cm = trimtab.Compactor(GPT_SMALL, summarizer=Function(write), window=6_000, max_output=500)
     done = cm.compact(messages, target_tokens=2_000)
     assert len(seen) > 10
     assert all(any(fact in text for text in seen) for fact in facts)
@@ -270,7 +271,7 @@ def test_a_zone_larger_than_its_summarizer_is_summarized_whole_in_parts() -> Non
     assert most <= 4
     assert cm.restore(done.ref or "") == messages
     again = asyncio.run(
-        trimtab.Compactor("gpt-4o", summarizer=Function(write), window=6_000, max_output=500).acompact(
+        trimtab.Compactor(GPT_SMALL, summarizer=Function(write), window=6_000, max_output=500).acompact(
             messages, target_tokens=2_000
         )
     )

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 
 import oracle
 import trimtab
+from support.models import CLAUDE, GEMINI, GPT, GPT_SMALL
 from support.scale import scaled
 from trimtab import Compactor, Ingest, Policy
 from trimtab.archive import open_archive
 from trimtab.ledger.columns import Kind
 from trimtab.policies import POLICIES
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 COUNTER = trimtab.Counter.for_model(MODEL)
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
 TOOLS = {"shell": "head-tail", "grep": "match-list", "read_file": "file-content", "other": "generic"}
@@ -283,9 +284,9 @@ def conversation(text: str, provider: str) -> list[Any]:
 MODELS = {
     "anthropic": MODEL,
     "bedrock": "anthropic.claude-sonnet-4-5-20250929-v1:0",
-    "openai_chat": "gpt-4o",
-    "openai_responses": "gpt-5.5",
-    "gemini": "gemini-2.5-pro",
+    "openai_chat": GPT_SMALL,
+    "openai_responses": GPT,
+    "gemini": GEMINI,
 }
 
 

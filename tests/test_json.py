@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trimtab
+from support.models import GPT
 from support.scale import scaled
 from support.transcripts import PROVIDERS, messages, transcript
 from trimtab import Counter, Ledger
@@ -209,15 +210,15 @@ def test_the_verb_count_makes_no_objects_of_a_large_list_of_messages(tmp_path):
     found[0]["content"] = [{"type": "text", "text": "x " * (16 << 20)}]  # large by one message
     path, small = tmp_path / "large.jsonl", tmp_path / "small.json"
     path.write_text("".join(f"{json.dumps(message)}\n" for message in found) + "nonsense\n")
-    done = run("count", str(path), "--json", "--model", "gpt-5.5")
+    done = run("count", str(path), "--json", "--model", GPT)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    ledger = scan(path, counter=Counter.for_model("gpt-5.5")).ledger
+    ledger = scan(path, counter=Counter.for_model(GPT)).ledger
     assert (told["messages"], told["tokens"], told["provider"]) == (80, ledger.total, "anthropic")
     assert b"skipped line 81" in done.stderr
     with path.open("rb") as file:
-        assert run("count", "-", "--json", "--model", "gpt-5.5", stdin=file).stdout == done.stdout
+        assert run("count", "-", "--json", "--model", GPT, stdin=file).stdout == done.stdout
     found[0]["content"] = "short"
     small.write_text(json.dumps(found))
-    told = json.loads(run("count", "-", "--json", "--model", "gpt-5.5", input=small.read_bytes()).stdout)
-    assert told["tokens"] == Ledger.of(found, counter=Counter.for_model("gpt-5.5"), provider="anthropic").total
+    told = json.loads(run("count", "-", "--json", "--model", GPT, input=small.read_bytes()).stdout)
+    assert told["tokens"] == Ledger.of(found, counter=Counter.for_model(GPT), provider="anthropic").total

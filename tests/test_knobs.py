@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.models import CLAUDE_MILLION
 from support.transcripts import png
 from trimtab import Compactor, config
 from trimtab.policies import POLICIES
 
-MODEL = "claude-sonnet-4-6"
+MODEL = CLAUDE_MILLION
 KNOBS: dict[str, Any] = {
     "trigger_share": 0.7,
     "target_budget_share": 0.3,

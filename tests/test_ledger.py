@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import oracle
 from support import transcripts
+from support.models import CLAUDE
 from support.scale import scaled
 from support.transcripts import PROVIDERS, deep_hash, messages, png, specs, transcript
 from trimtab import Counter, Kind, MessageError, Role, _core
@@ -141,7 +142,7 @@ def test_a_result_takes_the_latest_open_call_of_its_id(provider):
 @generated
 def test_columns_have_fixed_types_are_contiguous_and_add_up(provider):
     for spec in ("", "u", EVERYTHING[provider]):
-        ledger = scan(transcript(spec, provider), Counter.for_model("claude-sonnet-4-5"), provider)
+        ledger = scan(transcript(spec, provider), Counter.for_model(CLAUDE), provider)
         for name, dtype in COLUMNS.items():
             column = getattr(ledger, name)
             assert (column.dtype, column.flags.c_contiguous, column.ndim) == (np.dtype(dtype), True, 1), name
@@ -264,7 +265,7 @@ def test_a_ledger_extended_by_the_rest_is_the_ledger_of_the_whole(provider):
 
 @generated
 def test_a_ledger_extended_message_by_message_is_the_ledger_of_the_whole(provider):
-    full, counter = transcript(EVERYTHING[provider], provider), Counter.for_model("claude-sonnet-4-5")
+    full, counter = transcript(EVERYTHING[provider], provider), Counter.for_model(CLAUDE)
     ledger = scan([], counter, provider)
     for message in full:
         ledger = ledger.extend([message])

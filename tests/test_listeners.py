@@ -11,9 +11,10 @@ from typing import Any, get_args
 import pytest
 
 import trimtab
+from support.models import CLAUDE_MILLION
 from trimtab import Compactor, events
 
-MODEL = "claude-sonnet-4-6"
+MODEL = CLAUDE_MILLION
 NAMES = {kind.__name__.lower() for kind in (*get_args(events.Event), *events.Step.__subclasses__())}
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.models import CLAUDE_MILLION
 from support.transcripts import PROVIDERS, transcript
 from trimtab import Compactor, Verdict
 from trimtab.policies import POLICIES
@@ -74,7 +75,7 @@ def test_no_line_holds_text_of_a_message(policy: str, provider: Any, summarizer:
 
     limits = {"window": 4_000, "max_output": 400}
     called = {"summarizer": summarizer, "pre_compact": refuses, "listeners": [raises]}
-    teller = Compactor("claude-sonnet-4-6", provider=provider, policy=policy, **limits, **called).session("s")
+    teller = Compactor(CLAUDE_MILLION, provider=provider, policy=policy, **limits, **called).session("s")
     for end in range(2, len(messages) + 1, 4):
         attempt(teller.fit, messages[:end])
         attempt(teller.record, {"input_tokens": 0, "output_tokens": 1})
@@ -106,7 +107,7 @@ async def acall(teller: Any, messages: list[Any]) -> None:
 def test_a_failure_is_logged_by_its_classes_and_told_in_full_to_the_caller(fallback: Any, lines: Any) -> None:
     messages = marked(transcript(SPEC), [])
     policy = replace(POLICIES["default"], fallback=fallback, prune=None)
-    cm = Compactor("claude-sonnet-4-6", policy=policy, window=2_500, max_output=250, summarizer=quotes)
+    cm = Compactor(CLAUDE_MILLION, policy=policy, window=2_500, max_output=250, summarizer=quotes)
     told: list[Any] = []
     cm.on("fellback")(told.append)
     fitted = cm.fit(messages)
@@ -116,7 +117,7 @@ def test_a_failure_is_logged_by_its_classes_and_told_in_full_to_the_caller(fallb
 
 def test_texts_of_failures_are_logged_for_those_who_ask(caplog: pytest.LogCaptureFixture) -> None:
     messages = marked(transcript(SPEC), [])
-    cm = Compactor("claude-sonnet-4-6", window=2_500, max_output=250, summarizer=quotes)
+    cm = Compactor(CLAUDE_MILLION, window=2_500, max_output=250, summarizer=quotes)
     with caplog.at_level(logging.DEBUG, logger="trimtab.details"):
         cm.compact(messages, target_share=0.4)
     assert FOUND.findall(caplog.text)

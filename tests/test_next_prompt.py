@@ -12,6 +12,7 @@ import pytest
 import trimtab
 from support import billed, format_cases
 from support.command import run
+from support.models import CLAUDE, GPT
 from test_formats_claude_code import boundary, says, summary, text, user
 
 SOUND = 20_000
@@ -121,15 +122,15 @@ def test_plan_compact_and_count_agree_in_every_format(given: list[str]) -> None:
 def test_codex_names_its_window() -> None:
     path = saved("s", billed.session("codex", 2, lambda _: SOUND))
     assert trimtab.read(path).window == 258_400
-    found = counted(path, "--model", "gpt-5.5")
+    found = counted(path, "--model", GPT)
     assert (found["window"], found["window_from"]) == (1_050_000, "table")  # not the file's model
     lines = [
-        {"type": "turn_context", "payload": {"model": "gpt-5.5"}},
+        {"type": "turn_context", "payload": {"model": GPT}},
         *map(json.loads, Path(path).read_text().splitlines()),
     ]
     path = saved("s", "\n".join(map(json.dumps, lines)))
     found = counted(path)
-    assert (found["window"], found["window_from"], found["model"]) == (258_400, "file", "gpt-5.5")
+    assert (found["window"], found["window_from"], found["model"]) == (258_400, "file", GPT)
     assert "% of the window 258,400 (the agent's own) of gpt-5.5, below the trigger" in headline(path)
     assert counted(path, "--window", "100k")["window"] == 100_000
     started = {"type": "event_msg", "payload": {"type": "task_started", "model_context_window": 121_600}}
@@ -158,7 +159,7 @@ def compacted(tokens: int, cause: str = "auto") -> list[Any]:
         ([*asked(SOUND), *compacted(930_000)], 1_000_000, "file"),
         ([*asked(SOUND), *compacted(930_000), *compacted(167_000)], 200_000, "file"),
         ([*asked(SOUND), *compacted(50_000, "manual")], 1_000_000, "table"),
-        (asked(300_000, "claude-sonnet-4-5"), 1_000_000, "file"),
+        (asked(300_000, CLAUDE), 1_000_000, "file"),
         (asked(SOUND, f"{OPUS}[1m]"), 1_000_000, "table"),
         ([{"type": "system", "subtype": "init", "model": "claude-sonnet-4-5[1m]"}, *asked(SOUND)], 1_000_000, "file"),
         ([*asked(SOUND), {"type": "result", "modelUsage": {OPUS: {"contextWindow": 200_000}}}], 200_000, "file"),
@@ -199,12 +200,12 @@ def test_what_is_assumed_or_missing_stands_in_the_headline() -> None:
     assert "window 1,050,000 (assumed) of gpt-5.5, a model that is assumed" in first
     assert second == "  without system text and tools: the file has none, and no billed call that shows them"
     assert counted(path)["not_known"] == ["system text", "tools"]
-    assert "(assumed)" not in headline(path, "--model", "gpt-5.5")
+    assert "(assumed)" not in headline(path, "--model", GPT)
     assert "window 128,000 (assumed) of no-such-model," in headline(path, "--model", "no-such-model")
     plan = run("plan", path, "--model", "no-such-model", "--explain").stdout
     assert plan.splitlines()[0] == headline(path, "--model", "no-such-model")
     assert "input and output together, assumed" in plan
-    told = {"model": "gpt-5.5", "tools": [{"type": "function", "function": {"name": "f"}}]}
+    told = {"model": GPT, "tools": [{"type": "function", "function": {"name": "f"}}]}
     told["messages"] = [{"role": "system", "content": "be brief"}, *format_cases.LINES["openai_chat"](2)]
     assert headline(saved("s", json.dumps(told))).startswith("next prompt: 1")
 

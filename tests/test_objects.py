@@ -11,12 +11,13 @@ import pytest
 import oracle
 import trimtab
 from support.checker import check
+from support.models import CLAUDE, GPT
 from support.transcripts import transcript
 from support.wardrobe import WARDROBE, Said, Turn, answer
 from trimtab import _core
 from trimtab.messages.objects import InputMessages, plain
 
-MODELS = {"anthropic": "claude-sonnet-4-5", "openai_chat": "gpt-5.5", "openai_responses": "gpt-5.5"}
+MODELS = {"anthropic": CLAUDE, "openai_chat": GPT, "openai_responses": GPT}
 PAST = "u:90 " + " ".join(f"c{n} r{n}:60 a:30 u:60" for n in range(40, 60)) + " a:9"
 EVERY = pytest.mark.parametrize("kind", WARDROBE)
 
@@ -114,7 +115,7 @@ def test_an_edited_message_keeps_its_unedited_blocks():
     messages = transcript(spec)
     for message in messages[2:-2:2]:
         message["content"] = [*message["content"], text]
-    made = trimtab.Compactor("claude-sonnet-4-5").compact(messages, target_share=0.5).messages
+    made = trimtab.Compactor(CLAUDE).compact(messages, target_share=0.5).messages
     edited = [m for m in made if not any(m is o for o in messages)]
     assert edited
     assert all(m["content"][1] is text for m in edited)
@@ -126,13 +127,13 @@ def test_a_class_that_refuses_a_new_message_gets_a_dict():
         content: list
 
     objects = [m if m["role"] == "user" else Only(**m) for m in transcript(PAST.replace("a:30", "t+a:30"))[:-1]]
-    done = trimtab.Compactor("claude-sonnet-4-5").compact(objects, target_share=0.3)
+    done = trimtab.Compactor(CLAUDE).compact(objects, target_share=0.3)
     assert type(done.messages[0]) is dict
 
 
 def test_every_public_method_accepts_objects():
     _, messages, objects = dressed("sdk blocks in dicts")
-    cm, bare = (trimtab.Compactor("claude-sonnet-4-5") for _ in range(2))
+    cm, bare = (trimtab.Compactor(CLAUDE) for _ in range(2))
     assert cm.count(objects) == bare.count(messages)
     assert cm.plan(objects, target_share=0.3).edits == bare.plan(messages, target_share=0.3).edits
     assert cm.explain(objects) == bare.explain(messages)
@@ -142,7 +143,7 @@ def test_every_public_method_accepts_objects():
     done = cm.compact(objects, target_share=0.3)
     assert any(message is objects[3] for message in done.messages)
     assert cm.fit(objects, when="on_length").resumed_ref == done.ref
-    assert trimtab.Compactor("claude-sonnet-4-5").fit(objects, when="on_length").messages is objects
+    assert trimtab.Compactor(CLAUDE).fit(objects, when="on_length").messages is objects
 
 
 def test_compaction_keeps_messages_that_arrive_during_the_summary():
@@ -153,7 +154,7 @@ def test_compaction_keeps_messages_that_arrive_during_the_summary():
         objects.extend(late)
         return "all went well"
 
-    done = trimtab.Compactor("claude-sonnet-4-5", summarizer=slow).compact(objects, target_share=0.3)
+    done = trimtab.Compactor(CLAUDE, summarizer=slow).compact(objects, target_share=0.3)
     assert done.summarizer != "offline"
     assert all(new is old for new, old in zip(done.messages[-2:], late, strict=True))
 
@@ -171,9 +172,9 @@ def test_nested_objects_are_read():
     call = {"type": "tool_use", "id": "t", "name": "f", "input": {"of": Said("x", [1, None])}}
     same = {**call, "input": {"of": {"role": "x", "content": [1, None]}}}
     lists = [[{"role": "user", "content": "go"}, {"role": "assistant", "content": [c]}] for c in (call, same)]
-    assert trimtab.count(lists[0], model="claude-sonnet-4-5") == trimtab.count(lists[1], model="claude-sonnet-4-5")
+    assert trimtab.count(lists[0], model=CLAUDE) == trimtab.count(lists[1], model=CLAUDE)
     answered = [*lists[0], {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "1"}]}]
-    cm = trimtab.Compactor("claude-sonnet-4-5")
+    cm = trimtab.Compactor(CLAUDE)
     done = cm.compact([*answered, *transcript(PAST)], target_share=0.3)
     assert cm.restore(done.ref)[1]["content"][0]["input"] == same["input"]
 
@@ -205,7 +206,7 @@ def test_an_unreadable_object_raises_an_error_with_its_position():
             raise RuntimeError("not now")
 
     messages = [{"role": "user", "content": "go"}, Shy(role="user", content="x")]
-    cm = trimtab.Compactor("claude-sonnet-4-5")
+    cm = trimtab.Compactor(CLAUDE)
     doors = (cm.fit, cm.compact, cm.plan, cm.count, lambda m: trimtab.repair(m, provider="anthropic"))
     for door in doors:
         with pytest.raises(trimtab.MessageError, match="not now") as raised:

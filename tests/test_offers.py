@@ -18,6 +18,7 @@ from werkzeug import Request, Response
 
 import trimtab
 from support.loopback import DIALECTS
+from support.models import CLAUDE_BOUND, CLAUDE_CHEAP, CLAUDE_HAIKU, CLAUDE_NEW, CLAUDE_OPUS, GPT, GPT_SPLIT
 from support.transcripts import transcript
 from trimtab import Compacted, FellBack, Limits, Model
 from trimtab.compaction.effects import Write
@@ -45,33 +46,31 @@ def found(writer: Any, stage: Any, session: str, sizes: Sizes = SIZES, *, reuse_
 
 def test_the_cheapest_of_cheap_model_same_model_and_cache_goes_first() -> None:
     # haiku 5.5: .10 and .50; sonnet 5.5: 2, 10 and .10 for what the cache has, in dollars a million
-    assert found(Anthropic(), BY_PRICE, "claude-sonnet-5-5", reuse_cache=True) == [
-        ("claude-haiku-5-5", False, round((100_500 * 0.10 + 2_000 * 0.50) / 1e6, 4)),
-        ("claude-sonnet-5-5", True, round((10_500 * 2 + 150_000 * 0.10 + 2_000 * 10) / 1e6, 4)),
-        ("claude-sonnet-5-5", False, round((100_500 * 2 + 2_000 * 10) / 1e6, 4)),
+    assert found(Anthropic(), BY_PRICE, CLAUDE_BOUND, reuse_cache=True) == [
+        (CLAUDE_CHEAP, False, round((100_500 * 0.10 + 2_000 * 0.50) / 1e6, 4)),
+        (CLAUDE_BOUND, True, round((10_500 * 2 + 150_000 * 0.10 + 2_000 * 10) / 1e6, 4)),
+        (CLAUDE_BOUND, False, round((100_500 * 2 + 2_000 * 10) / 1e6, 4)),
     ]
     # gpt-5-nano reads its cache at .005, gpt-5-mini reads anew at .25
     assert found(OpenAI(), BY_PRICE, "gpt-5-nano", reuse_cache=True)[0] == ("gpt-5-nano", True, 0.0021)
 
 
 def test_what_the_caller_names_is_asked_and_then_what_the_policy_names() -> None:
-    assert found(Anthropic("claude-opus-5"), NAMED, "claude-sonnet-5-5")[0][0] == "claude-opus-5"
-    assert found(Anthropic(), NAMED, "claude-sonnet-5-5")[0][0] == "claude-haiku-4-5-20251001"
-    assert found(Anthropic(), OWN, "claude-sonnet-5-5")[0][0] == "claude-sonnet-5-5", "seed 003: the session's own"
-    assert found(Anthropic(), OWN, "gpt-5.5")[0][0] == "claude-haiku-5-5", "which another provider does not have"
-    assert found(OpenAI(base_url="http://localhost:1/v1"), OWN, "gpt-5")[0][0] == "gpt-5.4-mini", "nor another server"
-    assert found(OpenAI(), OWN, "gpt-5")[0][0] == "gpt-5"
-    (offer,) = offers(Function(str), "f", NAMED, "gpt-5", Model.named("gpt-5"), SIZES, reuse_cache=True)  # type: ignore[arg-type]
+    assert found(Anthropic("claude-opus-5"), NAMED, CLAUDE_BOUND)[0][0] == "claude-opus-5"
+    assert found(Anthropic(), NAMED, CLAUDE_BOUND)[0][0] == "claude-haiku-4-5-20251001"
+    assert found(Anthropic(), OWN, CLAUDE_BOUND)[0][0] == CLAUDE_BOUND, "seed 003: the session's own"
+    assert found(Anthropic(), OWN, GPT)[0][0] == CLAUDE_CHEAP, "which another provider does not have"
+    assert found(OpenAI(base_url="http://localhost:1/v1"), OWN, GPT_SPLIT)[0][0] == "gpt-5.4-mini", "nor another server"
+    assert found(OpenAI(), OWN, GPT_SPLIT)[0][0] == GPT_SPLIT
+    (offer,) = offers(Function(str), "f", NAMED, GPT_SPLIT, Model.named(GPT_SPLIT), SIZES, reuse_cache=True)  # type: ignore[arg-type]
     assert (offer.author, offer.model, offer.reuse_cache) == ("f", "claude-haiku-4-5-20251001", False)
 
 
 def test_a_retired_model_is_not_asked_and_that_is_said() -> None:
     stage = POLICIES["agentpg"].summarize
     assert stage is not None
-    (offer,) = offers(
-        Anthropic(), "", stage, "claude-sonnet-5-5", Model.named("claude-sonnet-5-5"), SIZES, reuse_cache=True
-    )
-    assert offer.model == "claude-haiku-5-5"
+    (offer,) = offers(Anthropic(), "", stage, CLAUDE_BOUND, Model.named(CLAUDE_BOUND), SIZES, reuse_cache=True)
+    assert offer.model == CLAUDE_CHEAP
     assert str(offer) == "anthropic:claude-haiku-5-5, at most $0.0111; claude-3-5-haiku-20241022 is retired"
 
 
@@ -80,13 +79,9 @@ def test_a_price_that_is_not_known_is_above_every_other_and_a_ride_must_fit() ->
     nan = found(OpenAI(), BY_PRICE, "gpt-9", reuse_cache=True)[1]
     assert math.isnan(nan[2])
     long = replace(SIZES, prompt=199_000)
-    reusing = [
-        reuse for _, reuse, _ in found(Anthropic("claude-haiku-4-5"), BY_PRICE, "claude-haiku-4-5", reuse_cache=True)
-    ]
+    reusing = [reuse for _, reuse, _ in found(Anthropic(CLAUDE_HAIKU), BY_PRICE, CLAUDE_HAIKU, reuse_cache=True)]
     assert any(reusing)
-    assert not any(
-        r for _, r, _ in found(Anthropic("claude-haiku-4-5"), BY_PRICE, "claude-haiku-4-5", long, reuse_cache=True)
-    )
+    assert not any(r for _, r, _ in found(Anthropic(CLAUDE_HAIKU), BY_PRICE, CLAUDE_HAIKU, long, reuse_cache=True))
 
 
 # --- through the providers' clients ---
@@ -165,7 +160,7 @@ def test_a_ride_sends_the_sessions_own_request_byte_by_byte_and_one_more_turn(
     httpserver: Any, kind: str, path: str
 ) -> None:
     api = Api(httpserver, kind)
-    model = "claude-opus-4-5" if kind == "anthropic" else "gpt-5"
+    model = CLAUDE_OPUS if kind == "anthropic" else GPT_SPLIT
     cm, told, beside = agent(kind, api, model)
     shape = "anthropic" if kind == "anthropic" else "openai_chat"
     messages = [*talk(shape), *transcript("a:40 u:20", shape)]
@@ -196,7 +191,7 @@ def test_a_ride_sends_the_sessions_own_request_byte_by_byte_and_one_more_turn(
 
 def test_without_a_warm_cache_the_zone_goes_alone_as_data_and_without_thinking(httpserver: Any) -> None:
     api = Api(httpserver, "anthropic")
-    cm, _, beside = agent("anthropic", api, "claude-opus-4-5")
+    cm, _, beside = agent("anthropic", api, CLAUDE_OPUS)
     cm.record({"input_tokens": 9_000, "output_tokens": 9})
     cm.count(talk("anthropic"), **beside)
     cm.record({"input_tokens": 9_000, "output_tokens": 9})
@@ -211,13 +206,13 @@ def test_without_a_warm_cache_the_zone_goes_alone_as_data_and_without_thinking(h
 
 def test_a_list_that_has_changed_or_is_redacted_does_not_ride(httpserver: Any) -> None:
     api = Api(httpserver, "anthropic")
-    cm, _, beside = agent("anthropic", api, "claude-opus-4-5")
+    cm, _, beside = agent("anthropic", api, CLAUDE_OPUS)
     changed = [{"role": "user", "content": "something else"}, *talk("anthropic")[1:]]
     done = cm.compact(changed, target_share=0.4, **beside)
     assert done.offer is not None
     assert not done.offer.reuse_cache
-    writer = Anthropic("claude-opus-4-5", api.url, "k")
-    hidden = trimtab.Compactor("claude-opus-4-5", summarizer=writer, redact=lambda text: text.replace("plan", "***"))
+    writer = Anthropic(CLAUDE_OPUS, api.url, "k")
+    hidden = trimtab.Compactor(CLAUDE_OPUS, summarizer=writer, redact=lambda text: text.replace("plan", "***"))
     messages = talk("anthropic")
     hidden.fit(messages, **beside)
     hidden.record(charged("anthropic", hidden.count(messages, **beside)))
@@ -231,7 +226,7 @@ def test_a_list_that_has_changed_or_is_redacted_does_not_ride(httpserver: Any) -
 def test_a_rides_options_go_along_and_an_answer_with_a_call_is_asked_for_anew(httpserver: Any) -> None:
     api = Api(httpserver, "anthropic")
     thinking = {"type": "enabled", "budget_tokens": 1_024}
-    cm, _, beside = agent("anthropic", api, "claude-opus-4-5", options={"thinking": thinking})
+    cm, _, beside = agent("anthropic", api, CLAUDE_OPUS, options={"thinking": thinking})
     replies = [api.dialect.tool_call("Let me look."), api.dialect.body("The tests were mended.")]
 
     def handle(request: Request) -> Response:
@@ -270,7 +265,7 @@ def test_a_ride_that_is_refused_is_followed_by_the_zone_alone(
     httpserver: Any, kind: str, status: int, path: str
 ) -> None:
     api = Api(httpserver, kind)
-    cm, told, beside = agent(kind, api, "claude-opus-4-5" if kind == "anthropic" else "gpt-5")
+    cm, told, beside = agent(kind, api, CLAUDE_OPUS if kind == "anthropic" else GPT_SPLIT)
     refusal = Response(json.dumps(api.dialect.error("not today")), status, content_type="application/json")
     fails_first(httpserver, api, 1, lambda: refusal)
     messages = talk("anthropic" if kind == "anthropic" else "openai_chat")
@@ -293,7 +288,7 @@ def test_a_ride_that_is_refused_is_followed_by_the_zone_alone(
 
 def test_both_ways_failed_is_the_policys_fallback_and_both_are_told(httpserver: Any) -> None:
     api = Api(httpserver, "anthropic")
-    cm, told, beside = agent("anthropic", api, "claude-opus-4-5")
+    cm, told, beside = agent("anthropic", api, CLAUDE_OPUS)
     fails_first(httpserver, api, 9, lambda: Response(json.dumps(api.dialect.error("broken")), 400))
     done = cm.compact(talk("anthropic"), target_share=0.12, **beside)
     assert (len(api.raw), done.summarizer, done.offer) == (3, "offline", None)
@@ -318,15 +313,15 @@ def test_the_policys_model_is_the_one_that_is_asked(httpserver: Any) -> None:
     messages = talk("anthropic")
     asked = {}
     for name in ("default", "spec09", "goat", "sven", "opencode"):
-        cm = trimtab.Compactor("claude-sonnet-5", policy=name, summarizer=writer, window=9_000, max_output=900)
+        cm = trimtab.Compactor(CLAUDE_NEW, policy=name, summarizer=writer, window=9_000, max_output=900)
         assert cm.compact(messages).summary, name
         asked[name] = json.loads(api.raw[-1])["model"]
     assert asked == {
-        "default": "claude-haiku-5-5",
+        "default": CLAUDE_CHEAP,
         "spec09": "claude-haiku-4-5-20251001",
         "goat": "claude-haiku-4-5-20251001",
-        "sven": "claude-sonnet-5",
-        "opencode": "claude-sonnet-5",
+        "sven": CLAUDE_NEW,
+        "opencode": CLAUDE_NEW,
     }
 
 
@@ -337,11 +332,11 @@ def test_a_zone_ten_times_the_summarizers_window_is_summarized_whole_in_bounded_
     facts = {2: "START-7319", 60: "MIDDLE-5501", 111: "END-9948"}
     for place, fact in facts.items():
         messages[place] = {**messages[place], "content": messages[place]["content"] + " " + fact}
-    counter = trimtab.Counter.for_model("gpt-5")
+    counter = trimtab.Counter.for_model(GPT_SPLIT)
     total = int(counter.per_message(messages, provider="openai_chat").sum())
     window = total // 11
     writer = (Anthropic if kind == "anthropic" else OpenAI)("some-model", api.url, "k", window=window)
-    done = trimtab.Compactor("gpt-5", summarizer=writer).compact(messages, target_share=0.05)
+    done = trimtab.Compactor(GPT_SPLIT, summarizer=writer).compact(messages, target_share=0.05)
     zone = done.plan.zone()
     assert zone is not None
     leaving = int(counter.per_message(messages[zone.start : zone.stop], provider="openai_chat").sum())

@@ -5,6 +5,7 @@ import random
 import pytest
 
 import trimtab
+from support.models import CLAUDE
 from support.offline_cases import ask, sections, session, tool
 from trimtab.summarize.offline import offline
 
@@ -141,7 +142,7 @@ def test_a_rule_that_was_said_first_stands_after_five_rounds(rule, share):
         said = " ".join(chosen.choice(words) for _ in range(60))
         asked = f"Please look at table {n}: {said}. It should be short."
         talk += [{"role": "assistant", "content": f"Table {n} has {said}."}, {"role": "user", "content": asked}]
-    cm = trimtab.Compactor("claude-sonnet-4-5", archive="memory")
+    cm = trimtab.Compactor(CLAUDE, archive="memory")
     target, held = int(cm.count(talk) * share), []
     for part in range(5):
         held = [*held, *talk[len(talk) * part // 5 : len(talk) * (part + 1) // 5]]

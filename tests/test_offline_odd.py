@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import trimtab
+from support.models import CLAUDE, GPT_SMALL
 from support.offline_cases import ask, quarter
 from support.runs import MODELS, ran, said
 from support.scale import scaled
@@ -179,7 +180,7 @@ def test_a_zone_of_refusals_is_quoted_and_no_refusal(policy):
     talk = [
         {"role": role, "content": "I'm sorry, I can't do that."} for _ in range(30) for role in ("user", "assistant")
     ]
-    cm = trimtab.Compactor("claude-sonnet-4-5", policy=policy)
+    cm = trimtab.Compactor(CLAUDE, policy=policy)
     try:
         done = cm.compact([*talk, said("anthropic", "user", "Go.")], target_share=0.5)
     except trimtab.NothingToCompactError:
@@ -193,7 +194,7 @@ def test_a_lone_surrogate_in_a_dropped_request_or_an_error_does_not_reach_the_ar
 
     talk = [said("openai_chat", role, "\ud83d" * 200) for _ in range(20) for role in ("user", "assistant")]
     for policy in POLICIES:
-        cm = trimtab.Compactor("gpt-4o", policy=policy, summarizer=fails)
+        cm = trimtab.Compactor(GPT_SMALL, policy=policy, summarizer=fails)
         try:
             done = cm.compact([*talk, said("openai_chat", "user", "Go.")], target_share=0.2)
         except (trimtab.NothingToCompactError, trimtab.SummaryError):

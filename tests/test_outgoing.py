@@ -15,10 +15,11 @@ import pytest
 
 import trimtab
 from support import transcripts
+from support.models import CLAUDE, CLAUDE_BOUND, CLAUDE_MILLION
 from trimtab.ledger.columns import Ledger
 from trimtab.policies import POLICIES
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 LIMIT = 100
 
 
@@ -101,8 +102,8 @@ def test_compact_and_plan_leave_no_more_pictures_than_the_provider_takes(name: s
 
 def test_a_longer_window_takes_more_pictures() -> None:
     messages = shots(150)
-    assert trimtab.Compactor("claude-sonnet-4-6").fit(messages).messages is messages
-    lowered = trimtab.Compactor("claude-sonnet-4-6", window=150_000)  # the caller's limit, not the provider's
+    assert trimtab.Compactor(CLAUDE_MILLION).fit(messages).messages is messages
+    lowered = trimtab.Compactor(CLAUDE_MILLION, window=150_000)  # the caller's limit, not the provider's
     assert lowered.fit(messages).messages is messages
 
 
@@ -235,7 +236,7 @@ def test_a_plan_says_how_many_tokens_stay_where_pictures_leave(seed: int) -> Non
 def test_large_pictures_among_many_leave_until_the_rest_may_be_large() -> None:
     messages = shots(24, png(2_500, 1_200))
     assert set(codes(messages)) == {"image_too_large_many"}
-    fitted = trimtab.Compactor("claude-sonnet-4-6").fit(messages)
+    fitted = trimtab.Compactor(CLAUDE_MILLION).fit(messages)
     assert not codes(fitted.messages)
     assert pictures(fitted.messages) == 20
 
@@ -266,8 +267,8 @@ def test_thinking_behind_a_removed_picture_is_stripped_where_it_is_bound() -> No
     thought = {"type": "thinking", "thinking": "a form", "signature": "s"}
     messages = asked(650)
     messages[-2] = {"role": "assistant", "content": [thought, {"type": "text", "text": "Form."}]}
-    fitted = trimtab.Compactor("claude-sonnet-5-5").fit(messages)
-    assert not trimtab.validate(fitted.messages, provider="anthropic", model="claude-sonnet-5-5", original=messages)
+    fitted = trimtab.Compactor(CLAUDE_BOUND).fit(messages)
+    assert not trimtab.validate(fitted.messages, provider="anthropic", model=CLAUDE_BOUND, original=messages)
     assert pictures(fitted.messages) <= 600
 
 
@@ -349,7 +350,7 @@ def test_fit_rejects_a_message_in_the_first_call_that_holds_it(name: str, bad: s
 
 
 def test_what_only_the_end_may_not_be_is_no_error_before_the_list_grows() -> None:
-    cm = trimtab.Compactor("claude-sonnet-4-6")
+    cm = trimtab.Compactor(CLAUDE_MILLION)
     ends = [GO, {"role": "assistant", "content": "I say "}]
     assert cm.fit(ends).messages is ends
     running = [GO, {"role": "assistant", "content": [CALL]}]
@@ -376,12 +377,12 @@ def test_a_growing_list_has_the_problems_of_the_whole(provider: Any) -> None:
         whole = list(transcripts.transcript(spec(rng), provider))
         if seed % 2:
             del whole[rng.randrange(len(whole))]
-        cm = trimtab.Compactor("claude-sonnet-4-6", provider=provider)
+        cm = trimtab.Compactor(CLAUDE_MILLION, provider=provider)
         stop = 0
         while stop < len(whole):
             stop = min(stop + rng.randrange(1, 5), len(whole))
             part = whole[:stop]
-            problems = trimtab.validate(part, provider=provider, in_flight=True, model="claude-sonnet-4-6")
+            problems = trimtab.validate(part, provider=provider, in_flight=True, model=CLAUDE_MILLION)
             problems = [p for p in problems if p.code not in end or p.index < len(part) - 1]
             if problems:
                 with pytest.raises(trimtab.MessageError) as raised:

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 import trimtab
+from support.models import CLAUDE
 from trimtab.policies import POLICIES
 
 anthropic = pytest.importorskip("anthropic")
@@ -168,7 +169,7 @@ OTHERS: dict[str, Any] = {
 @pytest.mark.parametrize("name", sorted(STATED))
 def test_overflow_reads_the_limit_of_each_provider(name: str) -> None:
     error, limit = STATED[name]
-    cm, messages = trimtab.Compactor("claude-sonnet-4-5"), talk()
+    cm, messages = trimtab.Compactor(CLAUDE), talk()
     assert 12_000 < cm.count(messages) < 20_000
     fitted = cm.overflow(error, messages)
     assert cm.window == limit
@@ -180,7 +181,7 @@ def test_overflow_reads_the_limit_of_each_provider(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(UNSTATED))
 def test_overflow_without_a_stated_limit_lowers_the_window_by_its_own_count(name: str) -> None:
-    cm, messages = trimtab.Compactor("claude-sonnet-4-5"), talk()
+    cm, messages = trimtab.Compactor(CLAUDE), talk()
     before = cm.count(messages)
     fitted = cm.overflow(UNSTATED[name], messages)
     assert cm.window == before * 9 // 10
@@ -189,7 +190,7 @@ def test_overflow_without_a_stated_limit_lowers_the_window_by_its_own_count(name
 
 
 def test_a_request_of_too_many_bytes_shrinks_and_the_window_stays() -> None:
-    cm, messages = trimtab.Compactor("claude-sonnet-4-5"), talk()
+    cm, messages = trimtab.Compactor(CLAUDE), talk()
     before = cm.count(messages)
     fitted = cm.overflow(by_anthropic(413, "Request exceeds the maximum size", "request_too_large"), messages)
     assert cm.window == 200_000
@@ -208,11 +209,11 @@ def test_an_error_that_cannot_be_read_is_no_overflow() -> None:
 
     assert not trimtab.is_overflow(OddError())
     with pytest.raises(ValueError, match="OddError"):
-        trimtab.Compactor("claude-sonnet-4-5").overflow(OddError(), talk(2))
+        trimtab.Compactor(CLAUDE).overflow(OddError(), talk(2))
 
 
 def test_overflow_by_a_stated_excess_lowers_the_window_by_it() -> None:
-    cm, messages = trimtab.Compactor("claude-sonnet-4-5"), talk()
+    cm, messages = trimtab.Compactor(CLAUDE), talk()
     before = cm.count(messages)
     cm.overflow("prompt too long; exceeded max context length by 400 tokens", messages)
     assert cm.window == before - 400
@@ -220,7 +221,7 @@ def test_overflow_by_a_stated_excess_lowers_the_window_by_it() -> None:
 
 @pytest.mark.parametrize("name", sorted(OTHERS))
 def test_overflow_refuses_any_other_error_and_changes_nothing(name: str) -> None:
-    cm, messages = trimtab.Compactor("claude-sonnet-4-5"), talk(4)
+    cm, messages = trimtab.Compactor(CLAUDE), talk(4)
     error = OTHERS[name]
     with pytest.raises(ValueError, match="says nothing about a prompt's length") as raised:
         cm.overflow(error, messages)
@@ -242,20 +243,20 @@ def test_a_rate_limit_is_no_overflow() -> None:
 @pytest.mark.parametrize("name", sorted(POLICIES))
 def test_under_each_policy_an_overflow_shrinks_the_list(name: str, window: int | None) -> None:
     messages = talk(60)
-    before = trimtab.count(messages, model="claude-sonnet-4-5")
+    before = trimtab.count(messages, model=CLAUDE)
     for limit in (before // 2, before - 50):
         error = by_anthropic(400, f"prompt is too long: {before} tokens > {limit} maximum")
-        cm = trimtab.Compactor("claude-sonnet-4-5", policy=name, window=window)
+        cm = trimtab.Compactor(CLAUDE, policy=name, window=window)
         fitted = cm.overflow(error, messages, system="You are careful.")
-        after = trimtab.count(fitted.messages, model="claude-sonnet-4-5", system="You are careful.")
+        after = trimtab.count(fitted.messages, model=CLAUDE, system="You are careful.")
         assert after <= limit
         assert cm.window == min(limit, window or cm.window)
         assert not trimtab.validate(fitted.messages, provider="anthropic")
         assert any("never touch LICENSE" in json.dumps(m) for m in fitted.messages)
 
-        at_the_moment = trimtab.Compactor("claude-sonnet-4-5", policy=name, window=window)
+        at_the_moment = trimtab.Compactor(CLAUDE, policy=name, window=window)
         again = at_the_moment.fit(messages, when="on_overflow")
-        assert trimtab.count(again.messages, model="claude-sonnet-4-5") < before
+        assert trimtab.count(again.messages, model=CLAUDE) < before
         assert at_the_moment.window < (window or 200_000)
         assert again.reason
         assert not trimtab.validate(again.messages, provider="anthropic")
@@ -267,21 +268,21 @@ def test_without_a_limit_a_list_that_can_get_a_little_smaller_does(name: str, wo
     """Nine tenths of the refused prompt are a guess: where what stays has more, any smaller list is handed out."""
     talked = [{"role": ("user", "assistant")[n % 2], "content": f"{n}: " + "some words " * 30} for n in range(6)]
     messages = [*talked, {"role": "user", "content": "The last request. " + "with many words " * 4 * words}]
-    cm = trimtab.Compactor("claude-sonnet-4-5", policy=name, window=12_000, max_output=1_500)
-    before = trimtab.count(messages, model="claude-sonnet-4-5")
+    cm = trimtab.Compactor(CLAUDE, policy=name, window=12_000, max_output=1_500)
+    before = trimtab.count(messages, model=CLAUDE)
     fitted = cm.fit(messages, when="on_overflow")
-    after = trimtab.count(fitted.messages, model="claude-sonnet-4-5")
+    after = trimtab.count(fitted.messages, model=CLAUDE)
     assert before * 9 // 10 < after < before
     assert after <= cm.window < before
     assert "one token less than the refused prompt" in fitted.reason
     assert fitted.messages[-1] is messages[-1]
     with pytest.raises(trimtab.OverflowedError, match="nine tenths of the refused prompt"):
-        trimtab.Compactor("claude-sonnet-4-5", policy=name).fit(messages[-1:], when="on_overflow")
+        trimtab.Compactor(CLAUDE, policy=name).fit(messages[-1:], when="on_overflow")
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES))
 def test_each_refusal_more_makes_the_list_smaller_until_nothing_can_leave(name: str) -> None:
-    cm, messages = trimtab.Compactor("claude-sonnet-4-5", policy=name), talk(30)
+    cm, messages = trimtab.Compactor(CLAUDE, policy=name), talk(30)
     sizes = [cm.count(messages)]
     ended = ""
     while not ended:
@@ -290,25 +291,25 @@ def test_each_refusal_more_makes_the_list_smaller_until_nothing_can_leave(name: 
         except trimtab.OverflowedError as error:
             ended = str(error)
         else:
-            sizes.append(trimtab.count(messages, model="claude-sonnet-4-5"))
+            sizes.append(trimtab.count(messages, model=CLAUDE))
     assert "too little can leave" in ended or "no room" in ended
     assert len(sizes) > 1
     assert sizes[1:] == sorted(set(sizes[1:]), reverse=True)
 
 
 def test_what_cannot_leave_is_named() -> None:
-    cm = trimtab.Compactor("claude-sonnet-4-5")
+    cm = trimtab.Compactor(CLAUDE)
     request = [{"role": "user", "content": "the whole file: " + "text and more " * 3_000}]
     error = by_anthropic(400, "prompt is too long: 9010 tokens > 5000 maximum")
     with pytest.raises(trimtab.OverflowedError, match=r"which stay, have 9,\d+ tokens") as raised:
         cm.overflow(error, request)
     assert raised.value.__cause__ is error
     with pytest.raises(trimtab.OverflowedError, match="16,005 for system and tools"):
-        trimtab.Compactor("claude-sonnet-4-5").overflow(error, talk(3), system="rules and more rules " * 4_000)
+        trimtab.Compactor(CLAUDE).overflow(error, talk(3), system="rules and more rules " * 4_000)
 
 
 def test_a_hook_that_refuses_wins() -> None:
-    cm = trimtab.Compactor("claude-sonnet-4-5", pre_compact=lambda _: trimtab.Verdict(refuse="tests run"))
+    cm = trimtab.Compactor(CLAUDE, pre_compact=lambda _: trimtab.Verdict(refuse="tests run"))
     messages = talk()
     with pytest.raises(trimtab.OverflowedError, match="refused: tests run"):
         cm.overflow("prompt is too long: 21346 tokens > 9000 maximum", messages)
@@ -318,7 +319,7 @@ def test_a_hook_that_refuses_wins() -> None:
 @pytest.mark.parametrize("name", sorted(POLICIES))
 def test_with_automatic_compaction_off_an_overflow_raises(name: str) -> None:
     policy = replace(POLICIES[name], trigger=replace(POLICIES[name].trigger, auto=False))
-    cm = trimtab.Compactor("claude-sonnet-4-5", policy=policy)
+    cm = trimtab.Compactor(CLAUDE, policy=policy)
     window = cm.window
     with pytest.raises(trimtab.OverflowedError, match="automatic compaction is off"):
         cm.overflow("prompt is too long: 21346 tokens > 9000 maximum", talk())
@@ -330,11 +331,9 @@ def test_a_model_that_fails_does_not_keep_the_list_long() -> None:
         raise RuntimeError("down")
 
     for name in sorted(POLICIES):
-        cm = trimtab.Compactor(
-            "claude-sonnet-4-5", policy=name, summarizer=trimtab.summarize.Function(fails, limits=ONE)
-        )
+        cm = trimtab.Compactor(CLAUDE, policy=name, summarizer=trimtab.summarize.Function(fails, limits=ONE))
         fitted = cm.overflow("prompt is too long: 21346 tokens > 9000 maximum", talk())
-        assert trimtab.count(fitted.messages, model="claude-sonnet-4-5") <= 9_000, name
+        assert trimtab.count(fitted.messages, model=CLAUDE) <= 9_000, name
 
 
 ONE = trimtab.Limits(tries=1, seconds=None)
@@ -353,16 +352,16 @@ def test_other_shapes_and_the_awaited_form() -> None:
 def test_a_prompt_that_is_counted_low_here_loses_what_was_too_many() -> None:
     """System text that ``overflow`` is not told of is in the provider's number alone."""
     messages = talk()
-    own = trimtab.count(messages, model="claude-sonnet-4-5")
-    cm = trimtab.Compactor("claude-sonnet-4-5", policy="agentpg")
+    own = trimtab.count(messages, model=CLAUDE)
+    cm = trimtab.Compactor(CLAUDE, policy="agentpg")
     error = by_anthropic(400, f"prompt is too long: {own + 9_000} tokens > {own + 8_000} maximum")
     fitted = cm.overflow(error, messages)
-    assert trimtab.count(fitted.messages, model="claude-sonnet-4-5") <= own - 1_000
+    assert trimtab.count(fitted.messages, model=CLAUDE) <= own - 1_000
 
 
 def test_the_next_calls_keep_below_the_lowered_window() -> None:
     for name in sorted(POLICIES):
-        cm, messages = trimtab.Compactor("claude-sonnet-4-5", policy=name), talk()
+        cm, messages = trimtab.Compactor(CLAUDE, policy=name), talk()
         messages = list(cm.overflow("prompt is too long: 21346 tokens > 9000 maximum", messages).messages)
         assert f"{9_000:>11,}" in cm.explain()
         assert "window=9000" in repr(cm)
@@ -372,4 +371,4 @@ def test_the_next_calls_keep_below_the_lowered_window() -> None:
             messages.append({"role": "assistant", "content": f"Step {step}. " + "more words " * 150})
             messages.append({"role": "user", "content": "go on"})
             messages = list(cm.fit(messages).messages)
-            assert trimtab.count(messages, model="claude-sonnet-4-5") < 9_000
+            assert trimtab.count(messages, model=CLAUDE) < 9_000

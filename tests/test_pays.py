@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from support.models import CLAUDE_MILLION
 from support.transcripts import PROVIDERS, transcript
 from trimtab import Compactor, Counter, Model, Plan, Prune
 from trimtab.models.model import Price
 
-SONNET = "claude-sonnet-4-6"  # $3, read .30, written 3.75: 0.1 and 1.25 of the input price
+SONNET = CLAUDE_MILLION  # $3, read .30, written 3.75: 0.1 and 1.25 of the input price
 STEP = 6_400
 WORDS = STEP * 6_400 // 17_430
 """Size of a result of ``STEP`` tokens, as ``transcript`` spells it."""

@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any
 
 import trimtab
+from support.models import GPT
 
 PACKAGE = Path(trimtab.__file__).parent
 
@@ -39,8 +40,8 @@ def functions_of(cm: trimtab.Compactor, messages: list[Any]) -> list[str]:
 
 def test_plan_calls_as_many_functions_for_any_number_of_messages_and_asks_the_rules_once() -> None:
     few, many = ([{"role": "user", "content": f"message {n}"} for n in range(count)] for count in (30, 300))
-    calls = functions_of(trimtab.Compactor("gpt-5.5"), few)
-    assert functions_of(trimtab.Compactor("gpt-5.5"), many) == calls
+    calls = functions_of(trimtab.Compactor(GPT), few)
+    assert functions_of(trimtab.Compactor(GPT), many) == calls
     assert calls.count("validate") == 1
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import oracle
 import trimtab
 from support import transcripts
+from support.models import CLAUDE
 from support.scale import scaled
 from trimtab import Calibration, Messages, Terms, Tokens, Trigger, Turns, _core, config
 from trimtab.policies import POLICIES
@@ -132,7 +133,7 @@ def session(provider: str, rounds: int = 30) -> list[Any]:
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_gives_back_a_smaller_valid_list_in_every_shape(name: str, provider: Any) -> None:
     messages = session(provider)
-    cm = trimtab.Compactor("claude-sonnet-4-5", provider=provider, window=12_000, max_output=2_000, policy=name)
+    cm = trimtab.Compactor(CLAUDE, provider=provider, window=12_000, max_output=2_000, policy=name)
     before = json.dumps(messages)
     seen: list[Any] = []
     while len(messages) > 2:
@@ -160,7 +161,7 @@ def test_nobody_is_asked_for_a_summary_that_could_not_be_smaller_than_what_it_re
         return "short"
 
     keys = {"strategy": "summarization", "protected_tokens": 20, "preserve_last_n": 1}
-    cm = trimtab.Compactor("claude-sonnet-4-5", policy=config.configure("agentpg", keys), summarizer=write)
+    cm = trimtab.Compactor(CLAUDE, policy=config.configure("agentpg", keys), summarizer=write)
     few = [{"role": ("user", "assistant")[n % 2], "content": "a few words"} for n in range(7)]
     done = cm.compact(few)
     assert (asked, done.ref, done.messages) == ([], None, few)

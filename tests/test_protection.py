@@ -13,15 +13,16 @@ import pytest
 
 import trimtab
 from support.checker import check
+from support.models import CLAUDE, CLAUDE_BOUND
 from support.transcripts import transcript
 from trimtab import Limits, Usage, UsageIgnored, Verdict
 from trimtab.cli import main
 from trimtab.policies import POLICIES
 from trimtab.summarize import Function
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 NAMES = sorted(POLICIES)
-BINDS = "claude-sonnet-5-5"
+BINDS = CLAUDE_BOUND
 ROOM = 7_000
 TURNS = 60
 ASCII = "line {n}: the build went on in src/module_{n}.py and said nothing that anybody has to know\n"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import oracle
 import trimtab
 from support.checker import check
+from support.models import CLAUDE
 from support.scale import scaled
 from support.transcripts import PROVIDERS, png, transcript
 from trimtab import Plan, Prune, validate
@@ -82,8 +83,8 @@ def gemini(text: str) -> Any:
 
 def planned(messages: list[Any], provider: Any, need: int) -> tuple[trimtab.Ledger, Plan]:
     """The plan that takes off so many tokens."""
-    cm = trimtab.Compactor("claude-sonnet-4-5", provider=provider)
-    ledger = trimtab.Ledger.of(messages, counter=trimtab.Counter.for_model("claude-sonnet-4-5"), provider=provider)
+    cm = trimtab.Compactor(CLAUDE, provider=provider)
+    ledger = trimtab.Ledger.of(messages, counter=trimtab.Counter.for_model(CLAUDE), provider=provider)
     return ledger, cm.plan(messages, target_tokens=int(ledger.total - need))
 
 
@@ -99,7 +100,7 @@ def test_old_pictures_go_first_and_leave_a_text(provider: Any) -> None:
     (row,) = edit.rows
     assert row == ledger.pictured[0]
     assert "1 old picture, before all else" in str(plan)
-    cm = trimtab.Compactor("claude-sonnet-4-5", provider=provider)
+    cm = trimtab.Compactor(CLAUDE, provider=provider)
     done = cm.compact(messages, plan=plan)
     assert json.dumps(messages) == before
     assert not validate(done.messages, provider=provider)
@@ -133,7 +134,7 @@ def test_a_picture_keeps_its_cache_marker() -> None:
     messages = transcript("u:5+i:900 a:9 " + "u:30 a:120 " * 12 + "u:9", "anthropic")
     messages[0]["content"][1]["cache_control"] = {"type": "ephemeral"}
     _, plan = planned(messages, "anthropic", 10)
-    done = trimtab.Compactor("claude-sonnet-4-5").compact(messages, plan=plan)
+    done = trimtab.Compactor(CLAUDE).compact(messages, plan=plan)
     assert done.messages[0]["content"][1]["cache_control"] == {"type": "ephemeral"}
     assert done.messages[0]["content"][1]["type"] == "text"
 

@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.checker import check
+from support.models import CLAUDE, GPT
 from support.scale import scaled
 from support.transcripts import PROVIDERS
 from trimtab import Compactor, Counter, Kind, Ledger, Plan, Prune, validate
 from trimtab._core import PRUNED
 from trimtab.policies import POLICIES
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 FILE = " ".join(f"line {n} of the file" for n in range(300))
 WRITE = {"file_path": "/src/app/main.py", "content": FILE, "mode": "w", "edits": [{"old": "a", "new": FILE, "n": 3}]}
 
@@ -137,7 +138,7 @@ def test_a_freeform_input_is_one_text_and_broken_arguments_stay():
         say("", "assistant", "a"),
         say("", "user", "b"),
     ]
-    cm = Compactor("gpt-5.5", provider="openai_responses")
+    cm = Compactor(GPT, provider="openai_responses")
     done = cm.compact(messages, target_tokens=2_000)
     assert done.messages[1]["input"].startswith(f"{PRUNED}")
     assert "of apply_patch input" in done.messages[1]["input"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.models import GPT_SMALL
 from trimtab import Limits
 from trimtab.summarize import Function
 
@@ -25,7 +26,7 @@ def ran(id: str, call: str, output: str, tool: str = "bash") -> dict[str, Any]:
 
 def opened(messages: list[Any], write: Any = lambda _: "what was done") -> trimtab.CompactionQueue:
     writer = Function(write, limits=Limits(tries=1))
-    cm = trimtab.Compactor("gpt-4o", provider="openai_chat", policy="opencode", summarizer=writer)
+    cm = trimtab.Compactor(GPT_SMALL, provider="openai_chat", policy="opencode", summarizer=writer)
     return trimtab.CompactionQueue(cm, messages, clock=lambda: 7)
 
 

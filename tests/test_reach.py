@@ -12,6 +12,7 @@ import pytest
 
 import trimtab
 from support import transcripts
+from support.models import CLAUDE
 from trimtab import Limits
 from trimtab.policies import POLICIES
 from trimtab.summarize import Function
@@ -45,7 +46,7 @@ def reached(policy: Any) -> set[str]:
     try:
         for write in (lambda _: "went [well]", fails):
             cm = trimtab.Compactor(
-                "claude-sonnet-4-5",
+                CLAUDE,
                 policy=eager,
                 window=12_000,
                 max_output=900,

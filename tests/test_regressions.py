@@ -4,6 +4,7 @@ import pytest
 
 import trimtab
 from support.checker import check
+from support.models import CLAUDE, CLAUDE_BOUND
 from support.transcripts import transcript
 from trimtab import StripThinking
 from trimtab.models.model import UNBOUND
@@ -12,7 +13,7 @@ PAST = "u:90 " + " ".join(f"c{n} r{n}:60 a:90 u:60" for n in range(40, 60))
 THINKS = "u:90 " + " ".join(f"t c{n} r{n}:60 a:90 u:60" for n in range(40, 60))
 
 
-def compacted(messages, model="claude-sonnet-4-5", **options):
+def compacted(messages, model=CLAUDE, **options):
     done = trimtab.Compactor(model, **options).compact(messages, target_share=0.3)
     assert done.ref
     assert check(list(done.messages), "anthropic", in_flight=True) == []
@@ -26,7 +27,7 @@ def blocks(messages, kind):
 
 def test_no_result_is_orphaned_by_chained_compactions():
     """opencode 27594, pi 4570 and 6832, OpenHarness 191, atomic 1300."""
-    messages, cm = transcript(PAST), trimtab.Compactor("claude-sonnet-4-5")
+    messages, cm = transcript(PAST), trimtab.Compactor(CLAUDE)
     for n in range(4):
         messages = list(cm.compact(messages, target_share=0.4).messages)
         assert check(messages, "anthropic", in_flight=True) == []
@@ -60,7 +61,7 @@ def test_a_duplicate_id_is_named_and_mended():
 def test_thinking_behind_an_edit_goes_where_the_model_binds_it():
     """openclaw 90108, pi 9391, opencode 41738."""
     messages = transcript(THINKS)
-    done = compacted(messages, "claude-sonnet-5-5")
+    done = compacted(messages, CLAUDE_BOUND)
     assert any(isinstance(edit, StripThinking) for edit in done.plan.edits)
     assert blocks(done.messages, "thinking") == []
     assert blocks(compacted(messages).messages, "thinking"), "an older model's stays"
@@ -68,7 +69,7 @@ def test_thinking_behind_an_edit_goes_where_the_model_binds_it():
 
 def test_thinking_behind_an_edit_may_be_marked_instead():
     messages, system = transcript(THINKS), "rules"
-    cm = trimtab.Compactor("claude-sonnet-5-5", window=9_000, max_output=2_000, thinking="mark")
+    cm = trimtab.Compactor(CLAUDE_BOUND, window=9_000, max_output=2_000, thinking="mark")
     fitted = cm.fit(messages[:1], system=system)
     assert "betas" not in fitted.request
     fitted = cm.fit(messages, system=system)
@@ -77,7 +78,7 @@ def test_thinking_behind_an_edit_may_be_marked_instead():
     for again in (fitted, cm.fit(fitted.messages, system=system)):
         assert again.request.items() >= UNBOUND.items()
     with pytest.raises(ValueError, match="strip"):
-        trimtab.Compactor("claude-sonnet-5-5", thinking="keep")
+        trimtab.Compactor(CLAUDE_BOUND, thinking="keep")
 
 
 def test_an_open_tool_loop_keeps_the_thinking_that_it_started_with():
@@ -90,7 +91,7 @@ def test_an_open_tool_loop_keeps_the_thinking_that_it_started_with():
 def test_no_summary_is_placed_where_the_provider_refuses_it():
     """coder 22819, hermes 42897."""
     for name in trimtab.policies.POLICIES:
-        cm = trimtab.Compactor("claude-sonnet-4-5", policy=name)
+        cm = trimtab.Compactor(CLAUDE, policy=name)
         try:
             made = list(cm.compact(transcript(PAST), target_share=0.3).messages)
         except trimtab.PlanError:
@@ -131,5 +132,5 @@ def test_a_cache_marker_that_leaves_stands_on_the_summary():
     marked = [block for block in blocks(done.messages, "text") if "cache_control" in block]
     assert [block["text"].startswith("<trimtab-summary") for block in marked] == [True]
     later = transcript("a:30 " + " ".join(f"u:90 a:{60 + n}" for n in range(40)))
-    again = trimtab.Compactor("claude-sonnet-4-5").compact([*done.messages, *later], target_share=0.3)
+    again = trimtab.Compactor(CLAUDE).compact([*done.messages, *later], target_share=0.3)
     assert sum("<trimtab-summary" in str(m["content"]) for m in again.messages) == 1, "it is known with its marker"

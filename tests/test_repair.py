@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from support.checker import check
 from support.damage import OPTIONS, damaged
 from support.format_cases import assistant, calls, result, text, tool, use, user
+from support.models import CLAUDE, CLAUDE_BOUND
 from support.scale import scaled
 from support.transcripts import PROVIDERS, deep_hash, png, specs, transcript
 from trimtab import MessageError, repair, validate
@@ -301,7 +302,7 @@ MENDED = {
     ),
     "the oldest pictures go": (
         [user(*[PICTURE] * 102), SAY],
-        {"model": "claude-sonnet-4-5"},
+        {"model": CLAUDE},
         ["picture"],
     ),
     "a picture that is too large goes, from a result too": (
@@ -327,13 +328,13 @@ def test_repair_makes_the_smallest_change(given, options, codes):
 def test_repair_drops_thinking_behind_an_edit_if_the_model_binds_it():
     original = [ASK, assistant(THINKING, text("a")), ASK, assistant({**THINKING, "signature": "2"}, text("b")), ASK]
     edited = [{"role": "user", "content": "[summary]"}, *original[1:]]
-    options = {"provider": "anthropic", "model": "claude-sonnet-5-5", "original": original}
+    options = {"provider": "anthropic", "model": CLAUDE_BOUND, "original": original}
     assert [problem.code for problem in validate(edited, **options)] == ["thinking_prefix_mismatch"] * 2
     done = repair(edited, **options)
     assert [change.code for change in done.changes] == ["bound_thinking"] * 2
     assert [blocks(message) for message in done.messages[1::2]] == [[text("a")], [text("b")]]
     assert validate([ASK, assistant(text("a")), *original[2:]], **options) == [], "from the start it may go"
-    unbound = options | {"model": "claude-sonnet-4-5"}
+    unbound = options | {"model": CLAUDE}
     assert validate(edited, **unbound) == []
 
 

@@ -16,6 +16,7 @@ import pytest
 import trimtab
 from support import format_cases
 from support.command import on_terminal, run
+from support.models import CLAUDE_BOUND
 from support.transcripts import transcript
 from test_files import COMPACTED
 from test_formats_claude_code import boundary, says, summary, user
@@ -96,7 +97,7 @@ def test_the_page_has_the_numbers_of_count_and_show() -> None:
 
 def test_the_bars_add_up_to_the_messages_and_a_bar_lists_its_messages() -> None:
     found = trimtab.read(EXAMPLE)
-    counter = trimtab.Counter.for_model("claude-sonnet-5-5")
+    counter = trimtab.Counter.for_model(CLAUDE_BOUND)
     contents = trimtab.ledger.contents.Contents.of(found.messages, counter, found.provider)
     made = sizes(contents)
     assert made.split.sum() == contents.ledger.total
@@ -296,7 +297,7 @@ def test_the_messages_before_a_compaction_have_no_number_of_the_list() -> None:
     whole, found = trimtab.read("s.jsonl", whole=True), trimtab.read("s.jsonl")
     assert whole.compactions
     earlier = len(whole.messages) - len(found.messages)
-    page = written("s.jsonl", "--model", "claude-sonnet-5-5")
+    page = written("s.jsonl", "--model", CLAUDE_BOUND)
     chart = re.findall(r'<svg class="chart".*?</svg>', page)[0]
     assert "Compacted 1 time: " in page
     assert re.search(r">\d+ before</text>", chart)
@@ -402,7 +403,7 @@ def test_the_input_is_not_replaced() -> None:
 
 
 def test_a_notebook_shows_plans_compactions_and_transcripts_harmlessly(home: Path) -> None:
-    cm = trimtab.Compactor("claude-sonnet-5-5", window=30_000, archive="memory")
+    cm = trimtab.Compactor(CLAUDE_BOUND, window=30_000, archive="memory")
     found = trimtab.read(EXAMPLE)
     plan, done = cm.plan(found.messages), cm.compact(found.messages)
     for value, said in (

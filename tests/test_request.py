@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
+from support.models import CLAUDE, CLAUDE_OPUS, GEMINI, GPT, GPT_SMALL, GPT_SPLIT
 from support.transcripts import png
 from trimtab import Counter, Model, count, example
 from trimtab.counting.tools import namespace, tagged
@@ -57,7 +58,7 @@ def test_tools_are_written_as_the_models_read_them():
         )
     )
     parameters = {"description": TOOL["description"], "name": TOOL["name"]}
-    for model in ("gemini-2.5-pro", "claude-opus-4-5", "gpt-5"):
+    for model in (GEMINI, CLAUDE_OPUS, GPT_SPLIT):
         flat = count(HI, model=model, tools=[TOOL])
         assert flat == count(HI, model=model, tools=[{"functionDeclarations": [parameters | {"parameters": SCHEMA}]}])
         spec = {"toolSpec": parameters | {"inputSchema": {"json": SCHEMA}}}
@@ -66,7 +67,7 @@ def test_tools_are_written_as_the_models_read_them():
     assert "any" in namespace([{"name": "f", "parameters": circle}])
 
 
-@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-opus-4-8", "gpt-4o", "gpt-5.5", "gemini-2.5-pro"])
+@pytest.mark.parametrize("model", [CLAUDE, "claude-opus-4-8", GPT_SMALL, GPT, GEMINI])
 def test_a_request_is_its_messages_and_each_term_beside_them(model):
     prompt, counter = Model.named(model).prompt, Counter.for_model(model)
     alone = int(counter.per_message(HI, provider="anthropic").sum()) + prompt.opening
@@ -81,7 +82,7 @@ def test_a_request_is_its_messages_and_each_term_beside_them(model):
 
 
 def test_a_tool_that_has_to_be_called_costs_more_and_ends_thinking():
-    model = "claude-sonnet-4-5"
+    model = CLAUDE
     free = count(HI, model=model, tools=[TOOL], tool_choice={"type": "auto"})
     forced = count(HI, model=model, tools=[TOOL], tool_choice={"type": "any"}, thinking={"type": "enabled"})
     assert forced - free == 588 - 496
@@ -96,17 +97,17 @@ def test_a_tool_that_has_to_be_called_costs_more_and_ends_thinking():
 @pytest.mark.parametrize(
     ("model", "width", "height", "tokens"),
     [
-        ("claude-opus-4-5", 200, 200, 64),
-        ("claude-opus-4-5", 1000, 1000, 1_296),
-        ("claude-opus-4-5", 1092, 1092, 1_521),
-        ("claude-opus-4-5", 1920, 1080, 1_560),
-        ("claude-opus-4-5", 3840, 2160, 1_560),
-        ("claude-opus-4-5", 1075, 1520, 33 * 47),
+        (CLAUDE_OPUS, 200, 200, 64),
+        (CLAUDE_OPUS, 1000, 1000, 1_296),
+        (CLAUDE_OPUS, 1092, 1092, 1_521),
+        (CLAUDE_OPUS, 1920, 1080, 1_560),
+        (CLAUDE_OPUS, 3840, 2160, 1_560),
+        (CLAUDE_OPUS, 1075, 1520, 33 * 47),
         ("claude-opus-4-7", 200, 200, 64),
         ("claude-opus-5-5", 1920, 1080, 2_691),
         ("claude-opus-5-5", 3840, 2160, 4_784),
-        ("gpt-4o", 1024, 1024, 765),
-        ("gpt-4o", 2048, 4096, 1_105),
+        (GPT_SMALL, 1024, 1024, 765),
+        (GPT_SMALL, 2048, 4096, 1_105),
         ("o1", 1024, 1024, 75 + 4 * 150),
         ("gpt-4.1-mini", 1024, 1024, math.ceil(1_024 * 1.62)),
         ("gpt-4.1-nano", 1800, 2400, math.ceil(1_452 * 2.46)),
@@ -135,11 +136,11 @@ def test_a_picture_of_any_size_has_the_patches_of_the_documented_formula(width, 
 def test_a_picture_of_low_detail_costs_the_base_where_there_is_such_a_thing():
     url = "data:image/png;base64," + png(2048, 4096)
     for model, low in (
-        ("gpt-4o", 85),
-        ("gpt-5", 70),
-        ("gpt-5.5", None),
+        (GPT_SMALL, 85),
+        (GPT_SPLIT, 70),
+        (GPT, None),
         ("gpt-4o-mini", 2_833),
-        ("claude-opus-4-5", None),
+        (CLAUDE_OPUS, None),
     ):
         frame = count([{"role": "user", "content": [{"type": "text", "text": ""}]}], model=model)
         chat, whole = ({"type": "image_url", "image_url": {"url": url, "detail": d}} for d in ("low", "high"))
@@ -158,7 +159,7 @@ def test_arguments_that_are_a_text_of_json_are_sent_as_parameters():
         "function": {"name": "Read", "arguments": json.dumps(arguments, indent=1)},
     }
     item = {"type": "function_call", "call_id": "1", "name": "Read", "arguments": json.dumps(arguments)}
-    model = "claude-sonnet-4-5"
+    model = CLAUDE
     anthropic = int(Counter.for_model(model).per_message([{"role": "assistant", "content": [call]}])[0])
     chat = [{"role": "assistant", "content": None, "tool_calls": [written]}]
     assert int(Counter.for_model(model).per_message(chat)[0]) == anthropic
@@ -179,7 +180,7 @@ def test_a_document_costs_its_pages():
 def test_base64_inside_a_text_is_text():
     data = png(900, 900)
     said = [{"role": "user", "content": data}]
-    assert count(said, model="claude-opus-4-5") > Counter("claude-old").count(data) > len(data) // 8
+    assert count(said, model=CLAUDE_OPUS) > Counter("claude-old").count(data) > len(data) // 8
 
 
 @pytest.mark.shared
@@ -202,4 +203,4 @@ def test_counts_are_what_providers_charged(shared):
 
 def test_a_session_file_is_counted_whole():
     session = example()
-    assert count(session.messages, model="claude-sonnet-4-5") > 10_000
+    assert count(session.messages, model=CLAUDE) > 10_000

@@ -22,6 +22,7 @@ from google.genai import types
 from werkzeug import Request, Response
 
 import trimtab
+from support.models import CLAUDE_BOUND, CLAUDE_NEW, GEMINI, GPT
 from support.transcripts import transcript
 from trimtab.policies import POLICIES
 
@@ -84,8 +85,8 @@ def of_system(body: dict[str, Any]) -> Any:
 APIS = {
     "anthropic": Api(
         "messages.create",
-        "claude-sonnet-5",
-        {"model": "claude-sonnet-5", "max_tokens": 64},
+        CLAUDE_NEW,
+        {"model": CLAUDE_NEW, "max_tokens": 64},
         [{"name": "Read", "description": "reads a file", "input_schema": SCHEMA}],
         {
             "id": "m",
@@ -101,8 +102,8 @@ APIS = {
     ),
     "openai_chat": Api(
         "chat.completions.create",
-        "gpt-5.5",
-        {"model": "gpt-5.5"},
+        GPT,
+        {"model": GPT},
         [{"type": "function", "function": READ}],
         {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": []},
         "messages",
@@ -111,8 +112,8 @@ APIS = {
     ),
     "openai_responses": Api(
         "responses.create",
-        "gpt-5.5",
-        {"model": "gpt-5.5"},
+        GPT,
+        {"model": GPT},
         [{"type": "function", "strict": False, **READ}],
         {"id": "r", "object": "response", "created_at": 1, "model": "m", "output": []},
         "input",
@@ -131,8 +132,8 @@ APIS = {
     ),
     "gemini": Api(
         "models.generate_content",
-        "gemini-2.5-pro",
-        {"model": "gemini-2.5-pro"},
+        GEMINI,
+        {"model": GEMINI},
         [{"functionDeclarations": [{"name": "Read", "description": "reads a file", "parametersJsonSchema": SCHEMA}]}],
         {"candidates": [{"content": {"role": "model", "parts": [{"text": "ok"}]}}]},
         "contents",
@@ -340,35 +341,35 @@ HI = {"role": "user", "content": "hi"}
 @pytest.mark.parametrize(
     ("model", "options", "messages", "tools", "keys"),
     [
-        ("gpt-5.5", {}, [ITEM], None, {"input", "instructions"}),
-        ("gpt-5.5", {"provider": "openai_responses"}, [HI], None, {"input", "instructions"}),
-        ("gpt-5.5", {}, [HI], "openai_responses", {"input", "instructions", "tools"}),
+        (GPT, {}, [ITEM], None, {"input", "instructions"}),
+        (GPT, {"provider": "openai_responses"}, [HI], None, {"input", "instructions"}),
+        (GPT, {}, [HI], "openai_responses", {"input", "instructions", "tools"}),
         (
-            "gpt-5.5",
+            GPT,
             {},
             [{"role": "developer", "content": "x"}, HI],
             "openai_responses",
             {"input", "instructions", "tools"},
         ),
-        ("gpt-5.5", {}, [HI], None, {"messages"}),
-        ("gpt-5.5", {}, [HI], "openai_chat", {"messages", "tools"}),
+        (GPT, {}, [HI], None, {"messages"}),
+        (GPT, {}, [HI], "openai_chat", {"messages", "tools"}),
         ("gpt-5.5-pro-2026-04-23", {}, [HI], None, {"input", "instructions"}),
         ("openai/gpt-5-codex", {}, [HI], None, {"input", "instructions"}),
         ("openai-responses:gpt-5.5", {}, [HI], None, {"input", "instructions"}),
         ("openai/responses/gpt-5.5", {}, [HI], None, {"input", "instructions"}),
         ("openrouter/openai/gpt-5-codex", {}, [HI], None, {"messages"}),
-        ("claude-sonnet-5", {}, [HI], None, {"messages", "system"}),
-        ("claude-sonnet-5", {}, [HI], "openai_chat", {"messages", "tools"}),
-        ("claude-sonnet-5", {}, [{"role": "user", "content": [{"text": "hi"}]}], None, {"messages", "system"}),
+        (CLAUDE_NEW, {}, [HI], None, {"messages", "system"}),
+        (CLAUDE_NEW, {}, [HI], "openai_chat", {"messages", "tools"}),
+        (CLAUDE_NEW, {}, [{"role": "user", "content": [{"text": "hi"}]}], None, {"messages", "system"}),
         (
-            "claude-sonnet-5",
+            CLAUDE_NEW,
             {},
             [{"role": "user", "content": [{"text": "hi"}]}],
             "bedrock",
             {"messages", "system", "toolConfig"},
         ),
-        ("gemini-2.5-pro", {}, [{"role": "user", "parts": [{"text": "hi"}]}], None, {"contents", "config"}),
-        ("gemini-2.5-pro", {}, [HI], None, {"messages"}),
+        (GEMINI, {}, [{"role": "user", "parts": [{"text": "hi"}]}], None, {"contents", "config"}),
+        (GEMINI, {}, [HI], None, {"messages"}),
     ],
 )
 def test_the_shape_is_that_of_provider_messages_tools_or_model_in_this_order(
@@ -427,7 +428,7 @@ def test_system_text_that_is_no_text_is_refused(system: Any) -> None:
 
 @pytest.mark.parametrize("name", ["anthropic", "bedrock"])
 def test_marked_thinking_is_said_in_the_providers_own_fields(name: str, sent: Any) -> None:
-    model = "claude-sonnet-5-5"
+    model = CLAUDE_BOUND
     cm = trimtab.Compactor(model, provider=name, thinking="mark", window=9_000, max_output=900)  # type: ignore[arg-type]
     fitted = cm.fit(transcript(TALK, name), system=SYSTEM)
     assert fitted.compaction is not None

@@ -14,6 +14,7 @@ import pytest
 
 import trimtab
 from support.checker import check
+from support.models import CLAUDE
 from support.transcripts import transcript
 from trimtab.cli import main
 from trimtab.formats.claude_code_fork import fork
@@ -43,7 +44,7 @@ def session(folder: Path, messages: list[dict], session_id: str = "11111111-1111
     lines, parent = [], None
     for n, message in enumerate(messages):
         name = f"00000000-0000-4000-8000-{n:012}"
-        told = {"id": f"msg_{n}", "model": "claude-sonnet-4-5"} if message["role"] == "assistant" else {}
+        told = {"id": f"msg_{n}", "model": CLAUDE} if message["role"] == "assistant" else {}
         entry = {"parentUuid": parent, "isSidechain": False, "userType": "external", "cwd": CWD, "version": "2.1.45"}
         stamp = f"2026-01-01T00:{n // 60:02}:{n % 60:02}.000Z"
         entry |= {"sessionId": session_id, "type": message["role"], "uuid": name, "timestamp": stamp}
@@ -97,7 +98,7 @@ def test_a_rescued_session_is_read_back_by_both_readers(
     assert fork_path.parent == project
     found = trimtab.read(fork_path)
     assert found.repaired == found.skipped == []
-    assert found.model == "claude-sonnet-4-5"
+    assert found.model == CLAUDE
     assert check(found.messages, "anthropic") == []
     assert officially(official, fork_path) == found.messages
     entries = [json.loads(line) for line in fork_path.read_text().splitlines()]
@@ -131,7 +132,7 @@ def test_a_session_from_stdin_is_rescued_into_the_folder_that_is_named(
 def test_a_session_that_goes_on_after_its_rescue_is_whole(project: Path, official: types.ModuleType) -> None:
     messages = transcript(" ".join("u:60 a:90" for _ in range(30)))
     path = session(project, messages)
-    done = trimtab.Compactor("claude-sonnet-4-5").compact(messages, target_share=0.4)
+    done = trimtab.Compactor(CLAUDE).compact(messages, target_share=0.4)
     name, text = fork(
         path.read_bytes(), done.messages, tokens_before=done.tokens_before, tokens_after=done.tokens_after
     )

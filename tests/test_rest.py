@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.models import CLAUDE_MILLION
 from trimtab import BackedOff, Compactor
 from trimtab.policies import POLICIES
 from trimtab.summarize import Function, Limits
 
-MODEL = "claude-sonnet-4-6"
+MODEL = CLAUDE_MILLION
 
 
 def talk(turn: int, count: int = 60) -> list[Any]:

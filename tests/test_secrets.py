@@ -18,6 +18,7 @@ from werkzeug import Request, Response
 import trimtab
 from support import command, loopback
 from support.loopback import DIALECTS, Reply
+from support.models import CLAUDE, GPT
 from support.transcripts import transcript
 from trimtab._mask import mask, mask_known
 from trimtab.events import FellBack, Refused
@@ -141,7 +142,7 @@ def test_a_refusal_that_repeats_a_credential_is_masked_everywhere(
         loopback.serve(httpserver, dialect, [Reply(dialect.error(f"bad: {filler}{secret} refused"), 400)])
         events: list[object] = []
         writer = WRITERS[kind](base_url=base(httpserver, kind), api_key=KEY)
-        cm = trimtab.Compactor("gpt-5.5", summarizer=writer, listeners=[events.append]).session("s")
+        cm = trimtab.Compactor(GPT, summarizer=writer, listeners=[events.append]).session("s")
         caplog.set_level(logging.DEBUG, logger="trimtab.details")
         with caplog.at_level(logging.DEBUG, logger="trimtab"):
             done = compact(cm, path)
@@ -162,7 +163,7 @@ def test_a_summary_that_repeats_the_key_in_use_is_masked_and_another_text_is_not
 ) -> None:
     dialect = DIALECTS[kind]
     loopback.serve(httpserver, dialect, [Reply(dialect.body(f"Used {KEY}, and AKIAIOSFODNN7EXAMPLE of the talk."))])
-    cm = trimtab.Compactor("gpt-5.5", summarizer=WRITERS[kind](base_url=base(httpserver, kind), api_key=KEY))
+    cm = trimtab.Compactor(GPT, summarizer=WRITERS[kind](base_url=base(httpserver, kind), api_key=KEY))
     done = compact(cm, path)
     assert done.summary == "Used [REDACTED], and AKIAIOSFODNN7EXAMPLE of the talk."
 
@@ -171,7 +172,7 @@ def test_a_stop_reason_with_a_credential_is_masked(httpserver) -> None:
     dialect = DIALECTS["anthropic"]
     body = {**dialect.body(SUMMARY), "stop_reason": "sk-ant-api03-abcdefghij"}
     loopback.serve(httpserver, dialect, [Reply(body)])
-    done = compact(trimtab.Compactor("gpt-5.5", summarizer=Anthropic(base_url=base(httpserver, "anthropic"))))
+    done = compact(trimtab.Compactor(GPT, summarizer=Anthropic(base_url=base(httpserver, "anthropic"))))
     assert "stop reason [REDACTED]" in done.reason
 
 
@@ -179,7 +180,7 @@ def test_a_stop_reason_with_a_credential_is_masked(httpserver) -> None:
 def test_stderr_of_a_program_is_masked(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GATEWAY_API_KEY", KEY)
     code = f"import os, sys; sys.exit('x' * {before} + ' ' + os.environ['GATEWAY_API_KEY'] + ' y' * 985)"
-    done = compact(trimtab.Compactor("gpt-5.5", summarizer=trimtab.summarize.Command([sys.executable, "-c", code])))
+    done = compact(trimtab.Compactor(GPT, summarizer=trimtab.summarize.Command([sys.executable, "-c", code])))
     assert "exit code 1" in done.reason
     assert "without-a-known-form" not in done.reason
     assert "known-form" not in done.reason
@@ -189,7 +190,7 @@ def test_an_exception_of_a_callable_is_masked() -> None:
     def raises(_: object) -> str:
         raise RuntimeError("connect to https://me:pa55word@host/v1 failed")
 
-    done = compact(trimtab.Compactor("gpt-5.5", summarizer=Function(raises)))
+    done = compact(trimtab.Compactor(GPT, summarizer=Function(raises)))
     assert "RuntimeError: connect to https://[REDACTED]@host/v1 failed" in done.reason
 
 
@@ -198,7 +199,7 @@ def test_a_failed_fit_without_a_fallback_is_masked_in_the_reason_and_the_log(cap
         raise RuntimeError("connect to https://me:pa55word@host/v1 failed")
 
     policy = replace(POLICIES["default"], fallback=("error",))
-    cm = trimtab.Compactor("gpt-5.5", window=8_000, max_output=1_000, policy=policy, summarizer=raises)
+    cm = trimtab.Compactor(GPT, window=8_000, max_output=1_000, policy=policy, summarizer=raises)
     with caplog.at_level(logging.DEBUG, logger="trimtab.details"):
         fitted = cm.fit(transcript(" ".join("u:160 a:160" for _ in range(10))))
     assert "connect to https://[REDACTED]@host/v1 failed" in fitted.reason
@@ -212,12 +213,12 @@ def test_exceptions_of_hooks_and_listeners_are_masked(caplog: pytest.LogCaptureF
 
     url = "https://me:pa55word@hook.local/"
     events: list[object] = []
-    cm = trimtab.Compactor("gpt-5.5", pre_compact=raises, listeners=[events.append])
+    cm = trimtab.Compactor(GPT, pre_compact=raises, listeners=[events.append])
     assert "the hook raised RuntimeError: cannot reach https://[REDACTED]@hook.local/" in compact(cm).reason
     assert [event.reason for event in events if isinstance(event, Refused)]
     assert "pa55" not in "".join(event.reason for event in events if isinstance(event, Refused))
     with caplog.at_level(logging.DEBUG, logger="trimtab.details"):
-        compact(trimtab.Compactor("gpt-5.5", listeners=[raises]))
+        compact(trimtab.Compactor(GPT, listeners=[raises]))
     assert "RuntimeError: cannot reach https://[REDACTED]@hook.local/" in caplog.text
     assert "pa55" not in caplog.text
 
@@ -230,7 +231,7 @@ def test_an_answer_of_a_counting_endpoint_is_masked(httpserver, path: str, caplo
     kind = sdk.AsyncAnthropic if path in {"acheck", "afit"} else sdk.Anthropic
     client = kind(api_key=KEY, base_url=base(httpserver, "anthropic"), max_retries=0)
     messages = transcript(TALK, provider="anthropic")
-    cm = trimtab.Compactor("claude-sonnet-4-5", policy="agentpg", count_with=client)
+    cm = trimtab.Compactor(CLAUDE, policy="agentpg", count_with=client)
     with caplog.at_level(logging.DEBUG, logger="trimtab.details"):
         try:
             fits = path.endswith("fit")
@@ -276,7 +277,7 @@ def test_another_server_gets_nothing_of_the_environment(
         monkeypatch.setenv(f"{kind.upper()}_{name}", value)
     monkeypatch.setenv(f"{kind.upper()}_CUSTOM_HEADERS", "X-Gateway: secret-gateway\nAuthorization: secret-custom")
     seen = headers_of(httpserver, DIALECTS[kind])
-    cm = trimtab.Compactor("gpt-5.5", summarizer=f"{kind}:m@{base(httpserver, kind)}")
+    cm = trimtab.Compactor(GPT, summarizer=f"{kind}:m@{base(httpserver, kind)}")
     assert compact(cm, path).summarizer == f"{kind}:m"
     assert len(seen) == 1
     assert "secret" not in json.dumps(seen)
@@ -294,7 +295,7 @@ def test_another_server_gets_the_key_that_is_named(
     named = {"api_key": "the-gateways-own"} if how == "api_key" else {"key_env": "GATEWAY_KEY"}
     seen = headers_of(httpserver, DIALECTS[kind])
     writer = WRITERS[kind](base_url=base(httpserver, kind), **named)
-    assert compact(trimtab.Compactor("gpt-5.5", summarizer=writer), path).summarizer == writer.name
+    assert compact(trimtab.Compactor(GPT, summarizer=writer), path).summarizer == writer.name
     assert "the-gateways-own" in json.dumps(seen)
     assert "secret" not in json.dumps(seen)
 
@@ -308,7 +309,7 @@ def test_the_server_of_the_sdks_own_variable_gets_the_environments_key(
     monkeypatch.setenv(f"{kind.upper()}_BASE_URL", base(httpserver, kind))
     seen = headers_of(httpserver, DIALECTS[kind])
     writer = WRITERS[kind](base_url=base(httpserver, kind) if explicit else None)
-    assert compact(trimtab.Compactor("gpt-5.5", summarizer=writer)).summarizer == writer.name
+    assert compact(trimtab.Compactor(GPT, summarizer=writer)).summarizer == writer.name
     assert KEY in json.dumps(seen)
 
 
@@ -337,7 +338,7 @@ def test_a_key_in_the_address_and_headers_of_the_caller_reach_another_server(
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     seen = headers_of(httpserver, DIALECTS["openai"])
     url = base(httpserver, "openai").replace("://", "://me:pa55word@")
-    assert compact(trimtab.Compactor("gpt-5.5", summarizer=OpenAI("m", url))).summarizer == "openai:m"
+    assert compact(trimtab.Compactor(GPT, summarizer=OpenAI("m", url))).summarizer == "openai:m"
     assert seen[0]["authorization"] == "Basic bWU6cGE1NXdvcmQ="
 
 
@@ -345,7 +346,7 @@ def test_a_key_in_the_address_and_headers_of_the_caller_reach_another_server(
 @pytest.mark.parametrize("path", PATHS)
 def test_a_server_that_got_no_key_and_refuses_says_how_to_name_one(httpserver, kind: str, path: str) -> None:
     headers_of(httpserver, DIALECTS[kind], 401)
-    done = compact(trimtab.Compactor("gpt-5.5", summarizer=f"{kind}:m@{base(httpserver, kind)}"), path)
+    done = compact(trimtab.Compactor(GPT, summarizer=f"{kind}:m@{base(httpserver, kind)}"), path)
     assert "401: the key is missing or not accepted (no key was sent to this server: name its" in done.reason
 
 
@@ -354,7 +355,7 @@ def test_a_server_that_got_no_key_and_refuses_says_how_to_name_one(httpserver, k
 def test_a_variable_that_is_not_set_is_named_and_nothing_is_sent(httpserver, kind: str, path: str) -> None:
     seen = headers_of(httpserver, DIALECTS[kind])
     writer = WRITERS[kind](base_url=base(httpserver, kind), key_env="NO_SUCH_KEY")
-    done = compact(trimtab.Compactor("gpt-5.5", summarizer=writer), path)
+    done = compact(trimtab.Compactor(GPT, summarizer=writer), path)
     assert "the environment variable NO_SUCH_KEY, which key_env names, is not set" in done.reason
     assert seen == []
 
@@ -366,7 +367,7 @@ def test_a_key_with_a_line_end_that_the_client_repeats_is_masked(
 ) -> None:
     monkeypatch.setenv("GATEWAY", f"{KEY}\n")
     writer = WRITERS[kind](base_url=base(httpserver, kind), key_env="GATEWAY", limits=Limits(tries=1))
-    done = compact(trimtab.Compactor("gpt-5.5", summarizer=writer), path)
+    done = compact(trimtab.Compactor(GPT, summarizer=writer), path)
     assert done.summarizer == "offline"
     assert "7f3a" not in done.reason
 
@@ -404,7 +405,7 @@ def test_a_redirect_to_another_server_is_not_followed(  # noqa: PLR0917 - two se
     httpserver.expect_request(dialect.path).respond_with_handler(redirects)
     httpserver.expect_request("/elsewhere").respond_with_handler(answers)
     writer = WRITERS[kind](base_url=base(httpserver, kind), api_key=KEY, limits=Limits(pause=0.0))
-    done = compact(trimtab.Compactor("gpt-5.5", summarizer=writer), path)
+    done = compact(trimtab.Compactor(GPT, summarizer=writer), path)
     assert done.summarizer == "offline"
     assert f"{status}: the server redirects to another one" in done.reason
     assert asked == [f"localhost:{httpserver.port}"], "neither followed nor tried again"
@@ -418,7 +419,7 @@ def test_a_redirect_on_the_same_server_is_followed(httpserver, kind: str, path: 
     first = f"/old{dialect.path}"
     httpserver.expect_request(first).respond_with_data("", 307, {"location": dialect.path})
     url = base(httpserver, kind).replace(f":{httpserver.port}", f":{httpserver.port}/old")
-    done = compact(trimtab.Compactor("gpt-5.5", summarizer=WRITERS[kind](base_url=url, api_key=KEY)), path)
+    done = compact(trimtab.Compactor(GPT, summarizer=WRITERS[kind](base_url=url, api_key=KEY)), path)
     assert done.summary == SUMMARY
     assert len(seen) == 1
 
@@ -429,7 +430,7 @@ def test_a_redirect_on_the_same_server_is_followed(httpserver, kind: str, path: 
 def run(tmp_path: Path, *words: str) -> CompletedProcess[str]:
     session = tmp_path / "s.json"
     session.write_text(json.dumps(transcript(TALK, provider="anthropic")))
-    return command.run("compact", str(session), "--model", "gpt-5.5", "--target-share", "0.5", *words)
+    return command.run("compact", str(session), "--model", GPT, "--target-share", "0.5", *words)
 
 
 def test_the_command_line_names_a_key_and_masks_what_a_server_repeats(

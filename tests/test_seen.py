@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.models import CLAUDE, GEMINI, GPT
 from support.transcripts import PROVIDERS, specs, transcript
 from test_ledger import whole
 from trimtab import Counter, MessageError
@@ -69,7 +70,7 @@ def test_a_list_changed_in_place_reads_as_if_it_were_new(provider, data):
         assert counter.per_message(messages, provider=provider).tolist() == counted.tolist()
 
 
-MODELS = ("claude-sonnet-4-5", "claude-opus-4-8", "gpt-5.5", "gemini-2.5-pro")
+MODELS = (CLAUDE, "claude-opus-4-8", GPT, GEMINI)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -16,12 +16,13 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.models import CLAUDE, GPT
 from support.scale import scaled
 from trimtab.archive import open_archive
 from trimtab.archive.redact import secrets
 from trimtab.policies import POLICIES
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 WINDOW = 20_000
 LINE = "{n} 8271639405 5517283940 6628394051 the build went on in src/module_{n}.py\n"
 
@@ -341,7 +342,7 @@ def test_a_state_that_does_not_fit_is_an_error_that_names_what_differs() -> None
         "version 2": changed(state, version=2),
         "version None": {},
         "session 'b'": changed(state, session="b"),
-        f"model 'gpt-5.5', not of '{MODEL}'": changed(state, model="gpt-5.5"),
+        f"model 'gpt-5.5', not of '{MODEL}'": changed(state, model=GPT),
         "policy 'goat', not of 'default'": changed(state, policy="goat"),
         "state.turn cannot be -1": changed(state, turn=-1),
         "state.rounds cannot be True": changed(state, rounds=True),

@@ -14,6 +14,7 @@ import pytest
 import trimtab
 from support import format_cases
 from support.command import run
+from support.models import CLAUDE_BOUND
 from trimtab import formats
 from trimtab.ledger.contents import Contents
 from trimtab.planning.changes import stays
@@ -84,7 +85,7 @@ def test_show_names_the_largest_results_and_the_proposed_cut() -> None:
     assert re.search(r"^ +46\.0 % +36,541 +█+ +Read \(15\)$", text, flags=re.M)
     assert re.search(r"^ +#32 +4,402  Read …\S+/planning/decide\.py · 1 ", text, flags=re.M)
     cost = answer("show", EXAMPLE, *SMALL)["cost"]
-    price = trimtab.Model.named("claude-sonnet-5-5").price
+    price = trimtab.Model.named(CLAUDE_BOUND).price
     assert cost["input"] == pytest.approx(price.input * 79_477 / 1e6)
     assert f"costs ${cost['input']:.4f} a call as new input, ${cost['cache_read']:.4f} from the" in text
     assert answer("show", EXAMPLE, "--model", "no-such-model")["cost"] is None
@@ -218,7 +219,7 @@ def test_a_large_result_that_stays_has_the_rule_that_keeps_it() -> None:
         failed = {"is_error": True} if n == 1 else {}
         messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [block | failed]}]
         messages += [{"role": "assistant", "content": "next"}, {"role": "user", "content": "go on"}]
-    cm = trimtab.Compactor("claude-sonnet-5-5", policy="opencode", archive="memory")
+    cm = trimtab.Compactor(CLAUDE_BOUND, policy="opencode", archive="memory")
     contents = Contents.of(messages, cm.counter, "anthropic")
     pruned = contents.results[contents.results > contents.results[:3].max()]
     plan = replace(cm.plan(messages), edits=(Prune(tuple(sorted(pruned.tolist()))),))

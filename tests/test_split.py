@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 import oracle
 import trimtab
 from support.damage import damaged
+from support.models import CLAUDE, GPT
 from support.transcripts import PROVIDERS, deep_hash, messages, transcript
 from trimtab import Counter
 from trimtab.counting.counter import scan
@@ -15,7 +16,7 @@ from trimtab.ledger import split as _split
 COUNTERS = [
     Counter.chars(),
     Counter("o200k_base"),
-    *map(Counter.for_model, ("claude-sonnet-4-5", "claude-3-5-haiku-latest", "gpt-5.5")),
+    *map(Counter.for_model, (CLAUDE, "claude-3-5-haiku-latest", GPT)),
 ]
 generated = pytest.mark.parametrize("provider", PROVIDERS)
 

@@ -17,6 +17,7 @@ import trimtab
 from support import loopback
 from support.checker import check
 from support.loopback import DIALECTS, Reply
+from support.models import CLAUDE_HAIKU, GEMINI, GPT
 from support.transcripts import PROVIDERS, transcript
 from trimtab import Answer, Ask, Compacted, FellBack, Limits
 from trimtab.models.prices import priced
@@ -226,7 +227,7 @@ def test_an_exception_that_cannot_even_be_shown_is_a_failure_like_any_other() ->
     def writer(_: Ask) -> str:
         raise WeirdError
 
-    done = trimtab.Compactor("gpt-5.5", summarizer=writer).compact(transcript(TALK), target_share=0.5)
+    done = trimtab.Compactor(GPT, summarizer=writer).compact(transcript(TALK), target_share=0.5)
     assert done.summarizer == "offline"
     assert "WeirdError" in done.reason
 
@@ -242,7 +243,7 @@ def test_limits_under_which_nobody_is_asked_are_refused(limits: tuple) -> None:
 
 def test_a_callable_that_hangs_is_left_behind_at_the_deadline() -> None:
     release = threading.Event()
-    cm = trimtab.Compactor("gpt-5.5", summarizer=Function(lambda _: release.wait(30) or "", "sloth", Limits(0.3)))
+    cm = trimtab.Compactor(GPT, summarizer=Function(lambda _: release.wait(30) or "", "sloth", Limits(0.3)))
     start = time.monotonic()
     done = cm.compact(transcript(TALK), target_share=0.5)
     again = asyncio.run(cm.acompact(transcript(TALK), target_share=0.5))
@@ -265,7 +266,7 @@ def test_a_coroutine_that_takes_no_notice_of_its_end_is_left_behind() -> None:
         return "late"
 
     async def both() -> tuple[object, float]:
-        cm = trimtab.Compactor("gpt-5.5", summarizer=Function(stubborn, limits=Limits(0.2)))
+        cm = trimtab.Compactor(GPT, summarizer=Function(stubborn, limits=Limits(0.2)))
         start = time.monotonic()
         done = await cm.acompact(transcript(TALK), target_share=0.5)
         took = loopback.elapsed(start)
@@ -287,7 +288,7 @@ def test_a_failure_that_may_pass_is_tried_again_for_callables_too() -> None:
             raise ConnectionError("reset")
         return "went well"
 
-    cm = trimtab.Compactor("gpt-5.5", summarizer=Function(flaky, limits=Limits(pause=0.001)))
+    cm = trimtab.Compactor(GPT, summarizer=Function(flaky, limits=Limits(pause=0.001)))
     assert cm.compact(transcript(TALK), target_share=0.5).summarizer == "flaky"
     assert len(calls) == 3
 
@@ -297,14 +298,14 @@ def test_context_variables_reach_a_callable() -> None:
 
     who: ContextVar[str] = ContextVar("who")
     who.set("me")
-    cm = trimtab.Compactor("gpt-5.5", summarizer=lambda _: f"asked by {who.get()}")
+    cm = trimtab.Compactor(GPT, summarizer=lambda _: f"asked by {who.get()}")
     assert "asked by me" in cm.compact(transcript(TALK), target_share=0.5).messages[0]["content"]
 
 
 def test_an_answer_may_say_what_it_cost() -> None:
     told = []
     answer = Answer("went well", usage={"calls": 1, "output_tokens": 7})
-    cm = trimtab.Compactor("gpt-5.5", summarizer=lambda _: answer, listeners=[told.append])
+    cm = trimtab.Compactor(GPT, summarizer=lambda _: answer, listeners=[told.append])
     done = cm.compact(transcript(TALK), target_share=0.5)
     assert done.usage == told[-1].usage == answer.usage
 
@@ -312,15 +313,13 @@ def test_an_answer_may_say_what_it_cost() -> None:
 def test_what_failed_answers_cost_is_counted_when_the_offline_one_steps_in() -> None:
     told = []
     blank = Answer("", usage={"calls": 1, "output_tokens": 7})
-    cm = trimtab.Compactor("gpt-5.5", summarizer=lambda _: blank, listeners=[told.append])
+    cm = trimtab.Compactor(GPT, summarizer=lambda _: blank, listeners=[told.append])
     done = cm.compact(transcript(TALK), target_share=0.5)
     assert [type(event) for event in told] == [FellBack, Compacted]
     assert done.usage == {"calls": 2, "output_tokens": 14}
     strict = replace(POLICIES["default"], name="strict", fallback=("error",))
     with pytest.raises(trimtab.SummaryError, match="blank") as caught:
-        trimtab.Compactor("gpt-5.5", policy=strict, summarizer=lambda _: blank).compact(
-            transcript(TALK), target_share=0.5
-        )
+        trimtab.Compactor(GPT, policy=strict, summarizer=lambda _: blank).compact(transcript(TALK), target_share=0.5)
     assert caught.value.usage == done.usage
 
 
@@ -332,7 +331,7 @@ def test_an_interrupt_in_a_callable_is_no_failure_of_a_summary(error: type[BaseE
     messages = transcript(TALK)
     before = json.dumps(messages)
     with pytest.raises(error):
-        trimtab.Compactor("gpt-5.5", summarizer=writer).compact(messages, target_share=0.5)
+        trimtab.Compactor(GPT, summarizer=writer).compact(messages, target_share=0.5)
     assert json.dumps(messages) == before
 
 
@@ -341,7 +340,7 @@ def test_an_asynchronous_summarizer_says_to_use_acompact() -> None:
         return "late"
 
     with pytest.raises(TypeError, match="use acompact"):
-        trimtab.Compactor("gpt-5.5", summarizer=writer).compact(transcript(TALK), target_share=0.5)
+        trimtab.Compactor(GPT, summarizer=writer).compact(transcript(TALK), target_share=0.5)
 
 
 # --- the real clients ---
@@ -353,9 +352,9 @@ def test_the_real_clients_send_one_strict_request_and_their_answer_stands(httpse
     dialect = DIALECTS[kind]
     seen = loopback.serve(httpserver, dialect, [Reply(dialect.body("The tests were mended."))])
     base = httpserver.url_for("").rstrip("/")
-    writer = WRITERS[kind]("claude-haiku-4-5", base if kind == "anthropic" else f"{base}/v1", "not-a-key")
+    writer = WRITERS[kind](CLAUDE_HAIKU, base if kind == "anthropic" else f"{base}/v1", "not-a-key")
     messages = transcript(TALK, provider=provider)
-    cm = trimtab.Compactor("gpt-5.5", provider=provider, summarizer=writer)
+    cm = trimtab.Compactor(GPT, provider=provider, summarizer=writer)
     plain = cm.compact(messages, target_share=0.5, instructions="stress the paths")
     again = asyncio.run(cm.acompact(messages, target_share=0.5, instructions="stress the paths"))
     assert plain.messages == again.messages
@@ -380,7 +379,7 @@ def test_cancelling_leaves_the_list_and_no_request_behind(kind: str) -> None:
 
     async def cancelled(wire: loopback.Wire) -> None:
         url = wire.url if kind == "anthropic" else f"{wire.url}/v1"
-        cm = trimtab.Compactor("gpt-5.5", summarizer=WRITERS[kind](base_url=url, api_key="k"))
+        cm = trimtab.Compactor(GPT, summarizer=WRITERS[kind](base_url=url, api_key="k"))
         others = asyncio.all_tasks()
         task = asyncio.create_task(cm.acompact(messages, target_share=0.5))
         assert await asyncio.to_thread(wire.called.wait, 50)
@@ -401,7 +400,7 @@ def test_a_wrong_key_is_said_loudly_and_never_shown(httpserver, caplog: pytest.L
     loopback.serve(httpserver, dialect, [Reply(dialect.error("Incorrect API key provided: sk-secret"), 401)])
     writer = OpenAI(base_url=httpserver.url_for("/v1"), api_key="sk-secret")
     with caplog.at_level(logging.ERROR, logger="trimtab"):
-        done = trimtab.Compactor("gpt-5.5", summarizer=writer).compact(transcript(TALK), target_share=0.5)
+        done = trimtab.Compactor(GPT, summarizer=writer).compact(transcript(TALK), target_share=0.5)
     assert "summarizer openai:gpt-5.4-mini: 401: the key is missing or not accepted" in caplog.text
     assert done.summarizer == "offline"
     assert "sk-secret" not in caplog.text + done.reason + repr(writer) + done.plan.to_json()
@@ -418,7 +417,7 @@ def test_no_key_at_all_is_a_failure_like_any_other(kind: str, monkeypatch: pytes
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    cm = trimtab.Compactor("gpt-5.5", summarizer=kind)
+    cm = trimtab.Compactor(GPT, summarizer=kind)
     done = cm.compact(transcript(TALK), target_share=0.5)
     again = asyncio.run(cm.acompact(transcript(TALK), target_share=0.5))
     assert done.summarizer == again.summarizer == "offline"
@@ -431,7 +430,7 @@ def test_a_local_server_needs_no_key(httpserver, monkeypatch: pytest.MonkeyPatch
     thinking = "<think>\nwhat was it?\n</think>\n\nThe tests were mended."
     seen = loopback.serve(httpserver, dialect, [Reply(dialect.body(thinking))])
     spec = f"openai:qwen3:8b@{httpserver.url_for('/v1')}"
-    done = trimtab.Compactor("gpt-5.5", summarizer=spec).compact(transcript(TALK), target_share=0.5)
+    done = trimtab.Compactor(GPT, summarizer=spec).compact(transcript(TALK), target_share=0.5)
     assert done.summarizer == "openai:qwen3:8b"
     assert seen[0]["model"] == "qwen3:8b"
     assert "max_tokens" in seen[0]
@@ -457,7 +456,7 @@ def test_a_zone_larger_than_the_summarizers_window_is_asked_for_in_parts(httpser
     seen = loopback.serve(httpserver, dialect, [Reply(dialect.body("The tests were mended."))])
     base = httpserver.url_for("").rstrip("/")
     writer = WRITERS[kind]("some-model", base if kind == "anthropic" else f"{base}/v1", "k", window=9_000)
-    cm = trimtab.Compactor("gpt-5.5", provider="anthropic", summarizer=writer)
+    cm = trimtab.Compactor(GPT, provider="anthropic", summarizer=writer)
     done = (
         cm.compact(facts(), target_share=0.2)
         if path == "compact"
@@ -476,7 +475,7 @@ def test_a_part_that_fails_is_paid_for_and_the_offline_one_steps_in() -> None:
         failed = any("MIDDLE" in json.dumps(message) for message in asked.messages)
         return Answer("" if failed else "went well", usage={"calls": 1})
 
-    cm = trimtab.Compactor("gpt-5.5", summarizer=Function(writer, window=9_000))
+    cm = trimtab.Compactor(GPT, summarizer=Function(writer, window=9_000))
     done = cm.compact(facts(), target_share=0.2)
     assert done.summarizer == "offline"
     assert done.usage["calls"] >= 3
@@ -496,7 +495,7 @@ def test_parts_are_asked_for_a_few_at_a_time() -> None:
             now -= 1
         return "went well"
 
-    trimtab.Compactor("gpt-5.5", summarizer=Function(writer, window=6_000)).compact(facts(), target_share=0.2)
+    trimtab.Compactor(GPT, summarizer=Function(writer, window=6_000)).compact(facts(), target_share=0.2)
     assert 1 < most <= 4
 
 
@@ -523,21 +522,21 @@ def test_a_string_spells_a_value(spec: str, value: object) -> None:
 @pytest.mark.parametrize("spec", ["gpt", "anthropics", "openai:", "Offline", "", "cmd:", "cmd:'", "cmd:''", 3, None])
 def test_what_spells_none_is_refused(spec: object) -> None:
     with pytest.raises(ValueError, match=r"summarizer|command"):
-        trimtab.Compactor("gpt-5.5", summarizer=spec)
+        trimtab.Compactor(GPT, summarizer=spec)
 
 
 @pytest.mark.parametrize("kind", WRITERS)
 def test_a_client_that_is_not_installed_is_named_at_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trimtab.summarize.writers.client.find_spec", lambda _: None)
     with pytest.raises(ImportError, match=rf'pip install "trimtab\[{kind}\]"'):
-        trimtab.Compactor("gpt-5.5", summarizer=kind)
+        trimtab.Compactor(GPT, summarizer=kind)
 
 
 def test_a_cost_is_told_where_the_price_is_known() -> None:
     usage = {"input_tokens": 10, "cache_creation_input_tokens": 4, "cache_read_input_tokens": 20, "output_tokens": 2}
     assert priced(usage, "claude-haiku-4-5-20251001")["cost"] == pytest.approx((10 + 5 + 2 + 10) / 1e6)
     assert priced(usage, "qwen3:8b") == usage
-    assert "cost" not in priced({"calls": 1}, "claude-haiku-4-5")
+    assert "cost" not in priced({"calls": 1}, CLAUDE_HAIKU)
 
 
 def test_parallel_calls_without_ids_have_results_of_their_own() -> None:
@@ -555,6 +554,6 @@ def test_parallel_calls_without_ids_have_results_of_their_own() -> None:
     for n in range(12):
         talk.append({"role": "model", "parts": both("functionCall", args={"n": n})})
         talk.append({"role": "user", "parts": both("functionResponse", response={"output": "word " * 500})})
-    trimtab.Compactor("gemini-2.5-pro", policy="goat", summarizer=writer).compact(talk)
+    trimtab.Compactor(GEMINI, policy="goat", summarizer=writer).compact(talk)
     prompt = "".join(render(ask).user for ask in asked)
     assert prompt.count("result of read") == prompt.count("result of run") > 0

@@ -12,6 +12,7 @@ import pytest
 from support import command, loopback
 from support.checker import check
 from support.loopback import DIALECTS, Reply
+from support.models import CLAUDE_HAIKU, GPT
 from support.transcripts import transcript
 from trimtab.summarize.writers import client
 
@@ -28,7 +29,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     """A compaction of the session to half its tokens."""
-    return command.run("compact", "s.json", "--model", "gpt-5.5", "--target-share", "0.5", *words)
+    return command.run("compact", "s.json", "--model", GPT, "--target-share", "0.5", *words)
 
 
 @pytest.mark.parametrize("kind", DIALECTS)
@@ -37,12 +38,12 @@ def test_a_model_writes_and_what_it_cost_is_said(httpserver, kind: str, monkeypa
     seen = loopback.serve(httpserver, dialect, [Reply(dialect.body(SUMMARY))])
     monkeypatch.setenv(f"{kind.upper()}_API_KEY", "not-a-key")
     url = httpserver.url_for("" if kind == "anthropic" else "/v1").rstrip("/")
-    options = ["--summarizer", kind, "--summarizer-url", url, "--summarizer-model", "claude-haiku-4-5"]
+    options = ["--summarizer", kind, "--summarizer-url", url, "--summarizer-model", CLAUDE_HAIKU]
     done = run(*options, "--summarizer-timeout", "50", "-o", "out.json")
     assert done.returncode == 0, done.stderr
     assert f"by {kind}:claude-haiku-4-5" in done.stdout
     assert "billed      1,000 tokens in, 50 out, $0.0013" in done.stdout
-    assert seen[0]["model"] == "claude-haiku-4-5"
+    assert seen[0]["model"] == CLAUDE_HAIKU
     smaller = json.loads(Path("out.json").read_text())["messages"]
     assert SUMMARY in smaller[0]["content"]
     assert check(smaller, "anthropic") == []
@@ -60,7 +61,7 @@ def test_a_charge_that_the_provider_did_not_tell_is_said_to_be_unknown(
     loopback.serve(httpserver, dialect, [Reply(dialect.body(SUMMARY, usage=False))])
     monkeypatch.setenv(f"{kind.upper()}_API_KEY", "not-a-key")
     url = httpserver.url_for("" if kind == "anthropic" else "/v1").rstrip("/")
-    options = ["--summarizer", kind, "--summarizer-url", url, "--summarizer-model", "claude-haiku-4-5"]
+    options = ["--summarizer", kind, "--summarizer-url", url, "--summarizer-model", CLAUDE_HAIKU]
     done = run(*options, "--summarizer-timeout", "50", "-o", "out.json")
     assert done.returncode == 0, done.stderr
     assert "billed      unknown: the provider did not report it" in done.stdout

@@ -16,6 +16,7 @@ import pytest
 
 import trimtab
 from support import loopback
+from support.models import GPT
 from support.transcripts import transcript
 from trimtab import Limits
 from trimtab.summarize import Command
@@ -32,7 +33,7 @@ def program(tmp_path: Path, code: str) -> str:
 
 
 def compacted(command: Command, path: str = "compact") -> trimtab.Compaction:
-    cm = trimtab.Compactor("gpt-5.5", summarizer=command)
+    cm = trimtab.Compactor(GPT, summarizer=command)
     if path == "compact":
         return cm.compact(TALK, target_share=0.5)
     return asyncio.run(cm.acompact(TALK, target_share=0.5))
@@ -157,7 +158,7 @@ def test_cancelling_kills_it_and_leaves_the_list(tmp_path: Path) -> None:
     before = json.dumps(TALK)
 
     async def cancelled() -> None:
-        cm = trimtab.Compactor("gpt-5.5", summarizer=Command([program(tmp_path, HANGS), str(tmp_path / "pids")]))
+        cm = trimtab.Compactor(GPT, summarizer=Command([program(tmp_path, HANGS), str(tmp_path / "pids")]))
         task = asyncio.create_task(cm.acompact(TALK, target_share=0.5))
         await asyncio.to_thread(pids, tmp_path / "pids")
         task.cancel()

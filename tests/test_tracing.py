@@ -16,10 +16,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import trimtab
+from support.models import CLAUDE_MILLION
 from trimtab import Compactor, Verdict
 from trimtab.policies import POLICIES
 
-MODEL = "claude-sonnet-4-6"
+MODEL = CLAUDE_MILLION
 EXPORTER = InMemorySpanExporter()
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import oracle
 import trimtab
+from support.models import CLAUDE
 from support.scale import scaled
 from trimtab import Counter, truncate
 from trimtab.counting.truncate import CATEGORIES, shortened, truncate_stream
@@ -114,7 +115,7 @@ def test_a_counter_that_estimates_is_as_good_as_any():
     quarter = Counter.chars("bytes", "ceil")
     cut = truncate(LOG, tokens=50, category="head-tail", counter=quarter)
     assert 40 <= quarter.count(cut) <= 50
-    model = Counter.for_model("claude-sonnet-4-5")
+    model = Counter.for_model(CLAUDE)
     assert 80 <= model.count(truncate(LOG, tokens=100, category="head-tail", counter=model)) <= 100
 
 
@@ -156,8 +157,8 @@ def test_the_verb_is_a_filter_in_a_pipe(tmp_path):
     noise = b"caf\xe9\x00\r\n" * 3
     with verb("--lines", "3", "-", stdin=subprocess.PIPE) as piped:
         assert piped.communicate(noise)[0] == noise
-    with verb(str(path), "--model", "claude-sonnet-4-5", "--tokens", "0.1k") as piped:
-        counter = Counter.for_model("claude-sonnet-4-5")
+    with verb(str(path), "--model", CLAUDE, "--tokens", "0.1k") as piped:
+        counter = Counter.for_model(CLAUDE)
         short = truncate(LOG, tokens=100, counter=counter, more=f"see {path}")
         assert piped.stdout.read().decode() == short, "the notice names the file that has the rest"
     with verb(str(path), "--lines", "2", "--json") as piped:

@@ -11,9 +11,10 @@ import pytest
 from pydantic import BaseModel, model_validator
 
 import trimtab
+from support.models import CLAUDE
 from support.transcripts import transcript
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 CYCLE: dict[str, Any] = {}
 CYCLE["again"] = CYCLE
 

@@ -9,6 +9,7 @@ import pytest
 
 import trimtab
 from support import billed
+from support.models import CLAUDE_BOUND
 
 TURNS = 100
 """Turns of the shorter session; past the 64 newest billed calls, which are the most that are learned from."""
@@ -22,7 +23,7 @@ def calls(data: bytes) -> int:
         nonlocal made
         made += event in ("call", "c_call")
 
-    cm = trimtab.Compactor("claude-sonnet-5-5")
+    cm = trimtab.Compactor(CLAUDE_BOUND)
     sys.setprofile(profile)
     try:
         found = trimtab.read(data)

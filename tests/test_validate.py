@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 from support.checker import check
 from support.damage import OPTIONS, damaged
+from support.models import CLAUDE_BOUND
 from support.scale import scaled
 from support.transcripts import HEIGHT, PROVIDERS, deep_hash, is_open, png, specs, transcript
 from trimtab import Counter, MessageError, validate
@@ -643,7 +644,7 @@ def asked(given):
     return {
         "thinking": options.get("thinking"),
         "alternation": options.get("strict_alternation", False),
-        "model": "claude-sonnet-5-5" if options.get("preserved_thinking") else None,
+        "model": CLAUDE_BOUND if options.get("preserved_thinking") else None,
         "system": [marked] * options.get("cache_control_in_system", 0),
         "tools": tools or (None if given.get("tool_config", ...) is ... else given["tool_config"] or []),
     }

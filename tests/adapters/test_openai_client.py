@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 import trimtab
 from support.agents import CALLS, MODEL, OPTIONS, RULE, Model, Summarizer, look, run_page
+from support.models import GPT
 from support.openai_server import Server
 from support.simulated import serving
 from trimtab.adapters.openai import wrap
@@ -140,7 +141,7 @@ def test_the_client_stays_the_callers_own(server: Any) -> None:
 
     inner = client(server)
     assert inner.chat.completions  # made before
-    asked = wrap(inner, "gpt-5.5", **OPTIONS)
+    asked = wrap(inner, GPT, **OPTIONS)
     assert type(asked) is openai.OpenAI
     assert "post" not in vars(inner)
     assert asked.with_options(timeout=3).timeout == 3

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import trimtab
+from support.models import CLAUDE
 from trimtab.adapters.claude_code.events import note_session
 
 mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -22,7 +23,7 @@ def archived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path))
     monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
     monkeypatch.delenv("CLAUDE_CODE_SESSION_ID", raising=False)
-    cm = trimtab.Compactor("claude-sonnet-4-5", archive=f"sqlite:///{tmp_path}/archive.db")
+    cm = trimtab.Compactor(CLAUDE, archive=f"sqlite:///{tmp_path}/archive.db")
     for name, word in (("first", "marzipan"), ("second", "nougat")):
         talk = [{"role": ("user", "assistant")[n % 2], "content": f"{word} {n} " + "words " * 300} for n in range(40)]
         cm.session(name).compact(talk, target_share=0.3)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from support.models import GPT
+
 pytest.importorskip("strands", reason="make adapters installs strands-agents")
 
 from strands import tool
@@ -179,4 +181,4 @@ def test_a_list_that_was_replaced_from_outside_is_taken_as_it_is(encode: Any) ->
 def test_the_page_runs(encode: Any, tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     stub = Model(encode, 2_000_000, 2_000_000)
     run_page("strands", model=Converse(stub), tools=[tool(look)], folder=str(tmp_path))
-    assert capsys.readouterr().out.splitlines()[-1].split()[-3] == "gpt-5.5"
+    assert capsys.readouterr().out.splitlines()[-1].split()[-3] == GPT

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from support.archives import said
+from support.models import CLAUDE
 
 if TYPE_CHECKING:
     import random
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 
 
 @dataclass

@@ -18,6 +18,7 @@ import pytest
 from test_bad_input import FILLER, O200K, oracle_text
 
 import trimtab
+from support.models import CLAUDE
 from trimtab.formats import scan
 from trimtab.summarize import render
 
@@ -59,7 +60,7 @@ def test_d1_lone_surrogates_are_counted_archived_and_never_sent():
 
     roles = ("user", "assistant")
     messages = [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
-    with trimtab.Compactor("claude-sonnet-4-5", summarizer=summarizes) as cm:
+    with trimtab.Compactor(CLAUDE, summarizer=summarizes) as cm:
         done = cm.compact([*messages, *FILLER], target_share=0.3)
         assert cm.restore(done.ref) == [*messages, *FILLER]
     assert asked
@@ -74,7 +75,7 @@ def test_d2_control_characters_are_kept_at_every_position_of_a_text(tiktoken_enc
     roles = ("user", "assistant")
     texts = [text for code in codes for text in (f"{chr(code)}ab", f"a{chr(code)}b", f"ab{chr(code)}.")]
     messages = [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
-    cm = trimtab.Compactor("claude-sonnet-4-5")
+    cm = trimtab.Compactor(CLAUDE)
     assert cm.restore(cm.compact([*messages, *FILLER], target_share=0.3).ref) == [*messages, *FILLER]
     known = tiktoken_encoding("o200k_base")
     assert O200K.count_many(texts).tolist() == [len(known.encode_ordinary(text)) for text in texts]

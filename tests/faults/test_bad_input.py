@@ -10,17 +10,18 @@ from hypothesis import strategies as st
 import trimtab
 from support.checker import check
 from support.command import run
+from support.models import CLAUDE, GPT
 from support.scale import scaled
 from support.transcripts import PROVIDERS, deep_hash, png, transcript
 
 O200K = trimtab.Counter("o200k_base")
-MODELS = {"anthropic": "claude-sonnet-4-5", "bedrock": "claude-sonnet-4-5", "gemini": "gemini-3-pro"}
+MODELS = {"anthropic": CLAUDE, "bedrock": CLAUDE, "gemini": "gemini-3-pro"}
 FILLER = transcript("u:60 a:60 " * 20)
 
 
 def doors(provider):
     """Every way in, as functions of a list."""
-    cm = trimtab.Compactor(MODELS.get(provider, "gpt-5.5"), provider=provider)
+    cm = trimtab.Compactor(MODELS.get(provider, GPT), provider=provider)
     return {
         "count": lambda m: trimtab.count(m, model=cm.model, provider=provider),
         "fit": cm.fit,
@@ -56,7 +57,7 @@ def refused(messages, path, provider="anthropic", but=()):
 @given(st.text(st.characters(), max_size=40) | st.text("\ud800\udfffa\U0001f600", max_size=9))
 def test_d1_lone_surrogates_count_as_replacement_characters_and_are_restored(text):
     assert O200K.count(text) == O200K.count(oracle_text(text))
-    cm = trimtab.Compactor("claude-sonnet-4-5")
+    cm = trimtab.Compactor(CLAUDE)
     given_ = [{"role": "user", "content": f"{text} ."}, {"role": "assistant", "content": "so"}, *FILLER]
     done = cm.compact(given_, target_share=0.3)
     assert cm.restore(done.ref) == given_
@@ -73,7 +74,7 @@ def oracle_text(text):
 def test_d2_control_characters_are_kept():
     for code in (*range(32), 0x7F, 0xFEFF, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)):
         messages = [{"role": "user", "content": f"a{chr(code)}b"}, {"role": "assistant", "content": "so"}, *FILLER]
-        cm = trimtab.Compactor("claude-sonnet-4-5")
+        cm = trimtab.Compactor(CLAUDE)
         assert cm.restore(cm.compact(messages, target_share=0.3).ref) == messages
         assert O200K.count(f"a{chr(code)}b") > 1
 
@@ -112,7 +113,7 @@ def refused_deep(messages):
 
 
 def test_d5_nesting_below_the_limit_is_read():
-    done = trimtab.Compactor("claude-sonnet-4-5").compact([*call(nested(150)), *FILLER], target_share=0.3)
+    done = trimtab.Compactor(CLAUDE).compact([*call(nested(150)), *FILLER], target_share=0.3)
     assert done.ref
 
 
@@ -184,7 +185,7 @@ def test_d7_readable_but_invalid_messages_are_diagnosed_and_repaired(kind):
     assert ("mind this" in json.dumps(mended.messages)) == ("mind this" in json.dumps(messages)), "no text is lost"
     assert deep_hash(messages) == before
     with pytest.raises(trimtab.MessageError) as raised:
-        trimtab.Compactor("claude-sonnet-4-5", provider="anthropic").compact(messages, target_share=0.5)
+        trimtab.Compactor(CLAUDE, provider="anthropic").compact(messages, target_share=0.5)
     assert raised.value.index == 2
     assert raised.value.hint
 
@@ -263,7 +264,7 @@ def test_d8_unmatched_calls_and_results_are_reported_and_repaired(spec):
     assert trimtab.validate(messages, provider="anthropic")
     assert check(list(trimtab.repair(messages, provider="anthropic").messages), "anthropic") == []
     with pytest.raises(trimtab.MessageError) as raised:
-        trimtab.Compactor("claude-sonnet-4-5").compact([*messages, *FILLER], target_share=0.5)
+        trimtab.Compactor(CLAUDE).compact([*messages, *FILLER], target_share=0.5)
     assert raised.value.path.startswith("messages[")
 
 
@@ -290,8 +291,8 @@ DAMAGED = {
 def test_d10_and_d11_damaged_images_and_documents_are_estimated(kind, block):
     content = [{**part, "type": block} for part in picture(DAMAGED[kind], "image/jpeg")]
     messages = [{"role": "user", "content": [*content, {"type": "text", "text": "see"}]}]
-    assert 0 < trimtab.count(messages, model="claude-sonnet-4-5") < 10_000
-    cm = trimtab.Compactor("claude-sonnet-4-5")
+    assert 0 < trimtab.count(messages, model=CLAUDE) < 10_000
+    cm = trimtab.Compactor(CLAUDE)
     if (kind, block) == ("8001 wide", "image"):  # the provider refuses it, and nothing can leave
         with pytest.raises(trimtab.MessageError, match="image_too_large"):
             cm.fit(messages)

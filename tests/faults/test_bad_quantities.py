@@ -19,6 +19,7 @@ from test_bad_input import FILLER, call, damage, doors, nested, outcome
 import trimtab
 from support.checker import check
 from support.damage import IDS, SAID, fields, places
+from support.models import CLAUDE, GPT
 from support.transcripts import PROVIDERS, deep_hash, png, transcript
 from test_files import counted
 from trimtab import formats
@@ -131,9 +132,7 @@ def broken(draw, provider):
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_d8_10000_broken_histories_of_each_shape_are_repaired_and_no_pair_is_split(provider):
     draw, told = random.Random(8), {"valid": 0, "mended": 0, "changes": 0, "compacted": 0, "named": 0}
-    cm = trimtab.Compactor(
-        "claude-sonnet-4-5" if provider in ("anthropic", "bedrock") else "gpt-5.5", provider=provider
-    )
+    cm = trimtab.Compactor(CLAUDE if provider in ("anthropic", "bedrock") else GPT, provider=provider)
     for n in range(10_000):
         messages = broken(draw, provider)
         before = deep_hash(messages)
@@ -239,8 +238,8 @@ def test_d10_and_d11_damaged_images_and_documents_are_estimated_and_kept(block, 
         content = [{"type": block, "source": source}, {"type": "text", "text": "see"}]
         messages = [{"role": "user", "content": content}]
         before = deep_hash(messages)
-        costs.append(trimtab.count(messages, model="claude-sonnet-4-5"))
-        assert trimtab.Compactor("claude-sonnet-4-5").fit(messages).messages is messages, n
+        costs.append(trimtab.count(messages, model=CLAUDE))
+        assert trimtab.Compactor(CLAUDE).fit(messages).messages is messages, n
         codes = {problem.code for problem in trimtab.validate(messages, provider="anthropic")}
         assert codes <= {"image_too_large"}, codes
         assert deep_hash(messages) == before

@@ -10,6 +10,7 @@ import pytest
 
 from support.checker import check
 from support.format_cases import LINES, WHOLES
+from support.models import GPT_SPLIT
 from trimtab import MessageError, read
 from trimtab.cli import main
 from trimtab.formats import LOGS
@@ -18,7 +19,7 @@ TAIL = 4_096
 KEYS = {"atif": "steps", "swe_agent": "history", "mini_swe_agent": "messages", "request": "messages"}
 OBJECTS = {
     **WHOLES,
-    "request": lambda n: {"model": "gpt-5", "messages": [*LINES["openai_chat"](n)]},
+    "request": lambda n: {"model": GPT_SPLIT, "messages": [*LINES["openai_chat"](n)]},
     "opencode": lambda n: {"info": {"id": "s"}, "messages": [*LINES["opencode"](n)]},
     "gemini_cli": lambda n: {"sessionId": "s", "projectHash": "p", "messages": [*LINES["gemini_cli"](n)][1:]},
     "openhands": lambda n: {"trajectory": [*LINES["openhands"](n)]},

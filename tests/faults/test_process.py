@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import trimtab
+from support.models import CLAUDE
 from support.transcripts import transcript
 from trimtab import _core
 
@@ -165,8 +166,8 @@ ENTRIES = {
     "repair": lambda c: trimtab.repair(SMALL[:2], provider="anthropic"),
     "truncate": lambda c: trimtab.truncate("hello\n" * 99, lines=3),
     "Reader": lambda c: _core.Reader(counter=c).push(b"[]"),
-    "fit": lambda c: trimtab.Compactor("claude-sonnet-4-5").fit(SMALL),
-    "compact": lambda c: trimtab.Compactor("claude-sonnet-4-5").compact(SMALL, target_share=0.5),
+    "fit": lambda c: trimtab.Compactor(CLAUDE).fit(SMALL),
+    "compact": lambda c: trimtab.Compactor(CLAUDE).compact(SMALL, target_share=0.5),
 }
 
 
@@ -211,7 +212,7 @@ def test_a_forked_child_can_use_the_objects_of_its_parent(archive, tmp_path):
     counter = trimtab.Counter("o200k_base")
     name = archive if archive == "memory" else f"sqlite:///{tmp_path}/a.db"
     context = multiprocessing.get_context("fork")
-    with trimtab.Compactor("claude-sonnet-4-5", archive=name) as compactor:
+    with trimtab.Compactor(CLAUDE, archive=name) as compactor:
         expected = used(counter, compactor)
         results = context.Queue()
         children = [context.Process(target=child, args=(counter, compactor, results)) for _ in range(10)]
@@ -268,7 +269,7 @@ def waited(pid):
 def test_16_threads_get_the_results_of_one(shared, archive, tmp_path):
     def tools(n=0):
         name = archive if archive == "memory" else f"sqlite:///{tmp_path}/{n}.db"
-        return trimtab.Counter("o200k_base"), trimtab.Compactor("claude-sonnet-4-5", archive=name)
+        return trimtab.Counter("o200k_base"), trimtab.Compactor(CLAUDE, archive=name)
 
     one = tools()
     expected = used(*one)

@@ -15,6 +15,7 @@ import trimtab
 from support import loopback
 from support.checker import check
 from support.loopback import DIALECTS, Reply
+from support.models import GPT
 from support.transcripts import PROVIDERS, transcript
 from trimtab import Answer, Ask
 from trimtab.messages.envelope import unwrap
@@ -178,7 +179,7 @@ def test_a_summary_that_repeats_an_injection_stays_in_its_envelope(text: str) ->
     for provider in PROVIDERS:
         messages = poisoned(text, provider)
         said = f"The tool printed this: {text} and then the tests passed."
-        cm = trimtab.Compactor("gpt-5.5", provider=provider, summarizer=lambda _, said=said: said)
+        cm = trimtab.Compactor(GPT, provider=provider, summarizer=lambda _, said=said: said)
         done = cm.compact(messages, target_share=0.5)
         if "a" * 1_000 in text:
             assert done.summarizer == "offline", "too long to be one"
@@ -191,7 +192,7 @@ def test_a_summary_that_repeats_an_injection_stays_in_its_envelope(text: str) ->
         assert found.text == said.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         assert len(re.findall(r"<\s*/\s*trimtab-summary", content, flags=re.I)) == 1
         assert content.endswith("</trimtab-summary>")
-        plain = trimtab.Compactor("gpt-5.5", provider=provider, summarizer=lambda _: "fine")
+        plain = trimtab.Compactor(GPT, provider=provider, summarizer=lambda _: "fine")
         other = plain.compact(poisoned("harmless" * (len(text) // 8), provider), target_share=0.5).messages
         assert [m.get("role") for m in rest][:2] == [m.get("role") for m in other[1:]][:2]
         assert check(list(done.messages), provider) == []
@@ -212,7 +213,7 @@ def test_an_injection_is_data_in_the_request_sent(httpserver, kind: str) -> None
     base = httpserver.url_for("").rstrip("/")
     writer = Anthropic(base_url=base, api_key="k") if kind == "anthropic" else OpenAI("m", f"{base}/v1", "k")
     for number, text in enumerate(INJECTIONS):
-        cm = trimtab.Compactor("gpt-5.5", provider="anthropic", summarizer=writer)
+        cm = trimtab.Compactor(GPT, provider="anthropic", summarizer=writer)
         done = cm.compact(poisoned(text, "anthropic"), target_share=0.5)
         assert done.summarizer == writer.name, (text, done.reason)
         assert len(seen) == number + 1, "one request, and the server took it"
@@ -271,7 +272,7 @@ def test_lone_surrogates_are_replaced_before_a_call_and_kept_in_the_archive(http
     seen = loopback.serve(httpserver, dialect, [Reply(dialect.body("fine \ud83d"))])
     messages = poisoned("half \ud83d of one", "anthropic")
     writer = Anthropic(base_url=httpserver.url_for("").rstrip("/"), api_key="k")
-    cm = trimtab.Compactor("gpt-5.5", summarizer=writer)
+    cm = trimtab.Compactor(GPT, summarizer=writer)
     done = cm.compact(messages, target_share=0.5, instructions="no \udc00, please: \ud83d\ude00")
     assert done.summarizer == writer.name
     assert "half \ufffd of one" in dialect.prompt(seen[0])[1]

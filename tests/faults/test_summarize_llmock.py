@@ -11,6 +11,7 @@ from llmock.scenarios import Delay
 import trimtab
 from support import loopback
 from support.checker import check
+from support.models import GPT
 from support.transcripts import transcript
 from trimtab import Limits
 from trimtab.summarize import Anthropic, OpenAI
@@ -24,7 +25,7 @@ def compacted(llmock, kind: str, path: str, seconds: float = 30.0) -> trimtab.Co
     """A compaction through the real client against the server; the result is valid whatever happens."""
     llmock.reply(SUMMARY, times=None)
     writer = WRITERS[kind](base_url=llmock.base_url(kind), api_key="k", limits=Limits(seconds, pause=0.2))
-    cm = trimtab.Compactor("gpt-5.5", summarizer=writer)
+    cm = trimtab.Compactor(GPT, summarizer=writer)
     start = time.monotonic()
     done = cm.compact(TALK, target_share=0.5) if path == "compact" else asyncio.run(cm.acompact(TALK, target_share=0.5))
     assert loopback.elapsed(start) < seconds + 5

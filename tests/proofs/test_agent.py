@@ -6,10 +6,11 @@ import anthropic
 import pytest
 
 import trimtab
+from support.models import CLAUDE_BOUND, CLAUDE_NEW
 from support.strict import PATH, SYSTEM, TOOLS, Agent, Strict
 from trimtab.policies import POLICIES
 
-BINDS, BINDS_NOT = "claude-sonnet-5-5", "claude-sonnet-5"
+BINDS, BINDS_NOT = CLAUDE_BOUND, CLAUDE_NEW
 WINDOW = 200_000
 """The window that the documents are written for: their reserves (16,384 and 32,000 tokens), protected tokens (40,000),
 and targets (80,000) are numbers. In a smaller window ``agentpg`` aims above its trigger, and the lean counts of

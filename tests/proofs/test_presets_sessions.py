@@ -14,6 +14,7 @@ from werkzeug import Request, Response
 
 import trimtab
 from support.loopback import DIALECTS, Reply
+from support.models import CLAUDE
 from support.windows import filled_policy
 from trimtab import Counter, Limits, events
 from trimtab.counting.counter import scan
@@ -102,7 +103,7 @@ def tokens(path: Path, name: str) -> int:
     """Return a session's tokens by the preset's counter."""
     counter = POLICIES[name].counter
     found = session(path)
-    made = counter.counter() if counter else Counter.for_model("claude-sonnet-4-5")
+    made = counter.counter() if counter else Counter.for_model(CLAUDE)
     return int(scan(found.messages, made, found.provider).total)
 
 
@@ -121,7 +122,7 @@ def forced(path: Path, name: str, how: str, model: Model | None) -> str:
     if model:
         model.way, model.calls = how, 0
     cm = trimtab.Compactor(
-        "claude-sonnet-4-5",
+        CLAUDE,
         provider=found.provider,
         policy=filled_policy(name, total),
         window=int(total * ROOM.get(name, 1.05)) + (answer if name != "opencode" else 0),

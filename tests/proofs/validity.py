@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 import trimtab
 from proofs.generate import KINDS, blocks, from_kinds, next_messages, random_kinds, signatures_hold
 from support.checker import check
+from support.models import CLAUDE, CLAUDE_BOUND
 from support.windows import IDLE, filled_window
 from trimtab.errors import NothingToCompactError
 from trimtab.messages.envelope import summary_in
@@ -42,7 +43,7 @@ SESSIONS = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcript
 SLICE = 1_000
 """Seeds that share compactors: an archive in memory keeps what it is given, so a slice bounds it."""
 
-BINDING, FREE = "claude-sonnet-5-5", "claude-sonnet-4-5"
+BINDING, FREE = CLAUDE_BOUND, CLAUDE
 """Models that bind thinking to the messages before it, and that do not."""
 
 

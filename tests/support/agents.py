@@ -13,8 +13,9 @@ from random import Random
 from typing import Any
 
 from support.checker import check
+from support.models import GPT
 
-MODEL = "gpt-5.5"
+MODEL = GPT
 OPTIONS = {"window": 20_000, "max_output": 2_000}
 CALLS = 250
 TURN = 40

@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 import trimtab
 from support.checker import check
 from support.floor import Bill, blocks_of, holds, open_calls, said
+from support.models import CLAUDE, CLAUDE_BOUND
 from support.transcripts import png
 from trimtab.archive import open_archive
 from trimtab.errors import NothingToCompactError, SummaryError
@@ -24,7 +25,7 @@ from trimtab.messages.shapes import only_text
 from trimtab.policies import POLICIES
 from trimtab.summarize import Function, Limits
 
-MODELS = ("claude-sonnet-4-5", "claude-sonnet-5-5", "claude-opus-4-1")
+MODELS = (CLAUDE, CLAUDE_BOUND, "claude-opus-4-1")
 """Two vocabularies and two windows; the second binds thinking to what stands before it."""
 
 WINDOWS = (6_000, 12_000)

@@ -14,6 +14,8 @@ from typing import ClassVar
 
 from werkzeug import Request, Response
 
+from support.models import CLAUDE_CHEAP
+
 NONE = object()
 """Marks a field that an answer lacks."""
 
@@ -63,7 +65,7 @@ class Messages(Dialect):
     def body(self, text="", *, stop="stop", blocks=None, usage=True):
         content = [{"type": "text", "text": text}] if blocks is None else blocks
         spent = {"usage": {"input_tokens": 1000, "output_tokens": 50}} if usage else {}
-        body = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-haiku-5-5", "content": content}
+        body = {"id": "msg_1", "type": "message", "role": "assistant", "model": CLAUDE_CHEAP, "content": content}
         return {**body, "stop_reason": self.STOPS[stop], "stop_sequence": None, **spent}
 
     def tool_call(self, text=""):

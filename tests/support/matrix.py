@@ -20,6 +20,7 @@ import trimtab
 from support import loopback
 from support.checker import check
 from support.loopback import DIALECTS, Reply
+from support.models import GPT
 from support.transcripts import transcript
 from trimtab import Compacted, FellBack, Limits
 from trimtab.summarize import Anthropic, OpenAI
@@ -225,7 +226,7 @@ def compacted(kind: str, url: str, path: str, seconds: float) -> tuple[str, str]
     base = url if kind == "anthropic" else f"{url}/v1"
     writer = WRITERS[kind](base_url=base, api_key="not-a-key", limits=Limits(seconds, pause=0.001))
     told = []
-    cm = trimtab.Compactor("gpt-5.5", summarizer=writer, listeners=[told.append])
+    cm = trimtab.Compactor(GPT, summarizer=writer, listeners=[told.append])
     before = json.dumps(TALK)
     start = time.monotonic()
     done = cm.compact(TALK, target_share=0.5) if path == "compact" else asyncio.run(cm.acompact(TALK, target_share=0.5))

@@ -5,8 +5,9 @@ from itertools import count
 from typing import Any
 
 import trimtab
+from support.models import CLAUDE
 
-MODEL = "claude-sonnet-4-5"
+MODEL = CLAUDE
 SIZE = {"agentpg": 24_000, "agentpg_summarization": 24_000, "spec09": 8_000}
 """Bytes of a result, for policies that keep a number of tokens or a share of the window; 1,500 for the others."""
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from support.models import CLAUDE, GEMINI, GPT_SMALL
 from support.transcripts import PROVIDERS
 
 SUCCEEDED = {"anthropic": {"is_error": False}, "bedrock": {"status": "success"}}
 FAILED = {"anthropic": {"is_error": True}, "bedrock": {"status": "error"}}
-MODELS = dict(
-    zip(PROVIDERS, ("claude-sonnet-4-5", "gpt-4o", "gpt-4o", "claude-sonnet-4-5", "gemini-2.5-pro"), strict=True)
-)
+MODELS = dict(zip(PROVIDERS, (CLAUDE, GPT_SMALL, GPT_SMALL, CLAUDE, GEMINI), strict=True))
 
 
 def said(provider: str, role: str, text: str) -> dict[str, Any]:

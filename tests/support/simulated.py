@@ -21,10 +21,11 @@ from werkzeug import Request, Response
 from werkzeug.serving import make_server
 
 import trimtab
+from support.models import CLAUDE_BOUND, CLAUDE_CHEAP
 from support.strict import SYSTEM, TOOLS, Agent, Strict, canonical, spoken
 from trimtab.summarize import Anthropic, Limits
 
-MODEL, SUMMARIZER = "claude-sonnet-5-5", "claude-haiku-5-5"
+MODEL, SUMMARIZER = CLAUDE_BOUND, CLAUDE_CHEAP
 WINDOW, OUTPUT = 40_000, 4_000
 FAULTS = ("429", "529", "stall", "cut", "garbage", "overflow")
 STALL = 0.4

@@ -9,6 +9,8 @@ from openai.types import responses
 from openai.types.chat import ChatCompletionMessage
 from pydantic import BaseModel, TypeAdapter
 
+from support.models import CLAUDE
+
 BLOCK = TypeAdapter(claude.ContentBlock)
 ITEMS = {
     "function_call": responses.ResponseFunctionToolCall,
@@ -40,7 +42,7 @@ def answer(message):
     content = message["content"]
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     usage = {"input_tokens": 1, "output_tokens": 1}
-    known = {"id": "msg_1", "type": "message", "model": "claude-sonnet-4-5", "stop_reason": "end_turn"}
+    known = {"id": "msg_1", "type": "message", "model": CLAUDE, "stop_reason": "end_turn"}
     return claude.Message.model_validate({**known, "role": "assistant", "content": blocks, "usage": usage})
 
 
