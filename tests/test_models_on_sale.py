@@ -1,85 +1,113 @@
-"""Documents, examples and defaults name models that are on sale."""
+"""Defaults name models of our own table, no page names one that ended, and ``make data-check`` sees which end next.
+
+Nothing here reads the calendar or a table that its publisher may change: those are ``tools/model_ends.py``'s.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-import re
+import json
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from trimtab.cli.input import DEFAULT_MODEL, DEFAULT_MODELS
+import model_ends
+from model_ends import PAGES, ROOT, defaults, end_of, first_days, is_preset, named
 from trimtab.models.ids import ModelId
-from trimtab.models.model import _ALIASES
-from trimtab.models.table import RETIRED
-from trimtab.summarize import Anthropic, OpenAI
+from trimtab.models.model import retired
+from trimtab.models.table import CLAUDE, OPENAI
 
-ROOT = Path(__file__).parents[1]
-PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
-    *sorted((ROOT / "docs").rglob("*.md")),
-    *(path for folder in ("python", "examples", "evals") for path in sorted((ROOT / folder).rglob("*.py"))),
-]
-
-ENDS = {
-    "claude-sonnet-4-5": "2026-11-30",
-    "gpt-3.5-turbo": "2026-10-23",
-    "gpt-4": "2026-10-23",
-    "gpt-4-turbo": "2026-10-23",
-    "gpt-4.1-nano": "2026-10-23",
-    "gpt-5-codex": "2026-07-23",
-    "gpt-5": "2026-12-11",
-    "gpt-5-mini": "2026-12-11",
-    "gpt-5-nano": "2026-12-11",
-    "gpt-4o": "2027-01-14",
-    "gpt-4o-mini": "2027-01-14",
-    "gpt-4.1": "2027-01-14",
-    "gpt-4.1-mini": "2027-01-14",
-    "gpt-5.1": "2027-04-01",
-    "gpt-5.3-codex": "2027-04-01",
-    "o1": "2026-10-23",
-    "o3-mini": "2026-10-23",
-    "o4-mini": "2026-10-23",
-    "o3": "2026-12-11",
-}
-"""Last days of models, by the name of an id. Source: ``deprecation_date`` in LiteLLM 1.109.1's public table; our own
-table has those that have ended before (``RETIRED``)."""
-
-NOTICE = dt.timedelta(days=14)
-"""A document is changed this long before its model's end."""
-
-RECOMMENDS = re.compile(
-    r"""(?:Compactor|for_model|Model\.named|Anthropic|OpenAI)\(\s*["']([a-z][\w.:/\[\]-]+)["']"""
-    r"""|\bmodel=["']([a-z][\w.:/\[\]-]+)["']|--(?:summarizer-)?model[ =]([a-z][\w.:/-]+)"""
-)
-"""An id in a call, or in an option of the command line."""
+DAY = dt.date(2026, 11, 25)
 
 
-def end_of(text: str) -> dt.date | None:
-    """The last day of a model, if it is known."""
-    name = ModelId.of(text).name
-    return dt.date.min if name in RETIRED else dt.date.fromisoformat(ENDS[name]) if name in ENDS else None
-
-
-def named(page: Path) -> list[str]:
-    return [next(filter(None, found)) for found in RECOMMENDS.findall(page.read_text())]
+def ended(names: list[str]) -> list[str]:
+    return [name for name in names if retired(name)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_a_page_recommends_no_model_that_ends(page: Path) -> None:
-    today = dt.datetime.now(tz=dt.UTC).date()
-    policies = page.parent.name == "policies"  # a preset keeps the model of the document that it follows
-    ended = {model for model in named(page) if (end := end_of(model)) and end < today + NOTICE}
-    assert policies or not ended
+def test_a_page_recommends_no_model_that_has_ended(page: Path) -> None:
+    assert is_preset(page) or not ended(named(page))
 
 
 def test_the_pages_name_models() -> None:
     assert len([model for page in PAGES for model in named(page)]) >= 15
-    assert end_of("claude-3-5-haiku-20241022") == dt.date.min
-    assert end_of("anthropic/claude-sonnet-4.5") == dt.date(2026, 11, 30)
-    assert end_of("claude-sonnet-5-5") is None
+    assert ended(["claude-3-5-haiku-20241022", "claude-sonnet-5-5"]) == ["claude-3-5-haiku-20241022"]
 
 
-def test_defaults_are_on_sale() -> None:
-    defaults = [*DEFAULT_MODELS.values(), DEFAULT_MODEL, Anthropic().cheap, OpenAI().cheap]
-    assert not [name for name in (*defaults, *map(_ALIASES.get, ("opus", "sonnet", "haiku"))) if end_of(str(name))]
+def test_defaults_are_models_of_our_own_table_that_have_not_ended() -> None:
+    names = [name for place in defaults().values() for name in place]
+    assert len(names) >= 7
+    assert not ended(names)
+    assert {ModelId.of(name).name for name in names} <= {*CLAUDE, *OPENAI}
+
+
+def test_the_last_days_of_an_sdk_are_read_as_it_writes_them() -> None:
+    table = {"claude-a-1-20250101": "January 22nd, 2027", "claude-b": "some day"}
+    assert model_ends.of_anthropic(table) == {"claude-a-1-20250101": dt.date(2027, 1, 22)}
+    source = '''ChatModel: TypeAlias = Literal["gpt-a", "gpt-b"]
+"""Deprecated values:
+
+- "gpt-a", "gpt-a-2025-08-07",
+  "gpt-c":
+  Announced shutdown date: 2026-12-11. See
+  https://host.example/deprecations for details.
+- "gpt-d": Not a supported model ID. Retained for SDK compatibility.
+- "gpt-e": Announced shutdown
+  date: 2026-03-26. See more.
+"""
+'''
+    first, last = dt.date(2026, 12, 11), dt.date(2026, 3, 26)
+    assert model_ends.of_openai(source) == {"gpt-a": first, "gpt-a-2025-08-07": first, "gpt-c": first, "gpt-e": last}
+
+
+def test_the_last_days_of_a_public_table_are_those_on_the_maker_s_own_host(tmp_path: Path) -> None:
+    rows: dict[str, dict[str, Any]] = {
+        "gpt-a": {"litellm_provider": "openai", "mode": "chat", "deprecation_date": "2026-12-01"},
+        "azure/gpt-a": {"litellm_provider": "azure", "mode": "chat", "deprecation_date": "2026-01-01"},
+        "gemini/gemini-a": {"litellm_provider": "gemini", "mode": "chat", "deprecation_date": "2027-01-01"},
+        "gpt-image": {"litellm_provider": "openai", "mode": "image_generation", "deprecation_date": "2026-01-01"},
+        "gpt-b": {"litellm_provider": "openai", "mode": "chat"},
+    }
+    with zipfile.ZipFile(tmp_path / "table.whl", "w") as wheel:
+        wheel.writestr("table.json", json.dumps(rows))
+    days = {"gpt-a": dt.date(2026, 12, 1), "gemini-a": dt.date(2027, 1, 1)}
+    assert model_ends.of_litellm(tmp_path / "table.whl", "table.json") == days
+
+
+def test_of_two_last_days_the_first_counts_and_a_name_lives_as_long_as_its_last_id() -> None:
+    days = first_days(
+        {
+            "one": {"gpt-a": dt.date(2027, 1, 1), "gpt-4o-2024-05-13": dt.date(2026, 1, 1)},
+            "two": {"gpt-a": dt.date(2026, 12, 1), "gpt-4o-2024-08-06": dt.date(2027, 2, 1)},
+        }
+    )
+    assert end_of("openai/gpt-a", days) == (dt.date(2026, 12, 1), "two")
+    assert end_of("openai:gpt-4o-2024-05-13", days) == (dt.date(2026, 1, 1), "one")
+    assert end_of("gpt-4o", days) == (dt.date(2027, 2, 1), "two")
+    assert end_of("gpt-4o-2024-11-20", days) == (dt.date(2027, 2, 1), "two")
+    assert end_of("gpt-b", days) is None
+
+
+def test_what_ends_within_the_notice_is_named_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page, preset = tmp_path / "page.md", tmp_path / "policies" / "preset.py"
+    preset.parent.mkdir()
+    for path in (page, preset):
+        path.write_text('cm = Compactor("claude-a-20260101", model="gpt-b")\n')
+    monkeypatch.setattr(model_ends, "ROOT", tmp_path)
+    monkeypatch.setattr(model_ends, "PAGES", [page, preset])
+    monkeypatch.setattr(model_ends, "defaults", lambda: {"defaults": ["gpt-b", "gpt-c"]})
+
+    def told(days: dict[str, dt.date]) -> list[str]:
+        return [line.split(" (")[0] for line in model_ends.changes(first_days({"table": days}), DAY)]
+
+    soon, later = DAY + dt.timedelta(days=13), DAY + dt.timedelta(days=14)
+    assert told({"claude-a": soon, "gpt-b": later, "gpt-c": soon}) == [
+        f"page.md: names claude-a-20260101, which ends on {soon}",
+        f"defaults: names gpt-c, which ends on {soon}",
+    ]
+    assert told({"gpt-b": later}) == []
+    assert told({"gpt-b": DAY - dt.timedelta(days=1)})[2:] == [
+        "models/table.py: RETIRED lacks gpt-b of preset.py, which ended on 2026-11-24"
+    ]

@@ -4,7 +4,8 @@ LiteLLM's table (``model_prices_and_context_window_backup.json``) gives most row
 under the MIT licence (NOTICE) and lie in their wheels, which ``make data`` downloads. Ids are taken apart by
 ``trimtab.models.ids``: dates, regions and tags are gone, and of rows that become one the smallest window stays.
 
-``make data-check`` compares the windows with those of genai-prices and says why they differ; nothing is written.
+``make data-check`` compares the windows with those of genai-prices and says why they differ, and names what recommends
+a model that ends (``model_ends.py``); nothing is written.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import model_ends
 from trimtab import Model
 from trimtab.models.catalog import Row
 from trimtab.models.ids import HOSTS, ModelId
@@ -164,7 +166,8 @@ def main() -> int:
     options = parser.parse_args()
     litellm, genai = of_litellm(options.litellm), of_genai(options.genai)
     if options.check:
-        return min(check(litellm, genai), 1)
+        wrong = check(litellm, genai)
+        return min(wrong + model_ends.check(options.litellm, TABLE), 1)
     sources = ", ".join("-".join(wheel.name.split("-")[:2]) for wheel in (options.litellm, options.genai))
     today = dt.datetime.now(tz=dt.UTC).date()
     rows = merged(litellm, genai)
