@@ -30,6 +30,10 @@ FOUND = {
             ("turns", {"answer": 0.1, "results": [0.002], "thinks": True, "times": 2}),
         ],
     ),
+    "a limit below system text and tools, under a policy that counts neither": (
+        {"policy": "agentpg"},
+        [("turns", {"answer": 0.3, "results": [0.002]}), HALF, HALF, ("turns", {"results": [0.002] * 3, "times": 2})],
+    ),
     "a limit, none, and a limit": (
         {"adopts": False},
         [

@@ -167,12 +167,13 @@ class Settings:
         return self.limited(window, min(self.limits.output, max(window - fixed, 0) // 2), "refusal")
 
     def leaves_room(self, window: int, fixed: tuple[int, int]) -> bool:
-        """Return whether a refusal's window holds more than system text and tools."""
+        """Return whether a refusal's window holds more than system text and tools, by the model's counter."""
+        lowered = self.lowered(window, sum(fixed))
         try:
-            self.lowered(window, sum(fixed)).budget(*fixed)
+            lowered.budget(*fixed)
         except ValueError:
             return False
-        return True
+        return lowered.limits.input_budget > sum(fixed)  # a trigger of the policy's own may have no such term
 
     def limited(self, window: int, output: int, source: WindowSource) -> Settings:
         """Return the settings with another window and another number of tokens for the answer."""
