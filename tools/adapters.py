@@ -11,10 +11,13 @@ import re
 import subprocess
 import sys
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from environment import LOCKS, ROOT, install, install_wheel, python_of
 from lock import frameworks, locks, module_of, name_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def versions(lock: Path, requirements: tuple[str, ...]) -> str:

@@ -1,6 +1,6 @@
 """Install an environment from files of exact versions with hashes: ``python tools/environment.py FOLDER FILE...``.
 
-The files are those of ``requirements/``, which ``make lock`` writes. A package whose content has another hash is refused.
+The files are those of ``requirements/``, which ``make lock`` writes. A package with another hash is refused.
 uv installs, because seven environments take pip minutes; uv itself comes from ``requirements/uv.txt`` by pip.
 """
 
@@ -22,8 +22,8 @@ TRIES, PAUSE = 3, 5.0
 """How often a fault of the network is tried, and the seconds between."""
 
 NETWORK = re.compile(
-    r"(?i)timed? ?out|connection|network|temporary failure|name resolution|dns error|unreachable|reset by peer"
-    r"|error sending request|failed to fetch|max retries|ssl|\b(?:429|50[0234])\b"
+    r"(?i)timed? ?out|\bconnection\b|\bnetwork\b|temporary failure|name resolution|dns error|unreachable|reset by peer"
+    r"|error sending request|failed to fetch|max retries|\bssl\b|\b(?:429|50[0234])\b"
 )
 """What a client says of a fault of the network, and not of a package."""
 
@@ -37,8 +37,9 @@ def python_of(folder: Path) -> Path:
 
 
 def cause_of(said: str) -> str:
-    """Return the line of a client's output that names the cause best: its last one that speaks of an error."""
-    lines = [line.strip(" ×╰─▶│") for line in said.splitlines() if line.strip()]
+    """Return the line of a client's output that names the cause best: the first one that speaks of an error."""
+    # Without the tree that uv draws.
+    lines = [line.strip(" \u00d7\u2570\u2500\u25b6\u2502") for line in said.splitlines() if line.strip()]
     return next((line for line in lines if CAUSE.search(line)), lines[-1] if lines else "no output")
 
 
@@ -72,7 +73,11 @@ def uv() -> str:
     make(UV_FOLDER)
     program, lock = python_of(UV_FOLDER).with_name("uv"), LOCKS / "uv.txt"
     wanted = re.search(r"^uv==(\S+)", lock.read_text(), re.MULTILINE)
-    there = subprocess.run([program, "--version"], capture_output=True, text=True, check=False) if program.exists() else None
+    there = (
+        subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+        if program.exists()
+        else None
+    )
     if not wanted or there is None or there.stdout.split()[1:2] != [wanted[1]]:
         pip = [str(python_of(UV_FOLDER)), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
         run([*pip, "--require-hashes", "--no-deps", "-r", str(lock)], lock.name)

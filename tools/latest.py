@@ -12,11 +12,14 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adapters import run
 from environment import LOCKS, ROOT, install, install_wheel, python_of
 from lock import Lock, compiled, frameworks, locks, name_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KEPT = ROOT / "target" / "latest"
 Row = tuple[str, str, str, str]

@@ -1,7 +1,7 @@
-"""Write ``requirements/*.txt``: the exact versions, with hashes, of each environment that the Makefile makes; ``make lock``.
+"""Write ``requirements/*.txt``, the exact versions with hashes of each environment of the Makefile: ``make lock``.
 
-The ranges are those of ``pyproject.toml``; what only tests and benches install stands below. A file holds for Python
-3.11 to 3.15, by markers, and names no registry. ``--upgrade`` takes the newest releases; otherwise what a file has stays
+The ranges are those of ``pyproject.toml``; packages of benches and tools stand below. A file holds for Python 3.11 to
+3.15, by markers, and names no registry. ``--upgrade`` takes the newest releases; otherwise what a file has stays
 where its range still holds it.
 """
 
@@ -14,9 +14,12 @@ import sys
 import tempfile
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from environment import LOCKS, ROOT, cause_of, uv
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TESTS = ROOT / "tests" / "adapters"
 MODULES = {"mcp": "recall_server"}
@@ -127,7 +130,15 @@ def compiled(lock: Lock, output: Path, *options: str) -> str | None:
         ranges.write("\n".join(lock.requirements))
         ranges.flush()
         command = [uv(), "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-emit-index-url"]
-        command += ["--no-header", "--no-annotate", "--python-version", lock.python, *options, "--output-file", str(output)]
+        command += [
+            "--no-header",
+            "--no-annotate",
+            "--python-version",
+            lock.python,
+            *options,
+            "--output-file",
+            str(output),
+        ]
         command += ["--no-deps"] * lock.alone + ["--resolution", "lowest-direct"] * lock.lowest
         command += ["--constraint", str(output.parent / f"{lock.within}.txt")] if lock.within else []
         done = subprocess.run([*command, ranges.name], capture_output=True, text=True, check=False)

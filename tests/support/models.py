@@ -3,7 +3,7 @@
 Tests whose subject is a model's name, row or rule spell it themselves.
 """
 
-CLAUDE = "claude-sonnet-4-5"
+CLAUDE = "claude-haiku-4-5"
 """A window of 200,000 tokens, the older vocabulary; its thinking is bound to nothing."""
 
 CLAUDE_MILLION = "claude-sonnet-4-6"
@@ -33,5 +33,11 @@ GPT_SPLIT = "gpt-5"
 GPT_SMALL = "gpt-4o"
 """A window of 128,000 tokens."""
 
-GEMINI = "gemini-2.5-pro"
+GEMINI = "gemini-3.8-flash"
 """Counts are estimated."""
+
+CLAUDE_DEAR = "claude-opus-5-5"
+"""The documents' example of a model for single requests."""
+
+LOCAL, LLAMA = "qwen3:8b", "llama-4"
+"""Models of servers of one's own, in the documents."""
