@@ -27,8 +27,8 @@ NETWORK = re.compile(
 )
 """What a client says of a fault of the network, and not of a package."""
 
-CAUSE = re.compile(r"(?i)error|hash|because|no matching|not found|requires|conflict")
-"""Lines that name a cause, among those of a client."""
+CAUSES = (re.compile(r"(?i)hash mismatch|because|no matching|conflict"), re.compile(r"(?i)error|not found"))
+"""Lines of a client that name a cause, the best kind first."""
 
 
 def python_of(folder: Path) -> Path:
@@ -37,10 +37,10 @@ def python_of(folder: Path) -> Path:
 
 
 def cause_of(said: str) -> str:
-    """Return the line of a client's output that names the cause best: the first one that speaks of an error."""
-    # Without the tree that uv draws.
+    """Return the line of a client's output that names the cause best, without the tree that uv draws."""
     lines = [line.strip(" \u00d7\u2570\u2500\u25b6\u2502") for line in said.splitlines() if line.strip()]
-    return next((line for line in lines if CAUSE.search(line)), lines[-1] if lines else "no output")
+    found = (line for cause in CAUSES for line in lines if cause.search(line))
+    return next(found, lines[-1] if lines else "no output")
 
 
 def run(command: list[str], what: str) -> str:
