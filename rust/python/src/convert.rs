@@ -50,10 +50,22 @@ pub fn array<'py, T: Element>(py: Python<'py>, numbers: &[T]) -> PyResult<Bound<
     Ok(numbers.to_pyarray(py))
 }
 
-/// Imports `numpy` before the first array is made. An interrupt may fall into that: it is raised.
+/// Imports `numpy` and its C API before the first array is made, in a thread of its own: signal handlers run in the main
+/// thread alone, and the crate `numpy` panics where one raises between the import and the API.
 pub fn import_numpy(py: Python<'_>) -> PyResult<()> {
-    static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    NUMPY.get_or_try_init(py, || py.import("numpy").map(Bound::unbind)).map(|_| ())
+    static NUMPY: PyOnceLock<()> = PyOnceLock::new();
+    NUMPY
+        .get_or_try_init(py, || {
+            let import = || {
+                Python::attach(|py| {
+                    py.import("numpy")?;
+                    PyArray1::<u32>::from_slice(py, &[]);
+                    Ok(())
+                })
+            };
+            py.detach(|| std::thread::scope(|scope| scope.spawn(import).join())).map_err(panicked)?
+        })
+        .copied()
 }
 
 /// Runs `work` without the interpreter; a signal handler that raises stops it. A panic becomes an `InternalError`.
