@@ -244,7 +244,7 @@ def test_a_count_that_the_provider_does_not_give_is_one_error_and_nothing_kept(h
             with pytest.raises(CountError, match="token counting failed: .*busy"):
                 cm.check(messages, client)
     assert "checked" not in cm.explain()
-    with pytest.raises(ValueError, match="gemini-2.5-pro has no counting endpoint"):
+    with pytest.raises(ValueError, match=f"{GEMINI} has no counting endpoint"):
         Compactor(GEMINI).check(messages, client)
     silent = SimpleNamespace(messages=SimpleNamespace(count_tokens=lambda **_: SimpleNamespace(tokens=1)))
     with pytest.raises(CountError, match="got namespace"):

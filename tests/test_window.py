@@ -63,7 +63,7 @@ def test_the_sources_of_a_window_stand_above_each_other_in_their_order() -> None
     assert source(trimtab.Compactor("deepseek-r1")) == "public"
     assert source(trimtab.Compactor(UNKNOWN)) == "assumed"
     assert source(trimtab.Compactor(UNKNOWN, policy="spec09")) == "policy"
-    assert source(trimtab.Compactor(CLAUDE, betas=["context-1m-2025-08-07"])) == "argument"
+    assert source(trimtab.Compactor("claude-sonnet-4-5", betas=["context-1m-2025-08-07"])) == "argument"
     assert source(trimtab.Compactor(Model.named(GPT_SMALL).limited(99_000))) == "argument"
 
 
