@@ -165,7 +165,7 @@ def test_a_bare_id_without_its_maker_s_row_has_the_smallest_window_of_its_hosts_
     assert "assumed" in caplog.text
 
 
-def test_a_host_without_a_row_has_the_maker_s_window_which_is_assumed():
+def test_a_host_without_a_row_has_the_smallest_window_of_all_hosts_which_is_assumed():
     model = Model.named("github_copilot/gpt-5")
     assert (model.window, model.known) == (400_000, False)
 

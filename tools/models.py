@@ -17,12 +17,15 @@ import sys
 import zipfile
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import model_ends
 from trimtab import Model
 from trimtab.models.catalog import Row
 from trimtab.models.ids import HOSTS, ModelId
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
 CATALOG = ROOT / "python/trimtab/models/catalog.tsv"
@@ -73,25 +76,47 @@ def limits(name: ModelId, given: int, output: int) -> tuple[int, int, int | None
     return given, min(output, max(given // 2, 1)), None
 
 
-def of_litellm(wheel: Path) -> list[Row]:
+class Given(NamedTuple):
+    """A row of a table.
+
+    Attributes:
+        text: the id in the table.
+        named: the id, taken apart.
+        row: the limits and prices of its name.
+        alias: whether the id stands for another one of today.
+    """
+
+    text: str
+    named: ModelId
+    row: Row
+    alias: bool
+
+
+def of_litellm(wheel: Path) -> list[Given]:
     """Return LiteLLM's chat models; rows without a limit are left out."""
     with zipfile.ZipFile(wheel) as archive:
         table: dict[str, dict[str, Any]] = json.loads(archive.read(TABLE))
     found = []
-    for text, row in table.items():
+    for text, own in table.items():
+        row = table.get(own.get("alias_of", ""), own)
         given = row.get("max_input_tokens") or row.get("max_tokens")
         if row.get("mode") not in MODES or not given or int(given) < 2:
             continue
-        name = ModelId.of(text)
+        name, host = ModelId.of(text), host_of(row["litellm_provider"])
         window, output, limit = limits(
             name, int(given), int(row.get("max_output_tokens") or row.get("max_tokens") or 0)
         )
         prices = [round(1e6 * row[kind], 6) if row.get(kind) else NAN for kind in PRICES]
-        found.append(Row(host_of(row["litellm_provider"]), name.key, window, output, limit, tuple(prices)))
+        values = (window, output, limit, tuple(prices))
+        found.append(Given(text, name, Row(host, _spelled(name, name.name), *values), "alias_of" in own))
     return found
 
 
-def of_genai(wheel: Path) -> list[Row]:
+def _spelled(named: ModelId, name: str) -> str:
+    return ("ft:" if named.tuned else "") + name
+
+
+def of_genai(wheel: Path) -> list[Given]:
     """Return the models of genai-prices that have a window."""
     sys.path.insert(0, str(wheel))
     from genai_prices.data import providers
@@ -111,51 +136,90 @@ def of_genai(wheel: Path) -> list[Row]:
                 float(price) if isinstance(price, int | float) or type(price).__name__ == "Decimal" else NAN
                 for price in prices
             ]
-            found.append(Row(host_of(provider.id), name.key, window, output, limit, tuple(money)))
+            row = Row(host_of(provider.id), _spelled(name, name.name), window, output, limit, tuple(money))
+            found.append(Given(f"{host_of(provider.id)}/{model.id}", name, row, model.id.startswith("~")))
     return found
 
 
-def merged(*tables: list[Row]) -> list[Row]:
-    """Return one row for each host and key: of the first table that has it, the one with the smallest window."""
-    found: dict[tuple[str, str], Row] = {}
+def merged(*tables: list[Given]) -> list[Row]:
+    """Return one row for each host and name: of the first table that has it, the one with the smallest window.
+
+    A dated id, or one that ends in ``-latest``, has a row of its own where its window is another. An alias says nothing
+    about the name without ``-latest``.
+    """
+    plain: dict[tuple[str, str], Row] = {}
+    dated: dict[tuple[str, str], Row] = {}
     for table in tables:
-        new: dict[tuple[str, str], Row] = {}
-        for row in table:
-            place = (row.host, row.key)
-            if place not in found and (place not in new or row.window < new[place].window):
-                new[place] = row
-        found |= new
-    return [found[place] for place in sorted(found)]
+        names: dict[tuple[str, str], Row] = {}
+        dates: dict[tuple[str, str], Row] = {}
+        for _, named, row, alias in table:
+            if not alias:
+                _keep(names, row)
+            if named.dated_key != named.key:
+                _keep(dates, row._replace(name=_spelled(named, named.dated)))
+        plain, dated = names | plain, dates | dated
+    for place, row in dated.items():
+        name = plain.get((row.host, ModelId.of(row.name).key))
+        if name is None or name.window != row.window:
+            plain.setdefault(place, row)
+    return [plain[place] for place in sorted(plain)]
+
+
+def _keep(rows: dict[tuple[str, str], Row], row: Row) -> None:
+    """Keep the smaller of two rows of one key, in the name that writes versions with dots."""
+    known = rows.get((row.host, row.key), row)
+    name = max(known.name, row.name, key=lambda name: name.count("."))
+    rows[row.host, row.key] = min(known, row, key=lambda row: row.window)._replace(name=name)
 
 
 def line(row: Row) -> str:
     """Return the line of a row."""
     prices = ["" if price != price else f"{price:g}" for price in row.prices]  # noqa: PLR0124 - NaN
-    cells = [row.host, row.key, str(row.window), str(row.max_output), str(row.input_limit or ""), *prices]
+    cells = [row.host, row.name, str(row.window), str(row.max_output), str(row.input_limit or ""), *prices]
     return "\t".join(cells).rstrip("\t") if any(prices) else "\t".join(cells[:5])
 
 
-def check(litellm: list[Row], genai: list[Row]) -> int:
-    """Print each model whose window here is another than in genai-prices, and why; return how many have no reason."""
-    first = {(row.host, row.key): row for row in litellm}
+def check(litellm: list[Given], genai: list[Given]) -> int:
+    """Print each id whose window here is another than in a table, and why; return how many are wrong.
+
+    No id of LiteLLM's may have a larger window here, and none of genai-prices' may be assumed: there LiteLLM's number
+    counts first.
+    """
+    return _check("LiteLLM", litellm, _why_not_litellm) + _check("genai-prices", genai, _why_not_genai(litellm))
+
+
+def _check(table: str, rows: list[Given], why_not: Callable[[Given, Model], str]) -> int:
     why: Counter[str] = Counter()
-    for row in merged(genai):
-        model = Model.named(f"{row.host}/{row.key}")
-        mine = model.input_limit or model.window
-        if row.window in {mine, model.window}:
+    for given in rows:
+        model = Model.named(given.text)
+        mine, theirs = model.input_limit or model.window, given.row.input_limit or given.row.window
+        if theirs in {mine, model.window}:
             why["equal"] += 1
             continue
-        ours = first.get((row.host, row.key))
-        if ours is not None and (ours.input_limit or ours.window) == mine:
-            reason = "LiteLLM has this number"
-        elif model.known:
-            reason = "a row of our own (models/table.py), or the maker's"
-        else:
-            reason = "assumed"
+        reason = why_not(given, model)
         why[reason] += 1
-        print(f"{row.host:20} {row.key:48} here {mine:>10,}, genai-prices {row.window:>10,}: {reason}")
-    print(", ".join(f"{count:,} {reason}" for reason, count in why.most_common()))
-    return why["assumed"]
+        print(f"{given.text:70} here {mine:>10,}, {table} {theirs:>10,}: {reason}")
+    print(", ".join(f"{count:,} {reason}" for reason, count in why.most_common()), "\n")
+    return sum(count for reason, count in why.items() if reason.isupper())
+
+
+def _why_not_litellm(given: Given, model: Model) -> str:
+    if (model.input_limit or model.window) > (given.row.input_limit or given.row.window):
+        return "LARGER"
+    ours = "a row of our own (models/table.py)" if model.source == "table" else None
+    return ours or ("the smallest of rows that are one" if model.known else "assumed, as the id names no host")
+
+
+def _why_not_genai(litellm: list[Given]) -> Callable[[Given, Model], str]:
+    first = {(row.host, row.key): row for row in merged(litellm)}
+
+    def why_not(given: Given, model: Model) -> str:
+        ours = first.get((given.row.host, given.row.key))
+        if ours and (ours.input_limit or ours.window) == (model.input_limit or model.window):
+            return "LiteLLM has this number"
+        return "a row of our own (models/table.py), or the maker's" if model.known else "ASSUMED"
+
+    return why_not
 
 
 def main() -> int:

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from .ids import key_of
+
 _NONE = float("nan")
 
 
@@ -17,7 +19,7 @@ class Row(NamedTuple):
 
     Attributes:
         host: as ``ids.HOSTS`` names it.
-        key: ``ModelId.key``.
+        name: ``ModelId.name``, as the host writes it; ``ModelId.dated`` where the window of one date is another.
         window: tokens of input and output together.
         max_output: tokens of one answer; 0 if unknown.
         input_limit: tokens of input, where the provider counts them apart from the output; else None.
@@ -25,11 +27,16 @@ class Row(NamedTuple):
     """
 
     host: str
-    key: str
+    name: str
     window: int
     max_output: int
     input_limit: int | None
     prices: tuple[float, float, float, float]
+
+    @property
+    def key(self) -> str:
+        """The name as the tables are searched."""
+        return key_of(self.name)
 
 
 @cache
@@ -40,16 +47,22 @@ def rows() -> dict[str, dict[str, Row]]:
     for line in text.splitlines():
         if line.startswith("#"):
             continue
-        host, key, window, output, limit, *prices = line.split("\t")
+        host, name, window, output, limit, *prices = line.split("\t")
         money = [float(price) if price else _NONE for price in prices]
         money += [_NONE] * (4 - len(money))
         row = Row(
             host,
-            key,
+            name,
             int(window),
             int(output),
             int(limit) if limit else None,
             (money[0], money[1], money[2], money[3]),
         )
-        found.setdefault(key, {})[host] = row
+        found.setdefault(row.key, {})[host] = row
     return found
+
+
+@cache
+def hosts() -> frozenset[str]:
+    """Return the hosts that have rows."""
+    return frozenset(host for found in rows().values() for host in found)

@@ -14,6 +14,7 @@ HOSTS = {
     "bedrock_converse": "bedrock",
     "cerebras": "cerebras",
     "cohere": "cohere",
+    "cohere_chat": "cohere",
     "copilot": "github_copilot",
     "dashscope": "dashscope",
     "databricks": "databricks",
@@ -41,6 +42,8 @@ HOSTS = {
     "openai-responses": "openai",
     "openrouter": "openrouter",
     "perplexity": "perplexity",
+    "qwen_ai_platform": "dashscope",
+    "qwencloud": "dashscope",
     "sambanova": "sambanova",
     "together": "together_ai",
     "together_ai": "together_ai",
@@ -72,6 +75,9 @@ _MAKERS = (
 )
 """The maker's own host, by the start of a plain id."""
 
+_VENDORS = r"^(?:[a-z][a-z-]*\.)+(?=[a-z])"
+"""Bedrock's way to write an id, which no other host has: us.anthropic.claude, meta.llama3, qwen.qwen3."""
+
 _TAGS = r":(free|beta|thinking|extended|exacto|nitro|online|floor|batch|flex)$"
 _DATES = r"([-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest|@default|@\d{3}|-00\d)(?=$|-v\d|[:\[])"
 
@@ -86,6 +92,8 @@ class ModelId:
         tuned: whether it is a fine-tuned model of OpenAI: ``ft:gpt-4o:org::id``.
         prefix: the text before a slash that is no host of ``HOSTS``: a vendor, a proxy, or another host; else None.
         wide: whether it ends in ``[1m]``, Claude Code's mark of a window of 1,000,000.
+        dated: the name with its date, or with ``-latest``.
+        style: the host that alone writes ids as this one is written; None if it may be any host's.
     """
 
     host: str | None
@@ -93,6 +101,8 @@ class ModelId:
     tuned: bool = False
     prefix: str | None = None
     wide: bool = False
+    dated: str = ""
+    style: str | None = None
 
     @classmethod
     def of(cls, text: str) -> ModelId:
@@ -105,20 +115,24 @@ class ModelId:
             rest = rest.split(":")[1]
         wide = rest.endswith("[1m]")
         before, _, name = rest.removesuffix("[1m]").rpartition("/")
-        name = re.sub(r"^([a-z][a-z-]*\.)+(?=[a-z])", "", name)  # us.anthropic.claude, meta.llama3
+        vendors = re.match(_VENDORS, name)
+        name = name[vendors.end() :] if vendors else name
         name = re.sub(_TAGS, "", name)
         name = re.sub(r"-v\d+:\d+$", "", name)
         if re.match(r"claude-\w+-\d", name):
             name = re.sub(r"-v\d+$", "", name)
-        name = re.sub(_DATES, "", name)
-        if name.startswith("claude-"):
-            name = _claude(name.replace(".", "-"))
-        return cls(host, name, tuned, before.split("/")[0] or None, wide)
+        plain, dated = _claude(re.sub(_DATES, "", name)), _claude(name)
+        return cls(host, plain, tuned, before.split("/")[0] or None, wide, dated, "bedrock" if vendors else None)
 
     @property
     def key(self) -> str:
-        """The name as the tables are searched: vendors write 4.5 and 4-5."""
-        return ("ft:" if self.tuned else "") + self.name.replace(".", "-")
+        """The name as the tables are searched."""
+        return ("ft:" if self.tuned else "") + key_of(self.name)
+
+    @property
+    def dated_key(self) -> str:
+        """The key of an id that the tables have apart from its name."""
+        return ("ft:" if self.tuned else "") + key_of(self.dated)
 
     @property
     def maker(self) -> str | None:
@@ -126,8 +140,16 @@ class ModelId:
         return next((host for start, host in _MAKERS if re.match(start, self.name)), None)
 
 
+def key_of(name: str) -> str:
+    """Return a name as the tables are searched: vendors write 4.5 and 4-5."""
+    return name.replace(".", "-")
+
+
 def _claude(name: str) -> str:
-    """Return Anthropic's order of words: claude-3-7-sonnet, but claude-sonnet-4-5."""
+    """Return a Claude's name in Anthropic's order of words: claude-3-7-sonnet, but claude-sonnet-4-5."""
+    if not name.startswith("claude-"):
+        return name
+    name = key_of(name)
     if found := re.fullmatch(r"claude-(opus|sonnet|haiku)-3((?:-\d)?)(.*)", name):
         return f"claude-3{found[2]}-{found[1]}{found[3]}"
     if found := re.fullmatch(r"claude-([4-9](?:-\d)?)-(opus|sonnet|haiku)(.*)", name):

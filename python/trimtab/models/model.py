@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from .._log import log
 from .._repr import short
 from . import table as tables
-from .catalog import Row, rows
-from .ids import ModelId
+from .catalog import Row, hosts, rows
+from .ids import ModelId, key_of
 from .prompts import PROMPTS, Prompt
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ class Model:
         binds_thinking: whether a thinking block is signed against everything before it, so that the provider refuses
             the block after an edit before it (Anthropic documentation, "Preserved thinking").
         prefill: whether the list may end with the beginning of the answer; Claude 4.6 and later refuse that.
-        source: where the window is from. It is assumed if no table has the model of this id: that of the model's
-            family, of its maker for another host, or the smallest of the hosts that serve it.
+        source: where the window is from. It is assumed if no table has the model of this id: that of another version,
+            of the model's family, or the smallest of the hosts that serve it.
         input_limit: tokens of input, where the provider counts them apart from the output; None where the window alone
             counts.
         cache_seconds: seconds after its last use for which the provider keeps a cached prompt; None if unknown.
@@ -115,10 +115,12 @@ class Model:
     ) -> Model:
         """Return the model of an id.
 
-        A prefix selects the row of its host: ``openrouter/deepseek/deepseek-r1``, ``azure:gpt-5``. An id without one
-        takes its maker's row, or else the smallest window of the hosts that serve the model. Where no table has it, it
-        takes the values of its family. A public table alone never raises the window of a row of our own. A window that
-        is assumed is warned of once.
+        A prefix selects the row of its host: ``openrouter/deepseek/deepseek-r1``, ``azure:gpt-5``; so does a way to
+        write ids that one host has: ``us.anthropic.claude-opus-5``. A host without a row gets the smallest window of
+        all hosts. An id without a host takes its maker's row, or else that smallest window; one without a version, such
+        as ``claude-haiku-latest``, the smallest of its versions. Where no table has the model, it takes the limits of
+        the version before it, or else the values of its family. A public table alone never raises the window of a row
+        of our own. A window that is assumed is warned of once.
 
         Args:
             name: such as ``claude-opus-4-5-20251101``, ``anthropic/claude-sonnet-4.5``, ``ft:gpt-4o:org::id`` or
@@ -223,68 +225,120 @@ _RESPONSES_PREFIX = re.compile(r"openai(-responses[:/]|/responses/)")
 
 @lru_cache(256)  # so that an id is warned of once
 def _found(text: str) -> Model:
-    """Return the model of an id, with the window of its host, its maker, any host, or its family, in this order."""
+    """Return the model of an id, with the window of its host, its maker, any host, a relative, or its family."""
     found = ModelId.of(text)
-    model = _own(found)
+    model = _own(found) or _family(found) or _public(found) or _relative(found)
     if model is None:
-        row, assumed = _row(found)
-        if row is not None:
-            model = _of_row(found, row, "assumed" if assumed else "public")
-            if assumed:
-                log.warning(
-                    "model %r: no table has this host's window; assumed %s, that of %s; say window= to override",
-                    text,
-                    f"{row.window:,}",
-                    row.host,
-                )
-        else:
-            model = _by_family(found)
-            from difflib import get_close_matches  # noqa: PLC0415 - for unknown names alone
-
-            near = get_close_matches(found.key, _keys(), n=1, cutoff=0.6)
-            log.warning(
-                "model %r is in no table%s: counted as %s, window assumed to be %s; say window= to override",
-                text,
-                f" (the nearest id is {near[0]!r})" if near else "",
-                model.prompt.name,
-                f"{model.window:,}",
-            )
+        model = _by_family(found)
+        near = _nearest(found)
+        log.warning(
+            "model %r is in no table%s: counted as %s, window assumed to be %s; say window= to override",
+            text,
+            f" (the nearest id is {near!r})" if near else "",
+            model.prompt.name,
+            f"{model.window:,}",
+        )
+    elif isinstance(model, tuple):
+        model, other = model
+        log.warning(
+            "model %r: no table has its window; assumed %s, that of %s; say window= to override",
+            text,
+            f"{model.window:,}",
+            other,
+        )
     if model.provider != "anthropic":
-        own = found.name in tables.RESPONSES and found.host in {None, "openai", "azure"}
+        own = model.name in tables.RESPONSES and found.host in {None, "openai", "azure"}
         named = own or _RESPONSES_PREFIX.match(text)
         model = replace(model, provider="openai_responses" if named else "openai_chat")
     return replace(model, window=_WIDE) if found.wide else model
 
 
+_Assumed: TypeAlias = "tuple[Model, str]"
+"""A model whose window is assumed, and whose window that is."""
+
+
+def _host(found: ModelId) -> str | None:
+    """Return the host that an id names: by a prefix of ``HOSTS`` or of the catalog, or by the way it is written."""
+    return found.host or (found.prefix if found.prefix and found.prefix in hosts() else found.style)
+
+
 def _own(found: ModelId) -> Model | None:
     """Return the row of our own table, which is that of the model's maker."""
-    if (
-        found.tuned
-        or found.host not in {None, found.maker, "vertex_ai"}
-        or (found.prefix and found.prefix in _hosts(found))
-    ):
+    if found.tuned or _host(found) not in {None, found.maker, "vertex_ai"}:
         return None
     return _by_key().get(found.key) or _by_key().get(_ALIASES.get(found.name, ""))
 
 
-def _row(found: ModelId) -> tuple[Row | None, bool]:
-    """Return the catalog's row of an id, and whether its window is assumed."""
-    hosts = _hosts(found)
-    for host in filter(None, (found.host, found.prefix, found.maker)):
-        if host in hosts:
-            return hosts[host], host != (found.host or host)
-    if found.host and (own := _by_key().get(found.key)):  # of the maker, for a host that the catalog lacks
+def _family(found: ModelId) -> _Assumed | None:
+    """Return the smallest of our own rows that an id without a version and a host may mean: ``claude-haiku-latest``."""
+    if _host(found) not in {None, found.maker} or not re.fullmatch(r"[a-z]+-[a-z-]+", found.key):
+        return None
+    versions = re.compile(re.escape(found.key) + r"-\d+(-\d+)?")
+    named = [model for key, model in _by_key().items() if versions.fullmatch(key)]
+    smallest = min(named, key=lambda model: model.window, default=None)
+    return (_related(found, smallest), smallest.name) if smallest else None
+
+
+def _public(found: ModelId) -> Model | _Assumed | None:
+    """Return the model of the catalog's row for the host, or else of the smallest row of any host."""
+    rows, host = _rows(found), _host(found)
+    if row := rows.get(host or found.maker or ""):
+        return _of_row(found, row, "public")
+    if host and (own := _by_key().get(found.key)):
         prices = (own.price.input, own.price.output, own.price.cache_read, own.price.cache_write)
-        return Row(found.maker or "", found.key, own.window, own.max_output, own.input_limit, prices), True
-    return min(hosts.values(), key=lambda row: row.window, default=None), True
+        maker = Row(found.maker or "", own.name, own.window, own.max_output, own.input_limit, prices)
+        rows = {maker.host: maker} | rows
+    if not rows:
+        return None
+    row = min(rows.values(), key=lambda row: row.window)
+    return _of_row(found, row, "assumed"), row.host
 
 
-def _hosts(found: ModelId) -> dict[str, Row]:
+def _rows(found: ModelId) -> dict[str, Row]:
     """Return the catalog's rows of an id, by host; without the digits of a version if there is none with them."""
     for key in (found.key, re.sub(r"-\d{4}$", "", found.key), found.key.removeprefix("ft:")):
-        if hosts := rows().get(key):
-            return hosts
+        if named := rows().get(key, {}) | rows().get(found.dated_key, {}):
+            return named
     return {}
+
+
+_VERSION = re.compile(r"(.*?)(\d+)(?:-(\d{1,2}))?(|-[a-z].*)")
+"""A key: what stands before its version, the version, and what stands behind it."""
+
+
+def _relative(found: ModelId) -> _Assumed | None:
+    """Return the row of the version before this one, with the same major number; else of the one behind it."""
+    if not (parts := _VERSION.fullmatch(found.key)):
+        return None
+    version = int(parts[3] or 0)
+    near = {}
+    for key in _keys():
+        each = _VERSION.fullmatch(key)
+        if each and (each[1], each[2], each[4]) == (parts[1], parts[2], parts[4]):
+            minor = int(each[3] or 0)
+            near[minor > version, abs(version - minor)] = key
+    if not near:
+        return None
+    key = near[min(near)]
+    other = replace(found, name=key, dated=key)
+    row = _own(other) or _public(other)
+    model = row[0] if isinstance(row, tuple) else row
+    return (_related(found, model), _keys()[key]) if model else None
+
+
+def _related(found: ModelId, model: Model) -> Model:
+    """Return a model with the limits and rules of a relative, the prompt format of its family, and no price."""
+    family = _by_family(found)
+    limits = replace(family, window=model.window, max_output=model.max_output, input_limit=model.input_limit)
+    return replace(limits, provider=model.provider, binds_thinking=model.binds_thinking)
+
+
+def _nearest(found: ModelId) -> str | None:
+    """Return the id of the tables that is written most like this one."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for unknown names alone
+
+    near = get_close_matches(found.key, _keys(), n=1, cutoff=0.6)
+    return _keys()[near[0]] if near else None
 
 
 def _of_row(found: ModelId, row: Row, source: WindowSource) -> Model:
@@ -295,7 +349,6 @@ def _of_row(found: ModelId, row: Row, source: WindowSource) -> Model:
         window, input_limit, source = own.window, own.input_limit, own.source
     return replace(
         base,
-        name=found.name,
         window=window,
         max_output=min(row.max_output or base.max_output, window - 1),
         price=Price(*row.prices),
@@ -306,16 +359,22 @@ def _of_row(found: ModelId, row: Row, source: WindowSource) -> Model:
 
 @cache
 def _by_key() -> dict[str, Model]:
-    return {name.replace(".", "-"): model for name, model in _table().items()}
+    return {key_of(name): model for name, model in _table().items()}
 
 
 @cache
-def _keys() -> list[str]:
-    return [*_by_key(), *rows()]
+def _keys() -> dict[str, str]:
+    """Return the names of all tables by key, as the model's maker writes them, or else most hosts."""
+    names = {}
+    for key, found in rows().items():
+        written = [row.name for row in found.values()]
+        maker = found.get(ModelId.of(written[0]).maker or "")
+        names[key] = maker.name if maker else max(written, key=written.count)
+    return names | {key: model.name for key, model in _by_key().items()}
 
 
 def _by_family(found: ModelId) -> Model:
-    bare = found.name
+    bare = _keys().get(found.key, found.name)
     _, provider, prompt, window, output = next(row for row in FAMILIES if re.match(row[0], bare))
     prefill = prompt not in _NO_PREFILL
     seconds = next((kept for maker, kept in tables.CACHE_SECONDS.items() if bare.startswith(maker)), None)
