@@ -145,6 +145,12 @@ def asked(prompt: int, model: str = OPUS) -> list[Any]:
     return [user("a", None, "go"), says("b", "a", "m", text("done"), usage=usage, model=model)]
 
 
+def again(prompt: int, model: str = OPUS) -> list[Any]:
+    """A second call after ``asked``."""
+    usage = {"input_tokens": prompt, "output_tokens": 9}
+    return [user("a2", "b", "on"), says("b2", "a2", "m2", text("done"), usage=usage, model=model)]
+
+
 def compacted(tokens: int, cause: str = "auto") -> list[Any]:
     metadata = {"trigger": cause, "preTokens": tokens}
     lines = [boundary("c", "b", compactMetadata=metadata), summary("d", "c")]
@@ -154,17 +160,17 @@ def compacted(tokens: int, cause: str = "auto") -> list[Any]:
 @pytest.mark.parametrize(
     ("lines", "window", "source"),
     [
-        (asked(SOUND), 1_000_000, "table"),
+        (asked(SOUND), 200_000, "assumed"),
         ([*asked(SOUND), *compacted(167_000)], 200_000, "file"),
         ([*asked(SOUND), *compacted(930_000)], 1_000_000, "file"),
         ([*asked(SOUND), *compacted(930_000), *compacted(167_000)], 200_000, "file"),
-        ([*asked(SOUND), *compacted(50_000, "manual")], 1_000_000, "table"),
-        (asked(300_000, CLAUDE), 1_000_000, "file"),
+        ([*asked(SOUND), *compacted(50_000, "manual")], 200_000, "assumed"),
+        ([*asked(300_000, CLAUDE), *again(301_000, CLAUDE)], 1_000_000, "file"),
         (asked(SOUND, f"{OPUS}[1m]"), 1_000_000, "table"),
         ([{"type": "system", "subtype": "init", "model": "claude-sonnet-4-5[1m]"}, *asked(SOUND)], 1_000_000, "file"),
         ([*asked(SOUND), {"type": "result", "modelUsage": {OPUS: {"contextWindow": 200_000}}}], 200_000, "file"),
-        ([*asked(SOUND), {"type": "result", "modelUsage": {"other": {"contextWindow": 200_000}}}], 1_000_000, "table"),
-        ([*asked(SOUND), {"type": "result", "modelUsage": {OPUS: {"contextWindow": -3}}}], 1_000_000, "table"),
+        ([*asked(SOUND), {"type": "result", "modelUsage": {"other": {"contextWindow": 200_000}}}], 200_000, "assumed"),
+        ([*asked(SOUND), {"type": "result", "modelUsage": {OPUS: {"contextWindow": -3}}}], 200_000, "assumed"),
     ],
     ids=itertools.count(),
 )

@@ -65,9 +65,11 @@ def hint(options: argparse.Namespace, changes: object) -> list[str]:
 
 def known_fields(options: argparse.Namespace, found: Transcript) -> dict[str, Any]:
     """Return the fields beside the messages that the user or the file names, as ``read`` takes them back."""
+    own = found if not options.window and options.model in (None, found.model) else None
     fields = {
         "model": options.model or found.model,
-        "window": options.window or (found.window if options.model in (None, found.model) else None),
+        "window": own.window if own else options.window,
+        "default_window": own and own.default_window,
         "system": found.system,
         "tools": found.tools,
     }
@@ -89,6 +91,7 @@ class NextPrompt:
         model: the model.
         named: whether the file or the user names the model.
         gaps: parts of a prompt that neither the file nor its usage shows.
+        default: whether the window is the one that the agent gives any model, as the file shows none.
         terms: the token counts of its parts.
     """
 
@@ -102,6 +105,7 @@ class NextPrompt:
     model: str
     named: bool
     gaps: tuple[str, ...]
+    default: bool
     terms: Terms
 
     @classmethod
@@ -130,6 +134,7 @@ class NextPrompt:
             cm.model,
             named,
             () if size.billed else tuple(part for part, is_gap in lacks.items() if is_gap),
+            source == "assumed" and cm.window == found.default_window,
             size.terms,
         )
 
@@ -154,6 +159,8 @@ class NextPrompt:
         """Yield the verdict, and what of the prompt is not in the file."""
         least = "at least " * bool(self.gaps)
         yield f"next prompt: {least}{self.tokens:,} tokens, {self.share(self.tokens)}, {self.state}"
+        if self.default:
+            yield "  the file does not show which window the agent has; name a larger one with --window"
         if self.billed:
             yield f"  the last recorded call was billed {self.billed:,} tokens"
         if self.missing:

@@ -28,6 +28,7 @@ from . import (
     pi,
     swe_agent,
 )
+from ._claude_code_window import settings_beside
 from ._records import Records
 from ._scan import Counted, Scanned, Summed, begins_with_messages, counts, scan, sums
 from ._source import opened, spooled
@@ -148,6 +149,8 @@ def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool) -> T
     entries = chain(head, rest)
     reader = _READERS.get(name)
     built = reader.read(entries, whole=whole) if reader else json_list.read(entries, format)
+    if isinstance(built, claude_code.Session):
+        built.evidence.limit(built, settings_beside(getattr(file, "name", None), built.evidence.folder))
     transcript = built.transcript(name if reader else built.provider, records.skipped, records.lines)
     if not transcript.messages:
         raise _no_messages(transcript, is_list=not reader, has_values=records.found > 0)

@@ -45,6 +45,7 @@ class Builder:
         system: the system prompt, if it is not a message.
         tools: tool definitions.
         window: the agent's own context window; the last one that the file names.
+        default_window: the window that the agent gives a model unless it is told otherwise, if the file shows none.
         is_prompt: whether the messages are a real prompt, without compacted ones.
         compactions: positions after the messages that each compaction replaced, with ``whole``.
         images: images of the last results: a tool message holds text only, and results must be adjacent.
@@ -60,6 +61,7 @@ class Builder:
     system: str | list[dict[str, Any]] | None = None
     tools: Any = None
     window: int | None = None
+    default_window: int | None = None
     is_prompt: bool = True
     compactions: list[int] = field(default_factory=list)
     images: list[dict[str, Any]] = field(default_factory=list)
@@ -131,9 +133,14 @@ class Builder:
             at = len(self.messages) if before is None else before
             self.usage.append(Charged(at, prompt, output if is_tokens(output) else 0))
 
-    def name_window(self, tokens: object) -> None:
-        """Record the agent's context window; ignore a value that cannot be one."""
-        self.window = tokens if is_tokens(tokens) and tokens >= SMALLEST_WINDOW else self.window
+    def name_window(self, tokens: object, *, default: bool = False) -> None:
+        """Record the agent's context window, or the one that it gives any model; ignore a value that cannot be one."""
+        if not is_tokens(tokens) or tokens < SMALLEST_WINDOW:
+            return
+        if default:
+            self.default_window = tokens
+        else:
+            self.window = tokens
 
     def result(self, ref: object, content: Content) -> None:
         """Add a call's result; its images follow in a user message after the last result."""
@@ -206,6 +213,7 @@ class Builder:
             system=self.system,
             tools=self.tools if isinstance(self.tools, list) and self.tools else None,
             window=self.window,
+            default_window=self.default_window,
             usage=self.usage,
             skipped=sorted([*skipped, *self.skipped], key=lambda skip: skip.offset),
             lines=lines,

@@ -4,8 +4,7 @@ A line of type ``user`` or ``assistant`` has a message and names the line it fol
 prompt. A response is several lines, one for each block, with one ``message.id``. Results of parallel calls are siblings
 beside the chain. A line with ``isCompactSummary`` is a compaction's summary. Left out are lines that Claude Code never
 sends: progress, snapshots, system lines, its own errors. The file does not contain the system prompt, the tools and the
-text of attachments. The window is what a ``result`` line says of the last model, or the smallest of ``WINDOWS`` that
-holds the prompts of automatic compactions: the session of a model of 1,000,000 tokens may have 200,000.
+text of attachments. The window is found in ``_claude_code_window``.
 """
 
 from __future__ import annotations
@@ -13,13 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..messages.usage import is_tokens
 from ._builder import Builder, FileRecords
 from ._chain import ROLES, Line, Tree, block_ids, grow
+from ._claude_code_window import Evidence
 from ._parts import dict_of, sum_of, text_of, text_part
-
-WINDOWS = (200_000, 1_000_000)
-"""Context windows that Claude Code gives a model, in tokens; it compacts where one is nearly full."""
 
 _LINE = ("message", "toolUseResult")  # toolUseResult repeats the result for the screen
 
@@ -31,7 +27,7 @@ def recognizes(value: dict[str, Any]) -> bool:
 
 def read(records: FileRecords, *, whole: bool) -> Builder:
     """Return the messages of the main chain; `whole` keeps those that a compaction replaced."""
-    session = _Session(whole=whole, provider="anthropic")
+    session = Session(whole=whole, provider="anthropic")
     tree = grow(session.watched(records), session)
     for line in tree.chain(whole=whole):
         session.add(line)
@@ -42,13 +38,13 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
             if line.role == role and line.key not in session.keys:
                 session.add_sibling(line)
     session.add_messages(tree)
-    session.find_window()
+    session.evidence.decide(session)
     session.count_left_out(tree)
     return session
 
 
 @dataclass(slots=True)
-class _Session(Builder):
+class Session(Builder):
     """The prompt's lines, and then its messages.
 
     Attributes:
@@ -59,8 +55,7 @@ class _Session(Builder):
         results: lines that answer each response.
         stamps: user lines by time, with the number of summaries before them.
         summaries: number of summaries so far.
-        full: tokens of the prompt at the last automatic compaction, 0 before the first.
-        models: what a printed session says of each model in its ``result`` line.
+        evidence: what the file shows of the window.
     """
 
     order: list[Line] = field(default_factory=list)
@@ -70,19 +65,12 @@ class _Session(Builder):
     results: dict[str, list[Line]] = field(default_factory=dict)
     stamps: dict[str, tuple[int, Any]] = field(default_factory=dict)
     summaries: int = 0
-    full: int = 0
-    models: dict[str, Any] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
 
     def watched(self, records: FileRecords) -> FileRecords:
         """Yield the records; note what they say of the window."""
         for record in records:
-            value = dict_of(record.value)
-            compacted = dict_of(value.get("compactMetadata"))
-            if compacted.get("trigger") == "auto" and is_tokens(tokens := compacted.get("preTokens")):
-                self.full = tokens
-            if text_of(value.get("model")).endswith("[1m]"):  # only the first line of a printed session has the mark
-                self.name_window(WINDOWS[-1])
-            self.models |= dict_of(value.get("modelUsage"))
+            self.evidence.note(dict_of(record.value))
             yield record
 
     def add(self, line: Line) -> None:
@@ -167,15 +155,6 @@ class _Session(Builder):
         names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         prompt = max(sum_of(usage, *names) for usage in usages)
         self.charge(prompt, max(sum_of(usage, "output_tokens") for usage in usages))
-
-    def find_window(self) -> None:
-        """Find the window by the prompts of calls and automatic compactions, unless the file names it."""
-        for model, used in self.models.items():
-            if model.removesuffix("[1m]") == self.model:
-                self.name_window(dict_of(used).get("contextWindow"))
-        most = max(self.full, *(charged.prompt for charged in self.usage), 0)
-        if self.window is None and (self.full or most > WINDOWS[0]):
-            self.window = next((window for window in WINDOWS if window >= most), None)
 
     def count_left_out(self, tree: Tree) -> None:
         """Count the omitted lines by kind."""

@@ -1,6 +1,6 @@
 """Lists of messages in a provider's shape: a JSON array, JSONL with one message per line, or a whole request.
 
-A request may have the field ``window`` beside the provider's own, as ``trimtab compact`` writes it.
+A request may have ``window`` or ``default_window`` beside the provider's own fields, as ``trimtab compact`` writes it.
 The core detects the provider by the first message that only one provider writes so; a request's other fields decide for
 plain text.
 """
@@ -75,8 +75,9 @@ def _built(messages: list[dict[str, Any]], name: str, request: dict[str, Any], p
     built = Builder(provider=cast("Provider", provider), messages=messages, tools=request.get("tools"))
     built.model = request["model"] if isinstance(request.get("model"), str) else None
     built.name_window(request.get("window"))
+    built.name_window(request.get("default_window"), default=True)
     built.system = system if isinstance(system, (str, list)) and system else None
-    for key in request.keys() - {name, "system", "instructions", "model", "tools", "window"}:
+    for key in request.keys() - {name, "system", "instructions", "model", "tools", "window", "default_window"}:
         built.leave("request", key)
     return built
 

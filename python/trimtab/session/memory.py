@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from ..planning.zones import Stats
     from .provider_count import ProviderCount
 
+_TABLES = {"table", "public", "assumed"}
+"""Sources of a window above which an agent's smaller default stands."""
+
 CHARGES = 64
 """Newest billed calls of a session file that a session learns from: each one reads the messages before it, so that all
 would take time quadratic in the file's length. The rules of a forecast look at 15 turns at most."""
@@ -323,7 +326,8 @@ class Memory:
     def learn(self, transcript: Transcript) -> None:
         """Learn from a session file: its window, and its newest ``CHARGES`` billed calls as ``record`` does from each.
 
-        A billed prompt above the window shows that the model has another one: it is assumed to be as large as that.
+        A billed prompt above the window shows that the model has another one: it is assumed to be as large as that. So
+        is the agent's default, where the file does not show its window and the tables have a larger one.
         """
         model = self.settings.model
         if transcript.model and ModelId.of(transcript.model).key == ModelId.of(self.settings.model_id).key:
@@ -332,6 +336,8 @@ class Memory:
                 self.learn_window(transcript.window, "file")
             elif most > model.window and model.source != "argument":
                 self.limit(self.settings.limited(most, self.settings.limits.output, "assumed"))
+            elif (default := transcript.default_window or 0) and default < model.window and model.source in _TABLES:
+                self.limit(self.settings.limited(default, min(self.settings.limits.output, default // 2), "assumed"))
         ledger = None
         for charged in transcript.usage[-CHARGES:]:
             messages = transcript.messages[: charged.before]
