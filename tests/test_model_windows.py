@@ -11,7 +11,7 @@ import models as tool
 from trimtab import Model
 from trimtab.models.catalog import Row, hosts, rows
 from trimtab.models.ids import ModelId, key_of
-from trimtab.models.model import _keys
+from trimtab.models.search import names
 
 NAN = float("nan")
 
@@ -38,6 +38,7 @@ def windows(*tables: list[Any]) -> dict[tuple[str, str], int]:
         ("qwen.qwen3-coder-30b-a3b-v1:0", 262_144),
         ("openai.gpt-oss-safeguard-20b", 128_000),
         ("google.gemma-3-27b-it", 128_000),
+        ("ai21.jamba-1-5-large-v1:0", 256_000),
         ("my-proxy/minimax.minimax-m2.5", 196_000),
     ],
 )
@@ -87,6 +88,21 @@ def test_a_host_of_the_catalog_is_known_by_its_prefix() -> None:
     assert (without.window, without.source) == (196_000, "assumed")
 
 
+@pytest.mark.parametrize("prefix", ["MiniMaxAI", "huggingface/MiniMaxAI", "my-vllm"])
+def test_a_model_behind_a_prefix_that_nobody_knows_has_the_smallest_window_of_all_hosts(prefix: str) -> None:
+    """Its maker's own servers take no such prefix: they serve 1,000,000 tokens, the others a fifth."""
+    model = Model.named(f"{prefix}/MiniMax-M2.5")
+    assert (model.window, model.source, Model.named("minimax-m2.5").window) == (196_000, "assumed", 1_000_000)
+    assert Model.named(f"{prefix}/claude-sonnet-4-5").source == "table", "a row of our own holds behind a proxy"
+
+
+@pytest.mark.parametrize("path", ["publishers/google/models", "projects/p/locations/l/publishers/google/models"])
+def test_a_path_of_vertex_names_its_host(path: str) -> None:
+    assert Model.named(f"{path}/gemini-2.5-pro") == Model.named("vertex_ai/gemini-2.5-pro")
+    assert Model.named("models/gemini-2.5-pro") == Model.named("gemini-2.5-pro")
+    assert Model.named(f"{path}/gemini-2.5-pro").known
+
+
 @pytest.mark.parametrize("host", ["dashscope", "qwencloud", "qwen_ai_platform"])
 def test_a_dated_id_has_the_window_of_its_date(host: str) -> None:
     names = {
@@ -121,8 +137,8 @@ def test_the_warning_names_an_id_that_a_provider_has(caplog: pytest.LogCaptureFi
         Model.named("gemini-2.5-prro")
     assert "the nearest id is 'gpt-5.5'" in caplog.text
     assert "the nearest id is 'gemini-2.5-pro'" in caplog.text
-    assert _keys()["gpt-4-1"] == "gpt-4.1"
-    assert all(key_of(name) == key for key, name in _keys().items())
+    assert names()["gpt-4-1"] == "gpt-4.1"
+    assert all(key_of(name) == key for key, name in names().items())
 
 
 @pytest.mark.parametrize(
@@ -140,7 +156,7 @@ def test_the_warning_names_an_id_that_a_provider_has(caplog: pytest.LogCaptureFi
 def test_an_unknown_minor_version_has_the_window_of_the_version_before_it(
     name: str, window: int, relative: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    if ModelId.of(name).key in _keys():
+    if ModelId.of(name).key in names():
         pytest.skip("a table has it by now")
     with caplog.at_level(logging.WARNING, logger="trimtab"):
         model = Model.named(name)

@@ -14,11 +14,11 @@ from trimtab import Compactor, Counter, Model, count, models
 from trimtab.cli import main
 from trimtab.models.catalog import rows
 from trimtab.models.ids import ModelId
-from trimtab.models.model import _ALIASES, FAMILIES, _table
+from trimtab.models.model import own_table
 from trimtab.models.prompts import PROMPTS, Prompt
-from trimtab.models.table import BINDS, CLAUDE, KEEPS, OPENAI
+from trimtab.models.table import ALIASES, BINDS, CLAUDE, FAMILIES, KEEPS, OPENAI
 
-TABLE = _table()
+TABLE = own_table()
 
 
 @pytest.mark.parametrize("model", TABLE.values(), ids=str)
@@ -50,7 +50,7 @@ def test_generations_are_in_the_order_of_their_models():
     ]
     assert Model.named("claude-opus-4-5").prompt.keeps_thinking
     assert not Model.named("claude-sonnet-4-5").prompt.keeps_thinking
-    assert set(_ALIASES.values()) <= set(TABLE)
+    assert set(ALIASES.values()) <= set(TABLE)
     assert set(OPENAI) < set(TABLE)
 
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trimtab.cli.input import DEFAULT_MODEL, DEFAULT_MODELS
 from trimtab.models.ids import ModelId
-from trimtab.models.model import _ALIASES, retired
+from trimtab.models.model import retired
+from trimtab.models.table import ALIASES
 from trimtab.summarize import Anthropic
 from trimtab.summarize import OpenAI as OpenAIWriter
 
@@ -63,7 +64,7 @@ def defaults() -> dict[str, list[str]]:
     return {
         "cli/input.py": [DEFAULT_MODEL, *DEFAULT_MODELS.values()],
         "summarize/writers": [Anthropic().cheap, OpenAIWriter().cheap],
-        "models/model.py, _ALIASES": [_ALIASES[name] for name in ("opus", "sonnet", "haiku")],
+        "models/table.py, ALIASES": [ALIASES[name] for name in ("opus", "sonnet", "haiku")],
     }
 
 

@@ -42,6 +42,8 @@ HOSTS = {
     "openai-responses": "openai",
     "openrouter": "openrouter",
     "perplexity": "perplexity",
+    "projects": "vertex_ai",  # projects/.../publishers/google/models/...
+    "publishers": "vertex_ai",
     "qwen_ai_platform": "dashscope",
     "qwencloud": "dashscope",
     "sambanova": "sambanova",
@@ -75,7 +77,7 @@ _MAKERS = (
 )
 """The maker's own host, by the start of a plain id."""
 
-_VENDORS = r"^(?:[a-z][a-z-]*\.)+(?=[a-z])"
+_VENDORS = r"^(?:(?:[a-z][a-z-]*|ai21)\.)+(?=[a-z])"
 """Bedrock's way to write an id, which no other host has: us.anthropic.claude, meta.llama3, qwen.qwen3."""
 
 _TAGS = r":(free|beta|thinking|extended|exacto|nitro|online|floor|batch|flex)$"
@@ -114,7 +116,7 @@ class ModelId:
         if tuned:
             rest = rest.split(":")[1]
         wide = rest.endswith("[1m]")
-        before, _, name = rest.removesuffix("[1m]").rpartition("/")
+        before, _, name = rest.removesuffix("[1m]").removeprefix("models/").rpartition("/")
         vendors = re.match(_VENDORS, name)
         name = name[vendors.end() :] if vendors else name
         name = re.sub(_TAGS, "", name)

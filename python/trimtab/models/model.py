@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from .._log import log
 from .._repr import short
 from . import table as tables
-from .catalog import Row, hosts, rows
+from .catalog import Row
 from .ids import ModelId, key_of
-from .prompts import PROMPTS, Prompt
+from .prompts import PROMPTS
+from .search import host_of, names, nearest, relative, rows_of, versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from .prompts import Prompt
     from .provider import Provider
 
 BETAS = {"context-1m-2025-08-07": ("sonnet", 1_000_000)}
@@ -161,19 +163,12 @@ def retired(name: str) -> bool:
     return ModelId.of(name).name in tables.RETIRED
 
 
-_ALIASES = {
-    "sonnet": "claude-sonnet-5-5",
-    "opus": "claude-opus-5-5",
-    "haiku": "claude-haiku-5-5",
-    "chatgpt-4o": "gpt-4o",
-}
-
 _WIDE = 1_000_000
 """The window that ``[1m]`` at the end of an id stands for."""
 
 
 @cache
-def _table() -> dict[str, Model]:
+def own_table() -> dict[str, Model]:
     """Return every model of our own table, by name; built with the first id."""
     models = {}
     for name, row in (tables.CLAUDE | tables.OPENAI).items():
@@ -201,24 +196,6 @@ def _table() -> dict[str, Model]:
 _NO_PREFILL = {"claude-4.6", "claude-4.7", "claude-4.8"}
 
 
-FAMILIES: tuple[tuple[str, Provider, str, int, int], ...] = (
-    (r"claude-(3|instant|2)", "anthropic", "claude", 200_000, 8_192),
-    (r"claude-\w+-4($|-[0-4])", "anthropic", "claude", 200_000, 32_000),
-    (r"claude-\w+-4-5", "anthropic", "claude-4.5", 200_000, 32_000),
-    (r"claude-\w+-4-6", "anthropic", "claude-4.6", 200_000, 32_000),
-    (r"claude-\w+-4-7", "anthropic", "claude-4.7", 200_000, 32_000),
-    (r"claude", "anthropic", "claude-4.8", 200_000, 32_000),
-    (r"gpt-3\.5|gpt-4($|-turbo|-\d)", "openai_chat", "openai-cl100k", 128_000, 4_096),
-    (r"gpt-4|chatgpt", "openai_chat", "openai-4", 128_000, 16_384),
-    (r"o\d", "openai_chat", "openai-o", 128_000, 16_384),
-    (r"gpt|codex", "openai_chat", "openai", 128_000, 16_384),
-    (r"gemini|models/gemini", "openai_chat", "gemini", 128_000, 8_192),
-    (r"", "openai_chat", "unknown", 128_000, 16_384),
-)
-"""Values for ids that the table lacks: pattern at the id's start (first match), shape, prompt format, window, output
-limit."""
-
-
 _RESPONSES_PREFIX = re.compile(r"openai(-responses[:/]|/responses/)")
 """Prefixes of ids that name OpenAI's Responses API: pydantic-ai's and LiteLLM's."""
 
@@ -230,7 +207,7 @@ def _found(text: str) -> Model:
     model = _own(found) or _family(found) or _public(found) or _relative(found)
     if model is None:
         model = _by_family(found)
-        near = _nearest(found)
+        near = nearest(found)
         log.warning(
             "model %r is in no table%s: counted as %s, window assumed to be %s; say window= to override",
             text,
@@ -257,32 +234,27 @@ _Assumed: TypeAlias = "tuple[Model, str]"
 """A model whose window is assumed, and whose window that is."""
 
 
-def _host(found: ModelId) -> str | None:
-    """Return the host that an id names: by a prefix of ``HOSTS`` or of the catalog, or by the way it is written."""
-    return found.host or (found.prefix if found.prefix and found.prefix in hosts() else found.style)
-
-
 def _own(found: ModelId) -> Model | None:
     """Return the row of our own table, which is that of the model's maker."""
-    if found.tuned or _host(found) not in {None, found.maker, "vertex_ai"}:
+    if found.tuned or host_of(found) not in {None, found.maker, "vertex_ai"}:
         return None
-    return _by_key().get(found.key) or _by_key().get(_ALIASES.get(found.name, ""))
+    return _by_key().get(found.key) or _by_key().get(tables.ALIASES.get(found.name, ""))
 
 
 def _family(found: ModelId) -> _Assumed | None:
-    """Return the smallest of our own rows that an id without a version and a host may mean: ``claude-haiku-latest``."""
-    if _host(found) not in {None, found.maker} or not re.fullmatch(r"[a-z]+-[a-z-]+", found.key):
+    """Return the smallest of our own rows that an id without a version and a host may mean."""
+    if host_of(found) not in {None, found.maker}:
         return None
-    versions = re.compile(re.escape(found.key) + r"-\d+(-\d+)?")
-    named = [model for key, model in _by_key().items() if versions.fullmatch(key)]
+    named = [own_table()[name] for name in versions(found)]
     smallest = min(named, key=lambda model: model.window, default=None)
     return (_related(found, smallest), smallest.name) if smallest else None
 
 
 def _public(found: ModelId) -> Model | _Assumed | None:
     """Return the model of the catalog's row for the host, or else of the smallest row of any host."""
-    rows, host = _rows(found), _host(found)
-    if row := rows.get(host or found.maker or ""):
+    rows, host = rows_of(found), host_of(found)
+    named = host or (found.maker if not found.prefix else None)  # a prefix that nobody knows is some host's
+    if row := rows.get(named or ""):
         return _of_row(found, row, "public")
     if host and (own := _by_key().get(found.key)):
         prices = (own.price.input, own.price.output, own.price.cache_read, own.price.cache_write)
@@ -294,36 +266,14 @@ def _public(found: ModelId) -> Model | _Assumed | None:
     return _of_row(found, row, "assumed"), row.host
 
 
-def _rows(found: ModelId) -> dict[str, Row]:
-    """Return the catalog's rows of an id, by host; without the digits of a version if there is none with them."""
-    for key in (found.key, re.sub(r"-\d{4}$", "", found.key), found.key.removeprefix("ft:")):
-        if named := rows().get(key, {}) | rows().get(found.dated_key, {}):
-            return named
-    return {}
-
-
-_VERSION = re.compile(r"(.*?)(\d+)(?:-(\d{1,2}))?(|-[a-z].*)")
-"""A key: what stands before its version, the version, and what stands behind it."""
-
-
 def _relative(found: ModelId) -> _Assumed | None:
-    """Return the row of the version before this one, with the same major number; else of the one behind it."""
-    if not (parts := _VERSION.fullmatch(found.key)):
+    """Return the row of the version before this one, or of the one behind it."""
+    if not (key := relative(found)):
         return None
-    version = int(parts[3] or 0)
-    near = {}
-    for key in _keys():
-        each = _VERSION.fullmatch(key)
-        if each and (each[1], each[2], each[4]) == (parts[1], parts[2], parts[4]):
-            minor = int(each[3] or 0)
-            near[minor > version, abs(version - minor)] = key
-    if not near:
-        return None
-    key = near[min(near)]
     other = replace(found, name=key, dated=key)
     row = _own(other) or _public(other)
     model = row[0] if isinstance(row, tuple) else row
-    return (_related(found, model), _keys()[key]) if model else None
+    return (_related(found, model), names()[key]) if model else None
 
 
 def _related(found: ModelId, model: Model) -> Model:
@@ -331,14 +281,6 @@ def _related(found: ModelId, model: Model) -> Model:
     family = _by_family(found)
     limits = replace(family, window=model.window, max_output=model.max_output, input_limit=model.input_limit)
     return replace(limits, provider=model.provider, binds_thinking=model.binds_thinking)
-
-
-def _nearest(found: ModelId) -> str | None:
-    """Return the id of the tables that is written most like this one."""
-    from difflib import get_close_matches  # noqa: PLC0415 - for unknown names alone
-
-    near = get_close_matches(found.key, _keys(), n=1, cutoff=0.6)
-    return _keys()[near[0]] if near else None
 
 
 def _of_row(found: ModelId, row: Row, source: WindowSource) -> Model:
@@ -359,23 +301,12 @@ def _of_row(found: ModelId, row: Row, source: WindowSource) -> Model:
 
 @cache
 def _by_key() -> dict[str, Model]:
-    return {key_of(name): model for name, model in _table().items()}
-
-
-@cache
-def _keys() -> dict[str, str]:
-    """Return the names of all tables by key, as the model's maker writes them, or else most hosts."""
-    names = {}
-    for key, found in rows().items():
-        written = [row.name for row in found.values()]
-        maker = found.get(ModelId.of(written[0]).maker or "")
-        names[key] = maker.name if maker else max(written, key=written.count)
-    return names | {key: model.name for key, model in _by_key().items()}
+    return {key_of(name): model for name, model in own_table().items()}
 
 
 def _by_family(found: ModelId) -> Model:
-    bare = _keys().get(found.key, found.name)
-    _, provider, prompt, window, output = next(row for row in FAMILIES if re.match(row[0], bare))
+    bare = names().get(found.key, found.name).removeprefix("ft:")
+    _, provider, prompt, window, output = next(row for row in tables.FAMILIES if re.match(row[0], bare))
     prefill = prompt not in _NO_PREFILL
     seconds = next((kept for maker, kept in tables.CACHE_SECONDS.items() if bare.startswith(maker)), None)
     return Model(

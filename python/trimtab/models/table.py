@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .prompts import Images
+    from .provider import Provider
 
 _NONE = float("nan")
 
@@ -136,3 +137,28 @@ billed are 1.2 and 1.5, by the provider's pricing calculator and by two measurem
 six sizes; t/1377015). The second also has gpt-5.2, gpt-5.3-codex and gpt-5.4: 1.2, for gpt-5.4 of up to 2,500 patches;
 for gpt-5.4-mini it has both 1,536 and 2,500. gpt-5.5 is assumed to equal gpt-5.4.
 """
+
+ALIASES = {
+    "sonnet": "claude-sonnet-5-5",
+    "opus": "claude-opus-5-5",
+    "haiku": "claude-haiku-5-5",
+    "chatgpt-4o": "gpt-4o",
+}
+"""Names that stand for a model: Claude Code's, and OpenAI's."""
+
+FAMILIES: tuple[tuple[str, Provider, str, int, int], ...] = (
+    (r"claude-(3|instant|2)", "anthropic", "claude", 200_000, 8_192),
+    (r"claude-\w+-4($|-[0-4])", "anthropic", "claude", 200_000, 32_000),
+    (r"claude-\w+-4-5", "anthropic", "claude-4.5", 200_000, 32_000),
+    (r"claude-\w+-4-6", "anthropic", "claude-4.6", 200_000, 32_000),
+    (r"claude-\w+-4-7", "anthropic", "claude-4.7", 200_000, 32_000),
+    (r"claude", "anthropic", "claude-4.8", 200_000, 32_000),
+    (r"gpt-3\.5|gpt-4($|-turbo|-\d)", "openai_chat", "openai-cl100k", 128_000, 4_096),
+    (r"gpt-4|chatgpt", "openai_chat", "openai-4", 128_000, 16_384),
+    (r"o\d", "openai_chat", "openai-o", 128_000, 16_384),
+    (r"gpt|codex", "openai_chat", "openai", 128_000, 16_384),
+    (r"gemini|models/gemini", "openai_chat", "gemini", 128_000, 8_192),
+    (r"", "openai_chat", "unknown", 128_000, 16_384),
+)
+"""Values for ids that the table lacks: pattern at the id's start (first match), shape, prompt format, window, output
+limit."""
