@@ -366,6 +366,22 @@ def test_settings_come_back_to_the_byte_after_their_line_ends_and_after_months(h
     assert settings.read_bytes() == first
 
 
+def test_settings_of_crlf_come_back_and_a_closed_pipe_keeps_no_hooks(home: Path) -> None:
+    settings = Path(".claude/settings.local.json")
+    settings.parent.mkdir()
+    first = b'{\r\n  "model": "opus"\r\n}'
+    settings.write_bytes(first)
+    program = f"'{sys.executable}' -m trimtab hook"
+    env = {**os.environ, "PYTHONPATH": str(Path(trimtab.__file__).parents[1])}
+    for action, there in (("install", True), ("uninstall", False)):
+        # The reader is gone before the first line is printed.
+        words = f"(sleep 0.1; {program} {action} --yes; echo $? >&2) | true"
+        done = subprocess.run(["sh", "-c", words], capture_output=True, timeout=60, check=False, env=env)
+        assert done.stderr.split() == [b"0"]
+        assert (b"trimtab hook" in settings.read_bytes()) == there
+    assert settings.read_bytes() == first
+
+
 def test_what_is_given_back_stays_within_its_limit() -> None:
     lines = [json.dumps(entry(n, "user", f"Always keep rule number {n} {'x' * 200}.")).encode() for n in range(500)]
     lines.append(

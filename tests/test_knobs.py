@@ -69,9 +69,10 @@ def test_a_knob_is_a_field_of_the_policy_or_names_the_policies_that_have_it(poli
         ({"target_budget_share": 20_000}, "target_budget_share must be between 0 and 1, and not 0, got 20000"),
         ({"keep_turns": 0}, "keep_turns must be a whole number of at least 1, got 0"),
         ({"keep_turns": 2.0}, "keep_turns must be a whole number of at least 1, got 2.0"),
-        ({"never_prune": "Skill"}, "never_prune must be a list of names, got 'Skill'"),
-        ({"never_prune": [""]}, "never_prune must be a list of names"),
-        ({"never_prune": [3]}, "never_prune must be a list of names"),
+        ({"never_prune": "Read,Skill"}, 'must be a name or a list of names, written ["Read", "Skill"], got'),
+        ({"never_prune": ""}, "never_prune must be a name or a list of names"),
+        ({"never_prune": [""]}, "never_prune must be a name or a list of names"),
+        ({"never_prune": [3]}, "never_prune must be a name or a list of names"),
         ({"max_result_tokens": -1}, "max_result_tokens must be a whole number of at least 0, got -1"),
         ({"max_result_tokens": 10.5}, "max_result_tokens must be a whole number of at least 0"),
     ],
@@ -104,6 +105,13 @@ def test_explain_shows_every_knob() -> None:
 def test_a_compactor_with_knobs_goes_through_pickle() -> None:
     cm = Compactor(MODEL, **KNOBS)
     assert pickle.loads(pickle.dumps(cm)).policy == cm.policy
+
+
+@pytest.mark.parametrize("text", ["Skill", '"Skill"', '["Skill"]'])
+def test_one_name_alone_is_a_list_of_one(text: str) -> None:
+    policy = config.load(section="policy", environ={"TRIMTAB_POLICY_NEVER_PRUNE": text})
+    assert policy == config.load(section="policy", environ={}, never_prune=["Skill"])
+    assert Compactor(MODEL, never_prune="Skill").policy == Compactor(MODEL, never_prune=["Skill"]).policy
 
 
 def test_code_toml_and_environment_give_the_same_policy(tmp_path: Path) -> None:

@@ -168,9 +168,15 @@ def test_deciding_twice_gives_the_same_plan() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "not a plan"),
-        ("[]", "not a plan"),
-        ("{}", "not a plan"),
+        ("", "not a plan: it is no JSON"),
+        ("[]", "not a plan, which trimtab plan --json writes: it has no version"),
+        ("{}", "not a plan, which trimtab plan --json writes: it has no version"),
+        ('{"version": 1}', "not a plan: it has no list of edits"),
+        ('{"version": 1, "edits": [3]}', "not a plan: an edit is 3; known are Prune, "),
+        ('{"version": 1, "edits": [{"edit": ["Prune"]}]}', "not a plan: an edit is {'edit': ['Prune']}"),
+        ('{"version": 1, "edits": [{"edit": "Prune"}]}', "not a plan: Prune has no rows"),
+        ('{"version": 1, "edits": [{"edit": "Prune", "lines": [1]}]}', "not a plan: Prune has unknown keys lines"),
+        ('{"version": 1, "edits": []}', "not a plan: Plan has no tokens_before, no tokens_after"),
         ('{"version": 99}', "version 99, this trimtab reads version 1"),
         ('{"version": 1, "edits": [{"edit": "Explode"}]}', "not a plan"),
         ('{"version": 1, "edits": [{"edit": "Prune", "rows": ["x", 6]}]}', "rows of Prune is ['x', 6]"),
@@ -184,7 +190,7 @@ def test_deciding_twice_gives_the_same_plan() -> None:
         ('{"version": 1, "edits": [], "messages": -1}', "messages of Plan is -1"),
         ('{"version": 1, "edits": [], "reason": null}', "reason of Plan is None"),
         ("[" * 100_000, "not a plan"),
-        ('{"version": 1, "edits": [], "colour": "red"}', "unknown keys ['colour']"),
+        ('{"version": 1, "edits": [], "colour": "red"}', "Plan has unknown keys colour"),
     ],
 )
 def test_what_is_no_plan_is_refused(text: str, words: str) -> None:

@@ -120,6 +120,14 @@ class SummaryError(Error):
         self.usage = dict(usage or {})
 
 
+class RedirectError(SummaryError):
+    """The summarizer's server redirects to another one, which would get the conversation."""
+
+
+class NoMessageError(SummaryError):
+    """A summarizer's answer is no message: not JSON, or JSON of something else."""
+
+
 class CountError(Error):
     """The provider's counting endpoint failed, and no estimate replaces its count."""
 

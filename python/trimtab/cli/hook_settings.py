@@ -58,23 +58,29 @@ def change(options: argparse.Namespace) -> int:
     installs = options.action == "install"
     files = _planned(options, installs=installs)
     changed = [file for file in files if file.after != file.before]
+    if changed and not options.yes:
+        _show(files, changed, installs=installs)
+        if not _agreed("make this change?"):
+            print_note("nothing was changed")
+            return NO
+    for file in changed:
+        _write(file, installs=installs)
+    if options.yes or not changed:  # after the change: a reader that closes the pipe does not undo it
+        _show(files, changed, installs=installs)
+    if installs and changed:
+        _tell(has_server=len(files) > 1)
+    return OK
+
+
+def _show(files: list[_File], changed: list[_File], *, installs: bool) -> None:
+    """Print the difference of each file that changes, and which do not."""
     for file in files:
         if file not in changed:
             print_line(f"{file.path}: {'all is there already' if installs else 'nothing of trimtab'}")
-    if not changed:
-        return OK
     for file in changed:
         old, new = ((text or "").splitlines() for text in (file.before, file.after))
         for line in difflib.unified_diff(old, new, str(file.path), str(file.path), lineterm=""):
             print_line(line)
-    if not options.yes and not _agreed("make this change?"):
-        print_note("nothing was changed")
-        return NO
-    for file in changed:
-        _write(file, installs=installs)
-    if installs:
-        _tell(has_server=len(files) > 1)
-    return OK
 
 
 def _planned(options: argparse.Namespace, *, installs: bool) -> list[_File]:

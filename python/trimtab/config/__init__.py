@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError
 from ..policies import POLICIES
 from .files import environment_values, read_sections, section_values
-from .keys import RULES, SECTIONS, Key, Section, config_error
+from .keys import RULES, SECTIONS, Key, Section, config_error, listed
 from .paths import get, replace_at
 from .scenarios import SCENARIOS
 
@@ -162,7 +162,7 @@ def _with_values(policy: Policy, given: Mapping[str, tuple[Key, Any]]) -> Policy
         if not allowed(entered):
             raise config_error(f"{name} {words}, got {entered!r}")
         for path in key.paths:
-            entry = tuple(entered) if key.rule == "names" else entered
+            entry = tuple(listed(entered) or ()) if key.rule == "names" else entered
             if key.removed_by is not None:
                 entry = None if entered == key.removed_by else get(base, path)
             stage = str(path[0])

@@ -24,6 +24,11 @@ def _integer(entry: object) -> bool:
     return isinstance(entry, int) and not isinstance(entry, bool)
 
 
+def listed(entry: object) -> list[Any] | None:
+    """Return the names of an entry, of which one may stand alone; None if it is neither."""
+    return [entry] if isinstance(entry, str) else [*entry] if isinstance(entry, list | tuple) else None
+
+
 RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "share": (lambda v: _number(v) and 0 < v <= 1, "must be between 0 and 1, and not 0"),
     "part": (lambda v: _number(v) and 0 <= v <= 1, "must be between 0 and 1"),
@@ -40,8 +45,8 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "must be true, false, or a share of the trigger between 0 and 1",
     ),
     "names": (
-        lambda v: isinstance(v, list | tuple) and all(isinstance(name, str) and name for name in v),
-        "must be a list of names",
+        lambda v: (names := listed(v)) is not None and all(isinstance(n, str) and n and "," not in n for n in names),
+        'must be a name or a list of names, written ["Read", "Skill"]',
     ),
 }
 """Rules for values: a predicate, and the words of its error."""

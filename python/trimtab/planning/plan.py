@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._repr import as_html, short
@@ -83,18 +83,22 @@ class Plan:
             PlanError: the text is no plan, or has another version.
         """
         try:
-            body: dict[str, Any] = json.loads(text)
-            version = body.pop("version")
-            if version != VERSION:
-                raise PlanError(f"the plan has version {version}, this trimtab reads version {VERSION}")
-            savings = body.pop("savings", None)
-            body.pop("changes", None)
-            body["edits"] = tuple(_parse_edit(dict(edit)) for edit in body["edits"])
-            if unknown := body.keys() - {field.name for field in fields(cls)}:
-                raise PlanError(f"not a plan: unknown keys {sorted(unknown)}")
-            _check_types(cls, body)
+            body = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise PlanError(f"not a plan: it is no JSON ({error})") from error
+        if not isinstance(body, dict) or not (version := body.pop("version", None)):
+            raise PlanError("not a plan, which trimtab plan --json writes: it has no version")
+        if version != VERSION:
+            raise PlanError(f"the plan has version {version}, this trimtab reads version {VERSION}")
+        if not isinstance(body.get("edits"), list):
+            raise PlanError("not a plan: it has no list of edits")
+        savings = body.pop("savings", None)
+        body.pop("changes", None)
+        body["edits"] = tuple(map(_parse_edit, body["edits"]))
+        _check_fields(cls, body)
+        try:
             return cls(**body | {"savings": savings and Savings(**savings)})
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError) as error:
             raise PlanError(f"not a plan: {error}") from error
 
     def __str__(self) -> str:
@@ -115,19 +119,25 @@ _BECAUSE = {
 """By reason: the name of a pruned row, and the remark in the printed plan."""
 
 
-def _parse_edit(body: dict[str, Any]) -> Edit:
-    kind: Callable[..., Edit] = EDITS[body.pop("edit")]
-    body = {key: tuple(value) if isinstance(value, list) else value for key, value in body.items()}
-    _check_types(kind, body)
+def _parse_edit(found: object) -> Edit:
+    name = str(found.get("edit")) if isinstance(found, dict) else ""
+    if not isinstance(found, dict) or name not in EDITS:
+        raise PlanError(f"not a plan: an edit is {found!r:.60}; known are {', '.join(EDITS)}")
+    body = {key: tuple(value) if isinstance(value, list) else value for key, value in found.items() if key != "edit"}
+    kind: Callable[..., Edit] = EDITS[name]
+    _check_fields(EDITS[name], body)
     if body.get("why", "") not in _BECAUSE:
-        raise PlanError(f"not a plan: why of {kind.__name__} is {body['why']!r}")
+        raise PlanError(f"not a plan: why of {name} is {body['why']!r}")
     if body.get("start", 0) >= body.get("stop", 1) or body.get("rows", (0,)) == ():
-        raise PlanError(f"not a plan: {kind.__name__} of nothing")
+        raise PlanError(f"not a plan: {name} of nothing")
     return kind(**body)
 
 
-def _check_types(kind: Callable[..., object], body: dict[str, Any]) -> None:
-    """Reject values of another type than ``kind`` declares, negative numbers and tuples that do not ascend."""
+def _check_fields(kind: type, body: dict[str, Any]) -> None:
+    """Reject missing and unknown fields, other types than ``kind`` declares, negative numbers, unsorted tuples."""
+    known = {field.name: field.default is MISSING and field.default_factory is MISSING for field in fields(kind)}
+    if unknown := sorted(body.keys() - known):
+        raise PlanError(f"not a plan: {kind.__name__} has unknown keys {', '.join(unknown)}")
     checks: dict[str, Callable[[Any], bool]] = {
         "int": lambda value: type(value) is int and value >= 0,
         "str": lambda value: type(value) is str,
@@ -140,6 +150,8 @@ def _check_types(kind: Callable[..., object], body: dict[str, Any]) -> None:
         if check and not check(value):
             shown = list(value) if isinstance(value, tuple) else value
             raise PlanError(f"not a plan: {key} of {kind.__name__} is {shown!r}")
+    if missing := [name for name, needed in known.items() if needed and name not in body]:
+        raise PlanError(f"not a plan: {kind.__name__} has no {', no '.join(missing)}")
 
 
 def _describe(edit: Edit) -> str:

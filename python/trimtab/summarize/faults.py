@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import SummaryError
+from ..errors import NoMessageError, SummaryError
 from .text import quote
 
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ _MEANING = {
 }
 _SECRET = {401, 403}
 """HTTP statuses whose message may repeat a part of the key."""
-
-
-class NoMessageError(SummaryError):
-    """The answer is no message: not JSON, or JSON of something else."""
 
 
 @dataclass(frozen=True, slots=True)

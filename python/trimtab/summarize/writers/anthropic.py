@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...errors import NoMessageError
 from ...models.prices import priced
 from ..ask import Answer
-from ..faults import NoMessageError
 from .client import Client, output_limit
 
 if TYPE_CHECKING:

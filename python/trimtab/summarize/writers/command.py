@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, cast
 
 from ..._mask import mask
-from ...errors import SummaryError
+from ...errors import NoMessageError, SummaryError
 from ..attempts import Limits
-from ..faults import NoMessageError
 from ..prompt import render
 from ..text import quote
 from ..write import Threaded

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ...errors import NoMessageError
 from ...models.prices import priced
 from ..ask import Answer
-from ..faults import NoMessageError
 from .client import NO_KEY, Client, output_limit
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from ...errors import SummaryError
+from ...errors import RedirectError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -21,10 +21,6 @@ PROTOCOL = re.compile(
     re.IGNORECASE,
 )
 """Headers of the SDKs that hold no credential."""
-
-
-class RedirectError(SummaryError):
-    """The server redirects to another one, which would get the conversation."""
 
 
 def is_at(url: str, domain: str) -> bool:
