@@ -15,6 +15,7 @@ import pytest
 
 import model_ends
 from model_ends import PAGES, ROOT, defaults, end_of, first_days, is_preset, named
+from support import models
 from trimtab.models.ids import ModelId
 from trimtab.models.model import retired
 from trimtab.models.table import CLAUDE, OPENAI
@@ -29,6 +30,14 @@ def ended(names: list[str]) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_recommends_no_model_that_has_ended(page: Path) -> None:
     assert is_preset(page) or not ended(named(page))
+
+
+def test_documents_name_the_models_of_one_list() -> None:
+    """A model's end changes its line in ``support/models.py``, and this names the pages that follow."""
+    known = {ModelId.of(model).key for name, model in vars(models).items() if name.isupper()}
+    documents = [page for page in PAGES if page.suffix == ".md"]
+    others = {page.name: {name for name in named(page) if ModelId.of(name).key not in known} for page in documents}
+    assert not {page: names for page, names in others.items() if names}
 
 
 def test_the_pages_name_models() -> None:
