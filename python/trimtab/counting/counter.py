@@ -56,6 +56,27 @@ class Counter(_core.Counter):
     prompt: Prompt | None = None
     """The model's prompt format; None for a plain encoding."""
 
+    _settings: tuple[str, dict[str, Any]]
+    _file: tuple[str, str | None] | None = None
+
+    def __new__(
+        cls,
+        encoding: str,
+        *,
+        prompt: Prompt | None = None,
+        data: bytes | None = None,
+        pattern: str | None = None,
+        **flat: bool | int | None,
+    ) -> Self:
+        """Return the counter of an encoding; ``pickle`` takes its settings along, and no cache."""
+        counter = super().__new__(cls, encoding, prompt=prompt, data=data, pattern=pattern, **flat)
+        counter._settings = (encoding, {"prompt": prompt, **flat})
+        return counter
+
+    def __reduce__(self) -> tuple[Callable[..., Counter], tuple[object, ...]]:
+        """Return what makes an equal counter; one of a file is read from that file again."""
+        return _again, (type(self), self._settings, self._file, self.prompt)
+
     def __repr__(self) -> str:
         """Return the engine's name."""
         return f"<Counter: {self.engine}>"
@@ -105,9 +126,11 @@ class Counter(_core.Counter):
         file = Path(path)
         data = file.read_bytes()
         try:
-            return cls(file.name, data=data, pattern=pattern)
+            counter = cls(file.name, data=data, pattern=pattern)
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from None
+        counter._file = (str(file.absolute()), pattern)
+        return counter
 
     def per_message(self, messages: Sequence[AnyMessage], *, provider: str | None = None) -> NDArray[np.uint32]:
         """Return the tokens that each message adds to the model's prompt: uint32, shape (messages,).
@@ -174,6 +197,19 @@ class Counter(_core.Counter):
             round: rounding of the quotient.
         """
         return cls(f"chars/4 {unit} {round}")
+
+
+def _again(
+    kind: type[Counter],
+    settings: tuple[str, dict[str, Any]],
+    file: tuple[str, str | None] | None,
+    prompt: Prompt | None,
+) -> Counter:
+    """Return the counter that was pickled, with empty caches."""
+    encoding, options = settings
+    counter = kind.from_file(file[0], pattern=file[1]) if file else kind(encoding, **options)
+    counter.prompt = prompt
+    return counter
 
 
 RAISED = "cannot be read: "
