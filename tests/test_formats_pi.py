@@ -1,6 +1,7 @@
 """pi sessions, entry by entry."""
 
 import json
+import time
 
 from support.checker import check
 from trimtab import read
@@ -136,3 +137,32 @@ def test_what_is_no_entry_is_named():
 def test_a_circle_and_a_missing_parent_end_the_way():
     assert words(session(said("b", "c", "user", "go"), said("c", "b", "user", "on"))) == ["go", "on"]
     assert words(session(said("c", "gone", "user", "on"))) == ["on"]
+
+
+def test_an_entry_that_follows_one_never_written_goes_on_with_the_nearest_earlier_entry():
+    kept = [said("a", None, "user", "go"), answer("b", "a", text("on it")), said("c", "b", "user", "and?")]
+    found = session(*kept, answer("e", "d", text("more")), said("f", "e", "user", "last"))
+    assert words(found) == ["go", "on it", "and?", "more", "last"]
+    found = session(*kept, answer("e", "d", text("more")), said("g", "lost", "user", "last"))
+    assert words(found) == ["go", "on it", "and?", "more", "last"]
+    loop = session(said("x", "z", "user", "one"), answer("y", "x", text("two")), said("z", "y", "user", "three"))
+    assert words(loop) == ["one", "two", "three"]
+
+
+def test_a_compaction_whose_first_kept_entry_was_never_written_keeps_those_behind_it():
+    found = session(
+        said("a", None, "user", "go"),
+        answer("b", "a", text("on it")),
+        answer("d", "c", text("kept")),
+        entry("compaction", "e", "d", summary="so far", firstKeptEntryId="c", tokensBefore=9),
+        said("f", "e", "user", "last"),
+    )
+    assert [message["content"] for message in found.messages][1:] == ["kept", "last"]
+    assert "so far" in found.messages[0]["content"]
+
+
+def test_many_entries_whose_parents_were_never_written_take_linear_time():
+    start = time.process_time()
+    lines = [said(f"a{n}", f"lost{n}", "user", f"go {n}") for n in range(20_000)]
+    assert len(session(*lines).messages) == 20_000
+    assert time.process_time() - start < 10

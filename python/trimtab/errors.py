@@ -49,7 +49,10 @@ class MessageError(Error, ValueError):
         path: the place, as ``messages[3].content[0]``; empty if the whole input is meant.
         index: position of the message in its list, None if there is none.
         hint: what to do.
+        file: name of the file that was read; empty if none was, or if its name is ``path``.
     """
+
+    file: str = ""
 
     def __init__(self, message: str, *, path: str = "", index: int | None = None, hint: str = "") -> None:
         """Take the ``message``, and its place and hint as separate values, so that a program can read them."""
@@ -59,8 +62,8 @@ class MessageError(Error, ValueError):
         self.hint = hint
 
     def __str__(self) -> str:
-        """Return place and message on one line, and the hint on the next."""
-        what = f"{self.path}: {self.args[0]}" if self.path else str(self.args[0])
+        """Return file, place and message on one line, and the hint on the next."""
+        what = ": ".join(part for part in (self.file, self.path, str(self.args[0])) if part)
         return f"{what}\n  hint: {self.hint}" if self.hint else what
 
 

@@ -135,7 +135,7 @@ def test_byte_order_mark_line_ends_and_concatenated_values_make_no_difference(na
         assert (got.messages, got.skipped, got.left_out) == (want.messages, [], want.left_out)
 
 
-@pytest.mark.parametrize("bad", [b'"\xff"', b'"a\x00"', b"nothing", b'"a": 1'])
+@pytest.mark.parametrize("bad", [b'"\xff"', b'"a\\x"', b"nothing", b'"a": 1'])
 @pytest.mark.parametrize("name", LINES)
 def test_an_invalid_line_is_reported_and_loses_no_other(name, bad):
     entries = lines(name, 5)
@@ -144,7 +144,7 @@ def test_an_invalid_line_is_reported_and_loses_no_other(name, bad):
     assert found(raw, name) == (messages(b"".join(entries), name), [(at + 1, sum(map(len, entries[:at])))])
 
 
-@pytest.mark.parametrize("bad", [b'"\xff"', b'"a\x00"', b"nothing", b'"a": 1'])
+@pytest.mark.parametrize("bad", [b'"\xff"', b'"a\\x"', b"nothing", b'"a": 1'])
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("name", OBJECTS)
 def test_an_invalid_entry_is_reported_and_loses_no_other(name, indent, bad):

@@ -128,9 +128,10 @@ def where_of(options: argparse.Namespace) -> str:
 
 
 def warn_skipped(skipped: Sequence[Skipped], lost: int, where: str = "") -> None:
-    """Report the first skipped lines and their number."""
+    """Report the first skipped and repaired lines, and the number of those skipped."""
     for skip in skipped[:5]:
-        print_note(f"{where}skipped line {skip.line} (byte {skip.offset}): {skip.reason}")
+        done = "repaired" if skip.is_read else "skipped"
+        print_note(f"{where}{done} line {skip.line} (byte {skip.offset}): {skip.reason}")
     if lost > 5:
         print_note(f"{where}skipped {lost:,} lines in all")
 
@@ -143,7 +144,7 @@ def warn_repaired(changes: Iterable[Repaired], where: str = "") -> None:
 
 def _warn(found: Transcript, where: str) -> None:
     """Report skipped lines and repairs."""
-    warn_skipped(found.skipped, len(found.skipped), where)
+    warn_skipped(found.skipped, sum(not skip.is_read for skip in found.skipped), where)
     warn_repaired(found.repaired[:5], where)
     if len(found.repaired) > 5:
         print_note(f"{where}repaired {len(found.repaired):,} places in all")

@@ -31,7 +31,7 @@ from . import (
 from ._claude_code_window import settings_beside
 from ._records import Records
 from ._scan import Counted, Scanned, Summed, begins_with_messages, counts, scan, sums
-from ._source import opened, spooled
+from ._source import kind_of, naming, opened, spooled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -129,12 +129,13 @@ def read(
     if format is not None and format not in FORMATS:
         raise ValueError(f"unknown format {format!r}, need one of {', '.join(FORMATS)}")
     if isinstance(source, (str, os.PathLike)):
-        with opened(source) as file:
+        with opened(source) as file, naming(source):
             return _read(file, format, whole=whole, repair=repair)
     stream = BytesIO(source) if isinstance(source, bytes) else source
     if not hasattr(stream, "read") or not isinstance(stream.read(0), bytes):
         raise TypeError(f"need a path, bytes or a file open for bytes, got {type(source).__name__}")
-    return _read(stream, format, whole=whole, repair=repair)
+    with naming(stream):
+        return _read(stream, format, whole=whole, repair=repair)
 
 
 def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool) -> Transcript:
@@ -153,7 +154,7 @@ def _read(file: BinaryIO, format: str | None, *, whole: bool, repair: bool) -> T
         built.evidence.limit(built, settings_beside(getattr(file, "name", None), built.evidence.folder))
     transcript = built.transcript(name if reader else built.provider, records.skipped, records.lines)
     if not transcript.messages:
-        raise _no_messages(transcript, is_list=not reader, has_values=records.found > 0)
+        raise _no_messages(transcript, file, is_list=not reader, has_values=records.found > 0)
     return _repaired(transcript) if repair else transcript
 
 
@@ -181,16 +182,20 @@ def is_log(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def _no_messages(found: Transcript, *, is_list: bool, has_values: bool) -> MessageError:
-    """Return the error for a file without messages, with the first unreadable place."""
-    if not is_list:
+def _no_messages(found: Transcript, file: BinaryIO, *, is_list: bool, has_values: bool) -> MessageError:
+    """Return the error for a file without messages, with what it is instead, and the first unreadable place."""
+    kind, advice = ("", "") if has_values else kind_of(file)
+    places = [] if advice or kind == "binary data" else found.skipped[:1]
+    if places and places[0].reason.startswith("a bare value"):
+        kind = ""
+    if not is_list and has_values:
         what, hint = f"no messages in it, as {found.format}", "the file holds only lines that are never sent"
     elif has_values:
         what, hint = "an empty list", "need at least one message"
     else:
-        what = "no JSON in it" if found.skipped else "it is empty"
-        hint = f"need a session file or a list of messages ({', '.join(FORMATS)})"
-    for skip in found.skipped[:1]:
+        what = "no JSON in it" + f": {kind}" * bool(kind) if found.skipped else "it is empty"
+        hint = advice or f"need a session file or a list of messages ({', '.join(FORMATS)})"
+    for skip in places:
         what += f"; line {skip.line} (byte {skip.offset}): {skip.reason}"
     return MessageError(what, hint=hint)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ._parts import dict_of, list_of, text_of
 from ._records import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from ._builder import Builder, FileRecords
 
 ROLES = ("user", "assistant")
@@ -92,10 +94,31 @@ class Tree:
         known = self.nodes.get(parent)
         if known and known.key not in taken:
             return known
-        i = bisect_left(self.sent, line.number, key=lambda other: other.number)
-        while i and self.sent[i - 1].key in taken:
-            i -= 1
-        return self.sent[i - 1] if i else None
+        return nearest(self.sent, line.number, taken)
+
+
+class _Keyed(Protocol):
+    """A record with a place in a chain."""
+
+    number: int
+    key: str
+
+
+L = TypeVar("L", bound=_Keyed)
+
+
+def nearest(lines: Sequence[L], number: int, taken: Collection[str]) -> L | None:
+    """Return the last line in front of a number whose key is not taken; None without one.
+
+    Args:
+        lines: ascending by number.
+        number: of the line in a chain that breaks in front of it.
+        taken: keys on the chain behind the break.
+    """
+    i = bisect_left(lines, number, key=lambda other: other.number)
+    while i and lines[i - 1].key in taken:
+        i -= 1
+    return lines[i - 1] if i else None
 
 
 def grow(records: FileRecords, builder: Builder) -> Tree:

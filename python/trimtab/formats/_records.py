@@ -125,26 +125,28 @@ class Records:
             try:
                 record = Record(line, start, parse_line(text), None) if text else None
             except (ValueError, RecursionError):  # Python has less stack left than the core allows for
-                record, defects = None, [(0, "nested too deeply")]
+                record, defects = None, [(0, "nested too deeply", False)]
             if record is None:
                 self._count(line)
             elif isinstance(record.held, list):
-                self.lines += len(defects)
+                self.lines += sum(not is_read for _, _, is_read in defects)
             last = 0
-            for place, reason in (*defects, (end, "")):
+            for place, reason, is_read in (*defects, (end, "", True)):
                 if newlines := raw.count(b"\n", last, place):
                     line, start = line + newlines, at + raw.rindex(b"\n", last, place) + 1
                 last = place
                 if reason:
-                    self.skipped.append(Skipped(line, start, f"{reason} (byte {at + place})" if record else reason))
-            if record is None:
-                return at + end, line
-            yield record
+                    where = f" (byte {at + place})" if record else ""
+                    self.skipped.append(Skipped(line, start, reason + where, is_read))
+            if record is not None:
+                yield record
             at += end
+            if record is None and raw[end - 1 : end] == b"\n":
+                return at, line
             if raw[end : end + 1] in (b"", b"\n"):
                 return at + 1, line + 1
 
-    def _recover(self, at: int) -> tuple[bytes, tuple[bytes, int, list[tuple[int, str]], bool] | None]:
+    def _recover(self, at: int) -> tuple[bytes, tuple[bytes, int, list[tuple[int, str, bool]], bool] | None]:
         """Return the bytes read from `at` on, and what is recovered from them; None if the value is too long."""
         size = _WINDOW
         while True:

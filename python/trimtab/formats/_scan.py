@@ -12,7 +12,7 @@ from ..counting.counter import message_error
 from ..errors import MessageError
 from ..messages.types import Skipped
 from ._records import Records
-from ._source import opened
+from ._source import naming, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ class Scanned:
 
     Attributes:
         ledger: the messages, in the order of the text.
-        skipped: the first 10,000 unreadable places.
+        skipped: the first 10,000 faults.
         lost: number of unreadable places.
     """
 
@@ -54,7 +54,7 @@ class Summed:
         messages: number of messages.
         framing: message overhead in tokens.
         tokens: tokens of their rows, by ``Role`` and ``Kind``.
-        skipped: the first 10,000 unreadable places.
+        skipped: the first 10,000 faults.
         lost: number of unreadable places.
     """
 
@@ -73,7 +73,7 @@ class Counted:
     Attributes:
         provider: their shape.
         per_message: tokens of each message, in the order of the text: uint32, shape (messages,).
-        skipped: the first 10,000 unreadable places.
+        skipped: the first 10,000 faults.
         lost: number of unreadable places.
     """
 
@@ -140,15 +140,21 @@ def _read(
 ) -> tuple[Provider, Any, list[Skipped], int]:
     """Return the provider, what is wanted, the unreadable places and their number."""
     reader = _core.Reader(counter=counter, provider=provider, want=want)
-    try:
-        for chunk in _chunks(source):
-            reader.push(chunk)
-        name, found, skipped, lost = reader.finish()
-    except ValueError as error:
-        raise message_error(error) from None
-    if not (found[0] if want == "sums" else len(found)):
-        what = "no messages in it" if lost else "it is empty"
-        raise MessageError(what, hint="need a JSON list of messages, or a message a line")
+    with naming(source):
+        is_empty = True
+        try:
+            for chunk in _chunks(source):
+                is_empty = is_empty and not chunk.strip()
+                reader.push(chunk)
+            name, found, skipped, lost = reader.finish()
+        except MessageError:
+            raise
+        except ValueError as error:
+            raise message_error(error) from None
+        if not (found[0] if want == "sums" else len(found)):
+            what = "it is empty" if is_empty else "no messages in it"
+            what += "".join(f"; line {line} (byte {offset}): {reason}" for line, offset, reason, _ in skipped[:1])
+            raise MessageError(what, hint="need a JSON list of messages, or a message a line")
     return name, found, [Skipped(*skip) for skip in skipped], lost
 
 

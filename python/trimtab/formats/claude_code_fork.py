@@ -14,6 +14,7 @@ from ..messages.envelope import enveloped
 from ._chain import ROLES
 from ._parts import dict_of, text_of, text_part
 from ._records import Records
+from ._source import naming
 
 if TYPE_CHECKING:
     import os
@@ -82,7 +83,8 @@ def _last(source: str | os.PathLike[str] | bytes) -> tuple[dict[str, Any], str]:
                 named = text_of(dict_of(line.get("message")).get("model"))
                 model = named if named not in ("", "<synthetic>") else model
     if last is None:
-        raise MessageError("no line of a Claude Code session in it", hint="only such a session can be forked")
+        with naming(source):
+            raise MessageError("no line of a Claude Code session in it", hint="only such a session can be forked")
     return last, model
 
 

@@ -2,7 +2,8 @@
 
 A line is an entry: a header (``session``), a ``message``, a ``custom_message`` of an extension, a ``branch_summary``, a
 ``compaction``, a ``model_change`` or a setting. Entries form a tree; the path from the root to the last entry is the
-prompt. A compaction has a summary, and names the first entry that was kept after it.
+prompt. Where an entry follows one that was never written, or a cycle, the nearest earlier entry takes its place. A
+compaction has a summary, and names the first entry that was kept after it.
 
 Read are messages of user, agent and tools, thinking, commands of the user, messages of extensions, summaries of
 abandoned branches, images and usage. Left out are entries on other branches, settings, labels, states of extensions,
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ._builder import Builder, FileRecords
+from ._chain import nearest
 from ._parts import Content, base64_part, call, content_of, dict_of, joined, sum_of, summary, text_of, text_part
 from ._records import Record
 
@@ -38,7 +40,8 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
     last = first = ends[-1] if ends else -1
     if ends:
         compaction = path[last].value
-        first = next((i for i in range(last) if _is_first(path[i], compaction)), last)
+        starts = (i for is_first in (_is_first, _follows_first) for i in range(last) if is_first(path[i], compaction))
+        first = next(starts, last)
         session.say(**summary(compaction.get("summary")))
     for i, entry in enumerate(path):
         if not whole:
@@ -73,6 +76,11 @@ def _is_first(entry: _Entry, compaction: dict[str, Any]) -> bool:
     return bool(entry.key == compaction.get("firstKeptEntryId"))
 
 
+def _follows_first(entry: _Entry, compaction: dict[str, Any]) -> bool:
+    """Return whether an entry follows the first that a compaction kept, which was never written."""
+    return bool(entry.parent and entry.parent == compaction.get("firstKeptEntryId"))
+
+
 class _Session(Builder):
     """The messages in Chat's shape."""
 
@@ -98,9 +106,13 @@ class _Session(Builder):
                 entries[key].release()
                 last = key
         path: dict[str, _Entry] = {}
-        while last in entries and last not in path:
-            path[last] = entries[last]
-            last = entries[last].parent
+        order = sorted(entries.values(), key=lambda entry: entry.number)
+        at = entries.get(last)
+        while at:
+            path[at.key] = at
+            above = entries.get(at.parent)
+            is_broken = at.parent and (above is None or above.key in path)
+            at = nearest(order, at.number, path) if is_broken else above
         for key in entries.keys() - path.keys():
             self.leave(entries[key].kind, "other branch")
         return list(path.values())[::-1]

@@ -56,17 +56,20 @@ class Charged:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A part of a file that could not be read.
+    """A fault of a file.
 
     Attributes:
         line: line number, from 1.
         offset: byte offset of the line's start.
         reason: the error.
+        is_read: whether the record was read nevertheless: with the line breaks of its strings as they stand, or without
+            the NUL bytes in front of it. The others are not in the transcript.
     """
 
     line: int
     offset: int
     reason: str
+    is_read: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,7 @@ class Transcript:
         tools: tool definitions, if the file has them.
         window: the agent's own context window in tokens, input and output together, if the file names or shows it.
         usage: billed tokens of calls, oldest first.
-        skipped: lines that could not be read.
+        skipped: lines that could not be read, or only after a repair.
         repaired: changes made so that a provider accepts the list.
         lines: number of lines, or list entries, with content; a value that spans lines counts once.
         compactions: with ``whole``, positions of the session's compactions, oldest first: ``messages[:n]`` were

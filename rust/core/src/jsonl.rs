@@ -4,6 +4,7 @@
 //! Whole lines are read in parallel; a chunk in which a value spans lines, or a line holds several, is read in order.
 
 mod collect;
+mod damage;
 mod recover;
 mod walk;
 mod wanted;
@@ -16,11 +17,13 @@ use crate::json::{Json, LazyText, Tape};
 use crate::ledger::{Builder, Countable, Ledger, Sink, Whole};
 use crate::shape::{Detector, Provider};
 pub use collect::Collect;
-pub use recover::{Recovered, recover};
+use damage::is_blank;
+pub use damage::{Open, escaped, glued};
+pub use recover::{Defect, Recovered, recover};
 use trimtab_simd::{Kernel, Work};
 use trimtab_tokens::cancel;
 use trimtab_tokens::pool;
-use walk::{Place, Walk, is_blank, lines};
+use walk::{Place, Walk, lines};
 pub use wanted::{Found, Wanted};
 
 /// Bytes that are read at once: many tasks for each thread, and little memory for a process.
@@ -53,6 +56,8 @@ pub struct Skip {
     pub offset: u64,
     /// The fault; never any text of the line.
     pub reason: &'static str,
+    /// Whether what is there was read nevertheless.
+    pub is_read: bool,
 }
 
 /// The contents of a text.
@@ -64,7 +69,7 @@ pub struct Reading<F> {
     pub counter: Counter,
     /// The provider whose shape they have.
     pub provider: Provider,
-    /// Parts that could not be read, the first ten thousand.
+    /// Parts with a fault, the first ten thousand.
     pub skipped: Vec<Skip>,
     /// Number of all parts that could not be read.
     pub lost: u64,
@@ -201,7 +206,7 @@ impl<C: Collect> Reader<C> {
     pub fn finish(mut self) -> Result<Reading<C::Found>, Error> {
         self.work(true)?;
         if let Some(place) = self.walk.list {
-            self.skip(place, "the list is not closed");
+            self.skip(place, "the list is not closed", false);
         }
         let empty = Builder::<Whole<String>>::new(self.counter.prompt, 0).finish(&self.counter)?;
         let found = self.collected.end(empty)?;
@@ -289,15 +294,19 @@ impl<C: Collect> Reader<C> {
         let (before, mut faults) = (self.collected.messages(), Vec::new());
         let mut builder = C::Sink::begin(self.counter.prompt, before);
         let mut walk = std::mem::take(&mut self.walk);
-        let through =
-            walk.over(text, is_end, &mut |value| provider.read(&value, &mut builder), &mut |place, at, reason| {
+        let through = walk.over(
+            text,
+            is_end,
+            &mut |value| provider.read(&value, &mut builder),
+            &mut |place, at, reason, is_read| {
                 // `decode` replaced a line that is not UTF-8.
                 let is_text = text.as_bytes().get(at) == raw.get(at);
-                faults.push((place, if is_text { reason } else { "not UTF-8" }));
-            });
+                faults.push((place, if is_text { reason } else { "not UTF-8" }, is_read));
+            },
+        );
         self.walk = walk;
-        for (place, reason) in faults {
-            self.skip(place, reason);
+        for (place, reason, is_read) in faults {
+            self.skip(place, reason, is_read);
         }
         let through = through?;
         self.dropping = through.is_dropping;
@@ -312,14 +321,14 @@ impl<C: Collect> Reader<C> {
             if detector.see(&value)? { Err(Error::Argument("the provider is known".to_owned())) } else { Ok(()) }
         };
         // The error stops the search; any other error occurs again when the text is read.
-        let _ = self.walk.clone().over(text, is_end, &mut see, &mut |_, _, _| ());
+        let _ = self.walk.clone().over(text, is_end, &mut see, &mut |_, _, _, _| ());
         if is_end { detector.found_in_all() } else { detector.found() }
     }
 
-    fn skip(&mut self, place: Place, reason: &'static str) {
-        self.lost += 1;
+    fn skip(&mut self, place: Place, reason: &'static str, is_read: bool) {
+        self.lost += u64::from(!is_read);
         if self.skipped.len() < NAMED {
-            self.skipped.push(Skip { line: place.line, offset: place.offset, reason });
+            self.skipped.push(Skip { line: place.line, offset: place.offset, reason, is_read });
         }
     }
 }

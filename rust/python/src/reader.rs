@@ -17,8 +17,8 @@ use crate::ledger::Ledger;
 #[pyclass(frozen, module = "trimtab._core")]
 pub struct Reader(Ongoing<Wanted>);
 
-/// Line, bytes before it and why it could not be read.
-type Skip = (u64, u64, &'static str);
+/// Line, bytes before it, what is wrong with it, and whether it was read nevertheless.
+type Skip = (u64, u64, &'static str, bool);
 
 #[pymethods]
 impl Reader {
@@ -39,8 +39,8 @@ impl Reader {
         released(py, || self.0.advance(|reader| reader.push(chunk))?)
     }
 
-    /// The provider, what was wanted, the first ten thousand parts that could not be read (line, offset, reason), and the
-    /// number of all of them.
+    /// The provider, what was wanted, the first ten thousand parts with a fault (line, offset, reason, whether they were
+    /// read nevertheless), and the number of all that were not read.
     ///
     /// Sums are those of a ledger. Counts are tokens of each message: uint32, shape (messages,).
     ///
@@ -55,19 +55,23 @@ impl Reader {
             Found::Counts(tokens) => array(py, &tokens)?.into_any(),
             Found::Sums(sums) => sums.parts().into_bound_py_any(py)?,
         };
-        let skips = reading.skipped.into_iter().map(|skip| (skip.line, skip.offset, skip.reason)).collect();
+        let skips =
+            reading.skipped.into_iter().map(|skip| (skip.line, skip.offset, skip.reason, skip.is_read)).collect();
         Ok((provider.name(), found, skips, reading.lost))
     }
 }
 
-/// JSON, end, position and reason of each defect, `is_unclosed`.
-type Recovered<'py> = (Bound<'py, PyBytes>, usize, Vec<(usize, String)>, bool);
+/// JSON; end; position and reason of each defect, and whether it was read nevertheless; `is_unclosed`.
+type Recovered<'py> = (Bound<'py, PyBytes>, usize, Vec<(usize, String, bool)>, bool);
 
 /// JSON of the value at the start of a text, of a broken one with its intact entries, or empty; the position to continue
-/// from; position and reason of each defect; and `is_unclosed` for the next call. None if it depends on later bytes.
+/// from; position and reason of each defect, and whether it was read nevertheless; and `is_unclosed` for the next call. None if it depends on later bytes.
 #[pyfunction]
 #[pyo3(signature = (text, *, is_end, is_unclosed))]
 pub fn recover<'py>(py: Python<'py>, text: &[u8], is_end: bool, is_unclosed: bool) -> PyResult<Option<Recovered<'py>>> {
     let found = released(py, || Ok(jsonl::recover(text, is_end, is_unclosed)))?;
-    Ok(found.map(|found| (PyBytes::new(py, &found.json), found.end, found.defects, found.is_unclosed)))
+    Ok(found.map(|found| {
+        let defects = found.defects.into_iter().map(|defect| (defect.at, defect.reason, defect.is_read)).collect();
+        (PyBytes::new(py, &found.json), found.end, defects, found.is_unclosed)
+    }))
 }

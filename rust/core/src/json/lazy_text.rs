@@ -113,7 +113,7 @@ fn written(raw: &str, out: &mut String) {
     let mut tape = TAPE.take();
     out.reserve(raw.len());
     // It was parsed before, and its depth was looked at: neither can fail.
-    if tape.parse(raw, 0).is_ok() {
+    if tape.parse_controls(raw, 0).is_ok() {
         let _ = write_json(&Json::new(&tape.of(raw)), out, None);
     }
     if tape.entries.capacity() <= KEPT {

@@ -10,6 +10,11 @@ pub const DEEPEST: usize = 900;
 /// Most digits of an integer that Python accepts.
 pub const MOST_DIGITS: usize = 4_300;
 
+/// The fault of a control character in a string, which JSON escapes; of a line's end there, which may be a torn line's.
+pub const CONTROL: Fault = Fault::Wrong("not JSON (a control character in a string)");
+/// As [`CONTROL`].
+pub const LINE_BREAK: Fault = Fault::Wrong("not JSON (a line break in a string)");
+
 /// A fault as a reference, which fits into a register.
 type Why = &'static Fault;
 
@@ -26,7 +31,16 @@ impl Tape {
     /// The fault of the text; then the entries are meaningless.
     #[inline]
     pub fn parse(&mut self, text: &str, at: usize) -> Result<usize, Fault> {
-        trimtab_simd::run(Parse { tape: self, text, at })
+        trimtab_simd::run(Parse { tape: self, text, at, takes_controls: false })
+    }
+
+    /// Parses as [`Self::parse`], and takes control characters in strings as they are.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::parse`].
+    pub fn parse_controls(&mut self, text: &str, at: usize) -> Result<usize, Fault> {
+        trimtab_simd::run(Parse { tape: self, text, at, takes_controls: true })
     }
 
     /// Parses as [`Self::parse`], with a given kernel.
@@ -37,12 +51,20 @@ impl Tape {
     #[inline(always)]
     #[allow(clippy::inline_always)] // to be compiled for the kernel's processor
     pub fn parse_with(&mut self, kernel: impl Kernel, text: &str, at: usize) -> Result<usize, Fault> {
+        self.parse_as(kernel, text, at, false)
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // to be compiled for the kernel's processor
+    fn parse_as(&mut self, kernel: impl Kernel, text: &str, at: usize, takes_controls: bool) -> Result<usize, Fault> {
         if u32::try_from(text.len()).is_err() {
             return Err(Fault::Wrong("not JSON of less than 4 GiB"));
         }
         let room = std::mem::take(&mut self.entries);
-        let (done, entries) = Parser::new(kernel, text.as_bytes(), at, room).parse();
-        self.entries = entries;
+        let mut parser = Parser::new(kernel, text.as_bytes(), at, room);
+        parser.takes_controls = takes_controls;
+        let (done, stopped, entries) = parser.parse();
+        (self.entries, self.stopped) = (entries, stopped);
         let parsed = done.map_err(|why| *why)?;
         (self.depth, self.is_spaced) = (parsed.depth, parsed.is_spaced);
         Ok(parsed.end)
@@ -54,6 +76,7 @@ struct Parse<'t, 'a> {
     tape: &'t mut Tape,
     text: &'a str,
     at: usize,
+    takes_controls: bool,
 }
 
 impl Work for Parse<'_, '_> {
@@ -62,7 +85,7 @@ impl Work for Parse<'_, '_> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // to be compiled for the kernel's processor
     fn run(self, kernel: impl Kernel) -> Self::Output {
-        self.tape.parse_with(kernel, self.text, self.at)
+        self.tape.parse_as(kernel, self.text, self.at, self.takes_controls)
     }
 }
 
@@ -80,6 +103,8 @@ struct Parser<'a, K> {
     deepest: usize,
     /// Whether there was more white space than single blanks.
     is_spaced: bool,
+    /// Whether strings may have control characters.
+    takes_controls: bool,
 }
 
 /// Facts about a parsed value.
@@ -99,15 +124,16 @@ impl<'a, K: Kernel> Parser<'a, K> {
     #[inline(always)]
     pub fn new(kernel: K, bytes: &'a [u8], at: usize, mut entries: Vec<Entry>) -> Self {
         entries.clear();
-        Self { kernel, bytes, at, entries, name: (names::NONE, 0, 0), depth: 0, deepest: 0, is_spaced: false }
+        let name = (names::NONE, 0, 0);
+        Self { kernel, bytes, at, entries, name, depth: 0, deepest: 0, is_spaced: false, takes_controls: false }
     }
 
-    /// Facts about the value; its entries, or the buffer for some.
+    /// Facts about the value; where the parser stopped; its entries, or the buffer for some.
     #[inline(always)]
-    pub fn parse(mut self) -> (Result<Parsed, Why>, Vec<Entry>) {
+    pub fn parse(mut self) -> (Result<Parsed, Why>, usize, Vec<Entry>) {
         let done = self.value();
         let parsed = Parsed { end: self.at, depth: self.deepest, is_spaced: self.is_spaced };
-        (done.map(|()| parsed), self.entries)
+        (done.map(|()| parsed), self.at, self.entries)
     }
 
     /// Skips white space, which is rarely more than one space. A predicted branch is faster than arithmetic, on whose result
@@ -238,19 +264,19 @@ impl<'a, K: Kernel> Parser<'a, K> {
     #[inline(always)]
     fn string(&self, start: usize) -> Result<(usize, bool), Why> {
         let Some(window) = self.bytes.get(start..).and_then(|rest| rest.first_chunk::<NEAR>()) else {
-            return long(self.kernel, self.bytes, start);
+            return long(self.kernel, self.bytes, start, self.takes_controls);
         };
         let length = self.kernel.first_special(window);
         if window.get(length) == Some(&b'"') {
             return Ok((start + length, false));
         }
-        long(self.kernel, self.bytes, start + length)
+        long(self.kernel, self.bytes, start + length, self.takes_controls)
     }
 }
 
-/// The end of a string that is long or has escapes; the bytes before `at` have none.
+/// The end of a string that is long or has escapes; the bytes before `at` have none. A control character counts as one.
 #[inline(never)]
-fn long<K: Kernel>(kernel: K, bytes: &[u8], mut at: usize) -> Result<(usize, bool), Why> {
+fn long<K: Kernel>(kernel: K, bytes: &[u8], mut at: usize, takes_controls: bool) -> Result<(usize, bool), Why> {
     let mut has_escapes = false;
     loop {
         let passed = kernel.skip_string(bytes, at);
@@ -264,7 +290,9 @@ fn long<K: Kernel>(kernel: K, bytes: &[u8], mut at: usize) -> Result<(usize, boo
                     at += escape(&bytes[at..])?;
                 }
             }
-            Some(_) => return Err(&Fault::Wrong("not JSON (a control character in a string)")),
+            Some(_) if takes_controls => (at, has_escapes) = (at + 1, true),
+            Some(b'\n') => return Err(&LINE_BREAK),
+            Some(_) => return Err(&CONTROL),
             None => return Err(&Fault::Cut),
         }
     }

@@ -53,6 +53,8 @@ pub struct Tape {
     pub(super) depth: usize,
     /// Whether it has more white space than single blanks: where it has not, it has no ends of lines.
     pub(crate) is_spaced: bool,
+    /// Where the parser stopped: after the value, or where it is no JSON; of a fault inside a string, at its quote.
+    pub(crate) stopped: usize,
 }
 
 /// The values of a text, and the text.

@@ -21,9 +21,13 @@ pub fn text_in<'r>(raw: &str, length: usize, room: &'r mut Vec<u8>) -> (&'r str,
     (simdutf8::basic::from_utf8(&room[..made]).unwrap_or_default(), is_ascii)
 }
 
-/// Whether [`write_json`](crate::node::write_json) writes a validated string unchanged: each escape is in its shortest form.
+/// Whether [`write_json`](crate::node::write_json) writes a validated string unchanged: each escape is in its shortest form,
+/// and no control character lacks one.
 pub fn is_as_written(raw: &str) -> bool {
     let mut rest = raw.as_bytes();
+    if rest.iter().any(|byte| *byte < b' ') {
+        return false;
+    }
     while let Some(at) = memchr::memchr(b'\\', rest) {
         match rest.get(at + 1) {
             Some(b'/' | b'u') | None => return false,
@@ -206,7 +210,7 @@ mod tests {
         for raw in ["", "plain", r#"\n\\\""#, r"\\u", r"\\/"] {
             assert!(is_as_written(raw), "{raw}");
         }
-        for raw in [r"\u00e9", r"a\/b", r"\\\u0041"] {
+        for raw in [r"\u00e9", r"a\/b", r"\\\u0041", "a\nb"] {
             assert!(!is_as_written(raw), "{raw}");
         }
     }

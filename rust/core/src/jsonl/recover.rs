@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::walk::is_blank;
+use super::damage::{self, NULS, NULS_BEFORE, UNESCAPED, is_blank, is_unescaped};
 use crate::json::{Fault, Tape};
 
 /// Fields that hold the entries of a session in one object; no line of a log has one of them.
@@ -18,16 +18,38 @@ pub struct Recovered {
     pub json: Vec<u8>,
     /// Position to continue from: after the value and a comma, or at the next line.
     pub end: usize,
-    /// Position and reason of each defect.
-    pub defects: Vec<(usize, String)>,
+    /// Each defect.
+    pub defects: Vec<Defect>,
     /// Whether the search for the end of a broken entry reached the end of the text.
     pub is_unclosed: bool,
+}
+
+/// What is wrong with a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defect {
+    /// Position in the text.
+    pub at: usize,
+    /// The fault; never any of the text.
+    pub reason: String,
+    /// Whether what is there was read nevertheless.
+    pub is_read: bool,
+}
+
+impl Defect {
+    fn lost(at: usize, reason: impl Into<String>) -> Self {
+        Self { at, reason: reason.into(), is_read: false }
+    }
+
+    fn read(at: usize, reason: impl Into<String>) -> Self {
+        Self { at, reason: reason.into(), is_read: true }
+    }
 }
 
 /// Reads the object or list at the start of `text`; None if the answer depends on bytes after `text`.
 ///
 /// A list, or an object with one of the fields `messages`, `steps`, `history`, `trajectory`, `contents` and `input`,
-/// keeps its intact entries if it is truncated or broken. Time is linear in the bytes read, except for the search for
+/// keeps its intact entries if it is truncated or broken. Control characters in strings are escaped, NUL bytes in front are
+/// skipped, and of a torn object `end` is the start of the one that is glued to it, if there is one. Time is linear in the bytes read, except for the search for
 /// the end of a broken entry, which `is_unclosed` switches off.
 ///
 /// # Examples
@@ -37,8 +59,9 @@ pub struct Recovered {
 ///
 /// let found = recover(br#"[{"a": 1}, {"a": no}, {"a": 2"#, true, false).expect("the text is complete");
 /// assert_eq!(found.json, br#"[{"a": 1}]"#);
-/// assert_eq!(found.defects[0], (11, "[1]: not JSON (expected a value)".to_owned()));
-/// assert_eq!(found.defects[1], (22, "[2]: cut off by the end of the file".to_owned()));
+/// let defects: Vec<_> = found.defects.iter().map(|defect| (defect.at, defect.reason.as_str())).collect();
+/// assert_eq!(defects[0], (11, "[1]: not JSON (expected a value)"));
+/// assert_eq!(defects[1], (22, "[2]: cut off by the end of the file"));
 /// assert_eq!(recover(br#"[{"a": 1}, {"#, false, false), None);
 /// ```
 #[must_use]
@@ -57,6 +80,19 @@ pub fn recover(text: &[u8], is_end: bool, is_unclosed: bool) -> Option<Recovered
         last: "its beginning".to_owned(),
     };
     recovery.at = raw.iter().take_while(|&&byte| is_space(byte) || is_blank(byte)).count();
+    let nuls = damage::nuls(&raw[recovery.at..]);
+    if nuls > 0 {
+        let at = recovery.at;
+        recovery.at += nuls;
+        match raw.get(recovery.at) {
+            None if !is_end => return None,
+            None | Some(b'\n') => {
+                let defects = vec![Defect::lost(at, NULS)];
+                return Some(Recovered { json: Vec::new(), end: recovery.at, defects, is_unclosed });
+            }
+            Some(_) => recovery.defects.push(Defect::read(at, NULS_BEFORE)),
+        }
+    }
     let json = match recovery.value() {
         Ok(json) => json,
         Err(Stop::Open) => return None,
@@ -93,12 +129,12 @@ struct Recovery<'a> {
     is_unclosed: bool,
     at: usize,
     tape: Tape,
-    defects: Vec<(usize, String)>,
+    defects: Vec<Defect>,
     /// Path of the last entry.
     last: String,
 }
 
-impl Recovery<'_> {
+impl<'a> Recovery<'a> {
     /// The JSON of the value at the current position.
     fn value(&mut self) -> Result<Vec<u8>, Stop> {
         let start = self.at;
@@ -112,6 +148,10 @@ impl Recovery<'_> {
             Err(Fault::Cut) if !self.is_end => return Err(Stop::Open),
             Err(fault) => fault,
         };
+        let is_container = matches!(self.raw.get(start), Some(b'[' | b'{'));
+        if is_container && let Some(json) = self.unescaped(fault, "")? {
+            return Ok(json);
+        }
         let json = match self.raw.get(start) {
             Some(b'[') => self.list()?,
             Some(b'{') => self.object()?,
@@ -120,9 +160,42 @@ impl Recovery<'_> {
         if let Some(json) = json {
             return Ok(json);
         }
-        self.at = self.next_line(start, fault == Fault::Cut)?;
-        self.defects = vec![(start, reason(fault).to_owned())];
+        self.at = match self.glued(start)? {
+            Some(at) => at,
+            None => self.next_line(start, fault == Fault::Cut)?,
+        };
+        self.defects = vec![Defect::lost(start, reason(fault))];
         Err(Stop::Lost)
+    }
+
+    /// The JSON of the value at the current position, if control characters in its strings are all that is wrong.
+    fn unescaped(&mut self, fault: Fault, path: &str) -> Result<Option<Vec<u8>>, Stop> {
+        let start = self.at;
+        let limit = self.limit();
+        if !is_unescaped(fault) {
+            return Ok(None);
+        }
+        match self.tape.parse_controls(&self.text[..limit], start) {
+            Ok(end) => {
+                self.defects.push(Defect::read(start, format!("{path}{UNESCAPED}")));
+                self.at = end;
+                Ok(Some(damage::escaped(&self.raw[start..end])))
+            }
+            Err(Fault::Cut) if !self.is_end && limit == self.text.len() => Err(Stop::Open),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The start of a record behind the torn one at `start`, in its line.
+    fn glued(&mut self, start: usize) -> Result<Option<usize>, Stop> {
+        let end = match memchr::memchr(b'\n', &self.raw[start..]) {
+            Some(length) => start + length,
+            None if self.is_end => self.text.len(),
+            None => return Err(Stop::Open),
+        };
+        // Invalid bytes are control characters here: a record with some is found invalid when it is read.
+        damage::glued(&mut self.tape, self.text, start, end.min(self.text.len()), self.is_end)
+            .map_err(|damage::Open| Stop::Open)
     }
 
     /// The intact entries of a broken list; None if it has none.
@@ -162,9 +235,9 @@ impl Recovery<'_> {
                 _ if count == 0 => return self.fail(),
                 _ => {}
             }
-            if let Some((start, end)) = self.entry(format!("{name}[{count}]"), true)? {
+            if let Some(entry) = self.entry(format!("{name}[{count}]"), true)? {
                 separate(json, empty);
-                json.extend_from_slice(&self.raw[start..end]);
+                json.extend_from_slice(&entry);
             }
             self.comma(b']')?;
         }
@@ -176,15 +249,16 @@ impl Recovery<'_> {
         self.at += 1;
         let empty = json.len();
         while self.peek() != Some(b'}') {
-            let Some((start, end)) = self.entry("a name".to_owned(), false)? else { return self.fail() };
-            if self.raw[start] != b'"' || self.peek() != Some(b':') {
+            let Some(key) = self.entry("a name".to_owned(), false)? else { return self.fail() };
+            if key[0] != b'"' || self.peek() != Some(b':') {
                 return self.fail();
             }
             self.at += 1;
-            let name = &self.text[start + 1..end - 1];
+            let name = String::from_utf8_lossy(&key[1..key.len() - 1]).into_owned();
+            let name = name.as_str();
             let whole = json.len();
             separate(json, empty);
-            json.extend_from_slice(&self.raw[start..end]);
+            json.extend_from_slice(&key);
             json.push(b':');
             if LISTS.contains(&name) && self.peek() == Some(b'[') {
                 json.push(b'[');
@@ -195,9 +269,9 @@ impl Recovery<'_> {
                 done?;
             } else {
                 match self.entry(name.to_owned(), *has_entries) {
-                    Ok(Some((start, end))) => {
-                        json.extend_from_slice(&self.raw[start..end]);
-                        let is_filled = matches!(self.raw[start], b'"' | b'{') && end > start + 2;
+                    Ok(Some(value)) => {
+                        json.extend_from_slice(&value);
+                        let is_filled = matches!(value[0], b'"' | b'{') && value.len() > 2;
                         *has_entries |= is_filled && LISTS.contains(&name);
                     }
                     broken => {
@@ -212,24 +286,27 @@ impl Recovery<'_> {
         Ok(())
     }
 
-    /// Start and end of the next value; None if it is broken and ends where its brackets close.
-    fn entry(&mut self, path: String, by_brackets: bool) -> Result<Option<(usize, usize)>, Stop> {
+    /// The JSON of the next value; None if it is broken and ends where its brackets close.
+    fn entry(&mut self, path: String, by_brackets: bool) -> Result<Option<Cow<'a, [u8]>>, Stop> {
         self.peek();
         let start = self.at;
         let found = match self.parse() {
             Ok(end) => {
                 self.at = end;
-                Some((start, end))
+                Some(Cow::Borrowed(&self.raw[start..end]))
             }
             Err(Fault::Cut) if !self.is_end => return Err(Stop::Open),
             Err(fault) => {
-                self.defects.push((start, format!("{path}: {}", reason(fault))));
-                if fault == Fault::Cut {
-                    self.at = self.raw.len();
-                    return Err(Stop::Lost);
+                let json = self.unescaped(fault, &format!("{path}: "))?;
+                if json.is_none() {
+                    self.defects.push(Defect::lost(start, format!("{path}: {}", reason(fault))));
+                    if fault == Fault::Cut {
+                        self.at = self.raw.len();
+                        return Err(Stop::Lost);
+                    }
+                    self.at = if by_brackets { self.closing()? } else { None }.ok_or(Stop::Lost)?;
                 }
-                self.at = if by_brackets { self.closing()? } else { None }.ok_or(Stop::Lost)?;
-                None
+                json.map(Cow::Owned)
             }
         };
         self.last = path;
@@ -254,12 +331,17 @@ impl Recovery<'_> {
 
     /// The end of the value at the current position.
     fn parse(&mut self) -> Result<usize, Fault> {
-        let next = self.invalid.partition_point(|&at| at < self.at);
-        let limit = self.invalid.get(next).copied();
-        match self.tape.parse(&self.text[..limit.unwrap_or(self.text.len())], self.at) {
-            Err(Fault::Cut) if limit.is_some() => Err(Fault::Wrong("not UTF-8")),
+        let limit = self.limit();
+        match self.tape.parse(&self.text[..limit], self.at) {
+            Err(Fault::Cut) if limit < self.text.len() => Err(Fault::Wrong("not UTF-8")),
             done => done,
         }
+    }
+
+    /// The position of the next invalid byte; the end of the text without one.
+    fn limit(&self) -> usize {
+        let next = self.invalid.partition_point(|&at| at < self.at);
+        self.invalid.get(next).copied().unwrap_or(self.text.len())
     }
 
     /// The position after a broken value whose brackets and quotes are balanced.
@@ -313,7 +395,7 @@ impl Recovery<'_> {
             None if self.is_end => CUT,
             None => return Err(Stop::Open),
         };
-        self.defects.push((self.at, format!("{what} after {}", self.last)));
+        self.defects.push(Defect::lost(self.at, format!("{what} after {}", self.last)));
         Err(Stop::Lost)
     }
 }
@@ -373,42 +455,4 @@ fn validated(raw: &[u8]) -> (Cow<'_, str>, Vec<usize>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TEXTS: [&str; 8] = [
-        r#"{"a": [1, {"b": "c"}]} , {"next": 1}"#,
-        "[{\"a\": \"\\\"]\"}, {\"a\": no, \"b\": [1]}, {\"a\": 2}]\n{}",
-        "{\"info\": {}, \"messages\": [{\"a\": 1}, {\"a\": \u{1}}, {\"a\": 2} {\"a\": 3}], \"b\": nope, \"c\": 1}\n",
-        "{\"steps\": [{\"a\": 1}, {\"a\" 2} 3\n{\"x\": 1}\n",
-        "[{\"a\": 1}, {\"a\": no\n{\"x\": 1}\n",
-        "{\"input\": \"hi\", oops}\n{\"x\": 1}",
-        "\"word\" and more\n{}",
-        "{\"a\": [1,\n{\"x\": 1}\n",
-    ];
-
-    #[test]
-    fn an_answer_does_not_depend_on_bytes_that_were_not_given() {
-        for text in TEXTS {
-            let whole = recover(text.as_bytes(), true, false).expect("the text is complete");
-            for end in 0..text.len() {
-                if let Some(found) = recover(&text.as_bytes()[..end], false, false) {
-                    assert_eq!(found, whole, "{:?}", &text[..end]);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_broken_value_keeps_its_intact_entries() {
-        let found = |text: &[u8]| {
-            let found = recover(text, true, false).expect("the text is complete");
-            (String::from_utf8_lossy(&found.json).into_owned(), found.end, found.defects.len())
-        };
-        assert_eq!(found(TEXTS[1].as_bytes()), (r#"[{"a": "\"]"},{"a": 2}]"#.to_owned(), 45, 1));
-        assert_eq!(found(TEXTS[3].as_bytes()), (r#"{"steps":[{"a": 1}]}"#.to_owned(), 30, 2));
-        assert_eq!(found(TEXTS[5].as_bytes()), (r#"{"input":"hi"}"#.to_owned(), 21, 1));
-        assert_eq!(found(TEXTS[6].as_bytes()), (String::new(), 16, 1));
-        assert_eq!(found(b"[{\"a\": \"\xff\"}, {\"a\": \"\xed\xa0\x80\"}, {\"a\": \"\xe2\x82").2, 2);
-    }
-}
+mod tests;

@@ -101,9 +101,29 @@ fn every_way_to_cut_the_bytes_into_parts_gives_the_same() {
         USE.as_bytes(),
     ]
     .concat();
+    // Records behind NUL bytes, with line breaks in a string, and glued to a torn one.
+    let damaged = [
+        "\0\0\n\0 ".as_bytes(),
+        HI.replace("\\n", "\n").as_bytes(),
+        b"\0\0\n",
+        &USE.as_bytes()[..40],
+        GAVE.as_bytes(),
+        b"\n\0nonsense\n",
+        &HI.as_bytes()[..32],
+        b"\n",
+        HI.as_bytes(),
+    ]
+    .concat();
+    let found = read(&[&damaged]);
+    assert_eq!(found.found.messages(), 3);
+    assert_eq!(
+        found.skipped.iter().map(|skip| skip.is_read).collect::<Vec<_>>(),
+        [false, true, true, false, false, false, false]
+    );
+    assert_eq!(found.lost, 5);
     // A list, in which a comma may stand behind what could not be read; behind it and a line's end none may.
     let list = [b"[\n\xff\n,\"a$\n", HI.as_bytes(), b"\n, ,\n", USE.as_bytes(), b"]\n,", GAVE.as_bytes()].concat();
-    for text in [text, list] {
+    for text in [text, list, damaged] {
         let whole = read(&[&text]);
         for at in 0..text.len() {
             let mut reader = Reader::new(Counter::from(Encoding::O200k), None);

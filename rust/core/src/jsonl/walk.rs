@@ -1,6 +1,7 @@
 //! Iterates over the JSON values of a text, with anything between them.
 
 use super::LONGEST;
+use super::damage::{self, NULS, NULS_BEFORE, UNESCAPED, is_blank, is_unescaped};
 use crate::error::Error;
 use crate::json::{Fault, Json, Tape};
 
@@ -60,13 +61,14 @@ pub struct Through {
     pub is_dropping: bool,
 }
 
-/// Called for each unreadable part: its line, its position in the text, the reason.
-type Tell<'f> = &'f mut dyn FnMut(Place, usize, &'static str);
+/// Called for each defect: its line, its position in the text, the reason, and whether what is there was read nevertheless.
+type Tell<'f> = &'f mut dyn FnMut(Place, usize, &'static str, bool);
 
 impl Walk {
     /// Calls `visit` for each message and `tell` for anything else; the entries of a list are messages.
     ///
-    /// An unreadable value is skipped up to the end of its line, because one bad line must not cost the session around it.
+    /// An unreadable value is skipped up to the end of its line, or to the record that is glued to it, because one bad line
+    /// must not cost the session around it.
     /// A value cut by the end of the chunk waits for the next chunk, except at the end of the text.
     pub fn over<'a>(
         &mut self,
@@ -76,6 +78,8 @@ impl Walk {
         tell: Tell<'_>,
     ) -> Result<Through, Error> {
         let (bytes, mut at) = (text.as_bytes(), 0);
+        // Where NUL bytes in front of the value begin.
+        let mut nuls: Option<(Place, usize)> = None;
         loop {
             let start = at;
             while bytes.get(at).is_some_and(|&b| is_blank(b) || b == b'\n' || (b == b',' && self.is_behind)) {
@@ -93,22 +97,57 @@ impl Walk {
                     (self.list, self.is_behind) = (None, true);
                     at + 1
                 }
+                (Some(0), _) => {
+                    let end = at + damage::nuls(&bytes[at..]);
+                    match bytes.get(end) {
+                        None if !is_end && end - at <= LONGEST => return Ok(Through { bytes: at, is_dropping: false }),
+                        None | Some(b'\n') => tell(self.place, at, NULS, false),
+                        Some(_) => nuls = Some((self.place, at)),
+                    }
+                    end
+                }
                 (_, list) => match self.tape.parse(text, at) {
                     Ok(end) if self.tape.is_map() || list.is_some() => {
+                        if let Some((place, at)) = nuls.take() {
+                            tell(place, at, NULS_BEFORE, true);
+                        }
                         visit(Json::new(&self.tape.of(text)))?;
                         self.is_behind = true;
                         end
                     }
-                    Err(Fault::Cut) if !is_end && bytes.len() - at <= LONGEST => {
-                        return Ok(Through { bytes: at, is_dropping: false });
-                    }
+                    Err(Fault::Cut) if !is_end && bytes.len() - at <= LONGEST => return Ok(self.open(at, nuls)),
                     fault => {
-                        tell(self.place, at, reason(fault, is_end));
+                        if fault.is_err_and(is_unescaped) {
+                            match self.tape.parse_controls(text, at) {
+                                Ok(end) if self.tape.is_map() => {
+                                    if let Some((place, at)) = nuls.take() {
+                                        tell(place, at, NULS_BEFORE, true);
+                                    }
+                                    tell(self.place, at, UNESCAPED, true);
+                                    visit(Json::new(&self.tape.of(text)))?;
+                                    self.is_behind = true;
+                                    self.place.pass(&bytes[at..end]);
+                                    at = end;
+                                    continue;
+                                }
+                                Err(Fault::Cut) if !is_end && bytes.len() - at <= LONGEST => {
+                                    return Ok(self.open(at, nuls));
+                                }
+                                _ => {}
+                            }
+                        }
+                        let line = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |n| at + n);
+                        let is_all = is_end || bytes.len() - at > LONGEST;
+                        let Ok(glued) = damage::glued(&mut self.tape, text, at, line, is_all) else {
+                            return Ok(self.open(at, nuls));
+                        };
+                        nuls = None;
+                        tell(self.place, at, reason(fault, is_end), false);
                         if self.list.is_some_and(|list| list.line == self.place.line) {
                             self.list = None; // a line that only begins like a list of messages
                         }
                         self.is_behind = self.list.is_some();
-                        let Some(end) = behind(bytes, at, fault == Err(Fault::Cut)) else {
+                        let Some(end) = glued.or_else(|| behind(bytes, at, fault == Err(Fault::Cut))) else {
                             self.place.pass(&bytes[at..]);
                             return Ok(Through { bytes: bytes.len(), is_dropping: !is_end });
                         };
@@ -119,6 +158,17 @@ impl Walk {
             self.place.pass(&bytes[at..next]);
             at = next;
         }
+    }
+}
+
+impl Walk {
+    /// The end of a walk in front of a value that the next chunk goes on with.
+    fn open(&mut self, at: usize, nuls: Option<(Place, usize)>) -> Through {
+        let bytes = nuls.map_or(at, |(place, start)| {
+            self.place = place;
+            start
+        });
+        Through { bytes, is_dropping: false }
     }
 }
 
@@ -139,9 +189,4 @@ fn behind(bytes: &[u8], at: usize, is_cut: bool) -> Option<usize> {
     let end = memchr::memchr(b'\n', &bytes[at..]).map(|n| at + n)?;
     let is_part = is_cut && bytes[at] == b'{' && memchr::memmem::find(&bytes[end..], b"\n{").is_none();
     (!is_part).then_some(end)
-}
-
-/// White space within a line, as Python strips it.
-pub fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\r' | 0x0B | 0x0C)
 }

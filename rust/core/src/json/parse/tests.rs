@@ -47,7 +47,7 @@ fn many_bytes_at_once_are_passed_as_one_by_one() {
             text.push_str(parts[(state >> 33) as usize % parts.len()]);
         }
         // Something wrong in some of them, and a quote at the end of the others.
-        text.push_str(["\"", "\t", "\\x", "\\u12g4", ""][(state >> 40) as usize % 5]);
+        text.push_str(["\"", "\t", "\\x", "\\u12g4", "", "\n\""][(state >> 40) as usize % 6]);
         text.push_str(&" ".repeat((state >> 50) as usize % 80));
         let slow = |text: &str| {
             let (bytes, mut at) = (text.as_bytes(), 1);
@@ -55,12 +55,15 @@ fn many_bytes_at_once_are_passed_as_one_by_one() {
                 match bytes.get(at) {
                     Some(b'"') => return Ok(at + 1),
                     Some(b'\\') => at += escape(&bytes[at..]).map_err(|why| *why)?,
-                    Some(0..0x20) => return Err(Fault::Wrong("not JSON (a control character in a string)")),
+                    Some(b'\n') => return Err(LINE_BREAK),
+                    Some(0..0x20) => return Err(CONTROL),
                     Some(_) => at += 1,
                     None => return Err(Fault::Cut),
                 }
             }
         };
         assert_eq!(Tape::default().parse(&text, 0), slow(&text), "{text}");
+        let blanked = text.replace(|c: char| c < ' ', " ");
+        assert_eq!(Tape::default().parse_controls(&text, 0), slow(&blanked), "{text}");
     }
 }
