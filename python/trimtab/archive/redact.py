@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
+
+from ..messages.surrogates import changed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..messages.types import Message
     from .values import Record
 
@@ -38,7 +41,7 @@ def secrets(text: str) -> str:
 
 def redact_message(message: Message, redact: Callable[[str], str]) -> Message:
     """Apply ``redact`` to each text and each key of a message; return the same object where nothing changed."""
-    return cast("Message", _redact_value(message, redact))
+    return cast("Message", changed(message, redact))
 
 
 def redact_record(record: Record, redact: Callable[[str], str]) -> Record:
@@ -49,31 +52,7 @@ def redact_record(record: Record, redact: Callable[[str], str]) -> Record:
     return replace(
         record,
         strategy=redact(record.strategy),
-        plan=json.dumps(_redact_value(json.loads(record.plan), redact), ensure_ascii=False),
+        plan=json.dumps(changed(json.loads(record.plan), redact), ensure_ascii=False),
         summary=record.summary and redact(record.summary),
         summarizer=record.summarizer and redact(record.summarizer),
     )
-
-
-def _redact_value(value: object, redact: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, Mapping):
-        new: Any = {}
-        for key, part in value.items():
-            new[_free(redact(key) if isinstance(key, str) else key, new)] = _redact_value(part, redact)
-        same = all(a is b for a, b in zip(new, value, strict=True)) and all(new[key] is value[key] for key in new)
-    elif isinstance(value, list | tuple):
-        new = [_redact_value(part, redact) for part in value]
-        same = all(a is b for a, b in zip(new, value, strict=True))
-    else:
-        return value
-    return value if same else new
-
-
-def _free(key: str, taken: Mapping[str, object]) -> str:
-    """Return the key, with a number where another key became the same, so that no value is lost."""
-    number, free = 2, key
-    while free in taken:
-        free, number = f"{key} {number}", number + 1
-    return free

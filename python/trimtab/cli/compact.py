@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._home import archive_url
+from ..messages.surrogates import mend
 from .files import archive_path, check_output, to_text, write
 from .input import sendable, target
 from .options import add_archive, add_file, add_output, add_policy, session_option
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace, plan: Plan | None = None) -> int:
             plan=plan,
             **({} if plan else target(options)),
         )
-    fields = {} if options.list else known_fields(options, transcript)
+    fields = {} if options.list else mend(known_fields(options, transcript))
     write(options.output, to_text(result.messages, options.output, fields))
     note_origin(shared.archive, result.ref, options, transcript)
     after = cm.size(result.messages, system=transcript.system, tools=transcript.tools).prompt

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from .. import _core, formats
+from ..messages.surrogates import CODE
 from ..messages.types import Transcript
 from ..validity.validate import validate
 from .files import chunks as file_chunks
@@ -73,7 +74,8 @@ def sendable(options: argparse.Namespace) -> Transcript:
     with _source(options) as source:
         found = _read(options, source, repair=True)
         built = _read(options, source, repair=False) if found.format not in formats.LOGS and found.repaired else None
-    if built and (problems := validate(built.messages, provider=built.provider, in_flight=True)):
+    found_in = validate(built.messages, provider=built.provider, in_flight=True) if built else []
+    if problems := [problem for problem in found_in if problem.code != CODE]:  # a compaction replaces lone surrogates
         more = f" (and {len(problems) - 1} more: see trimtab validate)" if len(problems) > 1 else ""
         raise problems[0].error(more)
     _warn(found, where_of(options))

@@ -41,6 +41,7 @@ FATES = {
     "cut": ("keeps its beginning", "keep their beginning"),
     "truncate": ("keeps its head and tail", "keep their head and tail"),
     "strip": ("leaves", "leave"),
+    "mend": ("is mended", "are mended"),
 }
 """What happens to one block and to several, by kind of change."""
 

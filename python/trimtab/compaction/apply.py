@@ -15,6 +15,7 @@ from ..errors import PlanError
 from ..ledger.columns import Kind, Role, RowFlag, blocks_of
 from ..messages.calls import with_arguments
 from ..messages.shapes import only_text, text_message
+from ..messages.surrogates import mended
 from ..planning.edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from ..planning.picture_notices import without_pictures
 from ..planning.stages.template import Place
@@ -48,6 +49,8 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
     recalls: bool = False,
 ) -> tuple[list[Message], tuple[int, ...]]:
     """Return the messages with the plan's edits, and the positions of notices and acknowledgements among them.
+
+    Lone surrogates are replaced, whatever the plan says.
 
     Args:
         plan: made for these messages.
@@ -92,7 +95,7 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
                 ours.append(len(out))
             last = index
             out.append(message)
-    return out, tuple(ours)
+    return [*mended(out)[0]], tuple(ours)
 
 
 def _lost_marker(zone: Summarize | Drop, ledger: Ledger, fillers: Collection[int]) -> bool:

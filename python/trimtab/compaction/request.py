@@ -7,9 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from .. import _core
 from ..archive.json_check import check_json
 from ..archive.redact import redact_message
 from ..messages.objects import InputMessages
+from ..planning.edits import Mend
 from ..validity.validate import reject
 
 if TYPE_CHECKING:
@@ -140,7 +142,9 @@ class Request:
         return text if self.settings.redact is None else self.settings.redact(text)
 
     def decide(self, *, urgent: bool = False) -> Plan:
-        """Return the caller's plan, or one that brings the messages to the target; no more pictures than allowed stay.
+        """Return the caller's plan, or one that brings the messages to the target; what the provider refuses leaves.
+
+        These are pictures beyond its limits, and lone surrogates.
 
         Args:
             urgent: decide anew, with the policy's emergency stage.
@@ -159,9 +163,10 @@ class Request:
         return self._without_excess(self._decide(urgent=urgent, less=over))
 
     def _without_excess(self, plan: Plan) -> Plan:
-        """Return the plan with an edit that removes the pictures which the provider does not take."""
+        """Return the plan with edits that remove pictures and lone surrogates which the provider does not take."""
         if self.policy.parity:
             return plan
+        plan = self._mending(plan)
         from ..planning.decide import saved  # noqa: PLC0415
         from ..planning.pictures import without_excess  # noqa: PLC0415 - numpy comes with the first plan
         from ..planning.stages.costs import Costs  # noqa: PLC0415
@@ -171,6 +176,17 @@ class Request:
         costs = Costs(self.ledger, self.pins, settings.strips, summaries=self.summaries, fillers=self.fillers)
         plan = without_excess(plan, messages, costs, self.problems, rules=settings.rules, counter=settings.counter)
         return replace(plan, savings=saved(plan, costs, self.rates) if plan.edits else None)
+
+    def _mending(self, plan: Plan) -> Plan:
+        """Return the plan with an edit that replaces the lone surrogates of the messages that stay."""
+        zone = plan.zone()
+        gone = set(range(zone.start, zone.stop)) - set(zone.keep) if zone else set()
+        found = [index for index in _core.surrogates(self.messages) if index not in gone]
+        if not found or any(isinstance(edit, Mend) for edit in plan.edits):
+            return plan
+        told = f"replaced lone surrogates in {len(found):,} message{'s' * (len(found) > 1)}"
+        reason = f"{plan.reason}; {told}" if plan.reason else told
+        return replace(plan, edits=(*plan.edits, Mend(tuple(found))), reason=reason)
 
     def _decide(self, *, urgent: bool, less: int = 0) -> Plan:
         """Return the plan of the policy's stages, for ``less`` tokens than may stay."""

@@ -10,6 +10,7 @@ from ..errors import SummaryError
 from ..events import FellBack
 from ..messages.envelope import summary_in
 from ..messages.shapes import TRANSLATED, ShapeAdapter, only_text
+from ..messages.surrogates import sendable
 from ..messages.types import text_of
 from ..planning.edits import Drop, Summarize, dropped
 from ..planning.plan import USELESS
@@ -17,7 +18,6 @@ from ..summarize import Ask, Offer, Sizes, offers
 from ..summarize.ask import SessionRequest
 from ..summarize.attempts import answer_of, total
 from ..summarize.chunks import chunks, merged
-from ..summarize.prompt import sendable
 from .effects import Write, WriteAll
 
 if TYPE_CHECKING:

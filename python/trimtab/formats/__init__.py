@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..errors import MessageError
+from ..messages.surrogates import CODE
 from ..validity.repair import run_steps
 from ..validity.validate import validate
 from . import (
@@ -202,7 +203,8 @@ def _no_messages(found: Transcript, file: BinaryIO, *, is_list: bool, has_values
 
 def _repaired(found: Transcript) -> Transcript:
     """Return the repaired transcript, with the positions of usage and compactions adjusted."""
-    if not validate(found.messages, provider=found.provider):
+    # Lone surrogates stay, as in the file: they are replaced where the list goes out.
+    if all(problem.code == CODE for problem in validate(found.messages, provider=found.provider)):
         return found  # the steps would change nothing, in ten times as long
     repaired = run_steps(found.messages, found.provider)
     if not repaired.messages:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import MessageError
 from ..messages.envelope import enveloped
+from ..messages.surrogates import mended
 from ._chain import ROLES
 from ._parts import dict_of, text_of, text_part
 from ._records import Records
@@ -69,7 +70,7 @@ def fork(
         stamp = (when + timedelta(milliseconds=number)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
         entry |= {"parentUuid": parent, **shared, "uuid": name, "timestamp": stamp, "isSidechain": False}
         parent = name
-    return session, "".join(f"{json.dumps(entry)}\n" for entry in entries)
+    return session, "".join(f"{json.dumps(entry)}\n" for entry in mended(entries)[0])
 
 
 def _last(source: str | os.PathLike[str] | bytes) -> tuple[dict[str, Any], str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ..models.model import UNBOUND
 from .objects import plain
+from .surrogates import mend, mended
 from .types import text_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def keywords(
 
     Args:
         provider: shape of the messages and the tools.
-        messages: sent as they are.
+        messages: sent as they are; here and below, lone surrogates are replaced.
         system: a text, or blocks of text. The provider's own form is sent as it is, another one is rewritten.
         tools: definitions, sent as they are.
         detected: nobody named the provider. Messages of plain text look alike in several shapes; the tools tell then.
@@ -50,6 +51,7 @@ def keywords(
     Raises:
         ValueError: a tool has the shape of another provider, or a system block is no text.
     """
+    messages, system, tools = mended(messages)[0], mend(system), mend(tools)
     provider = _told_by_tools(messages, tools, provider) if detected else provider
     for index, tool in enumerate(_listed(tools)):
         if (shape := _tool_shape(tool)) not in {None, provider}:

@@ -104,6 +104,7 @@ class Repaired:
             - ``cache_marker``: the oldest of more than four markers was dropped, or a marker on thinking or on an empty
               text.
             - ``stored_id``: a call lost its storage id, because its reasoning is missing.
+            - ``lone_surrogate``: each half of a character, which no request can hold, became U+FFFD.
             - ``trailing_space``: white space was dropped at the end of the assistant's last text.
         id: the call's id, empty if there is none.
     """

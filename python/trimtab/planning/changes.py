@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..ledger.columns import Kind, RowFlag
-from .edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate
+from .edits import Cut, Drop, Mend, Prune, StripThinking, Summarize, Truncate
 from .stages.sizes import PLACEHOLDER
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ class Change:
     """What an edit does to one block, or to the messages of a zone.
 
     Attributes:
-        edit: ``prune``, ``cut``, ``truncate``, ``strip``, ``summarize``, ``drop``, or ``keep``.
+        edit: ``prune``, ``cut``, ``truncate``, ``strip``, ``summarize``, ``drop``, ``mend``, or ``keep``.
         message: the number of the message, of a zone the first.
         last: the number of the last message: of a zone the last one, else ``message``.
-        kind: the block's kind, as in ``Block``; ``messages`` for a zone.
+        kind: the block's kind, as in ``Block``; ``message`` of ``mend``, ``messages`` for a zone.
         tool: the tool of a call or a result; empty for other blocks and for a zone.
         argument: what the call was about, in one line.
         words: the first words of the block, of a zone those of its largest message.
@@ -71,7 +71,7 @@ def changes(plan: Plan, contents: Contents, made: Ledger) -> list[Change]:
         return _of_block(_NAMES[type(edit)], block, left, saves, why)
 
     found: list[Change] = []
-    for edit in sorted((edit for edit in plan.edits if not isinstance(edit, _ZONES)), key=_order):
+    for edit in sorted((edit for edit in plan.edits if not isinstance(edit, _WHOLE)), key=_order):
         for row in edit.rows:
             block = contents.block(row)
             key = (int(contents.kind[row]), contents.ledger.id_of(row))
@@ -80,7 +80,8 @@ def changes(plan: Plan, contents: Contents, made: Ledger) -> list[Change]:
     if zone := plan.zone():
         freed = plan.tokens_before - made.total - sum(change.freed for change in found)
         found.insert(0, _of_zone(zone, contents, freed, a_token))
-    return found
+    mended = [index for edit in plan.edits if isinstance(edit, Mend) for index in edit.messages]
+    return [*found, *(_of_message(index, contents) for index in mended)]
 
 
 def stays(plan: Plan, contents: Contents, rule: PruneResults | None, top: int = 3) -> list[Change]:
@@ -94,7 +95,7 @@ def stays(plan: Plan, contents: Contents, rule: PruneResults | None, top: int = 
     """
     if not plan.edits:
         return []
-    zone, rows = plan.zone(), [edit for edit in plan.edits if not isinstance(edit, _ZONES)]
+    zone, rows = plan.zone(), [edit for edit in plan.edits if not isinstance(edit, _WHOLE)]
     gone = {row for edit in rows for row in edit.rows}
     leaving = set(range(zone.start, zone.stop)) - set(zone.keep) if zone else set()
     oldest_first = [edit for edit in rows if not isinstance(edit, Prune) or not edit.why]
@@ -137,7 +138,8 @@ def _order(edit: Edit) -> bool:
 AGAIN = "read again in message"
 """Start of the reason of a read that a newer one made old, in front of that message's number."""
 
-_ZONES = (Summarize, Drop)
+_WHOLE = (Summarize, Drop, Mend)
+"""Edits of whole messages."""
 _NAMES: dict[type[Edit], str] = {Prune: "prune", Cut: "cut", Truncate: "truncate", StripThinking: "strip"}
 
 _PRUNED = {
@@ -179,6 +181,13 @@ def _of_zone(zone: Summarize | Drop, contents: Contents, freed: int, a_token: fl
     saves = None if a_token is None else a_token * freed
     why = f"the oldest messages{f', without {len(zone.keep):,} that stay' * bool(zone.keep)}"
     return Change(name, zone.start, zone.stop - 1, "messages", "", "", words, tokens, tokens - freed, saves, why)
+
+
+def _of_message(index: int, contents: Contents) -> Change:
+    """Return what is done to a message with lone surrogates: it keeps its tokens."""
+    tokens = int(contents.per_message[index])
+    why = "lone surrogates, which no provider takes"
+    return Change("mend", index, index, "message", "", "", contents.title(index), tokens, tokens, 0.0, why)
 
 
 def _after(made: Ledger) -> dict[tuple[int, str], int]:

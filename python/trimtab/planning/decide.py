@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..ledger.columns import Zone
-from .edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate, dropped
+from .edits import Cut, Drop, Mend, Prune, StripThinking, Summarize, Truncate, dropped
 from .plan import AT_TARGET, NOTHING, UNREACHED, USELESS, Plan
 from .protection import to_floor
 from .savings import Savings
@@ -116,6 +116,8 @@ def saved(plan: Plan, costs: Costs, rates: Rates) -> Savings:
 
 def _first_message(edit: Edit, costs: Costs) -> int:
     """Return the first message that an edit changes."""
+    if isinstance(edit, Mend):
+        return edit.messages[0]
     return edit.start if isinstance(edit, Summarize | Drop) else int(costs.owner[edit.rows[0]])
 
 
@@ -270,6 +272,7 @@ def _summarize_edits(plan: Plan) -> str:
         Summarize: "summarized",
         Drop: "dropped",
         StripThinking: "stripped",
+        Mend: "mended",
     }
     return ", ".join(dict.fromkeys(names[type(edit)] for edit in plan.edits))
 

@@ -124,8 +124,21 @@ class StripThinking:
     rows: tuple[int, ...]
 
 
-Edit: TypeAlias = Prune | Cut | Truncate | Summarize | Drop | StripThinking
-EDITS = {edit.__name__: edit for edit in (Prune, Cut, Truncate, Summarize, Drop, StripThinking)}
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """Replaces lone surrogates in the texts of messages, because no provider takes a request with one.
+
+    Attributes:
+        messages: positions of the messages that have some and stay, ascending.
+    """
+
+    __repr__ = short
+
+    messages: tuple[int, ...]
+
+
+Edit: TypeAlias = Prune | Cut | Truncate | Summarize | Drop | StripThinking | Mend
+EDITS = {edit.__name__: edit for edit in (Prune, Cut, Truncate, Summarize, Drop, StripThinking, Mend)}
 """Edit type by the name in a plan's JSON."""
 
 

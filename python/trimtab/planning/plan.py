@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._repr import as_html, short
 from ..errors import PlanError
-from .edits import EDITS, Cut, Drop, Prune, StripThinking, Summarize, Truncate
+from .edits import EDITS, Cut, Drop, Mend, Prune, StripThinking, Summarize, Truncate
 from .savings import Savings
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class Plan:
 
     @property
     def mends(self) -> bool:
-        """Whether pictures leave because the provider takes no more of them; the list may have more tokens then."""
-        return any(isinstance(edit, Prune) and edit.mends for edit in self.edits)
+        """Whether the provider refuses the list without an edit, whatever its tokens: it may have more then."""
+        return any(isinstance(edit, Mend) or (isinstance(edit, Prune) and edit.mends) for edit in self.edits)
 
     def to_json(self) -> str:
         """Return the plan as one line of JSON with its version."""
@@ -128,7 +128,7 @@ def _parse_edit(found: object) -> Edit:
     _check_fields(EDITS[name], body)
     if body.get("why", "") not in _BECAUSE:
         raise PlanError(f"not a plan: why of {name} is {body['why']!r}")
-    if body.get("start", 0) >= body.get("stop", 1) or body.get("rows", (0,)) == ():
+    if body.get("start", 0) >= body.get("stop", 1) or () in {body.get("rows"), body.get("messages")}:
         raise PlanError(f"not a plan: {name} of nothing")
     return kind(**body)
 
@@ -169,6 +169,8 @@ def _describe(edit: Edit) -> str:
             return f"drop       messages {start} to {stop - 1}, with a notice{_kept(keep)}"
         case StripThinking(rows):
             return f"strip      {_number(rows, 'thinking block')}, which the edit would break"
+        case Mend(messages):
+            return f"mend       {_number(messages, 'message')} with lone surrogates, which no provider takes"
 
 
 def _number(rows: tuple[int, ...], what: str) -> str:

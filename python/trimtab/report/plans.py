@@ -36,6 +36,7 @@ EDITS = {
     "cut": "keeps its beginning",
     "truncate": "keeps its head and tail",
     "strip": "leaves",
+    "mend": "is mended",
 }
 """What happens to a block or to messages, by the name of the edit."""
 
@@ -44,6 +45,7 @@ BLOCKS = {
     "cut": ("block keeps its beginning", "blocks keep their beginning"),
     "truncate": ("block keeps its head and tail", "blocks keep their head and tail"),
     "strip": ("block leaves", "blocks leave"),
+    "mend": ("message is mended", "messages are mended"),
 }
 """The same of one block, and of several."""
 

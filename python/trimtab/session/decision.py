@@ -52,7 +52,7 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
         call, size, done, waits = yield from _beside(at, call, when, size, done)
     request, not_due = (None, waits) if waits else (yield from _due(at, call, when, size))
     if request is None and crowded:
-        request, not_due = thinned(at, call, ledger), ""
+        request, not_due = thinned(at, call), ""
     given, reason = call, not_due
     try:
         while request is not None:
@@ -60,7 +60,7 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
                 made = at.done((yield from compaction(request)), size)
             reason = not_due or made.reason
             if made.ref is None and crowded and request.plan is None and made.outcome != "refused":
-                request = thinned(at, call, ledger)  # the policy stopped: pictures leave nevertheless
+                request = thinned(at, call)  # the policy stopped: pictures leave nevertheless
                 continue
             protects = request.room is None and not at.policy.parity
             stopped = made.ref is None and _exceeds(at, size) and not crowded
@@ -154,7 +154,9 @@ def _due(at: Memory, call: Call, when: When, size: Size) -> Flow[tuple[Request |
 
 
 def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
-    """Return whether pictures must leave; looks at the messages from ``since`` on, behind the last valid list.
+    """Return whether pictures or lone surrogates must leave; looks at the messages from ``since`` on.
+
+    Those in front of them were found valid.
 
     Raises:
         MessageError: the provider or the archive would refuse a message, or automatic compaction is off and the
@@ -168,6 +170,8 @@ def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
 
         if reject([Problem(*finding) for finding in found], len(ledger), sizes=not at.policy.trigger.auto):
             return True
+    if _core.surrogates(call.messages[since:]):
+        return True
     from ..archive.json_check import NO_NUMBERS, check_json  # noqa: PLC0415 - a session that is only counted needs none
 
     for index in range(since, len(ledger)) if since else ledger.unlike(at.valid):
@@ -180,5 +184,7 @@ def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
             inputs = InputMessages([message], deep=True)
             check_json(inputs.messages, index)
             inputs.check(index)
+            if _core.surrogates(inputs.messages):
+                return True
     at.verified, at.valid = (len(ledger), ledger.digest), ledger.digests
     return False

@@ -139,10 +139,11 @@ def paying(at: Memory, call: Call, size: Size) -> Flow[Request | None]:
     return replace(request, plan=plan) if plan.edits else None
 
 
-def thinned(at: Memory, call: Call, ledger: Ledger) -> Request:
-    """Return the request that removes the pictures which the provider does not take, and nothing else."""
+def thinned(at: Memory, call: Call) -> Request:
+    """Return the request that removes the pictures and lone surrogates that the provider does not take, no more."""
     from ..planning.plan import Plan  # noqa: PLC0415 - loaded with the first plan
 
-    total, policy = ledger.total, replace(at.policy, summarize=None, order=())
+    ledger, policy = at.scan(call.messages), replace(at.policy, summarize=None, order=())
+    total = ledger.total
     plan = Plan((), total, total, total, "", len(ledger), ledger.digest, ledger.provider, policy.name)
     return at.request(call, policy=policy, plan=plan, trigger="auto")

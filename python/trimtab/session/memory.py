@@ -275,6 +275,7 @@ class Memory:
             if self.standin.view is None or self.standin.view.ref != ref:
                 return
         self.standin.remember(None)
+        self.verified, self.valid = (0, ""), b""  # a digest does not tell a lone surrogate from what replaced it
         self.stop()
         archive: Any = self.archived() if self.settings.exclusive else None
         if hasattr(archive, "end_view"):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._mask import mask_known
 from ..errors import SummaryError
+from ..messages.surrogates import sendable
 from .ask import Answer
 from .faults import Fault, fault
 from .flaws import flaw, gap
-from .prompt import sendable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

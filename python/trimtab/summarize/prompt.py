@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import _core
+from ..messages.surrogates import sendable
 from .ask import Prompt
 from .text import clean
 
@@ -82,15 +83,6 @@ def turn(ask: Ask) -> str:
     if ask.correction:
         lines.append(CORRECTION.format(ask.correction))
     return "\n\n".join(lines)
-
-
-def sendable(text: str) -> str:
-    """Replace lone surrogates, which no API accepts; a pair of them becomes its character."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _task(ask: Ask) -> str:

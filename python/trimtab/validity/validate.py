@@ -9,6 +9,8 @@ from .. import _core
 from .._repr import short
 from ..counting.counter import Counter, read_with, scan, shape_of
 from ..errors import MessageError
+from ..messages.objects import InputMessages
+from ..messages.surrogates import CODE
 from ..models.model import Model
 
 if TYPE_CHECKING:
@@ -171,11 +173,27 @@ def validate(messages: Sequence[AnyMessage], *, provider: Provider, **options: U
     rules, original = rules_of(options), options.get("original")
     try:
         if original is None:
-            return rules.problems_in(messages, provider)
-        ledger = scan(messages, Counter.chars(), provider)
+            problems = rules.problems_in(messages, provider)
+        else:
+            ledger = scan(messages, Counter.chars(), provider)
+            problems = rules.problems(ledger, scan(original, Counter.chars(), provider))
+        halves = _lone_surrogates(messages, provider)
     except MessageError as error:
         return [Problem(error.index or 0, None, "malformed", f"{error.path}: {error.args[0]}", error.hint)]
-    return rules.problems(ledger, scan(original, Counter.chars(), provider))
+    return sorted([*problems, *halves], key=lambda problem: problem.index) if halves else problems
+
+
+def _lone_surrogates(messages: Sequence[AnyMessage], provider: str) -> list[Problem]:
+    """Return a problem for each block, or message without blocks, whose text no request can hold."""
+    plain = InputMessages(messages).messages
+    found: list[Problem] = []
+    for index in _core.surrogates(plain):
+        blocks = next((held for key in ("content", "parts") if isinstance(held := plain[index].get(key), list)), [])
+        places: list[int | None] = [] if provider.startswith("openai") else [*_core.surrogates(blocks)]
+        what = "no low surrogate in string: half of a character, for which UTF-8 has no bytes"
+        fix = "replace it with U+FFFD, as repair does, or send the whole character"
+        found += (Problem(index, block, CODE, what, fix) for block in places or [None])
+    return found
 
 
 REPORTED_FIRST = frozenset({"unexpected_tool_use_id", "thinking_not_first"})

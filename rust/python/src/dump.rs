@@ -1,14 +1,16 @@
-//! Python values as the JSON in which an archive keeps them.
+//! Python values as the JSON in which an archive keeps them; which of them no UTF-8 can hold.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use trimtab_core::envelope;
 use trimtab_core::json::canon::{self, Texts};
+use trimtab_core::node::MAX_DEPTH;
 use trimtab_tokens::cancel;
 
 use crate::convert::{defect, released, to_py};
 use crate::raw::is_ascii;
+use crate::scan::{Messages, ahead};
 use crate::text::Text;
 use crate::view::{is_scalar, literal};
 
@@ -67,4 +69,46 @@ fn quote(text: &Bound<'_, PyString>, out: &mut Texts) -> PyResult<()> {
         out.string_of_points(bytes.cast::<PyBytes>()?.as_bytes());
     }
     Ok(())
+}
+
+/// Positions of the values that have a lone surrogate in a text or a key, at any depth that is read: no UTF-8 holds one, and
+/// no provider takes a request with one. Objects are not looked into.
+#[pyfunction]
+pub fn surrogates(values: Messages<'_>) -> PyResult<Vec<usize>> {
+    let mut found = Vec::new();
+    let mut one = |(index, value)| {
+        if has_surrogate(&value, 0)? {
+            found.push(index);
+        }
+        PyResult::Ok(())
+    };
+    cancel::caught(|| ahead(&values.0, 0).enumerate().try_for_each(&mut one))
+        .map_err(|_| defect("a message could not be read; it may have changed meanwhile"))??;
+    Ok(found)
+}
+
+fn has_surrogate(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<bool> {
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(!is_ascii(text)? && text.encode_utf8().is_err());
+    }
+    if depth > MAX_DEPTH {
+        return Ok(false);
+    }
+    let any = |parts: &mut dyn Iterator<Item = Bound<'_, PyAny>>| {
+        for part in parts {
+            if has_surrogate(&part, depth + 1)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    if let Ok(dict) = value.cast::<PyDict>() {
+        any(&mut dict.iter().flat_map(|(key, part)| [key, part]))
+    } else if let Ok(list) = value.cast::<PyList>() {
+        any(&mut list.iter())
+    } else if let Ok(tuple) = value.cast::<PyTuple>() {
+        any(&mut tuple.iter())
+    } else {
+        Ok(false)
+    }
 }

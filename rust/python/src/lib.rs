@@ -31,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         counter::Counter,
-        dump::{digest, dumps},
+        dump::{digest, dumps, surrogates},
         incremental::IncrementalCounter,
         ledger::Ledger,
         offline::offline,

@@ -1,7 +1,7 @@
 """Repair a list that its provider refuses: by the smallest change, with every change recorded and no text lost.
 
-The order of the steps: ids, results without a call, open calls, order of results, server calls, thinking, empty
-content, neighbours of one role, the first message, the last message, pictures and cache markers.
+The order of the steps: lone surrogates, ids, results without a call, open calls, order of results, server calls,
+thinking, empty content, neighbours of one role, the first message, the last message, pictures and cache markers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 from ..._repr import short
 from ...counting.counter import Counter, read_plain, scan
 from ...messages.shapes import ShapeAdapter, text_message
+from ...messages.surrogates import CODE, mended
 from ...messages.types import MessageT, Repaired
 from ..validate import Rules, rules_of
 from .chat import repair_chat
@@ -76,10 +77,19 @@ def repair(messages: Sequence[MessageT], *, provider: Provider, **options: Unpac
     counter = Counter.chars()
     before = None if original is None else scan(original, counter, provider)
     inputs, ledger = read_plain(messages, counter, provider)
-    if not rules.problems(ledger, before):
+    whole, halves = mended(inputs.messages)
+    is_valid = not rules.problems(ledger, before)
+    if is_valid and not halves:
         return Repair(messages, [], range(len(messages) + 1))
     provider = cast("Provider", ledger.provider)  # a framework's messages have the shape in which they are read
-    made = run_steps(inputs.messages, provider, rules, before or (ledger if rules.binds else None))
+    if is_valid:
+        made = Repair(whole, [], range(len(messages) + 1))
+    else:
+        made = run_steps(whole, provider, rules, before or (ledger if rules.binds else None))
+    if halves:
+        told = [Repaired(min(made.positions[index], max(len(made.messages) - 1, 0)), CODE, "") for index in halves]
+        changes = sorted([*told, *made.changes], key=lambda change: change.index)
+        made = Repair(made.messages, changes, made.positions)
     if not made.messages:
         changes = [*made.changes, Repaired(0, "first_role", "")]
         made = Repair([text_message(provider, "user", BEGINNING)], changes, made.positions)

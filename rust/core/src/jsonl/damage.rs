@@ -107,7 +107,7 @@ pub fn glued(tape: &mut Tape, text: &str, start: usize, end: usize, is_end: bool
     }
     let torn = names(tape, line, start);
     let Some(first) = torn.first() else { return Ok(None) };
-    let first = &bytes[start..][..first.len() + 1];
+    let first = &bytes[start..][..=first.len()];
     for at in memchr::memmem::find_iter(&bytes[start + 1..], first).take(MOST).map(|n| start + 1 + n) {
         if is_alone(tape, text, at, is_end)? && names(tape, line, at).starts_with(&torn) {
             return Ok(Some(at));
