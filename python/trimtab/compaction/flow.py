@@ -38,7 +38,8 @@ def compaction(request: Request) -> Flow[Compaction[Any]]:
     An automatic compaction of a list from which nothing can leave ends with its plan: no hook is asked.
 
     Raises:
-        MessageError: the provider would refuse the transcript, or JSON cannot hold a message.
+        MessageError: the provider would refuse the transcript, JSON cannot hold a message, or the caller's class takes
+            no new one.
         ArchiveError: the originals cannot be stored; nothing was changed and no model was asked.
         SummaryError: no summary, and the policy has no fallback.
     """
@@ -68,6 +69,7 @@ def _compact(request: Request) -> Flow[Compaction[Any]]:
     if verdict.refuse is not None:
         return (yield from _refused(request, verdict.refuse, plan))
     request = _with_verdict(request, verdict)
+    request.check_new(plan)
     stored, since = yield Store(request.stored, request.settings.session)
     outcome = yield from summarize(request, plan, since)
     plan, summary, author, usage = outcome.plan, outcome.text, outcome.author, outcome.usage
@@ -81,6 +83,7 @@ def _compact(request: Request) -> Flow[Compaction[Any]]:
         yield Refused(request.trigger, USELESS)
         useless = USELESS if outcome.offer else outcome.failed
         return replace(_unchanged(request, plan, USELESS), usage=usage, failed=useless)
+    written = request.inputs.write(messages)
     if after > plan.target and UNREACHED not in plan.reason:
         plan = replace(plan, reason=f"{plan.reason}; {after - plan.target:,} tokens over the target")
     done = Compaction(
@@ -100,7 +103,7 @@ def _compact(request: Request) -> Flow[Compaction[Any]]:
         view,
     )
     yield Commit(stored, _record(request, done, summary), since, view)
-    done = replace(done, messages=request.inputs.write(done.messages))
+    done = replace(done, messages=written)
     event = Compacted(
         request.trigger,
         ref,

@@ -137,6 +137,17 @@ class Request:
             return self
         return replace(self, inputs=InputMessages(self.inputs.given, deep=True))
 
+    def check_new(self, plan: Plan) -> None:
+        """Reject a plan whose summary or notice the caller's class does not take, before a model is asked for it.
+
+        Raises:
+            MessageError: names the class and the field.
+        """
+        if plan.zone() is not None:
+            from .apply import put  # noqa: PLC0415 - numpy comes with the first plan
+
+            self.inputs.write(put(".", self.policy.place, self.ledger.provider, None)[:1])
+
     def redact(self, text: str) -> str:
         """Return a text as it may be stored and summarized."""
         return text if self.settings.redact is None else self.settings.redact(text)

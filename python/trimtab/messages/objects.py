@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
 from operator import is_
@@ -18,11 +18,12 @@ from ..errors import MessageError
 from .frameworks import framework_of, origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from .frameworks import Framework
     from .types import Message
 
+MAKE_HINT = "give the field a default in the class, or pass plain dicts"
 HINT = "pass plain dicts, lists, strings and numbers; of SDK objects what .model_dump() gives"
 
 FEW = 2
@@ -114,7 +115,11 @@ class InputMessages(Sequence["Message"]):
     def write(self, messages: Sequence[Message]) -> list[Any]:
         """Return messages in the kind of the given list: kept ones are the given objects, new ones are made like them.
 
-        A message that the caller's class refuses stays a dict.
+        A required field of the caller's own gets the value that all given objects of its class have there. In a list
+        that has dicts too, a message that no class takes stays a dict.
+
+        Raises:
+            MessageError: no class takes a message; names the class and the field.
         """
         if self.messages is self.given and not self._originals:
             return list(messages)
@@ -124,8 +129,7 @@ class InputMessages(Sequence["Message"]):
                 self._original(message) if id(message) in stay else self._of_framework(message) for message in messages
             ]
             return self._framework.settle(made, self.given)
-        known = [(plain, original) for plain, original in self._originals.values() if _is_object(plain, original)]
-        makers = {(plain.get("role"), plain.get("type")): _maker(original) for plain, original in known}
+        makers = Makers(self._originals.values(), takes_dicts=any(map(_is_dict, self.given)))
         out: list[Any] = []
         for message in messages:
             out.append(self._original(message) if id(message) in self._originals else self._make(message, makers, out))
@@ -203,16 +207,73 @@ class InputMessages(Sequence["Message"]):
         self._originals[id(plain)] = (plain, value)
         return plain
 
-    def _make(self, message: Message, makers: dict[Any, Maker | None], before: list[Any]) -> Any:
+    def _make(self, message: Message, makers: Makers, before: list[Any]) -> Any:
         """Return a new or changed message in the caller's kind."""
         field = "parts" if "parts" in message else "content"
         content = message.get(field)
         if isinstance(content, list):
             blocks = [
-                self._original(block) if id(block) in self._originals else _like(block, makers) for block in content
+                self._original(block) if id(block) in self._originals else makers.make(block) for block in content
             ]
             message = message if all(map(is_, blocks, content)) else {**message, field: blocks}
-        return _entry(message, before, self.given) if _is_entry(self.given[0]) else _like(message, makers)
+        return (
+            _entry(message, before, self.given) if _is_entry(self.given[0]) else makers.make(message, is_message=True)
+        )
+
+
+class Makers:
+    """Makes objects of the caller's classes from dicts, by the role and the type that objects of each class had."""
+
+    def __init__(self, pairs: Iterable[tuple[Any, Any]], *, takes_dicts: bool) -> None:
+        """Take the plain values with the objects that they were read from.
+
+        Args:
+            pairs: the plain values and the objects.
+            takes_dicts: whether a dict may stand in place of a message that no class takes.
+        """
+        self._by_name: dict[tuple[Any, Any], Any] = {}
+        self._by_class: dict[type, list[dict[str, Any]]] = {}
+        self._takes_dicts = takes_dicts
+        for plain, original in pairs:
+            if _is_object(plain, original):
+                self._by_name[plain.get("role"), plain.get("type")] = original
+                self._by_class.setdefault(type(original), []).append(plain)
+
+    def make(self, value: Any, *, is_message: bool = False) -> Any:
+        """Return an object of the class whose objects have this role and type; the value itself if none has.
+
+        Raises:
+            MessageError: the class does not take the value, nor does another one that messages have.
+        """
+        if not isinstance(value, dict):
+            return value
+        sample = self._by_name.get((value.get("role"), value.get("type")))
+        samples = [] if sample is None else [sample]
+        if is_message and sample is None and not self._takes_dicts:  # a role that no message has yet
+            samples = [*{type(one): one for (role, _), one in self._by_name.items() if role is not None}.values()]
+        refusal: Exception | None = None
+        for sample in samples:
+            make = _maker(sample)
+            try:
+                return value if make is None else make({**self._common(type(sample), value), **value})
+            except (TypeError, ValueError) as error:
+                refusal = refusal or error
+        if refusal is None or self._takes_dicts:
+            return value
+        kind = type(samples[0])
+        missing = [name for name in _required(cast("Any", kind)) if name not in value]
+        what = f"its required field {missing[0]!r} has no value" if missing else type(refusal).__name__
+        raise MessageError(f"a new message cannot be made as {kind.__name__}: {what}", hint=MAKE_HINT) from refusal
+
+    def _common(self, kind: type, value: dict[str, Any]) -> dict[str, Any]:
+        """Return the required fields that a value lacks, if two objects or more of the class agree on each."""
+        known, common = self._by_class[kind], {}
+        for name in _required(cast("Any", kind)):
+            if name not in value and len(known) > 1 and all(name in plain for plain in known):
+                first = known[0][name]
+                if all(plain[name] == first for plain in known):
+                    common[name] = first
+        return common
 
 
 class Forms:
@@ -345,12 +406,20 @@ def _validated(kinds: Sequence[Any], given: dict[str, Any]) -> Any:
     raise refusal or TypeError("the class has no fields")
 
 
-def _like(value: Any, makers: dict[Any, Maker | None]) -> Any:
-    make = makers.get((value.get("role"), value.get("type"))) if isinstance(value, dict) else None
-    try:
-        return make(value) if make else value
-    except (TypeError, ValueError):
-        return value
+@lru_cache(256)
+def _required(kind: type) -> tuple[str, ...]:
+    """Return the fields without a default of a dataclass or a pydantic model, as they are dumped."""
+    if is_dataclass(kind):
+        unset = (field for field in fields(kind) if field.init and field.default is field.default_factory is MISSING)
+        return tuple(field.name for field in unset)
+    known: dict[str, Any] = getattr(kind, "model_fields", {})
+    named = ((field.serialization_alias or field.alias or name, field) for name, field in known.items())
+    return tuple(name for name, field in named if field.is_required())
+
+
+def _is_dict(value: Any) -> bool:
+    """Return whether a message stands where a plain dict does as well: a mapping, or an SDK's answer."""
+    return isinstance(value, Mapping) or _is_sdk(type(value))
 
 
 def _entry(message: Message, before: Sequence[Any], given: Sequence[Any]) -> dict[str, Any]:
