@@ -89,7 +89,8 @@ def test_only_new_messages_are_looked_at(provider: str, path: str, monkeypatch: 
 
     looked: list[int] = []
     since: list[int] = []
-    dumps, validate = decision._core.dumps, decision._core.validate
+    halves: list[int] = []
+    dumps, validate, surrogates = decision._core.dumps, decision._core.validate, decision._core.surrogates
 
     def counted(messages: Any) -> Any:
         looked.append(len(messages))
@@ -99,12 +100,17 @@ def test_only_new_messages_are_looked_at(provider: str, path: str, monkeypatch: 
         since.append(options["since"])
         return validate(ledger, **options)
 
-    monkeypatch.setattr(decision, "_core", SimpleNamespace(dumps=counted, validate=validated))
+    def searched(messages: Any) -> Any:
+        halves.append(len(messages))
+        return surrogates(messages)
+
+    monkeypatch.setattr(decision, "_core", SimpleNamespace(dumps=counted, validate=validated, surrogates=searched))
     cm, messages = trimtab.Compactor(CLAUDE_NEW, provider=provider), transcript(TALK, provider)  # type: ignore[arg-type]
     for stop in (11, 11, 15, len(messages)):
         first(cm, path, messages[:stop])
     assert len(looked) == len(messages)
     assert since == [0, 11, 15]
+    assert halves == [11, 4, len(messages) - 15]
 
 
 class Awaited:

@@ -80,7 +80,17 @@ def test_a_required_field_that_all_messages_agree_on_is_filled(kind, make):
     assert kinds(repaired.messages) == {kind}
 
 
+class Base(BaseModel):
+    role: str
+    content: Any
+
+
+class Derived(Base):
+    key: int
+
+
 REFUSED = {
+    "pydantic model with a base": (Derived, lambda n, **message: Derived(**message, key=n)),
     "dataclass": (Named, lambda n, **message: Named(**message, key=n)),
     "pydantic model": (NamedModel, lambda n, **message: NamedModel(**message, key=n)),
     "pydantic models, one a role": (

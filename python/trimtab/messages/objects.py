@@ -251,19 +251,29 @@ class Makers:
         samples = [] if sample is None else [sample]
         if is_message and sample is None and not self._takes_dicts:  # a role that no message has yet
             samples = [*{type(one): one for (role, _), one in self._by_name.items() if role is not None}.values()]
+        lacks: str | None = None
         refusal: Exception | None = None
         for sample in samples:
+            given = {**self._common(type(sample), value), **value}
+            missing = [
+                name
+                for name, of in _required(cast("Any", type(sample))).items()
+                if name not in given and getattr(sample, of) is not None
+            ]
             make = _maker(sample)
+            if make is None:
+                return value
             try:
-                return value if make is None else make({**self._common(type(sample), value), **value})
+                if not missing:
+                    return make(given)
             except (TypeError, ValueError) as error:
                 refusal = refusal or error
-        if refusal is None or self._takes_dicts:
+            lacks = lacks or next(iter(missing), None)
+        if not samples or self._takes_dicts:
             return value
-        kind = type(samples[0])
-        missing = [name for name in _required(cast("Any", kind)) if name not in value]
-        what = f"its required field {missing[0]!r} has no value" if missing else type(refusal).__name__
-        raise MessageError(f"a new message cannot be made as {kind.__name__}: {what}", hint=MAKE_HINT) from refusal
+        what = f"its required field {lacks!r} has no value" if lacks else type(refusal).__name__
+        kind = type(samples[0]).__name__
+        raise MessageError(f"a new message cannot be made as {kind}: {what}", hint=MAKE_HINT) from refusal
 
     def _common(self, kind: type, value: dict[str, Any]) -> dict[str, Any]:
         """Return the required fields that a value lacks, if two objects or more of the class agree on each."""
@@ -407,14 +417,16 @@ def _validated(kinds: Sequence[Any], given: dict[str, Any]) -> Any:
 
 
 @lru_cache(256)
-def _required(kind: type) -> tuple[str, ...]:
-    """Return the fields without a default of a dataclass or a pydantic model, as they are dumped."""
+def _required(kind: type) -> dict[str, str]:
+    """Return the fields without a default of a dataclass or a pydantic model: the attribute by the name in a dump."""
     if is_dataclass(kind):
         unset = (field for field in fields(kind) if field.init and field.default is field.default_factory is MISSING)
-        return tuple(field.name for field in unset)
+        return {field.name: field.name for field in unset}
     known: dict[str, Any] = getattr(kind, "model_fields", {})
-    named = ((field.serialization_alias or field.alias or name, field) for name, field in known.items())
-    return tuple(name for name, field in named if field.is_required())
+    named = (
+        (field.serialization_alias or field.alias or name, name) for name, field in known.items() if field.is_required()
+    )
+    return dict(named)
 
 
 def _is_dict(value: Any) -> bool:
