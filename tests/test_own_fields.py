@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 import trimtab
+from support.models import CLAUDE_BOUND
 from support.transcripts import transcript
 from trimtab import Compactor, MessageError
 
@@ -71,10 +72,10 @@ FILLED = {
 @pytest.mark.parametrize(("kind", "make"), FILLED.values(), ids=FILLED)
 def test_a_required_field_that_all_messages_agree_on_is_filled(kind, make):
     given = objects(make)
-    done = Compactor("claude-sonnet-5-5").compact(given, target_share=0.3)
+    done = Compactor(CLAUDE_BOUND).compact(given, target_share=0.3)
     assert kinds(done.messages) == {kind}
     assert {message.session for message in done.messages} == {"s"}
-    fitted = Compactor("claude-sonnet-5-5").overflow("prompt is too long: 54321 tokens > 3000 maximum", given)
+    fitted = Compactor(CLAUDE_BOUND).overflow("prompt is too long: 54321 tokens > 3000 maximum", given)
     assert kinds(fitted.messages) == {kind}
     repaired = trimtab.repair(objects(make, "a u c1 u"), provider="anthropic")
     assert kinds(repaired.messages) == {kind}
@@ -103,7 +104,7 @@ REFUSED = {
 @pytest.mark.parametrize(("kind", "make"), REFUSED.values(), ids=REFUSED)
 def test_a_required_field_on_which_messages_differ_is_an_error_that_names_class_and_field(kind, make):
     given, asked = objects(make), []
-    cm = Compactor("claude-sonnet-5-5", summarizer=lambda ask: asked.append(ask) or "it was done")
+    cm = Compactor(CLAUDE_BOUND, summarizer=lambda ask: asked.append(ask) or "it was done")
     assert cm.fit(given).messages is given
     for call in (
         lambda: cm.compact(given, target_share=0.3),
@@ -122,7 +123,7 @@ def test_a_required_field_on_which_messages_differ_is_an_error_that_names_class_
 def test_edits_of_given_messages_keep_their_own_fields(kind, make):
     spec = "u:30 " + " ".join(f"c{n} r{n}:900" for n in range(20)) + " a:9 u:9"
     given = objects(make, spec)
-    done = Compactor("claude-sonnet-5-5").compact(given, target_share=0.6)
+    done = Compactor(CLAUDE_BOUND).compact(given, target_share=0.6)
     assert done.plan.zone() is None
     assert {type(message) for message in done.messages} <= {kind, Said}
     assert [message.key for message in done.messages] == [message.key for message in given]
@@ -137,7 +138,7 @@ def test_a_default_or_a_factory_of_the_field_makes_new_messages():
         content: Any
         key: int = field(default_factory=lambda: next(numbers))
 
-    done = Compactor("claude-sonnet-5-5").compact(objects(lambda n, **m: Given(**m, key=n)), target_share=0.3)
+    done = Compactor(CLAUDE_BOUND).compact(objects(lambda n, **m: Given(**m, key=n)), target_share=0.3)
     assert kinds(done.messages) == {Given}
     keys = [message.key for message in done.messages]
     assert len(keys) == len(set(keys))
@@ -160,11 +161,11 @@ def test_a_class_that_checks_itself_is_named_with_its_error():
 
     given = objects(lambda n, **m: Strict(**m), "u:90 " + "a:90 u:90 " * 20)
     with pytest.raises(MessageError, match="cannot be made as Strict: ValueError") as caught:
-        Compactor("claude-sonnet-5-5").compact(given, target_share=0.3)
+        Compactor(CLAUDE_BOUND).compact(given, target_share=0.3)
     assert "secret" not in str(caught.value)
 
 
 def test_a_list_that_has_dicts_too_takes_new_messages_as_dicts():
     given = [message if n % 5 else Named(**message, key=n) for n, message in enumerate(transcript(LONG, "anthropic"))]
-    done = Compactor("claude-sonnet-5-5").compact(given, target_share=0.3)
+    done = Compactor(CLAUDE_BOUND).compact(given, target_share=0.3)
     assert kinds(done.messages) <= {dict, Named}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import trimtab
 from oracles.surrogates import has_surrogate, without
+from support.models import CLAUDE, CLAUDE_BOUND, GPT
 from support.transcripts import transcript
 from trimtab import Compactor, _core, read
 from trimtab.cli import main
@@ -44,7 +45,7 @@ def test_fit_lets_no_lone_surrogate_out_and_the_originals_are_restorable(provide
     before = json.dumps(messages)
     with pytest.raises(UnicodeEncodeError):
         sent(messages)
-    cm = Compactor("gpt-5.5", provider=provider, **WINDOW)
+    cm = Compactor(GPT, provider=provider, **WINDOW)
     fitted = cm.fit(messages)
     sent([*fitted.messages])
     assert fitted.compaction
@@ -55,13 +56,13 @@ def test_fit_lets_no_lone_surrogate_out_and_the_originals_are_restorable(provide
     changes = [a is b for a, b in zip(messages, fitted.messages, strict=True)]
     assert changes == [not has_surrogate(message) for message in messages]
     assert fitted.compaction.tokens_after == fitted.compaction.tokens_before
-    counts = {Compactor("gpt-5.5", provider=provider).count(each) for each in (messages, without(messages))}
+    counts = {Compactor(GPT, provider=provider).count(each) for each in (messages, without(messages))}
     assert len(counts) == 1
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_later_fits_of_the_given_list_let_none_out_and_store_nothing_twice(provider):
-    messages, cm = damaged(provider), Compactor("gpt-5.5", provider=provider, **WINDOW)
+    messages, cm = damaged(provider), Compactor(GPT, provider=provider, **WINDOW)
     ref = cm.fit(messages).compaction.ref
     more = transcript("u:9", provider)
     for grown in (messages, [*messages, *more], [*messages, *more]):
@@ -75,7 +76,7 @@ def test_later_fits_of_the_given_list_let_none_out_and_store_nothing_twice(provi
 
 
 def test_a_half_that_comes_in_later_is_replaced_too_and_a_clean_list_is_the_same_object():
-    cm = Compactor("claude-sonnet-5-5", **WINDOW)
+    cm = Compactor(CLAUDE_BOUND, **WINDOW)
     messages = [{"role": "user", "content": "hello"}]
     assert cm.fit(messages).messages is messages
     messages += [{"role": "assistant", "content": "hi"}, {"role": "user", "content": f"look {HALF}"}]
@@ -87,7 +88,7 @@ def test_a_half_that_comes_in_later_is_replaced_too_and_a_clean_list_is_the_same
 
 
 def test_fit_replaces_halves_although_automatic_compaction_is_off():
-    cm = Compactor("claude-sonnet-5-5", policy=_manual(), **WINDOW)
+    cm = Compactor(CLAUDE_BOUND, policy=_manual(), **WINDOW)
     sent([*cm.fit([{"role": "user", "content": HALF + "."}]).messages])
 
 
@@ -103,22 +104,20 @@ def test_compact_prune_and_overflow_let_none_out():
     messages = damaged("anthropic", " ".join(f"u:200 c{n} r{n}:900 a:200" for n in range(40)))
     whole = without(messages)
     for share in (0.3, 0.999):
-        cm = Compactor("claude-sonnet-5-5", **WINDOW)
+        cm = Compactor(CLAUDE_BOUND, **WINDOW)
         done = cm.compact(messages, target_share=share)
         sent([*done.messages])
         assert cm.restore(done.ref) == messages
     sent(cm.prune(messages))
-    fitted = Compactor("claude-sonnet-5-5", **WINDOW).overflow(
-        "prompt is too long: 54321 tokens > 30000 maximum", messages
-    )
+    fitted = Compactor(CLAUDE_BOUND, **WINDOW).overflow("prompt is too long: 54321 tokens > 30000 maximum", messages)
     sent([*fitted.messages])
-    cm = Compactor("claude-sonnet-5-5", **WINDOW)
+    cm = Compactor(CLAUDE_BOUND, **WINDOW)
     cm.compact(whole, target_share=0.3)
     assert "Mend" not in cm.plan(whole, target_share=0.3).to_json()
 
 
 def test_compact_of_a_list_at_its_target_replaces_halves_alone_and_says_so():
-    messages, cm = damaged("anthropic"), Compactor("claude-sonnet-5-5", **WINDOW)
+    messages, cm = damaged("anthropic"), Compactor(CLAUDE_BOUND, **WINDOW)
     plan = cm.plan(messages)
     (edit,) = plan.edits
     assert edit.messages == tuple(_core.surrogates(messages))
@@ -132,14 +131,14 @@ def test_compact_of_a_list_at_its_target_replaces_halves_alone_and_says_so():
 
 def test_the_request_has_no_half_in_system_text_and_tools():
     tool = {"name": "f" + OTHER, "description": HALF, "input_schema": {"type": "object", "properties": {HALF: {}}}}
-    fitted = Compactor("claude-sonnet-5-5", **WINDOW).fit(
+    fitted = Compactor(CLAUDE_BOUND, **WINDOW).fit(
         [{"role": "user", "content": f"a{HALF}"}], system=f"be good {HALF}", tools=[tool]
     )
     request = fitted.request
     sent(request)
     assert request["system"] == "be good \ufffd"
     assert request["tools"][0]["input_schema"]["properties"] == {"\ufffd": {}}
-    clean = Compactor("claude-sonnet-5-5", **WINDOW).fit(messages := [{"role": "user", "content": PAIR[0:0] + "é"}])
+    clean = Compactor(CLAUDE_BOUND, **WINDOW).fit(messages := [{"role": "user", "content": PAIR[0:0] + "é"}])
     assert clean.request["messages"] is messages
 
 
@@ -174,7 +173,7 @@ def test_validate_names_the_block_and_repair_mends_other_faults_beside_it():
 
 def test_a_pair_of_halves_becomes_its_character_and_tokens_are_those_counted_before():
     messages = [{"role": "user", "content": f"a{PAIR}b{HALF}"}]
-    cm = Compactor("claude-sonnet-5-5", **WINDOW)
+    cm = Compactor(CLAUDE_BOUND, **WINDOW)
     before = cm.count(messages)
     fitted = cm.fit(messages)
     assert fitted.messages == [{"role": "user", "content": "a\U0001f600b\ufffd"}]
@@ -213,7 +212,7 @@ def session(turns=40):
     for n in range(1, turns):
         role = "assistant" if n % 2 else "user"
         content = [{"type": "text", "text": f"{n} " + "words " * 60 + HALF}]
-        more = {"id": f"m{n}", "model": "claude-sonnet-4-5"} if n % 2 else {}
+        more = {"id": f"m{n}", "model": CLAUDE} if n % 2 else {}
         message = {"role": role, "content": content, **more}
         yield {"parentUuid": f"u{n - 1}", "type": role, "uuid": f"u{n}", "message": message}
 
@@ -253,7 +252,7 @@ def test_messages_of_pydantic_models_and_frameworks_go_out_without_halves():
         role: str
         content: str
 
-    fitted = Compactor("claude-sonnet-5-5", **WINDOW).fit([Said(role="user", content=f"a{HALF}")])
+    fitted = Compactor(CLAUDE_BOUND, **WINDOW).fit([Said(role="user", content=f"a{HALF}")])
     assert fitted.messages == [Said(role="user", content="a\ufffd")]
     langchain = pytest.importorskip("langchain_core.messages")
     given = [
@@ -261,7 +260,7 @@ def test_messages_of_pydantic_models_and_frameworks_go_out_without_halves():
         langchain.AIMessage("ok", id="x"),
         langchain.HumanMessage(f"a{HALF}", id="y"),
     ]
-    fitted = Compactor("claude-sonnet-5-5", **WINDOW).fit(given)
+    fitted = Compactor(CLAUDE_BOUND, **WINDOW).fit(given)
     assert [message.content for message in fitted.messages] == ["hi", "ok", "a\ufffd"]
     assert (fitted.messages[0] is given[0], fitted.messages[2].id) == (True, "y")
 
@@ -270,7 +269,7 @@ def test_system_text_that_compact_writes_has_no_half(tmp_path: Path, monkeypatch
     monkeypatch.setenv("TRIMTAB_HOME", str(tmp_path / "home"))
     path, out = tmp_path / "m.json", tmp_path / "out.json"
     request = {
-        "model": "claude-sonnet-5-5",
+        "model": CLAUDE_BOUND,
         "system": f"be good {HALF}",
         "messages": [{"role": "user", "content": "hi"}],
     }
