@@ -247,3 +247,23 @@ def test_an_error_of_a_message_names_the_file_and_keeps_the_place(tmp_path):
         with pytest.raises(MessageError, match="m.jsonl: messages") as caught:
             function(path)
         assert (caught.value.path, caught.value.index) == ("messages[1].content", 1)
+
+
+def test_rust_reads_of_any_damaged_lines_what_python_reads():
+    def line(role, text):
+        return json.dumps({"role": role, "content": text})
+
+    whole = [line("user", "hello there"), line("assistant", "hi é"), line("user", "go on\nnow")]
+    whole.append(line("user", "a\nb").replace("\\n", "\n"))
+    rng = np.random.default_rng(11)
+    for _ in range(400):
+        parts = []
+        for n in rng.integers(0, len(whole), 6):
+            one, cut = whole[n], int(rng.integers(1, 45))
+            parts.append([one, "\0\0" + one, one[:cut], "\0" * cut, "noise"][int(rng.integers(0, 5))])
+            parts.append(["\n", "\n", "\0", "", " \n"][int(rng.integers(0, 5))])
+        raw = ("".join(parts) + "\n" + whole[0] + "\n").encode()
+        want, found = read(raw, format="openai_chat", repair=False), scan(raw, counter=O200K, provider="openai_chat")
+        assert len(found.ledger) == len(want.messages), raw
+        places = [(skip.line, skip.offset, skip.is_read) for skip in found.skipped]
+        assert places == [(skip.line, skip.offset, skip.is_read) for skip in want.skipped], raw
