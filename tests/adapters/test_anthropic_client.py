@@ -236,3 +236,13 @@ def test_a_refusal_that_nothing_helps_is_the_providers_own(server: Any) -> None:
 def test_the_page_runs(server: Any) -> None:
     names = run_page("anthropic", client=client(server), text=look(1))
     assert names["answer"].content
+
+
+def test_no_half_of_a_character_goes_out_in_messages_system_text_or_tools(server: Any) -> None:
+    half = "\ud83d"
+    tools = [{**tool, "description": f"looks {half}"} for tool in TOOLS]
+    asked, messages = wrap(client(server), **OPTIONS), [{"role": "user", "content": f"Look {half}"}]
+    assert ask(asked, messages, "create", system=f"{SYSTEM} {half}", tools=tools).content
+    assert messages == [{"role": "user", "content": f"Look {half}"}]
+    with pytest.raises(UnicodeEncodeError):
+        ask(client(server), messages, "create")

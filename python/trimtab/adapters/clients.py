@@ -14,6 +14,7 @@ from inspect import getattr_static, iscoroutinefunction
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .._log import log
+from ..messages.surrogates import mend
 from ..session.compactor import Compactor
 from .sessions import Sessions, opening
 
@@ -119,6 +120,10 @@ class Guard:
         elif not isinstance(messages, list | tuple):
             messages = [*messages] if _given(messages) else []
             given["body"] = body = {**body, endpoint.messages: messages}  # an iterator is read once
+        # ``fit`` replaces lone surrogates in the messages; what stands beside them goes out too.
+        beside = {name: body[name] for name in (endpoint.system, "tools") if name in body}
+        if (whole := mend(beside)) is not beside:
+            given["body"] = body = {**body, **whole}
         name = self._session(body) if callable(self._session) else self._session
         sessions = self._of(self._model or str(body.get("model")), endpoint)
         return _Call(path, given, endpoint, messages, sessions.of(opening(messages) if name is None else name))
