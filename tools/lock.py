@@ -54,6 +54,10 @@ CTOK, CLAUDE_AGENT_SDK = ("ctok==1.3.0",), ("claude-agent-sdk==0.2.187",)
 """Oracles of tests that are read out of their files: one asks for Python 3.12, the other carries a program."""
 
 
+CLOCK = ("libfaketime>=3,<4",)
+"""Another date for the tests: `make clock`."""
+
+
 @dataclass(frozen=True)
 class Lock:
     """What a file of exact versions is made of.
@@ -116,6 +120,7 @@ def locks() -> dict[str, Lock]:
         Lock("rivals", RIVALS, within="dev"),
         Lock("harness", HARNESS, alone=True),
         Lock("tables", TABLES, alone=True),
+        Lock("clock", CLOCK),
         Lock("ctok", CTOK, alone=True, python="3.12"),
         Lock("claude-agent-sdk", CLAUDE_AGENT_SDK, alone=True),
         *(Lock(f"adapter-{extra}", adapter(extra)) for extra in frameworks()),
