@@ -7,6 +7,7 @@ was read.
 from __future__ import annotations
 
 import json
+from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class ShapeAdapter:
         self.provider = provider
         self._field = TRANSLATED.get(provider)
         self._calls: dict[str, Mapping[str, Any]] = {}
-        self._open: list[tuple[str, str]] = []
+        self._open: defaultdict[str, deque[str]] = defaultdict(deque)
         self._last_role = ""
 
     def read(self, messages: Sequence[Message]) -> list[Message]:
@@ -86,7 +87,7 @@ class ShapeAdapter:
         if self.provider == "gemini":
             role = _GEMINI_ROLES.get(role, "unknown") if isinstance(role, str | None) else "unknown"
         if role == "assistant" != self._last_role:
-            self._open = []
+            self._open.clear()
         self._last_role = role
         read = _of_bedrock if self.provider == "bedrock" else self._of_gemini
         content = None if blocks is None else [read(block) for block in blocks]
@@ -100,7 +101,7 @@ class ShapeAdapter:
             ref = own if isinstance(own, str) and own else f"{name}#{len(self._calls)}"
             self._calls[ref] = call
             if ref is not own:
-                self._open.append((str(name), ref))
+                self._open[str(name)].append(ref)
             return _block(part, "tool_use", id=ref, name=name, input=call.get("args") or {})
         if isinstance(result, dict):
             ref = self._answered(str(result.get("name")), result.get("id"))
@@ -116,10 +117,8 @@ class ShapeAdapter:
         """Return the id of the call that a response answers: its own, or that of the first open call of its name."""
         if isinstance(ref, str) and ref:
             return ref
-        found = next((call for call in self._open if call[0] == name), (name, f"{name}#none"))
-        if found in self._open:
-            self._open.remove(found)
-        return found[1]
+        calls = self._open[name]
+        return calls.popleft() if calls else f"{name}#none"
 
     def _gemini(self, block: Mapping[str, Any]) -> dict[str, Any]:
         if block["type"] == "tool_result":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from .entries import INTERRUPTED, Entry, append_moved, as_blocks, merge, orphan_parts, string, text_block, whole_parts
@@ -41,11 +42,13 @@ def repair_chat(entries: list[Entry], changes: Changes, rules: Rules) -> list[En
     return merge(kept, changes, _join) if rules.alternation else kept
 
 
-def _join(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    contents = [content for content in (first.get("content"), second.get("content")) if content]
-    if all(isinstance(content, str) for content in contents):
-        return {**second, "content": "\n\n".join(contents)}
-    return {**second, "content": [part for content in contents for part in as_blocks(content)]}
+def _join(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    contents = [content for message in messages if (content := message.get("content"))]
+    texts = [*takewhile(lambda content: isinstance(content, str), contents)]
+    parts = [part for content in contents[len(texts) :] for part in as_blocks(content)]
+    fields = {key: value for message in messages for key, value in message.items()}
+    text = "\n\n".join(texts)
+    return {**fields, "content": [*as_blocks(text or []), *parts] if parts else text}
 
 
 def _close_run(kept: list[Entry], results: dict[str, Entry | None], strays: list[Entry], changes: Changes) -> None:

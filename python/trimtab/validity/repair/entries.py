@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ...messages.types import Repaired
@@ -65,11 +66,13 @@ class Entry:
     def edit(self, change: Callable[[Block], Edit], changes: Changes) -> None:
         """Replace each block as ``change`` says, and record the codes; a code without an id is recorded once."""
         edits = [change(block) for block in self.blocks]
-        made = [(edit.code, edit.ref) for edit in edits if edit.code]
-        for n, (code, ref) in enumerate(made):
-            if ref or (code, ref) not in made[:n]:
+        recorded: set[str] = set()
+        for code, ref in ((edit.code, edit.ref) for edit in edits if edit.code):
+            if ref or code not in recorded:
                 changes.add(self, code, ref)
-        if made:
+            if not ref:
+                recorded.add(code)
+        if any(edit.code for edit in edits):
             self.set(content=[block for edit in edits for block in edit.blocks])
 
 
@@ -102,16 +105,19 @@ class Changes:
 
 
 def merge(
-    entries: list[Entry], changes: Changes, join: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+    entries: list[Entry], changes: Changes, join: Callable[[list[dict[str, Any]]], dict[str, Any]]
 ) -> list[Entry]:
     """Merge neighbours of the user's or the assistant's role; ``join`` returns the fields of the merged message."""
     kept: list[Entry] = []
-    for entry in entries:
-        if kept and kept[-1].role == entry.role and entry.role in ("user", "assistant"):
-            kept[-1].set(**join(kept[-1].message, entry.message))
-            changes.add(entry, "merged")
-        else:
-            kept.append(entry)
+    for role, group in groupby(entries, key=lambda entry: entry.role):
+        first, *others = group
+        kept.append(first)
+        if role not in ("user", "assistant"):
+            kept += others
+        elif others:
+            first.set(**join([entry.message for entry in (first, *others)]))
+            for entry in others:
+                changes.add(entry, "merged")
     return kept
 
 

@@ -25,7 +25,8 @@ def repair_findings(entries: list[Entry], problems: Sequence[Problem], changes: 
         if problem.code in (*_THINKING, *_PICTURES):
             blocks = contents.setdefault(entry, [*entry.blocks])
             bound = problem.code in _THINKING
-            blocks[place] = None if bound else _without_pictures(entry.blocks[place])
+            block = blocks[place]
+            blocks[place] = None if bound or block is None else _without_pictures(block)
             changes.add(entry, "bound_thinking" if bound else "picture")
         elif problem.code == "too_many_images":
             excess = sum(_pictures(block) for entry in entries for block in entry.blocks) - rules.pictures

@@ -62,8 +62,8 @@ def _kinds(turn: list[Entry]) -> list[str]:
     return [block["type"] for entry in turn for block in entry.blocks]
 
 
-def _join(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    return {"content": as_blocks(first["content"]) + as_blocks(second["content"])}
+def _join(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"content": [block for message in messages for block in as_blocks(message["content"])]}
 
 
 def _record(entry: Entry, changes: Changes, code: str, refs: list[str]) -> None:
@@ -133,7 +133,8 @@ def _match_results(turn: list[Entry], calls: list[str], changes: Changes, *, run
     While calls are running, no result is missing from a turn of nothing but results.
     """
     results: dict[str, Block] = {}
-    contents = [_matched(entry, calls, results, changes) for entry in turn]
+    asked = set(calls)
+    contents = [_matched(entry, asked, results, changes) for entry in turn]
     _move_strays(turn, contents)
     others = [[block for block in blocks if block["type"] != "tool_result"] for blocks in contents]
     is_other = [block["type"] != "tool_result" for blocks in contents for block in blocks]
@@ -150,12 +151,12 @@ def _match_results(turn: list[Entry], calls: list[str], changes: Changes, *, run
             entry.set(content=blocks)
 
 
-def _matched(entry: Entry, calls: list[str], results: dict[str, Block], changes: Changes) -> list[Block]:
+def _matched(entry: Entry, asked: set[str], results: dict[str, Block], changes: Changes) -> list[Block]:
     """Return a user message's blocks: a result without a call is text, a copy of a result is left out."""
     blocks = []
     for block in entry.blocks:
         ref = string(block, "tool_use_id")
-        if block["type"] == "tool_result" and (ref in results or ref not in calls):
+        if block["type"] == "tool_result" and (ref in results or ref not in asked):
             changes.add(entry, "duplicate_result" if ref in results else "orphan_result", ref)
             blocks += [] if results.get(ref) == block else _result_as_text(block)
         else:
@@ -177,12 +178,15 @@ def _move_strays(turn: list[Entry], contents: list[list[Block]]) -> None:
 
     A message that is a summary of ours is recognised by having one text, so it takes nothing in.
     """
-    for n in range(len(turn) - 1, 0, -1):
+    target = 0
+    for n in range(1, len(turn)):
         had_only_results = all(block["type"] == "tool_result" for block in turn[n].blocks)
         alone = only_text(turn[n - 1].message)
         has_results = any(block["type"] == "tool_result" for block in contents[n])
-        if had_only_results and not has_results and not (alone and unwrap(alone)):
-            contents[n - 1] += contents[n]
+        if not had_only_results or has_results or (alone and unwrap(alone)):
+            target = n
+        else:
+            contents[target] += contents[n]
             contents[n] = []
 
 
@@ -194,17 +198,17 @@ def _end_code(entries: list[Entry], changes: Changes) -> None:
     """End code executions that wait for calls that they made: without their container the calls are the model's own."""
     blocks = [block for entry in entries for block in entry.blocks]
     answered = {string(block, "tool_use_id") for block in blocks if block["type"].endswith("_tool_result")}
-    running: list[str] = []
+    running: dict[str, None] = {}
     ended: set[str] = set()
 
     def disown(block: Block) -> Edit:
         caller: Any = block.get("caller")
         ref = string(block, "id")
         if block["type"] in SERVER_CALLS and ref not in answered:
-            running.append(ref)
+            running[ref] = None
         if block["type"] != CLIENT_CALL or not running or not is_code(caller):
             return Edit([block])
-        ended.add(caller["tool_id"] if caller.get("tool_id") in running else running[-1])
+        ended.add(caller["tool_id"] if caller.get("tool_id") in running else next(reversed(running)))
         return Edit([{key: value for key, value in block.items() if key != "caller"}], "ended_code", ref)
 
     for entry in entries:

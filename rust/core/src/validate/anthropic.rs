@@ -226,13 +226,22 @@ fn calls(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     }
 }
 
-/// Whether a server call may stay open over these turns: each of the assistant calls client tools, each of the user has
+/// Whether a server call may stay open over this turn: one of the assistant calls client tools, one of the user has
 /// nothing but their results.
-fn waits(ledger: &Ledger, turns: &[Turn]) -> bool {
-    turns.iter().all(|turn| match turn.role {
-        Role::Assistant => rows(ledger, *turn).any(|row| ledger.kind[row] == Kind::Call),
-        _ => only_results(ledger, *turn),
-    })
+fn waits(ledger: &Ledger, turn: Turn) -> bool {
+    match turn.role {
+        Role::Assistant => rows(ledger, turn).any(|row| ledger.kind[row] == Kind::Call),
+        _ => only_results(ledger, turn),
+    }
+}
+
+/// For each turn, the first one from it on over which no server call may stay open; one entry more than turns.
+fn ends(ledger: &Ledger, turns: &[Turn]) -> Vec<usize> {
+    let mut ends = vec![turns.len(); turns.len() + 1];
+    for (n, &turn) in turns.iter().enumerate().rev() {
+        ends[n] = if waits(ledger, turn) { ends[n + 1] } else { n };
+    }
+    ends
 }
 
 /// A19: calls of client tools that a running code execution made are answered in its container.
@@ -258,12 +267,13 @@ fn servers(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
     if !ledger.kind.iter().any(|kind| matches!(kind, Kind::ServerCall | Kind::ServerResult)) {
         return;
     }
+    let ends = ends(ledger, turns);
     for (n, &turn) in turns.iter().enumerate() {
         for row in rows(ledger, turn) {
             let near = |other: usize| {
                 let there = turns.partition_point(|turn| turn.stop <= ledger.owner[other] as usize);
                 let between = n.min(there) + 1..n.max(there);
-                n == there || (!between.is_empty() && waits(ledger, &turns[between]))
+                n == there || (!between.is_empty() && ends[between.start] >= between.end)
             };
             let paired = partner(ledger, row).is_some_and(near);
             if ledger.kind[row] == Kind::ServerResult && !paired && turn.role == Role::Assistant {
@@ -273,17 +283,18 @@ fn servers(found: &mut Findings<'_>, turns: &[Turn], options: Options) {
                 );
                 found.row(row, "server_result_without_use", words, "drop the result, or keep it with its call");
             } else if ledger.kind[row] == Kind::ServerCall && !paired && turn.role == Role::Assistant {
-                unresolved(found, row, &turns[n + 1..], options);
+                unresolved(found, row, &turns[n + 1..], turns.get(ends[n + 1]), options);
             }
         }
     }
 }
 
-/// A17: a paused turn may leave a server call open, if only results of client tools follow.
-fn unresolved(found: &mut Findings<'_>, row: usize, behind: &[Turn], options: Options) {
+/// A17: a paused turn may leave a server call open, if only results of client tools follow. `end` is the first of the turns
+/// behind it that holds anything else.
+fn unresolved(found: &mut Findings<'_>, row: usize, behind: &[Turn], end: Option<&Turn>, options: Options) {
     let ledger = found.ledger;
     let mixed = |turn: &Turn| rows(ledger, *turn).any(|r| ledger.kind[r] == Kind::Result);
-    match behind.iter().find(|turn| !waits(ledger, std::slice::from_ref(turn))) {
+    match end {
         None if options.in_flight || behind.last().is_some_and(|turn| turn.role == Role::User) => {}
         Some(next) if next.role == Role::User && mixed(next) => {
             let words =

@@ -1,5 +1,7 @@
 //! Gemini: calls and responses by position, nothing empty.
 
+use std::collections::HashMap;
+
 use super::{Findings, Options};
 use crate::ledger::{Kind, Ledger, MessageFlag, Role, RowFlag};
 
@@ -75,16 +77,19 @@ fn calls(found: &mut Findings<'_>, index: usize, options: Options) {
 fn names(found: &mut Findings<'_>, index: usize) {
     let ledger = found.ledger;
     let named = |index: usize, kind: Kind| {
-        let mut names: Vec<&str> =
-            ledger.rows_of(index).filter(|&row| ledger.kind[row] == kind).map(|row| ledger.ids.get(row)).collect();
-        names.sort_unstable();
-        names
+        ledger.rows_of(index).filter(move |&row| ledger.kind[row] == kind).map(|row| ledger.ids.get(row))
     };
-    let mut asked = named(index, Kind::Call);
-    let unasked = named(index + 1, Kind::Result).into_iter().find(|name| {
-        let place = asked.iter().position(|other| other == name);
-        place.map(|place| asked.swap_remove(place)).is_none()
-    });
+    let mut asked: HashMap<&str, usize> = HashMap::new();
+    for name in named(index, Kind::Call) {
+        *asked.entry(name).or_default() += 1;
+    }
+    let mut unasked: Option<&str> = None;
+    for name in named(index + 1, Kind::Result) {
+        match asked.get_mut(name) {
+            Some(left) if *left > 0 => *left -= 1,
+            _ => unasked = Some(unasked.map_or(name, |other| other.min(name))),
+        }
+    }
     if let Some(name) = unasked {
         let words = format!(
             "Please ensure that function response parts match the function call parts of the function call turn: {name}."

@@ -101,7 +101,7 @@ fn answers(found: &mut Findings<'_>, index: usize, options: Options) -> usize {
         next += 1;
     }
     let open: Vec<&str> = asked.iter().map(|(_, id)| *id).filter(|id| !answered.contains(id)).collect();
-    let runs = options.in_flight && index == running(ledger) && next == ledger.messages();
+    let runs = options.in_flight && next == ledger.messages() && index == running(ledger);
     if !open.is_empty() && !runs {
         let words = format!(
             "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: {}",

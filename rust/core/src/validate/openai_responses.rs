@@ -49,20 +49,29 @@ fn running(ledger: &Ledger) -> usize {
     (0..ledger.messages()).rev().find(begins).map_or(0, |m| ledger.rows_of(m).start)
 }
 
+/// The calls that the provider stores, each with the id of the reasoning that stands before it and its neighbours.
+fn led(ledger: &Ledger) -> Vec<(usize, Option<&str>)> {
+    let mut reason = None;
+    let mut found = Vec::new();
+    for row in 0..ledger.rows() {
+        if !ledger.kind[row].is_call() {
+            let id = ledger.ids.get(row);
+            reason = (ledger.kind[row] == Kind::Thinking && !id.is_empty()).then_some(id);
+        } else if ledger.has(row, RowFlag::Stored) {
+            found.push((row, reason));
+        }
+    }
+    found
+}
+
 /// P4: a call that the provider stores is sent with the reasoning that it came with.
 fn stored(found: &mut Findings<'_>, original: &Ledger) {
     let ledger = found.ledger;
-    let led = |of: &Ledger, row: usize| {
-        let mut before = (0..of.owner[row] as usize).rev().flat_map(|m| of.rows_of(m).rev());
-        let reasons = before.find(|&row| !of.kind[row].is_call()).filter(|&row| of.kind[row] == Kind::Thinking);
-        reasons.map(|row| of.ids.get(row).to_owned()).filter(|id| !id.is_empty())
-    };
-    let calls = |of: &Ledger| (0..of.rows()).filter(|&row| of.has(row, RowFlag::Stored)).collect::<Vec<_>>();
-    let wanted: HashMap<&str, String> =
-        calls(original).into_iter().filter_map(|row| Some((original.ids.get(row), led(original, row)?))).collect();
-    for row in calls(ledger) {
-        let Some(reason) = wanted.get(ledger.ids.get(row)) else { continue };
-        if led(ledger, row).as_ref() != Some(reason) {
+    let wanted: HashMap<&str, &str> =
+        led(original).into_iter().filter_map(|(row, reason)| Some((original.ids.get(row), reason?))).collect();
+    for (row, given) in led(ledger) {
+        let Some(&reason) = wanted.get(ledger.ids.get(row)) else { continue };
+        if given != Some(reason) {
             let (id, name) = (ledger.ids.get(row), "function_call");
             let words =
                 format!("Item '{id}' of type '{name}' was provided without its required 'reasoning' item: '{reason}'.");
