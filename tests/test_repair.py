@@ -262,7 +262,16 @@ def test_repair_agrees_with_published_cases(case):
 
 MENDED = {
     "a role that there is not is the user's": ([{"role": "narrator", "content": "x"}], {}, ["unknown_role"]),
-    "system text stays, as the user's": ([{"role": "system", "content": "x"}, ASK], {}, ["unknown_role"]),
+    "system text at the start moves behind the user": (
+        [{"role": "system", "content": "x"}, ASK],
+        {},
+        ["system_position"],
+    ),
+    "system text of a model that takes none is the user's": (
+        [ASK, {"role": "system", "content": "x"}],
+        {"model": "claude-haiku-4-5"},
+        ["system_role"],
+    ),
     "a call in the user's mouth is told": ([user(use("a")), SAY], {}, ["misplaced"]),
     "a result in the model's is told": ([ASK, assistant(result("a", "said")), ASK], {}, ["misplaced"]),
     "a call without input has none": (

@@ -13,6 +13,7 @@ from .models.provider import Provider
 __all__ = [
     "CLOSE",
     "ENVELOPE",
+    "ITEMS",
     "PRUNED",
     "SIMD",
     "Counter",
@@ -40,6 +41,7 @@ __all__ = [
 __version__: str
 CLOSE: str
 ENVELOPE: str
+ITEMS: tuple[tuple[str, str, bool, tuple[str, ...], bool, str | None, tuple[str, ...]], ...]
 PRUNED: str
 SIMD: str
 

@@ -50,8 +50,16 @@ def run(options: argparse.Namespace) -> int:
     what = f"{len(transcript.messages):,} messages, {transcript.provider}"
     many = f"{len(problems):,} problem{'s' if len(problems) > 1 else ''}"
     verdict = Styled(f"refused: {many} in {what}", "red") if problems else Styled(f"ok: {what}", "green")
-    print_answer(options, problems, [*map(str, problems), verdict])
+    print_answer(options, problems, [*map(str, problems), *_notes(options, transcript), verdict])
     return int(bool(problems))
+
+
+def _notes(options: argparse.Namespace, transcript: Transcript) -> list[str]:
+    """Return the lines about what is let through because nobody knows whether the provider refuses it."""
+    from ..validity.validate import notes
+
+    found = notes(transcript.messages, provider=transcript.provider, **_request(options))
+    return [f"note: {note.path} {note.code}: {note.message}\n  fix: {note.fix}" for note in found]
 
 
 def _row(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | int], int]:

@@ -14,7 +14,7 @@ from ..counting.truncate import truncate
 from ..errors import PlanError
 from ..ledger.columns import Kind, Role, RowFlag, blocks_of
 from ..messages.calls import with_arguments
-from ..messages.shapes import only_text, text_message
+from ..messages.shapes import as_blocks, only_text, text_message
 from ..messages.surrogates import mended
 from ..planning.edits import Cut, Drop, Prune, StripThinking, Summarize, Truncate
 from ..planning.picture_notices import without_pictures
@@ -74,28 +74,45 @@ def apply(  # noqa: PLR0917 - a plan, its transcript, and the replacement of the
     edited = _edit_rows(plan, messages, ledger, counter, ways)
     zone = plan.zone()
     kept = frozenset(zone.keep) if zone else frozenset()
+    skipped = frozenset(zone.skipped) if zone else frozenset()
     out: list[Message] = []
     ours: list[int] = []
+    waiting: list[Message] = []  # Anthropic's system messages, which stand behind the user and before the assistant
     last = -1  # the last kept message of the transcript
     for index, original in enumerate(messages):
-        if zone and index == zone.start:
+        if zone and index == zone.start and placed:
             around = place or Place()
             where = _notice_place(around, plan.provider) if isinstance(zone, Drop) else around
-            summary = put(placed or "", where, plan.provider, _follows(zone, ledger, fillers))
+            summary = put(placed, where, plan.provider, _follows(zone, ledger, fillers))
             ours += [n for n, new in enumerate(summary, len(out)) if isinstance(zone, Drop) or only_text(new) != placed]
             out.extend(_marked(summary) if _lost_marker(zone, ledger, fillers) else summary)
-        if zone and (index in fillers or (zone.start <= index < zone.stop and index not in kept)):
+        if zone and (index in fillers or index in skipped or (zone.start <= index < zone.stop and index not in kept)):
             continue
         message = edited.get(index, original)
         if message is not None:
+            if zone and plan.provider == "anthropic" and message.get("role") == "system" and message.get("content"):
+                waiting.append(message)
+                last = index if last == index - 1 else last
+                continue
             if zone and last != index - 1 and (filler := _between(plan.provider, out, message)):
                 ours.append(len(out))
                 out.append(filler)
+            if message.get("role") == "assistant":
+                out += joined(waiting)
+                waiting = []
             if index in fillers:
                 ours.append(len(out))
             last = index
             out.append(message)
-    return [*mended(out)[0]], tuple(ours)
+    return [*mended([*out, *joined(waiting)])[0]], tuple(ours)
+
+
+def joined(system: Sequence[Message]) -> list[Message]:
+    """Return system messages as one: the provider refuses neighbours."""
+    if len(system) < 2:
+        return list(system)
+    fields = {key: value for message in system for key, value in message.items()}
+    return [fields | {"content": [block for message in system for block in as_blocks(message["content"])]}]
 
 
 def _lost_marker(zone: Summarize | Drop, ledger: Ledger, fillers: Collection[int]) -> bool:
@@ -133,7 +150,9 @@ def _between(provider: str, out: list[Message], message: Message) -> Message | N
 def _follows(zone: Summarize | Drop, ledger: Ledger, fillers: Collection[int]) -> int | None:
     """Return the role of the message behind the placed ones, or None."""
     behind = chain(zone.keep, range(zone.stop, len(ledger)))
-    return next((int(ledger.role[index]) for index in behind if index not in fillers), None)
+    apart = Role.SYSTEM if ledger.provider == "anthropic" else None  # it moves behind the user
+    roles = (int(ledger.role[index]) for index in behind if index not in fillers)
+    return next((role for role in roles if role != apart), None)
 
 
 def noticed(notice: str, place: Place) -> str:

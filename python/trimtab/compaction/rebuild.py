@@ -43,7 +43,10 @@ def rebuilt(
         count = zone.stop - zone.start - len(zone.keep)
         text = request.policy.place.prefix + (summary or "")
         written = text if request.policy.parity else wrap(text, ref=ref, count=count)
-        placed = written if isinstance(zone, Summarize) else noticed(zone.notice, request.policy.place)
+        if isinstance(zone, Summarize):
+            placed = written
+        elif zone.notice:
+            placed = noticed(zone.notice, request.policy.place)
     counter, place = request.settings.counter, request.policy.place
     known = frozenset(request.fillers)
     archived = "" if request.policy.parity else ref

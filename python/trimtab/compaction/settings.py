@@ -118,7 +118,8 @@ class Settings:
             limits=Terms(limited.window, reserve, input_limit=limited.input_limit, source=limited.source),
             strips=limited.binds_thinking and thinking == "strip",
             marks=limited.binds_thinking and thinking == "mark",
-            rules=rules_of({"model": found, "in_flight": True, "container": True}),  # that the caller's call names
+            # The container is that which the caller's call names.
+            rules=rules_of({"model": found, "in_flight": True, "container": True, "betas": tuple(betas) or None}),
             **others,
         )
         settings.budget(*fixed_tokens(counter))  # reports a window without room before the first message

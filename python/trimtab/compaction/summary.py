@@ -49,7 +49,7 @@ def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
     """
     zone = plan.zone()
     if not isinstance(zone, Summarize):
-        emergency = isinstance(zone, Drop) and request.policy.emergency is not None
+        emergency = isinstance(zone, Drop) and bool(zone.notice) and request.policy.emergency is not None
         return Outcome(plan, "emergency" if emergency else request.policy.strategy)
     steps = _steps(request, offered(request, zone))
     failed = ""

@@ -54,6 +54,7 @@ class RowFlag(IntFlag):
     STORED = 1024
     FROM_CODE = 2048
     EMPTY_CACHED = 4096
+    HIDES = 8192
 
 
 class MessageFlag(IntFlag):
@@ -65,6 +66,9 @@ class MessageFlag(IntFlag):
     NO_CALLS = 8
     PLAIN = 16
     THINKS = 32
+    SETTINGS = 64
+    TRANSIENT = 128
+    CONFIGURES = 256
 
 
 class Zone(IntEnum):

@@ -39,6 +39,16 @@ def only_text(message: Message) -> str | None:
     return content if isinstance(content, str) else None
 
 
+def as_blocks(content: Any) -> list[Any]:
+    """Return content as a new list; a string is one text block."""
+    return [text_block(content)] if isinstance(content, str) and content else list(content)
+
+
+def text_block(text: str, kind: str = "text") -> dict[str, Any]:
+    """Return a block of text."""
+    return {"type": kind, "text": text}
+
+
 _GEMINI_ROLES: dict[Any, str] = {"model": "assistant", "user": "user", "function": "user", None: "user"}
 
 

@@ -94,6 +94,10 @@ class Repaired:
               container; the calls became the model's own.
             - ``empty_field``: an empty list of calls was dropped, or missing content became an empty string.
             - ``unknown_role``: a message of an unknown role became the user's.
+            - ``system_position``, ``system_role``: a system message between Anthropic's others was moved, or became the
+              user's.
+            - ``skipped_signature``: a call of Gemini's got the stand-in for its missing signature.
+            - ``compaction_trigger``, ``configuration_update``: an item of that type was moved, or a second one dropped.
             - ``misplaced``: a block of the other role became text; thinking and server results were dropped.
             - ``incomplete``: a call got its required fields, or became text; a picture without a source was dropped.
             - ``unsigned_thinking``, ``bound_thinking``: thinking was dropped without a signature, or with one that an

@@ -111,6 +111,19 @@ class Model:
         """Whether the window is not assumed."""
         return self.source != "assumed"
 
+    @property
+    def takes_system(self) -> bool | None:
+        """Whether Anthropic's API takes system messages between the others for it; None if that is unknown."""
+        if self.name.startswith(tables.TAKES_SYSTEM):
+            return True
+        return False if self.name.startswith(tables.NO_SYSTEM) else None
+
+    @property
+    def signs_calls(self) -> bool:
+        """Whether Gemini's API refuses a call of the current turn without its signature: from Gemini 3 on."""
+        found = re.match(r"gemini-(\d+)", self.name)
+        return found is not None and int(found[1]) >= _SIGNS_CALLS
+
     @classmethod
     def named(
         cls, name: str, *, window: int | None = None, max_output: int | None = None, betas: Iterable[str] = ()
@@ -162,6 +175,9 @@ def retired(name: str) -> bool:
     """Return whether the provider is known to have stopped serving the model of that id."""
     return ModelId.of(name).name in tables.RETIRED
 
+
+_SIGNS_CALLS = 3
+"""The first generation of Gemini that must have its signatures back (Gemini documentation, "Thought signatures")."""
 
 _WIDE = 1_000_000
 """The window that ``[1m]`` at the end of an id stands for."""

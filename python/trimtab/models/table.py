@@ -62,6 +62,20 @@ five minutes (an hour where a call asks for it), OpenAI an hour."""
 BINDS = ("-5-5", "-5-1", "-5-2")
 """Id endings of models that sign thinking against the whole prompt before it."""
 
+TAKES_SYSTEM = (
+    "claude-opus-4-8",
+    "claude-opus-5",
+    "claude-sonnet-5",
+    "claude-haiku-5-5",
+    "claude-fable-5",
+    "claude-mythos-5",
+)
+"""Beginnings of the ids of models that take system messages between the others (Anthropic documentation,
+"Mid-conversation system messages")."""
+
+NO_SYSTEM = ("claude-2", "claude-3", "claude-haiku-4", "claude-sonnet-4", "claude-opus-4", "claude-mythos-preview")
+"""Beginnings of the ids of other models that are known to refuse them."""
+
 RESPONSES = frozenset(
     (
         "computer-use-preview",

@@ -74,11 +74,25 @@ def decide(
     costs = Costs(
         ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder, tuple(fillers), calls or {}
     )
+    if not policy.parity and (free := _skip(costs, policy, target)):
+        return free
     plan = _decide(costs, policy, target, window, urgent=urgent, rates=rates)
     if room is None or plan.tokens_after <= room or costs.messages <= costs.head:
         return plan
     least = _finish(costs, policy, target, tuple(to_floor(costs, policy, room)))
     return least if least.tokens_after < plan.tokens_after else plan
+
+
+def _skip(costs: Costs, policy: Policy, target: int) -> Plan | None:
+    """Return the plan that removes what the provider's own compaction stands for; None if that frees nothing.
+
+    It costs no model's call and loses nothing, so it comes before all else.
+    """
+    left = list(costs.skipped)
+    if not left or costs.total <= target or not costs.per_message[left].any():
+        return None
+    kept = tuple(m for m in range(left[0], left[-1] + 1) if m not in costs.skipped)
+    return _finish(costs, policy, target, (Drop(left[0], left[-1] + 1, "", kept),))
 
 
 def cap_results(
@@ -146,6 +160,8 @@ def _decide(
 
 def _finish(costs: Costs, policy: Policy, target: int, edits: tuple[Edit, ...]) -> Plan:
     """Return the plan of these edits, or the plan of none if the transcript would not become smaller."""
+    if costs.skipped:
+        edits = tuple(_skipping(edit, costs) for edit in edits)
     if len(costs.thinking):
         edits = (*edits, StripThinking(tuple(int(row) for row in costs.thinking)))
     plan = _plan(costs, policy, target, edits, "")
@@ -159,6 +175,11 @@ def _finish(costs: Costs, policy: Policy, target: int, edits: tuple[Edit, ...]) 
         else f"{_summarize_edits(plan)}; {UNREACHED}: {_name_floor(costs, policy, target)}"
     )
     return replace(plan, reason=reason)
+
+
+def _skipping(edit: Edit, costs: Costs) -> Edit:
+    behind = isinstance(edit, Summarize | Drop) and edit.start >= costs.head
+    return replace(edit, skipped=costs.skipped) if isinstance(edit, Summarize | Drop) and behind else edit
 
 
 def _reach_target(costs: Costs, policy: Policy, target: int) -> Iterable[Edit]:
@@ -246,8 +267,9 @@ def _tokens_after(costs: Costs, edits: tuple[Edit, ...]) -> int:
     zone = next((edit for edit in edits if isinstance(edit, Summarize | Drop)), None)
     if zone:
         kept = int(costs.per_message[costs.array(zone.keep)].sum())
-        total += kept - int(costs.per_message[zone.start : zone.stop].sum()) + costs.frame
-        total += zone.max_tokens if isinstance(zone, Summarize) else 0
+        total += kept - int(costs.per_message[zone.start : zone.stop].sum())
+        total -= int(costs.per_message[costs.array(zone.skipped)].sum())
+        total += costs.frame + zone.max_tokens if isinstance(zone, Summarize) else costs.frame if zone.notice else 0
     for edit in edits:
         match edit:
             case Prune(rows) if not edit.mends:

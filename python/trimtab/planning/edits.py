@@ -82,6 +82,7 @@ class Summarize:
         stop: first message behind the zone.
         max_tokens: most tokens of the summary.
         keep: messages of the zone that stay, verbatim, behind the summary; ascending.
+        skipped: messages in front of the zone that leave too: the provider's own compaction stands for them; ascending.
     """
 
     __repr__ = short
@@ -90,6 +91,7 @@ class Summarize:
     stop: int
     max_tokens: int
     keep: tuple[int, ...] = ()
+    skipped: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,9 @@ class Drop:
     Attributes:
         start: first message of the zone.
         stop: first message behind the zone.
-        notice: the text in their place.
+        notice: the text in their place; empty where the provider's own compaction behind them stands for them.
         keep: messages of the zone that stay, verbatim, behind the notice; ascending.
+        skipped: as in ``Summarize``.
     """
 
     __repr__ = short
@@ -109,6 +112,7 @@ class Drop:
     stop: int
     notice: str
     keep: tuple[int, ...] = ()
+    skipped: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,4 +159,4 @@ def dropped(zone: Summarize, notice: str = NOTICE, about: str = "") -> Drop:
         about: the user's request in the zone.
     """
     count = zone.stop - zone.start - len(zone.keep)
-    return Drop(zone.start, zone.stop, notice.format(count=count, about=about), zone.keep)
+    return Drop(zone.start, zone.stop, notice.format(count=count, about=about), zone.keep, zone.skipped)

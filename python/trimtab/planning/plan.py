@@ -72,7 +72,7 @@ class Plan:
     def to_json(self) -> str:
         """Return the plan as one line of JSON with its version."""
         body = asdict(self) | {"version": self.version}
-        body["edits"] = [{"edit": type(edit).__name__, **asdict(edit)} for edit in self.edits]
+        body["edits"] = [_written(edit) for edit in self.edits]
         return json.dumps(body, ensure_ascii=False)
 
     @classmethod
@@ -117,6 +117,14 @@ _BECAUSE = {
     "superseded": ("tool result", ", of files that were read again later"),
 }
 """By reason: the name of a pruned row, and the remark in the printed plan."""
+
+
+def _written(edit: Edit) -> dict[str, Any]:
+    """Return an edit as JSON has it: a field that nearly no edit needs is there if it has something."""
+    fields = asdict(edit)
+    if not fields.get("skipped"):
+        fields.pop("skipped", None)
+    return {"edit": type(edit).__name__, **fields}
 
 
 def _parse_edit(found: object) -> Edit:
@@ -165,8 +173,9 @@ def _describe(edit: Edit) -> str:
             return f"truncate   {_number(rows, 'tool result')} to {max_tokens:,} tokens"
         case Summarize(start, stop, max_tokens, keep):
             return f"summarize  messages {start} to {stop - 1} in at most {max_tokens:,} tokens{_kept(keep)}"
-        case Drop(start, stop, _, keep):
-            return f"drop       messages {start} to {stop - 1}, with a notice{_kept(keep)}"
+        case Drop(start, stop, notice, keep):
+            how = "with a notice" if notice else "which the provider's own compaction stands for"
+            return f"drop       messages {start} to {stop - 1}, {how}{_kept(keep)}"
         case StripThinking(rows):
             return f"strip      {_number(rows, 'thinking block')}, which the edit would break"
         case Mend(messages):

@@ -14,7 +14,7 @@ from ..messages.surrogates import CODE
 from ..models.model import Model
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Unpack
 
     from ..messages.types import AnyMessage
@@ -68,6 +68,12 @@ class Rules:
         markers: cache markers outside of the messages.
         container: the request names its container, or may.
         tools: whether tools are defined, None if unknown.
+        system_role: whether the model takes system messages between Anthropic's others, None if unknown.
+        notes: also name what is let through because no document says that the provider refuses it.
+        clear_at: the request's beta headers allow system messages for one turn.
+        output_config: they allow system messages with settings.
+        tool_changes: they allow system messages that add and remove tools.
+        signatures: calls of the current turn must have Gemini's signature.
         pictures: maximum number of pictures in a request.
         picture: maximum number of characters of a picture's base64.
         request: maximum number of bytes of a request.
@@ -81,6 +87,12 @@ class Rules:
     markers: int = 0
     container: bool = True
     tools: bool | None = None
+    system_role: bool | None = None
+    notes: bool = False
+    clear_at: bool = True
+    output_config: bool = True
+    tool_changes: bool = True
+    signatures: bool = False
     pictures: int = 600
     picture: int = 10 * 2**20
     request: int = 32 * 2**20
@@ -104,13 +116,15 @@ class RequestOptions(TypedDict, total=False):
     """Options of ``validate`` and ``repair``: the parts of a request beside its messages. All have defaults.
 
     Keys:
-        model: an id or a ``Model``: decides prefill, bound thinking, and the number and size of pictures.
+        model: an id or a ``Model``: decides prefill, bound thinking, system messages between the others, signatures of
+            Gemini's calls, and the number and size of pictures.
         in_flight: calls at the end may still be running; False by default.
         prefill: the model accepts the beginning of its answer, True by default; False where the model does not.
         thinking: whether thinking is switched on, None (the default) if unknown.
         alternation: neighbours of one role are refused, as by older models, False by default; Bedrock always refuses.
         system: the system prompt; its cache markers count.
         tools: tool definitions; their cache markers count. Empty, not None, says that there are none.
+        betas: the request's beta flags; None, the default, if they are unknown, which allows what a flag allows.
         container: the container that the request names, an id or a dict with one; None, the default, if it names none.
         original: the transcript before it was edited: thinking, compactions and stored items are compared with it.
     """
@@ -122,8 +136,17 @@ class RequestOptions(TypedDict, total=False):
     alternation: bool
     system: object
     tools: object
+    betas: Iterable[str] | None
     container: object
     original: Sequence[AnyMessage] | None
+
+
+BETAS = {
+    "clear_at": ("mid-conversation-system-clear-at-",),
+    "output_config": ("mid-conversation-output-config-",),
+    "tool_changes": ("mid-conversation-tool-changes-", "inline-tools-"),
+}
+"""Beginnings of the beta flags that allow a field of a system message, by the name of the rule."""
 
 
 def rules_of(options: RequestOptions) -> Rules:
@@ -145,12 +168,21 @@ def rules_of(options: RequestOptions) -> Rules:
         container=bool(container.get("id") if isinstance(container, dict) else container),
         tools=None if tools is None else bool(tools),
     )
+    if (betas := options.get("betas")) is not None:
+        sent = " ".join(betas)
+        rules = replace(rules, **{field: any(flag in sent for flag in flags) for field, flags in BETAS.items()})
     if model is None:
         return rules
     model = Model.named(model) if isinstance(model, str) else model
     if model.window < 1_000_000:  # Anthropic documentation, "Vision": limits by window
         rules = replace(rules, pictures=100, picture=5 * 2**20)
-    return replace(rules, prefill=rules.prefill and model.prefill, binds=model.binds_thinking)
+    return replace(
+        rules,
+        prefill=rules.prefill and model.prefill,
+        binds=model.binds_thinking,
+        system_role=model.takes_system,
+        signatures=model.signs_calls,
+    )
 
 
 def validate(messages: Sequence[AnyMessage], *, provider: Provider, **options: Unpack[RequestOptions]) -> list[Problem]:
@@ -160,7 +192,7 @@ def validate(messages: Sequence[AnyMessage], *, provider: Provider, **options: U
         messages: in the provider's shape.
         provider: ``anthropic``, ``openai_chat``, ``openai_responses``, ``bedrock`` or ``gemini``.
         **options: ``model``, ``in_flight``, ``prefill``, ``thinking``, ``alternation``, ``system``, ``tools``,
-            ``container`` and ``original``, as ``RequestOptions`` describes them.
+            ``betas``, ``container`` and ``original``, as ``RequestOptions`` describes them.
 
     Raises:
         TypeError: messages is no list or tuple, or an option is unknown.
@@ -195,6 +227,22 @@ def _lone_surrogates(messages: Sequence[AnyMessage], provider: str) -> list[Prob
         found += (Problem(index, block, CODE, what, fix) for block in places or [None])
     return found
 
+
+def notes(messages: Sequence[AnyMessage], *, provider: Provider, **options: Unpack[RequestOptions]) -> list[Problem]:
+    """Return what ``validate`` lets through because no document says whether the provider refuses it.
+
+    That is a system message between Anthropic's others, for a model that is unknown or not named.
+    """
+    rules = replace(rules_of(options), notes=True)
+    try:
+        found = rules.problems_in(messages, provider)
+    except MessageError:
+        return []  # ``validate`` names it
+    return [problem for problem in found if problem.code in NOTES]
+
+
+NOTES = frozenset({"system_role_unknown"})
+"""Codes of what is let through."""
 
 REPORTED_FIRST = frozenset({"unexpected_tool_use_id", "thinking_not_first"})
 """Codes that a provider checks before all others: results without a call, and the first block of a turn."""

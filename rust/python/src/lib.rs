@@ -51,6 +51,7 @@ mod _core {
         let simd = trimtab_simd::name().unwrap_or_default();
         let texts = [("ENVELOPE", ENVELOPE), ("CLOSE", CLOSE), ("PRUNED", PRUNED), ("SIMD", simd)];
         texts.into_iter().try_for_each(|(name, text)| m.add(name, text))?;
+        m.add("ITEMS", super::validate::items(m.py())?)?;
         m.add("__version__", env!("CARGO_PKG_VERSION"))?;
         #[cfg(debug_assertions)]
         super::checked::add_to(m)?;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use trimtab_core::ledger::Outline;
+use pyo3::types::{PyDict, PyTuple};
+use trimtab_core::ledger::{Outline, Role};
+use trimtab_core::node::Key;
+use trimtab_core::shape::items::ITEMS;
 use trimtab_core::validate::{self as rules, Options};
 
 use crate::convert::{released, settings};
@@ -40,4 +42,16 @@ pub fn validate(
     };
     let problems = released(py, || Ok(rules::validate(&columns, provider, options, original)))?;
     Ok(problems.into_iter().map(|p| (p.index, p.block, p.code, p.message, p.fix)).collect())
+}
+
+/// The types of items of the Responses API: name, part, whether the model wrote it, fields of its id, whether it needs one,
+/// the field of its text, and the types that answer it.
+pub fn items(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+    let rows = ITEMS.iter().map(|item| {
+        let ids = PyTuple::new(py, item.ids.iter().map(|key| key.text()))?;
+        let (body, answers) = (item.body.map(Key::text), PyTuple::new(py, item.answers)?);
+        let is_model = item.role == Role::Assistant;
+        (item.name, item.part.name(), is_model, ids, item.needs_id, body, answers).into_pyobject(py)
+    });
+    PyTuple::new(py, rows.collect::<PyResult<Vec<_>>>()?)
 }

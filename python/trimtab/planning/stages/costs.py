@@ -100,13 +100,38 @@ class Costs:
         return int(self.per_message.sum())
 
     @cached_property
+    def compaction(self) -> int | None:
+        """The row of the provider's own newest compaction; None without one. One that failed is none."""
+        rows = np.flatnonzero((self.kind == Kind.COMPACTION) & ((self.flags & (RowFlag.HIDES | RowFlag.SIGNED)) != 0))
+        return int(rows[-1]) if len(rows) else None
+
+    @cached_property
+    def skipped(self) -> tuple[int, ...]:
+        """Messages that the provider's own compaction stands for; they leave with the first edit that removes messages.
+
+        None where a call in front of it has its result behind it, or a pin stands there. System text of Responses
+        stays: the compaction need not have it.
+        """
+        if self.compaction is None:
+            return ()
+        behind = int(self.owner[self.compaction])
+        begins = int(self.ledger.first[behind]) == self.compaction
+        if not begins or not self.ledger.safe[behind] or any(pin < behind for pin in self.pins):
+            return ()
+        if self.ledger.provider == "anthropic":
+            return tuple(range(behind))
+        return tuple(np.flatnonzero(self.role[:behind] != Role.SYSTEM).tolist())
+
+    @cached_property
     def head(self) -> int:
-        """Number of messages at the start that never leave: system text, and all up to a provider's own compaction.
+        """Number of messages at the start that no zone has: system text, and all up to a provider's own compaction.
 
         The provider ignores messages in front of its compaction, a summary included.
         """
-        compaction = self.owner[self.kind == Kind.COMPACTION]
-        behind = int(compaction[-1]) + 1 if len(compaction) else 0
+        behind = 0 if self.compaction is None else int(self.owner[self.compaction]) + 1
+        if behind:  # and what belongs to it: a result of its call, settings that came with it
+            cuts = np.flatnonzero(self.ledger.safe[behind:])
+            behind = behind + int(cuts[0]) if len(cuts) else self.messages
         leads = (self.role == Role.SYSTEM) & ~self.summarized
         leads[:behind] = True
         return self.messages if leads.all() else int(leads.argmin())

@@ -112,6 +112,7 @@ def run_steps(
     adapter, changes, is_openai = ShapeAdapter(provider), Changes(), provider.startswith("openai")
     read = [dict(message) for message in adapter.read(messages)]
     entries = [Entry(i, message, message) for i, message in enumerate(read)]
+    sources = dict(zip(entries, messages, strict=True))  # a moved entry has another origin
 
     def steps(entries: list[Entry], rules: Rules) -> list[Entry]:
         if provider == "openai_chat":
@@ -122,8 +123,7 @@ def run_steps(
 
     def written() -> list[dict[str, Any]]:
         return [
-            cast("dict[str, Any]", messages[e.origin]) if e.message is e.given else adapter.write(e.message)
-            for e in entries
+            cast("dict[str, Any]", sources[e]) if e.message is e.given else adapter.write(e.message) for e in entries
         ]
 
     entries = steps(entries, rules or Rules())

@@ -6,7 +6,8 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .entries import Edit, is_whole, string, text_block, whole_parts
+from ...messages.shapes import text_block
+from .entries import Edit, is_whole, string, whole_parts
 
 if TYPE_CHECKING:
     from .entries import Block, Changes, Entry
@@ -21,14 +22,14 @@ MAX_MARKERS = 4
 def complete(entries: list[Entry], changes: Changes) -> None:
     """Give each message a known role, and each block its required fields or another form."""
     for entry in entries:
-        if entry.message.get("role") not in ("user", "assistant"):
+        if entry.message.get("role") not in ("user", "assistant", "system"):
             entry.set(role="user")
             changes.add(entry, "unknown_role")
         if entry.message.get("content") is None:
             entry.set(content=[])
             changes.add(entry, "empty_field")
         if isinstance(entry.message["content"], list):
-            entry.edit(partial(_complete, is_user=entry.role == "user"), changes)
+            entry.edit(partial(_complete, is_user=entry.role != "assistant"), changes)
 
 
 def _complete(block: Block, *, is_user: bool) -> Edit:
@@ -39,6 +40,8 @@ def _complete(block: Block, *, is_user: bool) -> Edit:
         return _complete_thinking(block, is_user=is_user)
     if (kind == "tool_result" and not is_user) or (kind == "compaction" and is_user):
         return Edit(_readable(content), "misplaced")
+    if kind == "compaction" and content is not None and not string(block, "content").strip():
+        return Edit([], "incomplete")
     if kind.endswith("_tool_result") and is_user:
         return Edit([], "misplaced")
     if kind.endswith("tool_result") and isinstance(content, list) and whole_parts(content) != content:

@@ -6,7 +6,8 @@ import json
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from .entries import INTERRUPTED, Entry, append_moved, as_blocks, merge, orphan_parts, string, text_block, whole_parts
+from ...messages.shapes import as_blocks, text_block
+from .entries import INTERRUPTED, Entry, append_moved, merge, orphan_parts, string, whole_parts
 
 if TYPE_CHECKING:
     from ..validate import Rules

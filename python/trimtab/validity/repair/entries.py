@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from ...messages.shapes import as_blocks, text_block
 from ...messages.types import Repaired
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ INTERRUPTED = "[no result: the session was interrupted]"
 BEGINNING = "[the beginning of this session is missing]"
 ORPHAN = "[result of a call that is no longer here]"
 CONTINUE = "[continue]"
+INSTRUCTION = "[instruction of the application, not of the user]"
 LEFT_OUT = "[a picture was left out here: the request may not hold it]"
 
 Block: TypeAlias = dict[str, Any]
@@ -140,16 +142,6 @@ def string(block: dict[str, Any], key: str) -> str:
     """Return a field's string, empty where the field is missing or no string."""
     value = block.get(key)
     return value if isinstance(value, str) else ""
-
-
-def as_blocks(content: Any) -> list[Any]:
-    """Return content as a new list; a string is one text block."""
-    return [text_block(content)] if isinstance(content, str) and content else list(content)
-
-
-def text_block(text: str, kind: str = "text") -> Block:
-    """Return a block of text."""
-    return {"type": kind, "text": text}
 
 
 _TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .entries import LEFT_OUT, Edit, text_block
+from ...messages.shapes import text_block
+from .entries import LEFT_OUT, Edit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

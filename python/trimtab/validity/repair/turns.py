@@ -9,9 +9,10 @@ from itertools import count, groupby
 from typing import TYPE_CHECKING, Any
 
 from ...messages.envelope import unwrap
-from ...messages.shapes import only_text
+from ...messages.shapes import as_blocks, only_text, text_block
 from .blocks import CLIENT_CALL, SERVER_CALLS, THINKING, call_as_text, complete, drop_markers, is_code
-from .entries import BEGINNING, CONTINUE, INTERRUPTED, ORPHAN, Edit, Entry, as_blocks, merge, string, text_block
+from .entries import BEGINNING, CONTINUE, INTERRUPTED, ORPHAN, Edit, Entry, merge, string
+from .system import put_back, set_apart, sign_calls
 
 if TYPE_CHECKING:
     from ..validate import Rules
@@ -29,6 +30,8 @@ def repair_turns(entries: list[Entry], changes: Changes, rules: Rules, provider:
     because each removal can leave thinking at the end of its turn.
     """
     complete(entries, changes)
+    takes_system = provider == "anthropic" and rules.system_role is not False
+    entries, instructions = set_apart(entries, changes, takes=takes_system)
     entries = _drop_blank(entries, changes, provider)
     open_calls = _pair(entries, changes, in_flight=rules.in_flight)
     entries = _without_emptied(entries)
@@ -50,6 +53,9 @@ def repair_turns(entries: list[Entry], changes: Changes, rules: Rules, provider:
     if provider in _STRICT or rules.alternation:
         entries = merge(entries, changes, _join)
     entries = _close(_begin(entries, changes, provider), changes, rules, provider)
+    entries = put_back(entries, instructions, changes)
+    if provider == "gemini" and rules.signatures:
+        sign_calls(entries, changes)
     drop_markers(entries, changes, rules.markers)
     return entries
 
@@ -276,7 +282,8 @@ def _begin(entries: list[Entry], changes: Changes, provider: str) -> list[Entry]
     if not entries or entries[0].role != "assistant":
         return entries
     kinds = _kinds(entries[:1])
-    if kinds[:1] == ["compaction"] or (provider == "gemini" and CLIENT_CALL not in kinds):
+    is_compacted = kinds[:1] == ["compaction"] and bool(entries[0].blocks[0].get("content"))
+    if is_compacted or (provider == "gemini" and CLIENT_CALL not in kinds):
         return entries
     return [changes.added(-1, {"role": "user", "content": BEGINNING}, "first_role"), *entries]
 

@@ -109,6 +109,12 @@ impl<S> Builder<S> {
         self.block = Some(block);
     }
 
+    /// The role of the message.
+    #[must_use]
+    pub fn role(&self) -> Option<Role> {
+        self.ledger.role.last().copied()
+    }
+
     /// Marks the message.
     pub fn mark(&mut self, mark: MessageFlag) {
         if let Some(marks) = self.ledger.marks.last_mut() {

@@ -148,12 +148,24 @@ fn straddled(ledger: &Ledger, start: usize, live: usize) -> Vec<bool> {
         opens[message - start + 1] += 1;
         opens[message - start + 2] -= 1;
     }
+    for message in start.saturating_sub(1)..ledger.messages().saturating_sub(1) {
+        if is_configured(ledger, message) {
+            opens[message + 1 - start] += 1;
+            opens[message + 2 - start] -= 1;
+        }
+    }
     let mut straddling = 0;
     let safe = opens[..=n].iter().map(|change| {
         straddling += change;
         straddling == 0
     });
     safe.collect()
+}
+
+/// Whether a message is a provider's compaction, and the settings that came with it stand behind it.
+fn is_configured(ledger: &Ledger, message: usize) -> bool {
+    ledger.marked(message + 1, MessageFlag::Configures)
+        && ledger.kind.get(ledger.first[message] as usize) == Some(&Kind::Compaction)
 }
 
 /// A turn that thinks has to begin with that: no cut inside it may leave something else in front of its thinking.

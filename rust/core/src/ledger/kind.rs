@@ -94,6 +94,8 @@ pub enum RowFlag {
     FromCode = 2048,
     /// It has a text that is empty and carries a cache marker.
     EmptyCached = 4096,
+    /// It is a compaction whose provider neither reads nor bills what stands in front of it.
+    Hides = 8192,
 }
 
 /// Flags of a message.
@@ -112,4 +114,10 @@ pub enum MessageFlag {
     Plain = 16,
     /// It thinks, and a turn that thinks has to begin with that.
     Thinks = 32,
+    /// It is a system message with settings of the request, which may stand anywhere if it has no text.
+    Settings = 64,
+    /// It is a system message that the model sees for one turn.
+    Transient = 128,
+    /// It has the settings that came with a provider's compaction, if it follows one.
+    Configures = 256,
 }

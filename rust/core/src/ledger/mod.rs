@@ -175,6 +175,12 @@ impl Ledger {
         })
     }
 
+    /// The row of the provider's own newest compaction, if the provider skips what stands in front of it.
+    #[must_use]
+    pub fn hidden(&self) -> Option<usize> {
+        self.flags.iter().rposition(|flags| flags & RowFlag::Hides as u16 != 0)
+    }
+
     /// The row of the user's last words.
     fn words(&self) -> Option<usize> {
         let is_said = |row: &usize| matches!(self.kind[*row], Kind::Text | Kind::Image | Kind::Document);

@@ -64,7 +64,11 @@ pub fn add_overhead(ledger: &mut Ledger) {
 /// Goes on with [`add_overhead`] where messages from `start` on were added: they may belong to the last turn before.
 pub(super) fn continue_from(ledger: &mut Ledger, start: usize) {
     let terms = ledger.terms;
-    let starts = |message: &usize| *message == 0 || side(ledger.role[*message]) != side(ledger.role[*message - 1]);
+    let visible = ledger.hidden().unwrap_or(0); // the first row of the prompt
+    let behind = ledger.owner.get(visible).map_or(0, |message| *message as usize);
+    let starts = |message: &usize| {
+        *message == 0 || *message == behind || side(ledger.role[*message]) != side(ledger.role[*message - 1])
+    };
     let from = if ledger.is_free() { start } else { (0..start).rfind(starts).unwrap_or(0) };
     let row = ledger.first[from] as usize;
     ledger.tokens.truncate(row);
@@ -72,19 +76,29 @@ pub(super) fn continue_from(ledger: &mut Ledger, start: usize) {
     ledger.overhead.truncate(from);
     ledger.overhead.resize(ledger.messages(), terms.message);
     if ledger.is_free() {
+        hide(ledger);
         return;
     }
     let mut start = from;
     while start < ledger.messages() {
         let mut stop = start + 1;
-        while stop < ledger.messages() && side(ledger.role[stop]) == side(ledger.role[start]) {
+        while stop < ledger.messages() && stop != behind && side(ledger.role[stop]) == side(ledger.role[start]) {
             stop += 1;
         }
-        turn(ledger, start, stop);
+        turn(ledger, start, stop, visible);
         start = stop;
     }
     if !terms.prompt.keeps_thinking {
         forget(ledger);
+    }
+    hide(ledger);
+}
+
+/// Sets what the provider skips to 0 tokens: all in front of its own newest compaction.
+fn hide(ledger: &mut Ledger) {
+    if let Some(row) = ledger.hidden() {
+        ledger.tokens[..row].fill(0);
+        ledger.overhead[..ledger.owner[row] as usize].fill(0);
     }
 }
 
@@ -101,16 +115,16 @@ pub(super) fn opposite(role: Role) -> Role {
     if side(role) == Role::User { Role::Assistant } else { Role::User }
 }
 
-/// Messages `start` to `stop` as one turn.
-fn turn(ledger: &mut Ledger, start: usize, stop: usize) {
+/// Messages `start` to `stop` as one turn, from the row `visible` on.
+fn turn(ledger: &mut Ledger, start: usize, stop: usize, visible: usize) {
     let prompt = ledger.terms.prompt;
     for message in start..stop {
-        ledger.overhead[message] = opening(ledger, message, message == start);
+        ledger.overhead[message] = opening(ledger, message, message == start, visible);
     }
-    if prompt.form == Form::Tagged && calls_in(ledger, start, stop) {
+    let rows = visible.max(ledger.first[start] as usize)..ledger.first[stop] as usize;
+    if prompt.form == Form::Tagged && rows.clone().any(|row| ledger.kind[row] == Kind::Call) {
         ledger.overhead[start] = 0; // the end of the turn is counted with the results
     }
-    let rows = ledger.first[start] as usize..ledger.first[stop] as usize;
     let of = |kind: Kind| rows.clone().filter(|row| ledger.kind[*row] == kind).collect::<Vec<_>>();
     let (calls, results, thinking) = (of(Kind::Call), of(Kind::Result), of(Kind::Thinking));
     for row in calls.iter().copied().chain(of(Kind::ServerCall)) {
@@ -146,14 +160,11 @@ fn turn(ledger: &mut Ledger, start: usize, stop: usize) {
     }
 }
 
-fn calls_in(ledger: &Ledger, start: usize, stop: usize) -> bool {
-    (ledger.first[start]..ledger.first[stop]).any(|row| ledger.kind[row as usize] == Kind::Call)
-}
-
 /// Tokens of a message by itself.
-fn opening(ledger: &Ledger, message: usize, first: bool) -> u32 {
+fn opening(ledger: &Ledger, message: usize, first: bool, visible: usize) -> u32 {
     let prompt = ledger.terms.prompt;
     let mut rows = ledger.rows_of(message);
+    rows.start = rows.start.max(visible.min(rows.end));
     let has_text =
         rows.is_empty() || rows.any(|row| !matches!(ledger.kind[row], Kind::Call | Kind::Result | Kind::Thinking));
     match (prompt.form, side(ledger.role[message])) {

@@ -24,6 +24,9 @@ pub trait Sum: Default + Send {
 
     /// Subtracts the thinking that was added.
     fn forget(&mut self);
+
+    /// Subtracts all tokens that were added: the provider skips them.
+    fn hide(&mut self);
 }
 
 /// Tokens of a list.
@@ -73,6 +76,10 @@ impl Sum for Totals {
     fn forget(&mut self) {
         self.tokens.iter_mut().for_each(|of| of[Kind::Thinking as usize] = 0);
     }
+
+    fn hide(&mut self) {
+        *self = Self { messages: self.messages, ..Self::default() };
+    }
 }
 
 /// A list that is summed while its messages arrive.
@@ -102,6 +109,9 @@ impl<S: Sum> Sums<S> {
     ///
     /// [`Error::Overflow`] for more rows than a column's type can number.
     pub fn take(&mut self, next: Ledger) -> Result<(), Error> {
+        if next.hidden().is_some() {
+            self.sum.hide(); // of the kept messages, those that are not summed yet are hidden when they are
+        }
         if next.is_free() {
             return self.add_all(next);
         }
@@ -225,6 +235,11 @@ impl Sum for Each {
             self.tokens[place] -= tokens;
         }
     }
+
+    fn hide(&mut self) {
+        self.tokens.fill(0);
+        self.thought.clear();
+    }
 }
 
 /// Number of rows, or of messages if they have no rows.
@@ -232,10 +247,10 @@ fn size(ledger: &Ledger) -> usize {
     ledger.rows().max(ledger.messages())
 }
 
-/// Whether messages from `start` on have a call, a result or thinking.
+/// Whether messages from `start` on have a call, a result, thinking or a provider's compaction.
 fn has_steps(ledger: &Ledger, start: usize) -> bool {
     let kinds = &ledger.kind[ledger.first[start] as usize..];
-    kinds.iter().any(|kind| kind.is_call() || kind.is_result() || *kind == Kind::Thinking)
+    kinds.iter().any(|kind| kind.is_call() || kind.is_result() || matches!(kind, Kind::Thinking | Kind::Compaction))
 }
 
 /// Message `index` with its calls that have no result before message `stop`, in a turn of its own apart from the one that
@@ -273,12 +288,14 @@ mod tests {
         let mut line = |_| {
             let role = ["user", "user", "assistant", "assistant", "assistant", "system", "critic"][next(7)];
             let blocks: Vec<String> = (0..next(4))
-                .map(|_| match (next(7), next(5)) {
+                .map(|_| match (next(9), next(5)) {
                     (0, id) => format!(r#"{{"type": "tool_result", "tool_use_id": "{id}", "content": "ok {id}"}}"#),
                     (1, id) => format!(r#"{{"type": "tool_result", "tool_use_id": "{id}", "is_error": true}}"#),
                     (2 | 3, id) => format!(r#"{{"type": "tool_use", "id": "{id}", "name": "f{id}", "input": {{}}}}"#),
                     (4, id) => format!(r#"{{"type": "thinking", "thinking": "well {id}", "signature": "QUJD"}}"#),
                     (5, id) => format!(r#"{{"type": "server_tool_use", "id": "{id}", "name": "web", "input": {{}}}}"#),
+                    (6, 4) => r#"{"type": "compaction", "content": null}"#.to_owned(),
+                    (6, 2 | 3) => r#"{"type": "compaction", "content": "so far"}"#.to_owned(),
                     (_, id) => format!(r#"{{"type": "text", "text": "words {id}"}}"#),
                 })
                 .collect();

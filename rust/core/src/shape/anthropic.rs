@@ -5,13 +5,24 @@ use super::parts::{
     text_of,
 };
 use crate::error::Error;
-use crate::ledger::{Builder, Kind, MessageFlag, RowFlag, Sink};
+use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag, Sink};
 use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one message.
 pub fn read<N: Node, S: Sink<Text = N::Text>>(message: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let [role, content] = message.fields([Key::Role, Key::Content])?;
     speaker(role, builder)?;
+    if builder.role() == Some(Role::System) {
+        message.entries(&mut |name, value| {
+            match name {
+                _ if value.shape() == Shape::Null => {}
+                "output_config" => builder.mark(MessageFlag::Settings),
+                "clear_at" => builder.mark(MessageFlag::Transient),
+                _ => {}
+            }
+            Ok(())
+        })?;
+    }
     let Some(content) = content else {
         builder.mark(MessageFlag::Null);
         return Ok(());
@@ -120,7 +131,13 @@ fn fields<N: Node, S: Sink<Text = N::Text>>(
         Kind::Compaction => {
             stamp(block, Key::Signature, builder)?;
             stamp(block, Key::EncryptedContent, builder)?;
-            block.get(Key::Content)?.map_or(Ok(()), |content| returned(&content, builder))
+            // Null is a compaction that failed, which the provider skips; an empty one it refuses.
+            let Some(content) = block.get(Key::Content)?.filter(|content| content.shape() != Shape::Null) else {
+                return Ok(());
+            };
+            let is_blank = content.text()?.is_none_or(|text| text.text().trim().is_empty());
+            builder.flag(if is_blank { RowFlag::Incomplete } else { RowFlag::Hides });
+            returned(&content, builder)
         }
         Kind::Opaque => Ok(()),
     }

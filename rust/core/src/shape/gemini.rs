@@ -57,10 +57,10 @@ fn part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S>) ->
     }
     read_part(part, builder)?;
     for key in [Key::ThoughtSignature, Key::SnakeThoughtSignature] {
-        if part.get(key)?.is_some() {
-            builder.flag(RowFlag::Signed);
-        }
         if let Some(text) = blob(part, key, builder)? {
+            if !text.text().is_empty() {
+                builder.flag(RowFlag::Signed);
+            }
             builder.data(text);
         }
     }

@@ -12,26 +12,12 @@
 //! An item of a type that is not known has an `id` and no `content`. Blocks of kinds that are not known are read whole.
 
 use super::bedrock;
+use super::items::is_item;
 use super::parts::{is_typed, text_of};
 use super::{Provider, foreign};
 use crate::error::Error;
 use crate::ledger::{Builder, Sink};
 use crate::node::{Key, Node, Shape, Text};
-
-/// Types of items that do not end like a call or an output.
-const ITEMS: [&str; 11] = [
-    "message",
-    "reasoning",
-    "item_reference",
-    "compaction",
-    "compaction_summary",
-    "compaction_trigger",
-    "program",
-    "additional_tools",
-    "configuration_update",
-    "mcp_approval_request",
-    "mcp_approval_response",
-];
 
 /// Fields that may hold something beside a missing content, and are no other form of it.
 const BESIDE: [&str; 12] = [
@@ -50,12 +36,6 @@ const BESIDE: [&str; 12] = [
 ];
 
 const DETECT: &str = "pass messages of one provider; where provider= or --format is given, it must be theirs";
-
-/// Whether the type is one of an item of the Responses API.
-fn is_item(kind: &str) -> bool {
-    let ends = ["_call", "_output", "_list_tools"];
-    ITEMS.contains(&kind) || (kind != "tool_call" && ends.iter().any(|end| kind.ends_with(end)))
-}
 
 /// The entry under `key` unless it is null.
 fn given<N: Node>(node: &N, key: Key) -> Result<Option<N>, Error> {

@@ -4,6 +4,7 @@ mod anthropic;
 mod bedrock;
 mod foreign;
 mod gemini;
+pub mod items;
 mod minimum;
 mod openai_chat;
 mod openai_responses;
@@ -135,10 +136,11 @@ impl Detector {
         self.found
     }
 
-    /// The provider of a whole list: `OpenAI` Chat where nothing tells but a message of system text.
+    /// The provider of a whole list: `OpenAI` Chat where nothing tells but system text at the start. Between the others,
+    /// the models of several providers take it.
     #[must_use]
     pub fn found_in_all(&self) -> Option<Provider> {
-        self.found.or(self.system.map(|_| Provider::OpenAiChat))
+        self.found.or(self.system.filter(|at| *at == 0).map(|_| Provider::OpenAiChat))
     }
 }
 

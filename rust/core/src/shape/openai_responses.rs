@@ -1,6 +1,7 @@
 //! `OpenAI` Responses: a list of items, each a message of its own.
 
-use super::parts::{call, identify, opaque, picture_url, push_text, returned, stamp, text_of};
+use super::items::{self, CONFIGURATION_UPDATE, Item, Part};
+use super::parts::{call, opaque, picture_url, push_text, returned, stamp, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag, Sink};
 use crate::node::{Key, Node, Shape, Text};
@@ -9,15 +10,23 @@ use crate::node::{Key, Node, Shape, Text};
 pub fn read<N: Node, S: Sink<Text = N::Text>>(item: &N, builder: &mut Builder<S>) -> Result<(), Error> {
     let [name, role, content] = item.fields([Key::Type, Key::Role, Key::Content])?;
     let name = name.map_or(Ok(None), |name| name.text())?;
-    match name.as_ref().map(Text::text).as_deref() {
-        None | Some("message") => message(role, content, builder),
-        Some("reasoning") => reasoning(item, builder),
-        Some("compaction" | "compaction_summary") => {
-            builder.message(Role::Assistant);
-            builder.row(Kind::Compaction, "compaction");
-            encrypted(item, builder)
+    let Some(name) = name.as_ref().map(Text::text) else { return message(role, content, builder) };
+    let known = match items::find(&name) {
+        Some(known) => *known,
+        None => items::guess(&name, text_of(item, Key::CallId)?.is_some_and(|id| !id.text().is_empty())),
+    };
+    match known.part {
+        Part::Message => message(role, content, builder),
+        Part::Reasoning => reasoning(item, builder),
+        Part::Compaction => compaction(item, builder),
+        Part::Call | Part::Output | Part::Request | Part::Answer => paired(known, &name, item, builder),
+        Part::Whole => {
+            builder.message(known.role);
+            if known.name == CONFIGURATION_UPDATE {
+                builder.mark(MessageFlag::Configures);
+            }
+            opaque(item, &name, builder)
         }
-        Some(name) => action(name, item, builder),
     }
 }
 
@@ -124,67 +133,70 @@ fn encrypted<N: Node, S: Sink<Text = N::Text>>(item: &N, builder: &mut Builder<S
     Ok(())
 }
 
-/// Calls and their outputs, of every tool that there is: `*_call` and `*_output` pair by their id.
-fn action<N: Node, S: Sink<Text = N::Text>>(name: &str, item: &N, builder: &mut Builder<S>) -> Result<(), Error> {
-    let function = matches!(name, "function_call" | "custom_tool_call");
-    let answer = matches!(name, "function_call_output" | "custom_tool_call_output");
-    let called = text_of(item, Key::CallId)?.is_some_and(|id| !id.text().is_empty());
-    match name {
-        "mcp_approval_request" => {
-            builder.message(Role::Assistant);
-            builder.row(Kind::ServerCall, name);
-            identify(item, Key::Id, builder)?;
-            call(item, Key::Arguments, Shape::Text, builder)
-        }
-        "mcp_approval_response" => {
-            builder.message(Role::User);
-            builder.row(Kind::ServerResult, name);
-            identify(item, Key::ApprovalRequestId, builder)
-        }
-        // Codex answers a local shell call by the call's own id.
-        "local_shell_call" if !called => requested(name, Key::Id, item, builder),
-        _ if function || (called && name.ends_with("_call")) => requested(name, Key::CallId, item, builder),
-        _ if answer || (called && name.ends_with("_output")) => {
-            builder.message(Role::Tool);
-            builder.row(Kind::Result, name);
-            identify(item, Key::CallId, builder)?;
-            if !answer {
-                builder.flag(RowFlag::Whole);
-            }
-            match item.get(Key::Output)? {
-                Some(output) if answer && output.shape() != Shape::Null => returned(&output, builder),
-                _ if answer => {
-                    builder.flag(RowFlag::Incomplete);
-                    Ok(())
-                }
-                _ => builder.json_with_files(item),
-            }
-        }
-        _ => {
-            builder.message(if name.ends_with("_output") { Role::Tool } else { Role::Assistant });
-            opaque(item, name, builder)
-        }
+/// The provider's compaction: without its ciphertext it is none.
+fn compaction<N: Node, S: Sink<Text = N::Text>>(item: &N, builder: &mut Builder<S>) -> Result<(), Error> {
+    builder.message(Role::Assistant);
+    builder.row(Kind::Compaction, "compaction");
+    if text_of(item, Key::EncryptedContent)?.is_none_or(|text| text.text().is_empty()) {
+        builder.flag(RowFlag::Incomplete);
     }
+    encrypted(item, builder)
 }
 
-/// A call that requires an output: name and arguments of `function_call` and `custom_tool_call`, else the whole item.
-fn requested<N: Node, S: Sink<Text = N::Text>>(
+/// Items that pair with another one by an id.
+fn paired<N: Node, S: Sink<Text = N::Text>>(
+    known: Item,
     name: &str,
-    id: Key,
     item: &N,
     builder: &mut Builder<S>,
 ) -> Result<(), Error> {
-    builder.message(Role::Assistant);
-    builder.row(Kind::Call, name);
-    identify(item, id, builder)?;
-    if text_of(item, Key::Id)?.is_some() {
-        builder.flag(RowFlag::Stored);
+    builder.message(known.role);
+    let mut id = None;
+    for key in known.ids {
+        id = id.or(text_of(item, *key)?.filter(|id| !id.text().is_empty()));
     }
-    stamp(item, Key::Id, builder)?;
-    match name {
-        "function_call" => call(item, Key::Arguments, Shape::Text, builder),
-        "custom_tool_call" => call(item, Key::Input, Shape::Text, builder),
-        _ => builder.json_with_files(item),
+    if id.is_none() && !known.needs_id {
+        return opaque(item, name, builder);
+    }
+    builder.row(
+        match known.part {
+            Part::Call => Kind::Call,
+            Part::Output => Kind::Result,
+            Part::Request => Kind::ServerCall,
+            _ => Kind::ServerResult,
+        },
+        name,
+    );
+    match id {
+        Some(id) => builder.id(&id.text()),
+        None => builder.flag(RowFlag::Incomplete),
+    }
+    match (known.part, known.body) {
+        (Part::Call, body) => {
+            if text_of(item, Key::Id)?.is_some() {
+                builder.flag(RowFlag::Stored);
+            }
+            stamp(item, Key::Id, builder)?;
+            match body {
+                Some(body) => call(item, body, Shape::Text, builder),
+                None => builder.json_with_files(item),
+            }
+        }
+        (Part::Request, Some(body)) => call(item, body, Shape::Text, builder),
+        (Part::Output, Some(body)) => match item.get(body)? {
+            Some(output) if output.shape() != Shape::Null => returned(&output, builder),
+            _ => {
+                builder.flag(RowFlag::Incomplete);
+                Ok(())
+            }
+        },
+        _ if name == "mcp_approval_response" => Ok(()), // the model sees what follows from it
+        (part, _) => {
+            if part == Part::Output {
+                builder.flag(RowFlag::Whole);
+            }
+            builder.json_with_files(item)
+        }
     }
 }
 

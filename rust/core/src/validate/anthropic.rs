@@ -19,7 +19,7 @@ pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledge
         return;
     }
     let turns = turns(ledger);
-    roles(found);
+    roles(found, options);
     if options.alternation {
         alternation(found);
     }
@@ -44,17 +44,74 @@ pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledge
     end(found, options);
 }
 
-/// A4, A6, A8: who may speak, and first.
-fn roles(found: &mut Findings<'_>) {
+/// A8: where the model takes system messages, each stands behind the user, or behind a server call, and in front of the
+/// assistant. One that has settings alone may stand anywhere.
+fn system(found: &mut Findings<'_>, index: usize, options: Options) {
+    let ledger = found.ledger;
+    let unsent = |index: usize| ledger.marked(index, MessageFlag::Settings) && ledger.rows_of(index).is_empty();
+    if options.system_role == Some(false) {
+        let words = "messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, not \"system\" as an input message role.";
+        found.message(index, "system_role", words, "pass the text as the top-level `system`");
+        return;
+    }
+    if options.system_role.is_none() && options.notes {
+        let words = "role 'system' is not supported on some models";
+        found.message(
+            index,
+            "system_role_unknown",
+            words,
+            "name the model, or pass the text as the top-level `system`",
+        );
+    }
+    let headers = [
+        (options.clear_at, ledger.marked(index, MessageFlag::Transient), "clear_at"),
+        (options.output_config, ledger.marked(index, MessageFlag::Settings), "output_config"),
+        (options.tool_changes, ledger.rows_of(index).any(|row| is_tool_change(ledger, row)), "tool_addition"),
+    ];
+    for (_, _, field) in headers.into_iter().filter(|(sent, used, _)| *used && !sent) {
+        let words = format!("messages.{index}.{field}: Extra inputs are not permitted");
+        found.message(index, "beta_required", words, "send the beta header of the field, or leave it out");
+    }
+    for row in ledger.rows_of(index) {
+        if ledger.kind[row] != Kind::Text && !is_tool_change(ledger, row) {
+            let words = format!("messages: `{}` blocks cannot be in `system` messages", name(ledger, row));
+            found.row(row, "block_role", words, "move the block into a message of the user");
+        }
+    }
+    if unsent(index) {
+        return;
+    }
+    let before = (0..index).rev().find(|&other| !unsent(other));
+    let behind = (index + 1..ledger.messages()).find(|&other| !unsent(other));
+    let Some(before) = before else {
+        let words = format!(
+            "messages.{index}: use the top-level 'system' parameter for the initial system prompt; the directive-only form (content: [] with output_config) is accepted at any position"
+        );
+        found.message(index, "system_role", words, "pass the text as the top-level `system`");
+        return;
+    };
+    let last = ledger.rows_of(before).last().map(|row| ledger.kind[row]);
+    let follows = match ledger.role[before] {
+        Role::User => true,
+        Role::Assistant => matches!(last, Some(Kind::ServerCall | Kind::ServerResult)),
+        _ => false,
+    };
+    if !follows || behind.is_some_and(|other| ledger.role[other] != Role::Assistant) {
+        let words = "messages: a `system` message must directly follow a `user` message or a server tool use, and be the last one or be followed by an `assistant` message";
+        found.message(index, "system_position", words, "move it behind the user's next message; merge neighbours");
+    }
+}
+
+fn is_tool_change(ledger: &Ledger, row: usize) -> bool {
+    matches!(ledger.names.get(row), "tool_addition" | "tool_removal")
+}
+
+/// A4, A6: who may speak, and first.
+fn roles(found: &mut Findings<'_>, options: Options) {
     let ledger = found.ledger;
     for (index, role) in ledger.role.iter().enumerate() {
         match role {
-            Role::System => found.message(
-                index,
-                "system_role",
-                "messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, not \"system\" as an input message role.",
-                "pass the text as the top-level `system`",
-            ),
+            Role::System => system(found, index, options),
             Role::Other | Role::Tool => found.message(
                 index,
                 "unknown_role",
@@ -64,10 +121,11 @@ fn roles(found: &mut Findings<'_>) {
             Role::User | Role::Assistant => {}
         }
     }
-    let leads = ledger.kind.first() == Some(&Kind::Compaction);
-    if ledger.role[0] == Role::Assistant && !leads {
+    let leads = ledger.kind.first() == Some(&Kind::Compaction) && ledger.has(0, RowFlag::Hides);
+    let first = ledger.role.iter().position(|role| *role != Role::System).unwrap_or(0);
+    if ledger.role[first] == Role::Assistant && !leads {
         found.message(
-            0,
+            first,
             "first_message_role",
             "messages: first message must use the \"user\" role",
             "put a user message in front",
@@ -97,12 +155,13 @@ fn contents(found: &mut Findings<'_>) {
     let ledger = found.ledger;
     let last = ledger.messages() - 1;
     for index in 0..=last {
-        let optional = index == last && ledger.role[index] == Role::Assistant;
+        let settings = ledger.role[index] == Role::System && ledger.marked(index, MessageFlag::Settings);
+        let optional = settings || (index == last && ledger.role[index] == Role::Assistant);
         let mut rows = ledger.rows_of(index);
         if !rows.is_empty() && rows.clone().all(|row| is_plain(ledger, row)) {
             continue; // nearly every message is that
         }
-        if ledger.marked(index, MessageFlag::Null) {
+        if ledger.marked(index, MessageFlag::Null) && !settings {
             let words = "messages: content: Input should be a valid string or list";
             found.message(index, "null_content", words, "give content a string or at least one block");
             continue;
@@ -144,7 +203,10 @@ fn block(found: &mut Findings<'_>, row: usize) {
         let words = "cache_control cannot be set for empty text blocks";
         found.row(row, "cache_control_on_empty_text", words, "set the marker on another block");
     }
-    if ledger.has(row, RowFlag::Incomplete) {
+    if kind == Kind::Compaction && ledger.has(row, RowFlag::Incomplete) {
+        let words = "`compaction` blocks: content: Input should be a non-empty string or null";
+        found.row(row, "empty_compaction", words, "leave the block out");
+    } else if ledger.has(row, RowFlag::Incomplete) {
         let message = format!("{}: a required field is missing or of the wrong type", ledger.names.get(row));
         found.row(row, "field_required", message, "give the block all fields that its type asks for");
     } else if ledger.kind[row] == Kind::Text && ledger.has(row, RowFlag::Empty) {

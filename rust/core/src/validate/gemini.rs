@@ -18,10 +18,33 @@ pub fn check(found: &mut Findings<'_>, options: Options) {
         responses(found, index);
         parts(found, index);
     }
+    if options.signatures {
+        signatures(found);
+    }
     let last = ledger.messages() - 1;
     if !options.prefill && ledger.role[last] == Role::Assistant && count(ledger, last, Kind::Call) == 0 {
         let words = "Please ensure that multiturn requests ends with a user role or a function response.";
         found.message(last, "prefill_unsupported", words, "end with a user content");
+    }
+}
+
+/// The first call of each step of the current turn is signed. The turn begins with what the user said last.
+fn signatures(found: &mut Findings<'_>) {
+    let ledger = found.ledger;
+    let says = |&index: &usize| {
+        ledger.role[index] == Role::User && ledger.rows_of(index).any(|row| ledger.kind[row] != Kind::Result)
+    };
+    let start = (0..ledger.messages()).rev().find(says).unwrap_or(0);
+    for index in (start..ledger.messages()).filter(|&index| ledger.role[index] == Role::Assistant) {
+        let first = ledger.rows_of(index).find(|&row| ledger.kind[row] == Kind::Call);
+        if let Some(row) = first.filter(|&row| !ledger.has(row, RowFlag::Signed)) {
+            let words = format!(
+                "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:{}` , position {}.",
+                ledger.names.get(row),
+                index + 1
+            );
+            found.row(row, "thought_signature_missing", words, "send each part of the model's as it came");
+        }
     }
 }
 

@@ -52,6 +52,18 @@ pub struct Options {
     pub container: bool,
     /// Whether the request defines tools; `None` if that is not known.
     pub tools: Option<bool>,
+    /// Whether the model takes system messages between the others; `None` if that is not known.
+    pub system_role: Option<bool>,
+    /// Whether to name what is let through because no document says that the provider refuses it.
+    pub notes: bool,
+    /// Whether the request may have system messages for one turn.
+    pub clear_at: bool,
+    /// Whether it may have system messages with settings.
+    pub output_config: bool,
+    /// Whether it may have system messages that add and remove tools.
+    pub tool_changes: bool,
+    /// Whether calls of the current turn must have a signature.
+    pub signatures: bool,
     /// Most pictures in a request.
     pub pictures: usize,
     /// Most characters of a picture's base64.
@@ -73,6 +85,12 @@ impl Default for Options {
             markers: 0,
             container: true,
             tools: None,
+            system_role: None,
+            notes: false,
+            clear_at: true,
+            output_config: true,
+            tool_changes: true,
+            signatures: false,
             pictures: 600,
             picture: 10 * 1024 * 1024,
             request: 32 * 1024 * 1024,
@@ -97,6 +115,12 @@ impl Options {
             "markers" => self.markers = value.number()?,
             "container" => self.container = value.flag()?,
             "tools" => self.tools = value.known_flag()?,
+            "system_role" => self.system_role = value.known_flag()?,
+            "notes" => self.notes = value.flag()?,
+            "clear_at" => self.clear_at = value.flag()?,
+            "output_config" => self.output_config = value.flag()?,
+            "tool_changes" => self.tool_changes = value.flag()?,
+            "signatures" => self.signatures = value.flag()?,
             "pictures" => self.pictures = value.number()?,
             "picture" => self.picture = value.number()?,
             "request" => self.request = value.number()?,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::{Findings, Options, changed_compactions, partner, repeated};
 use crate::ledger::{Kind, Ledger, MessageFlag, Role, RowFlag};
+use crate::shape::items::{COMPACTION_TRIGGER, CONFIGURATION_UPDATE};
 
 pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledger>) {
     let ledger = found.ledger;
@@ -11,15 +12,19 @@ pub fn check(found: &mut Findings<'_>, options: Options, original: Option<&Ledge
         found.message(0, "empty_messages", "[] is too short - 'input'", "send at least one item");
         return;
     }
-    let running = if options.in_flight { running(ledger) } else { ledger.rows() };
-    let twice = repeated(ledger, |row| ledger.kind[row] == Kind::Result);
+    let last = running(ledger);
+    let running = if options.in_flight { last } else { ledger.rows() };
+    let twice = repeated(ledger, |row| ledger.kind[row].is_result());
     for row in 0..ledger.rows() {
-        item(found, row, running, twice.binary_search(&row).is_ok());
+        // A program goes on when the calls that it made are answered.
+        let open = if ledger.names.get(row) == "program" { last } else { running };
+        item(found, row, open, twice.binary_search(&row).is_ok());
     }
     for index in 0..ledger.messages() {
         message(found, index, options);
     }
-    for row in repeated(ledger, |row| ledger.kind[row] == Kind::Call) {
+    controls(found);
+    for row in repeated(ledger, |row| ledger.kind[row].is_call()) {
         let words = format!("Duplicate function call with call_id {}.", ledger.ids.get(row));
         found.row(row, "duplicate_call_id", words, "give each call an id of its own");
     }
@@ -101,6 +106,30 @@ fn item(found: &mut Findings<'_>, row: usize, running: usize, twice: bool) {
     }
 }
 
+/// P6: a trigger ends the list; the settings behind a compaction stay there.
+fn controls(found: &mut Findings<'_>) {
+    let ledger = found.ledger;
+    let mut compacted: Option<usize> = None; // the compaction that the model has not answered yet
+    for index in 0..ledger.messages() {
+        let Some(row) = ledger.rows_of(index).next() else { continue };
+        let name = ledger.names.get(row);
+        if ledger.kind[row] == Kind::Compaction {
+            compacted = Some(index);
+        } else if name == COMPACTION_TRIGGER && index + 1 < ledger.messages() {
+            let words = "The 'compaction_trigger' item must be the final input item.";
+            found.message(index, "compaction_trigger_position", words, "move the item to the end, or drop it");
+        } else if name == CONFIGURATION_UPDATE {
+            if compacted.take().is_some_and(|compaction| compaction + 1 < index) {
+                let words = "A 'configuration_update' item must directly follow the 'compaction' item it came with.";
+                let fix = "move the item behind the compaction";
+                found.message(index, "configuration_update_parted", words, fix);
+            }
+        } else if ledger.role[index] == Role::Assistant {
+            compacted = None;
+        }
+    }
+}
+
 /// P3: reasoning is followed by what it led to. And no message is empty or of an unknown role.
 fn message(found: &mut Findings<'_>, index: usize, options: Options) {
     let ledger = found.ledger;
@@ -114,7 +143,8 @@ fn message(found: &mut Findings<'_>, index: usize, options: Options) {
     }
     let reasons = ledger.rows_of(index).next().is_some_and(|row| ledger.kind[row] == Kind::Thinking);
     let last = index + 1 == ledger.messages();
-    let followed = !last && ledger.role[index + 1] == Role::Assistant;
+    let trigger = |index: usize| ledger.rows_of(index).any(|row| ledger.names.get(row) == COMPACTION_TRIGGER);
+    let followed = !last && (ledger.role[index + 1] == Role::Assistant || trigger(index + 1));
     if reasons && !followed && !(last && options.in_flight) {
         let id = ledger.rows_of(index).next().map_or("", |row| ledger.ids.get(row));
         let words = format!("Item '{id}' of type 'reasoning' was provided without its required following item.");

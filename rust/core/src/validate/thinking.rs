@@ -115,6 +115,9 @@ fn thoughts(ledger: &Ledger) -> Vec<Thought> {
             found.push(Thought { row, prefix: *prefix.finalize().as_bytes() });
             continue;
         }
+        if ledger.has(row, RowFlag::Hides) {
+            prefix = blake3::Hasher::new(); // the provider skips what stands in front of its compaction
+        }
         prefix.update(&[ledger.role[ledger.owner[row] as usize] as u8, ledger.kind[row] as u8]);
         for text in [ledger.ids.get(row), ledger.names.get(row)] {
             prefix.update(&(text.len() as u64).to_le_bytes());

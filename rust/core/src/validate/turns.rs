@@ -1,4 +1,6 @@
 //! Turns: runs of messages of one role, as providers that merge neighbours see them.
+//!
+//! A system message between them belongs to the turn that it follows: it parts no call from its result.
 
 use crate::ledger::{Kind, Ledger, Role};
 
@@ -15,7 +17,7 @@ pub fn turns(ledger: &Ledger) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     for (index, &role) in ledger.role.iter().enumerate() {
         match turns.last_mut() {
-            Some(turn) if turn.role == role => turn.stop = index + 1,
+            Some(turn) if turn.role == role || role == Role::System => turn.stop = index + 1,
             _ => turns.push(Turn { role, start: index, stop: index + 1 }),
         }
     }
@@ -29,7 +31,8 @@ pub fn rows(ledger: &Ledger, turn: Turn) -> std::ops::Range<usize> {
 
 /// Whether a turn of the user holds results of client tools and nothing else.
 pub fn only_results(ledger: &Ledger, turn: Turn) -> bool {
-    turn.role == Role::User && rows(ledger, turn).all(|row| ledger.kind[row] == Kind::Result)
+    let is_result = |row| ledger.kind[row] == Kind::Result || ledger.role[ledger.owner[row] as usize] == Role::System;
+    turn.role == Role::User && rows(ledger, turn).all(is_result)
 }
 
 /// The block's type, as the provider calls it.
