@@ -202,11 +202,25 @@ def _edit_rows(
     more, placeholders = ways[0], Placeholders(messages, ledger, counter, ways[1])
     pictures: set[int] = set()
 
-    def change(row: int, content: Callable[[Any], Any]) -> None:
+    lists: dict[int, list[Any]] = {}
+
+    def edit_block(row: int, change: Callable[[Message, int], Message]) -> None:
+        """Change a block of a message; its blocks are copied once, however many of them change."""
         index = int(owner[row])
-        message = edited.get(index, messages[index])
-        if message is not None:
-            edited[index] = _with_result(message, row - int(first[index]), content)
+        place, message = row - int(first[index]), edited.get(index, messages[index])
+        if message is None:
+            return
+        key = _key(message)
+        if not _has_blocks(message) or "tool_calls" in message or not isinstance(message.get(key), list):
+            edited[index] = change(message, place)
+            return
+        if message[key] is not lists.get(index):
+            lists[index] = list(message[key])
+            edited[index] = message = {**message, key: lists[index]}
+        lists[index][place] = change({**message, key: [lists[index][place]]}, 0)[key][0]
+
+    def change(row: int, content: Callable[[Any], Any]) -> None:
+        edit_block(row, partial(_with_result, content=content))
 
     def count(message: Message) -> int:
         return int(scan([message], counter, plan.provider).tokens.sum())
@@ -217,29 +231,24 @@ def _edit_rows(
                 pictures.update(rows)
             case Prune(rows, text, keep_chars=chars):
                 for row in rows:
-                    index = int(owner[row])
-                    message = edited.get(index, messages[index])
-                    if message is None:
-                        continue
                     if kind[row] == Kind.CALL:
                         short = partial(placeholders.of_argument, row, chars, text)
-                        edited[index] = with_arguments(message, *placeholders.places.of(row)[1:], short)
+                        nth = placeholders.places.of(row)[2]
+                        edit_block(row, partial(with_arguments, nth=nth, change=short))
                         continue
                     words = text or placeholders.of_row(row)
                     if kind[row] == Kind.IMAGE:
-                        edited[index] = _with_text(message, row - int(first[index]), words, plan.provider)
+                        edit_block(row, partial(_with_text, text=words, provider=plan.provider))
                     else:
                         change(row, partial(_like, text=words, provider=plan.provider))
             case Cut(rows, most, unit, marker):
                 for row in rows:
                     change(row, partial(_began, most=most, unit=unit, marker=marker, provider=plan.provider))
             case Truncate(rows, most):
+                shorten = partial(_shortened, counter=counter, provider=plan.provider, more=more)
                 for row in rows:
-                    index = int(owner[row])
-                    place, message = row - int(first[index]), edited.get(index, messages[index])
-                    if message is not None:
-                        shorten = partial(_shortened, counter=counter, provider=plan.provider, more=more)
-                        edited[index] = _row_within(message, place, int(tokens[row]), most, shorten, count)
+                    within = partial(_row_within, row=int(tokens[row]), most=most, shorten=shorten, count=count)
+                    edit_block(row, within)
             case StripThinking(rows):
                 for index, found in blocks_of(ledger, rows).items():
                     edited[index] = _without(edited.get(index, messages[index]), found)
@@ -264,11 +273,14 @@ def without_thinking(messages: Sequence[Message], ledger: Ledger, since: int) ->
     return [message for message in made if message is not None]
 
 
-def _with_text(message: Message | None, block: int, text: str, provider: str) -> Message | None:
+def _key(message: Message) -> str:
+    """Return the field with a message's blocks."""
+    return "parts" if "parts" in message else "content"
+
+
+def _with_text(message: Message, block: int, text: str, provider: str) -> Message:
     """Return the message with a text in place of one of its images; a cache marker stays."""
-    if message is None:
-        return None
-    key = "parts" if "parts" in message else "content"
+    key = _key(message)
     blocks = list(message[key])
     kept = {"cache_control": marker} if (marker := blocks[block].get("cache_control")) else {}
     typed = {"type": TEXT_TYPE[provider]} if provider in TEXT_TYPE else {}
@@ -281,7 +293,7 @@ def _with_result(message: Message, block: int, content: Callable[[Any], Any]) ->
     if not _has_blocks(message):
         key = "output" if "output" in message else "content"
         return {**message, key: content(message.get(key))}
-    key = "parts" if "parts" in message else "content"
+    key = _key(message)
     blocks = list(message[key])
     blocks[block] = _changed(blocks[block], content)
     return {**message, key: blocks}
@@ -349,7 +361,7 @@ def _row_within(  # noqa: PLR0917 - a result, its limits, and how to cut and cou
     """
 
     def alone(message: Message) -> int:
-        key = "parts" if "parts" in message else "content"
+        key = _key(message)
         return count({**message, key: [message[key][block]]} if _has_blocks(message) else message)
 
     frame, limit = row - alone(message), most  # beside another result, a row has more tokens than alone
@@ -397,6 +409,6 @@ def _without(message: Message | None, blocks: set[int]) -> Message | None:
     if "reasoning_content" in message:
         message = {key: value for key, value in message.items() if key != "reasoning_content"}
         return message if message.get("content") or message.get("tool_calls") else None
-    key = "parts" if "parts" in message else "content"
+    key = _key(message)
     left = [block for n, block in enumerate(message[key]) if n not in blocks]
     return {**message, key: left} if left else None
