@@ -131,7 +131,7 @@ class CompactionMiddleware(AgentMiddleware[CompactionState, Any, Any]):
         self, conversation: Conversation, request: ModelRequest[Any], sent: Sequence[Any], response: ModelResponse[Any]
     ) -> ExtendedModelResponse[Any]:
         for message in response.result:
-            conversation.record(getattr(message, "usage_metadata", None))
+            conversation.record(_usage(message))
         update: dict[str, Any] = {"trimtab": conversation.state()}
         kept = request.state["messages"]
         is_whole = len(kept) == len(request.messages) and all(map(_is_same, kept, request.messages))
@@ -169,6 +169,12 @@ def token_counter(model: str | Model | Compactor) -> Callable[[Iterable[Any]], i
 
 def _with(request: ModelRequest[Any], messages: Sequence[Any]) -> ModelRequest[Any]:
     return request if messages is request.messages else request.override(messages=[*messages])
+
+
+def _usage(message: Any) -> object:
+    """Return the usage of an answer: the provider's own where it tells the calls of a server's loop apart."""
+    own = getattr(message, "response_metadata", {}).get("usage")
+    return own if isinstance(own, dict) and own.get("iterations") else getattr(message, "usage_metadata", None)
 
 
 def _is_same(kept: Any, sent: Any) -> bool:

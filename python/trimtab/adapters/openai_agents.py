@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from agents import RunHooks
 from agents.run import ModelInputData
 
-from ..messages.usage import Usage
 from ..session.compactor import Compactor
 from .sessions import Sessions, opening
 
@@ -104,8 +103,7 @@ class _Usage(RunHooks[Any]):
         del context, agent
         usage, call = response.usage, self._filter.call
         if call is not None and usage.input_tokens:
-            read = usage.input_tokens_details.cached_tokens or 0
-            call.conversation.record(Usage(max(usage.input_tokens - read, 0), usage.output_tokens, read))
+            call.conversation.record(usage)
 
 
 class CompactingSession:

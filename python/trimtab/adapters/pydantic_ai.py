@@ -10,7 +10,6 @@ from pydantic_ai.capabilities import AbstractCapability
 
 from ..errors import OverflowedError
 from ..messages.pydantic_ai import system as system_text
-from ..messages.usage import Usage
 from .conversation import RETRIES, refusal_in
 from .sessions import Sessions
 
@@ -93,11 +92,8 @@ class Compaction(AbstractCapability[Any]):
     ) -> ModelResponse:
         """Record the usage of the answer."""
         del request_context
-        usage = response.usage
-        if usage.input_tokens:  # with what was read from and written to a cache
-            read, write = usage.cache_read_tokens, usage.cache_write_tokens
-            rest = max(usage.input_tokens - read - write, 0)
-            self._conversation(ctx).record(Usage(rest, usage.output_tokens, read, write))
+        if response.usage.input_tokens:
+            self._conversation(ctx).record(response.usage)
         return response
 
     async def on_model_request_error(

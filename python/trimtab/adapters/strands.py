@@ -13,7 +13,6 @@ from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import AfterModelCallEvent, AfterToolCallEvent, BeforeModelCallEvent
 
 from ..errors import OverflowedError
-from ..messages.usage import Usage
 from ..session.compactor import Compactor
 from .conversation import RETRIES, refusal_in
 from .sessions import Sessions
@@ -126,7 +125,8 @@ class CompactingConversationManager(ConversationManager):
         """Record the usage of an answer; after a refusal as too long, repeat the call with fewer messages."""
         if event.stop_response is not None:
             self._refusals = 0
-            self._of(event.agent).record(_usage(event.stop_response.message))
+            usage = event.stop_response.message.get("metadata", {}).get("usage") or {}
+            self._of(event.agent).record(usage if usage.get("inputTokens") else None)
         elif refusal_in(event.exception) is not None and self._refusals < RETRIES:
             agent, messages = event.agent, [*event.agent.messages]
             self._refusals += 1
@@ -174,14 +174,3 @@ def _beside(agent: Any) -> Mapping[str, Any]:
     """Return the system prompt and the tools of an agent."""
     tools = [{"toolSpec": spec} for spec in agent.tool_registry.get_all_tool_specs()]
     return {"system": agent.system_prompt, "tools": tools or None}
-
-
-def _usage(message: Mapping[str, Any]) -> Usage | None:
-    """Return the usage of an answer; of some providers the input has the tokens of the cache, and the total tells."""
-    usage = message.get("metadata", {}).get("usage") or {}
-    given, made = usage.get("inputTokens"), usage.get("outputTokens", 0)
-    if not given:
-        return None
-    read, write = usage.get("cacheReadInputTokens") or 0, usage.get("cacheWriteInputTokens") or 0
-    is_inside = given + made == usage.get("totalTokens")
-    return Usage(max(given - read - write, 0) if is_inside else given, made, read, write)

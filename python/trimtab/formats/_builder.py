@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import MessageError
 from ..messages.types import Charged, Skipped, Transcript
-from ..messages.usage import is_tokens
+from ..messages.usage import Usage, is_tokens
 from ._parts import Content, call, dict_of, images_of, text_of, text_part, words_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ FileRecords: TypeAlias = "Iterable[Record]"
 """The values of a file, in order."""
 
 IMAGES = "[pictures of the results above]"
+
+UNCHARGED = Usage()
+"""Usage of a call of which a file says nothing, or whose prompt was another list."""
 
 SMALLEST_WINDOW = 1_000
 """Tokens below which a number is no context window: system text and tools of an agent have more."""
@@ -108,9 +111,9 @@ class Builder:
         calls: Sequence[dict[str, Any]] = (),
         reasoning: str = "",
         *,
-        charged: tuple[object, object] = (0, 0),
+        charged: Usage = UNCHARGED,
     ) -> None:
-        """Add a model's message, and its usage as prompt and output tokens.
+        """Add a model's message, and the usage of its call.
 
         A message with reasoning alone is omitted. A call without an id gets one, but no result will match it.
         """
@@ -118,7 +121,7 @@ class Builder:
             self.leave("reasoning alone", count=int(bool(reasoning)))
             return
         self.show_images()
-        self.charge(*charged)
+        self.charge(charged)
         message: dict[str, Any] = {"role": "assistant", "content": text or None}
         if reasoning:
             message["reasoning_content"] = reasoning
@@ -127,11 +130,11 @@ class Builder:
             message["tool_calls"] = [{**each, "id": each["id"] or f"call_{at}_{n}"} for n, each in enumerate(calls)]
         self.messages.append(message)
 
-    def charge(self, prompt: object, output: object, before: int | None = None) -> None:
+    def charge(self, usage: Usage, before: int | None = None) -> None:
         """Record the usage of a call whose prompt was the messages before `before`, by default all."""
-        if is_tokens(prompt) and prompt and self.is_prompt:
+        if usage.prompt and self.is_prompt:
             at = len(self.messages) if before is None else before
-            self.usage.append(Charged(at, prompt, output if is_tokens(output) else 0))
+            self.usage.append(Charged(at, usage.prompt, usage.output, usage.earlier))
 
     def name_window(self, tokens: object, *, default: bool = False) -> None:
         """Record the agent's context window, or the one that it gives any model; ignore a value that cannot be one."""

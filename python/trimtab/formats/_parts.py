@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..messages.usage import is_tokens
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -27,11 +25,6 @@ def dict_of(value: object) -> dict[str, Any]:
 def list_of(value: object) -> list[dict[str, Any]]:
     """Return the objects of a list; `Builder.objects` also counts its other entries."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
-def sum_of(counts: dict[str, Any], *names: str) -> int:
-    """Return the sum of a usage's counts with these names."""
-    return sum(counts[name] for name in names if is_tokens(counts.get(name)))
 
 
 def text_part(text: object) -> dict[str, Any]:

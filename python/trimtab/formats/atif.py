@@ -17,6 +17,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import Any
 
+from ..messages.usage import Usage
 from ._builder import Builder, FileRecords
 from ._parts import (
     Content,
@@ -105,7 +106,7 @@ class _Session(Builder):
         refs = [text_of(each.get("tool_call_id")) or f"step_{at}_call_{n}" for n, each in enumerate(made)]
         pairs = zip(refs, made, strict=True)
         calls = [call(ref, each.get("function_name"), each.get("arguments")) for ref, each in pairs]
-        charged = metrics.get("prompt_tokens"), metrics.get("completion_tokens")
+        charged = Usage.recorded(metrics)
         self.leave("agent/picture", count=len(images_of(content)))
         self.answer(words_of(content), calls, text_of(step.get("reasoning_content")), charged=charged)
         given = [(text_of(result.get("source_call_id")), self._result_content(result)) for result in results]

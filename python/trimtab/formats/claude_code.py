@@ -9,13 +9,14 @@ text of attachments. The window is found in ``_claude_code_window``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..messages.usage import Usage
 from ._builder import Builder, FileRecords
 from ._chain import ROLES, Line, Tree, block_ids, grow
 from ._claude_code_window import Evidence
-from ._parts import dict_of, sum_of, text_of, text_part
+from ._parts import dict_of, text_of, text_part
 
 _LINE = ("message", "toolUseResult")  # toolUseResult repeats the result for the screen
 
@@ -151,10 +152,9 @@ class Session(Builder):
 
     def _add_usage(self, parts: list[Line]) -> None:
         """Add the usage of a response: its lines repeat the input, and only the last may have the full output."""
-        usages = [dict_of(part.value["message"].get("usage")) for part in parts]
-        names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-        prompt = max(sum_of(usage, *names) for usage in usages)
-        self.charge(prompt, max(sum_of(usage, "output_tokens") for usage in usages))
+        usages = [Usage.recorded(part.value["message"].get("usage")) for part in parts]
+        most = max(usages, key=lambda usage: usage.prompt)
+        self.charge(replace(most, output=max(usage.output for usage in usages)))
 
     def count_left_out(self, tree: Tree) -> None:
         """Count the omitted lines by kind."""

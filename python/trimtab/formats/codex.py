@@ -12,6 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from ..messages.usage import Usage
 from ._builder import Builder, FileRecords
 from ._parts import dict_of, list_of, text_of
 
@@ -102,7 +103,7 @@ class _Session(Builder):
         self.total = total
         before = self._response()
         if before is not None:
-            self.charge(last.get("input_tokens"), last.get("output_tokens"), before)
+            self.charge(Usage.recorded(last), before)
         self.charged = len(self.messages)
 
     def _response(self) -> int | None:

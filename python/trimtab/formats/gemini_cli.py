@@ -13,7 +13,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._builder import Builder, FileRecords
+from ..messages.usage import Usage
+from ._builder import UNCHARGED, Builder, FileRecords
 from ._parts import (
     Content,
     base64_part,
@@ -22,7 +23,6 @@ from ._parts import (
     dict_of,
     images_of,
     list_of,
-    sum_of,
     text_of,
     text_part,
     words_of,
@@ -131,11 +131,10 @@ class _Session(Builder):
 
     def _add_answer(self, key: str, entry: dict[str, Any], parts: list[dict[str, Any]]) -> None:
         """Add a model's message, its calls, and the results stored with them."""
-        tokens = dict_of(entry.get("tokens"))
         if self.replaced and self.whole:
             self.is_prompt = self.is_prompt and key in self.replaced
         is_of_list = self.whole or key not in self.replaced
-        charged = sum_of(tokens, "input") if is_of_list else 0, sum_of(tokens, "output", "thoughts")
+        charged = Usage.recorded(entry.get("tokens")) if is_of_list else UNCHARGED
         self.model = text_of(entry.get("model")) or self.model
         self.leave("gemini", "thoughts", count=len(list_of(entry.get("thoughts"))))
         made = self.objects(entry.get("toolCalls"), "gemini", "toolCalls")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..messages.usage import Usage
 from ._builder import Builder, FileRecords
 from ._parts import dict_of, parts_of, text_of
 
@@ -56,8 +57,7 @@ class _Session(Builder):
         if "call_id" in message:
             self.provider = "openai_responses"
         if message.get("role") == "assistant":
-            usage = dict_of(dict_of(dict_of(message.get("extra")).get("response")).get("usage"))
-            self.charge(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+            self.charge(Usage.recorded(dict_of(dict_of(message.get("extra")).get("response")).get("usage")))
         self.messages.append(_plain(message))
         return True
 
@@ -68,8 +68,7 @@ class _Session(Builder):
         items = [_plain(item) for item in made if isinstance(item.get("type"), str)]
         self.leave("response", "without a type", count=len(made) - len(items))
         if items:
-            usage = dict_of(response.get("usage"))
-            self.charge(usage.get("input_tokens"), usage.get("output_tokens"))
+            self.charge(Usage.recorded(response.get("usage")))
         self.messages += items
 
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ._builder import Builder, FileRecords
-from ._parts import call, content_of, dict_of, image_part, joined, list_of, sum_of, text_of, text_part
+from ..messages.usage import Usage
+from ._builder import UNCHARGED, Builder, FileRecords
+from ._parts import call, content_of, dict_of, image_part, joined, list_of, text_of, text_part
 
 _MARKER = "What did we do so far?"
 _PRUNED = "[Old tool result content cleared]"
@@ -178,9 +179,8 @@ class _Session(Builder):
 
     def _add_step(self, parts: list[dict[str, Any]], *, is_of_list: bool) -> None:
         """Add the output of one model call, with the results of its tool calls."""
-        tokens = dict_of(next((part.get("tokens") for part in parts if part.get("type") == "step-finish"), None))
-        prompt = sum_of(tokens, "input") + sum_of(dict_of(tokens.get("cache")), "read", "write")
-        charged = prompt if is_of_list else 0, sum_of(tokens, "output", "reasoning")
+        tokens = next((part.get("tokens") for part in parts if part.get("type") == "step-finish"), None)
+        charged = Usage.recorded(tokens) if is_of_list else UNCHARGED
         tools = [(part, dict_of(part.get("state"))) for part in parts if part.get("type") == "tool"]
         calls = [call(tool.get("callID"), tool.get("tool"), state.get("input")) for tool, state in tools]
         self.answer(joined(parts, "text"), calls, joined(parts, "reasoning"), charged=charged)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..messages.usage import Usage
 from ._builder import Builder, FileRecords
 from ._parts import call, content_of, dict_of, image_part, list_of, summary, text_of, text_part
 
@@ -141,8 +142,7 @@ class _Session(Builder):
         if name and name in self.responses:
             return
         self.responses.add(name)
-        usage = dict_of(response.get("usage"))
-        charged = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        charged = Usage.recorded(response.get("usage"))
         self.model = text_of(response.get("model")) or self.model
         thought = text_of(message.get("content")) or text_of(args.get("thought"))
         if not is_call:

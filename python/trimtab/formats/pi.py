@@ -16,9 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..messages.usage import Usage
 from ._builder import Builder, FileRecords
 from ._chain import nearest
-from ._parts import Content, base64_part, call, content_of, dict_of, joined, sum_of, summary, text_of, text_part
+from ._parts import Content, base64_part, call, content_of, dict_of, joined, summary, text_of, text_part
 from ._records import Record
 
 _ENTRY = ("message", "content", "summary", "details")  # details are for the screen
@@ -159,8 +160,7 @@ class _Session(Builder):
         for part in parts:
             if part.get("type") not in ("text", "thinking", "toolCall"):
                 self.leave("message/assistant", part.get("type") or "without a type")
-        usage = dict_of(message.get("usage"))
-        charged = sum_of(usage, "input", "cacheRead", "cacheWrite"), usage.get("output")
+        charged = Usage.recorded(message.get("usage"))
         self.model = text_of(message.get("model")) or self.model
         made = [part for part in parts if part.get("type") == "toolCall"]
         calls = [call(part.get("id"), part.get("name"), part.get("arguments")) for part in made]

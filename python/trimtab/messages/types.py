@@ -47,11 +47,13 @@ class Charged:
         before: number of messages in the call's prompt, which was ``messages[:before]``.
         prompt: input tokens, including cache reads and writes.
         output: output tokens; 0 if the file has no number.
+        earlier: output tokens of the answer that the prompt holds already, as in ``Usage``.
     """
 
     before: int
     prompt: int
     output: int
+    earlier: int = 0
 
 
 @dataclass(frozen=True, slots=True)

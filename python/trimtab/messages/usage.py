@@ -1,15 +1,19 @@
-"""The billed tokens of one call, in one form for all providers."""
+"""The billed tokens of one call, in one form for all senders."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self, TypeGuard
 
 from .._repr import short
+from .senders import SENDERS, Sender
 
 MOST = 2**53
 """Largest number of tokens in a usage: the largest up to which JSON's numbers are exact."""
+
+ANSWERS = (None, "message", "fallback_message")
+"""Types of the entries of ``iterations`` whose prompt was the conversation: no advisor's, and no compaction's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,8 @@ class Usage:
         cache_read: input tokens read from a cache.
         cache_write: input tokens written to a cache.
         hourly: those of ``cache_write`` that the cache keeps for an hour (Anthropic), not for five minutes.
+        earlier: output tokens of the answer that the prompt holds already: a server that runs tools, or compacts, calls
+            the model several times for one answer, and the other numbers are those of the last time.
     """
 
     __repr__ = short
@@ -31,6 +37,7 @@ class Usage:
     cache_read: int = 0
     cache_write: int = 0
     hourly: int = 0
+    earlier: int = 0
 
     @property
     def prompt(self) -> int:
@@ -39,49 +46,110 @@ class Usage:
 
     @classmethod
     def of(cls, usage: object) -> Self:
-        """Return the usage of an answer from any provider's dict or SDK object.
+        """Return the usage of an answer from any sender's dict or SDK object (``SENDERS``).
+
+        A total that the usage states decides whether the prompt's tokens hold those of the cache, and is the most that
+        prompt and answer can be. Of several calls (``iterations``) the last one counts: the next prompt follows it.
 
         Raises:
-            ValueError: ``usage`` has no prompt tokens, or one of its numbers is no integer from 0 to 2**53.
+            ValueError: ``usage`` has no prompt tokens, adds up several requests without saying what each had, or one of
+                its numbers is no integer from 0 to 2**53.
         """
         if isinstance(usage, cls):
             for field in fields(cls):
                 _tokens(usage, field.name)
             return usage
-        prompt = _tokens(
-            usage, "input_tokens", "input", "prompt_tokens", "inputTokens", "prompt_token_count", "promptTokenCount"
-        )
-        if prompt is None:
+        return cls._last_of(usage, strict=True)
+
+    @classmethod
+    def recorded(cls, usage: object) -> Self:
+        """Return the usage in a session file: without what is no number, and 0 where it has no prompt tokens."""
+        try:
+            return cls._last_of(usage, strict=False)
+        except ValueError:
+            return cls()
+
+    @classmethod
+    def _last_of(cls, usage: object, *, strict: bool) -> Self:
+        """Return the usage of the last call that a usage speaks of."""
+        calls = _get(usage, "iterations")
+        if isinstance(calls, list | tuple):
+            ends = [n for n, each in enumerate(calls) if _get(each, "type") in ANSWERS]
+            if ends:
+                before = sum(_tokens(each, "output_tokens", strict=strict) or 0 for each in calls[: ends[-1]])
+                return replace(cls._by_sender(calls[ends[-1]], strict=strict), earlier=before)
+        requests = _get(usage, "request_usage_entries")
+        if isinstance(requests, list | tuple) and requests:  # openai-agents
+            return cls._by_sender(requests[-1], strict=strict)
+        if is_tokens(count := _get(usage, "requests")) and count > 1:
+            msg = f"usage adds up {count} requests and says of none how many prompt tokens it had: pass the last one's"
+            raise ValueError(msg)
+        return cls._by_sender(usage, strict=strict)
+
+    @classmethod
+    def _by_sender(cls, usage: object, *, strict: bool) -> Self:
+        """Return the usage of one call, by the first sender whose fields it has."""
+        found = None
+        for sender in SENDERS:
+            prompt = _tokens(usage, sender.prompt, strict=strict)
+            if prompt is None or (sender.marks and all(_get(usage, mark) is None for mark in sender.marks)):
+                continue
+            read = cls._by_fields(usage, sender, prompt, strict=strict)
+            if prompt:
+                return read
+            found = max(found or read, read, key=lambda each: each.prompt)  # a proxy may write two forms, one of 0
+        if found is None:
             msg = f"usage has no prompt tokens: got {_shown(usage)}"
             raise ValueError(msg)
-        output = _tokens(
-            usage, "output_tokens", "output", "completion_tokens", "outputTokens", "candidates_token_count"
-        )
-        read = _tokens(usage, "cache_read_input_tokens", "cache_read", "cacheReadInputTokens")
-        write = _tokens(usage, "cache_creation_input_tokens", "cache_write", "cacheWriteInputTokens")
-        if read is None:  # OpenAI includes cache reads in the prompt
-            details = _get(usage, "prompt_tokens_details") or _get(usage, "input_tokens_details")
-            read = _tokens(details, "cached_tokens") or 0
-            prompt = max(prompt - read, 0)
-        hourly = _tokens(_get(usage, "cache_creation"), "ephemeral_1h_input_tokens")
-        return cls(prompt, output or 0, read, write or 0, hourly or 0)
+        return found
+
+    @classmethod
+    def _by_fields(cls, usage: object, sender: Sender, prompt: int, *, strict: bool) -> Self:
+        """Return the usage of one call by the fields of its sender."""
+
+        def most(names: tuple[str, ...]) -> int:
+            return max((_tokens(usage, name, strict=strict) or 0 for name in names), default=0)
+
+        read, write, answer, thought = map(most, (sender.read, sender.write, sender.output, sender.thought))
+        whole, output = _whole(sender, prompt, read + write), answer + thought * sender.thinks_beside
+        if total := most(sender.total):
+            totals = total, total - most(sender.aside)
+            readings = whole, prompt, prompt + read + write
+            sums = ((each, made) for made in (output, answer, answer + thought) for each in readings)
+            reading, made = next((each for each in sums if sum(each) in totals), (0, output))
+            if not reading and (0 < total - output < whole or (sender.cache == "outside" and total > whole + output)):
+                reading = total - output
+            if reading and (sender.cache == "inside" or reading >= read + write or reading != prompt):
+                whole, output = reading, made  # else the total is without the cache, as the prompt is
+        read = min(read, whole)
+        write = min(write, whole - read)
+        return cls(whole - read - write, output, read, write, most(sender.hourly))
 
 
-def _tokens(usage: object, *names: str) -> int | None:
-    """Return the number in the first of the fields that is there, or None.
+def _whole(sender: Sender, prompt: int, cached: int) -> int:
+    """Return the tokens of the whole prompt where no total decides."""
+    if sender.cache == "outside" or (sender.cache == "either" and cached > prompt):
+        return prompt + cached
+    return max(prompt, cached)
+
+
+def _tokens(usage: object, name: str, *, strict: bool = True) -> int | None:
+    """Return the number in a field; None where it is not there, or, unless ``strict``, where it is no number of tokens.
 
     Raises:
         ValueError: the number is no integer from 0 to 2**53.
     """
-    for name in names:
-        value = _get(usage, name)
-        if value is None:
-            continue
-        if is_tokens(value):
-            return value
-        msg = f"{name} must be a number of tokens from 0 to 2**53, got {_shown(value)}"
-        raise ValueError(msg)
-    return None
+    value = _get(usage, name)
+    if value is None or isinstance(value, Mapping):
+        return None
+    if isinstance(value, float) and value.is_integer():  # Cohere's, and JSON of languages with one kind of number
+        value = int(value)
+    if is_tokens(value):
+        return value
+    if not strict:
+        return None
+    msg = f"{name} must be a number of tokens from 0 to 2**53, got {_shown(value)}"
+    raise ValueError(msg)
 
 
 def is_tokens(value: object) -> TypeGuard[int]:
@@ -97,5 +165,8 @@ def _shown(value: object) -> str:
         return f"a large {type(value).__name__}"
 
 
-def _get(value: object, name: str) -> Any:
-    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+def _get(value: object, path: str) -> Any:
+    """Return the value at a path of keys or attributes; None where there is none."""
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    return value
