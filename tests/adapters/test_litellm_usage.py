@@ -38,3 +38,11 @@ def test_an_agent_with_a_warm_cache_compacts_at_its_trigger_not_at_half_of_it() 
             break
         messages += [{"role": "assistant", "content": f"{n}"}, {"role": "user", "content": f"{n} " + "word " * 1_000}]
     assert 0.75 * ROOM < max(sent) <= ROOM
+
+
+def test_a_servers_loop_behind_litellm_counts_its_last_call() -> None:
+    call = {"type": "message", "input_tokens": 10, "cache_creation_input_tokens": 0, "output_tokens": 40}
+    calls = [{**call, "cache_read_input_tokens": 10_000 + n * 2_000} for n in range(3)]
+    made = AnthropicConfig().calculate_usage({"input_tokens": 30, "output_tokens": 120, "iterations": calls}, None)
+    assert made.prompt_tokens == 36_030
+    assert trimtab.Usage.of(made) == trimtab.Usage(10, 40, 14_000, earlier=80)

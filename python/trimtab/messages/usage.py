@@ -74,7 +74,7 @@ class Usage:
         """Return the usage of the last call that a usage speaks of."""
         calls = _get(usage, "iterations")
         if isinstance(calls, list | tuple):
-            ends = [n for n, each in enumerate(calls) if _get(each, "type") in ANSWERS]
+            ends = [n for n, each in enumerate(calls) if each is not None and _get(each, "type") in ANSWERS]
             if ends:
                 before = sum(_tokens(each, "output_tokens", strict=strict) or 0 for each in calls[: ends[-1]])
                 return replace(cls._by_sender(calls[ends[-1]], strict=strict), earlier=before)

@@ -183,7 +183,7 @@ class Forecast:
         self.own = ledger.total
         total = self.own + fixed
         anchor = self.anchor if self.anchor and self.anchor.holds(ledger) else None
-        grown = total - anchor.counted + _answered(ledger, counter, anchor) if anchor else None
+        grown = _grown(ledger, counter, anchor, total, anchor.counted) if anchor else None
         loops = anchor is not None and ledger.loops(anchor.before)
         self.pending = Pending(messages, len(ledger), ledger.digest, ledger.provider, total, fixed, grown, loops)
         if anchor is None or grown is None:
@@ -287,7 +287,7 @@ class Forecast:
             before = self._before(anchor, sent)
             if before is not None and (other := self._by_other(sent, sent.before, sent.digest)):
                 counted = other.total + sent.fixed
-                grown = counted - before + _answered(other, self.counters[1], anchor)
+                grown = _grown(other, self.counters[1], anchor, counted, before)
                 self.votes.append(abs(charged.prompt - anchor.prompt - grown) < abs(error))
         self.anchor = Anchor(sent.before, sent.digest, sent.counted, counted, charged.prompt, charged)
         if len(self.votes) == VOTES and not any(self.votes):
@@ -360,6 +360,21 @@ class Forecast:
         if self.offset:
             lines.append(f"offset         {self.offset:>11,}  charged beyond each tool turn's count")
         return "\n".join(lines)
+
+
+def _grown(ledger: Ledger, counter: Counter, anchor: Anchor, total: int, before: int) -> int:
+    """Return the tokens by which a prompt is longer than the anchor.
+
+    Args:
+        ledger: the messages.
+        counter: the counter that has read them.
+        anchor: the billed call.
+        total: counted tokens of the prompt.
+        before: counted tokens of the anchor's prompt.
+    """
+    if anchor.usage.earlier and anchor.before < len(ledger):  # the bill holds the answer but for its last part
+        return anchor.usage.output + int(ledger.per_message[anchor.before + 1 :].sum())
+    return total - before + _answered(ledger, counter, anchor)
 
 
 def _answered(ledger: Ledger, counter: Counter, anchor: Anchor) -> int:

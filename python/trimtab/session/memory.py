@@ -345,7 +345,7 @@ class Memory:
             extends = ledger is not None and len(ledger) <= len(messages)
             ledger = read_with(messages[len(ledger) :], ledger.extend) if ledger and extends else self.scan(messages)
             self.size(Call(messages, transcript.system, transcript.tools), ledger)
-            self.record(Usage(charged.prompt, charged.output), past=True)
+            self.record(Usage(charged.prompt, charged.output, earlier=charged.earlier), past=True)
 
     def check(self, call: Call, client: Any) -> Flow[ProviderCount]:
         """Return the provider's count of the call's prompt, and the count here without any correction."""

@@ -123,6 +123,8 @@ def _check(value: Any, shape: Any, path: str) -> None:
     if not isinstance(value, Mapping):
         raise ConfigError(f"{path} must be a dict, got {_shown(value)}: the state was changed or cut off")
     for key, part in shape.items():
+        if key not in value and f"{path}.{key}" in _MAY_LACK:
+            continue
         if key not in value:
             raise ConfigError(f"{path} has no {key!r}: the state was changed or cut off")
         if value[key] is not None or f"{path}.{key}" not in _MAY_BE_NONE:
@@ -186,7 +188,7 @@ def _is_limits(value: object) -> bool:
     return _is_count(value[0]) and _is_count(value[1]) and value[0] > value[1]
 
 
-_USAGE = dict.fromkeys(("input", "output", "cache_read", "cache_write", "hourly"), _is_count)
+_USAGE = dict.fromkeys(("input", "output", "cache_read", "cache_write", "hourly", "earlier"), _is_count)
 _STATE: dict[str, Any] = {
     "session": _is_name,
     "model": _is_text,
@@ -254,3 +256,6 @@ _MAY_BE_NONE = frozenset(
         "state.forecast.readings.used",
     }
 )
+
+_MAY_LACK = frozenset({"state.forecast.anchor.usage.earlier", "state.forecast.usage.earlier"})
+"""Keys that earlier releases did not write."""
