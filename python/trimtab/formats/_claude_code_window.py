@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..messages.usage import is_tokens
+from ..messages.usage import is_proven, is_tokens
 from ..models.ids import ModelId
 from ..models.model import Model
 from ._parts import dict_of, text_of
@@ -29,6 +29,7 @@ from ._parts import dict_of, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..messages.types import Charged
     from ._builder import Builder
 
 WINDOWS = (200_000, 1_000_000)
@@ -36,13 +37,6 @@ WINDOWS = (200_000, 1_000_000)
 
 COMPACT_WINDOWS = (100_000, 1_000_000)
 """The smallest and the largest compact window that Claude Code takes from its settings, in tokens."""
-
-AGREES = 0.9
-"""Share of a charge that the call before it or behind it must have been billed for it to be believed."""
-
-EXPLAINS = 0.5
-"""Share of a charge that the messages must have by the count here for it to be believed alone; the rest may be tools
-and system text."""
 
 _VARIABLE = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 _FLAGS = ("betas", "anthropic_beta", "anthropic-beta")
@@ -173,16 +167,14 @@ def _flags(place: dict[str, Any]) -> Iterator[str]:
 
 def _believed(built: Builder) -> int:
     """Return the most tokens of a charge that another one or the messages bear out; 0 if none is above a window."""
-    prompts = [charged.prompt for charged in built.usage]
-    for at, prompt in sorted(enumerate(prompts), key=lambda each: -each[1]):
-        if prompt <= WINDOWS[0]:
-            break
-        beside = (*prompts[max(at - 1, 0) : at], *prompts[at + 1 : at + 2])
-        if max(beside, default=0) >= AGREES * prompt:
-            return prompt
-        if prompt <= WINDOWS[-1]:
-            from ..counting.counter import count  # noqa: PLC0415 - for a charge that stands alone
 
-            if count(built.messages[: built.usage[at].before], model=built.model or "") >= EXPLAINS * prompt:
-                return prompt
-    return 0
+    def counted(charged: Charged) -> int:
+        if charged.prompt > WINDOWS[-1]:
+            return 0
+        from ..counting.counter import count  # noqa: PLC0415 - for a charge that stands alone
+
+        return count(built.messages[: charged.before], model=built.model or "")
+
+    large = [at for at, charged in enumerate(built.usage) if charged.prompt > WINDOWS[0]]
+    large.sort(key=lambda at: -built.usage[at].prompt)
+    return next((built.usage[at].prompt for at in large if is_proven(built.usage, at, counted)), 0)

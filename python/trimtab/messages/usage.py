@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 from .._repr import short
 from .senders import SENDERS, Sender
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .types import Charged
+
 MOST = 2**53
 """Largest number of tokens in a usage: the largest up to which JSON's numbers are exact."""
+
+NEAR = 3 / 2
+"""Ratio of a charge to another number from which it is far off: doubled charges are 2 or 4 times the right one."""
+
+HELD = 4
+"""Ratio of a charge to the count of its messages up to which these are its prompt; above it, they lack most of it."""
+
+LARGEST = 10
+"""Most times that a model's window may be larger than the tables say, by its charges."""
 
 ANSWERS = (None, "message", "fallback_message")
 """Types of the entries of ``iterations`` whose prompt was the conversation: no advisor's, and no compaction's."""
@@ -150,6 +164,25 @@ def _tokens(usage: object, name: str, *, strict: bool = True) -> int | None:
         return None
     msg = f"{name} must be a number of tokens from 0 to 2**53, got {_shown(value)}"
     raise ValueError(msg)
+
+
+def is_near(one: int, other: int) -> bool:
+    """Return whether two numbers of tokens are not far off each other."""
+    return max(one, other) <= NEAR * min(one, other)
+
+
+def is_proven(charges: Sequence[Charged], at: int, count: Callable[[Charged], int]) -> bool:
+    """Return whether a charge can show how large a window is: one that is doubled or absurd raises none.
+
+    The charge before or after it is near, or its messages explain it.
+
+    Args:
+        charges: billed calls of a session file.
+        at: position of the charge.
+        count: returns the tokens of the messages of a call.
+    """
+    charge, beside = charges[at], (*charges[max(at - 1, 0) : at], *charges[at + 1 : at + 2])
+    return any(is_near(charge.prompt, other.prompt) for other in beside) or is_near(charge.prompt, count(charge))
 
 
 def is_tokens(value: object) -> TypeGuard[int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..counting.counter import Counter, scan
 from ..errors import MessageError
-from ..messages.usage import Usage
+from ..messages.usage import HELD, Usage, is_near
 from ..models.model import Model
 from ..models.prompts import PROMPTS
 from .cache import CacheReadings
@@ -33,6 +33,16 @@ VOTES, MAJORITY = 8, 6
 
 TURNS, ENOUGH = 15, 5
 """Number of tool turns whose error is kept, and how many must have the same error before it becomes the offset."""
+
+UNTOLD = 20_000, 8
+"""Tokens beyond its count that a first prompt may have, of system text and tools that nobody passed; or this part of
+the window."""
+
+LEAP = 2_000, 10_000, 16
+"""Tokens by which a later prompt may exceed its forecast whatever the ratio: at least, at most, part of the window."""
+
+NOISE = 1_000
+"""Tokens by which a prompt may stay below its forecast whatever the ratio."""
 
 PENDING = ("before", "digest", "provider", "counted", "fixed", "grown", "loops")
 """Fields of a prompt that is not billed yet, without its messages."""
@@ -111,6 +121,7 @@ class Forecast:
         cache_write: tokens written to caches, over all calls.
         pending: the prompt that was counted last; None once it is billed.
         readings: what the calls' usage tells of the provider's cache.
+        doubted: billed and counted tokens of the last prompt, if its charge was far off and is not believed.
     """
 
     counter: Counter
@@ -128,6 +139,7 @@ class Forecast:
     cache_write: int = 0
     pending: Pending | None = None
     readings: CacheReadings = field(default_factory=CacheReadings)
+    doubted: tuple[int, int] | None = None
 
     @classmethod
     def of(cls, model: str | Model, counter: Counter | None = None, estimate: Estimate | None = None) -> Self:
@@ -232,9 +244,10 @@ class Forecast:
         return self.anchor.usage.cache_read + self.anchor.usage.cache_write
 
     def doubt(self, charged: Usage, limits: Terms) -> str:
-        """Return why a usage cannot be that of the prompt that was counted last; empty if it can.
+        """Return why a usage is not believed to be that of the prompt that was counted last; empty if it is.
 
-        A prompt above its count is no reason: ``fit`` is not told of every system text and tool.
+        One that is far off is believed when the next one is as far off. A first prompt may be well above its count:
+        ``fit`` is not told of every system text and tool.
         """
         prompt = charged.prompt
         if not prompt:
@@ -243,6 +256,31 @@ class Forecast:
             return f"its {prompt:,} input tokens are less than half of the {self.own:,} that the messages have"
         if prompt > limits.window:
             return f"its {prompt:,} input tokens exceed the window of {limits.stated}: window= may have to be larger"
+        if self.pending is None or not (far := self._far(prompt, self.pending, limits)):
+            return ""
+        charge, last = (prompt, self.pending.counted), self.doubted
+        self.doubted = charge
+        return "" if last and last != charge and _agrees(charge, last) else far
+
+    def _far(self, prompt: int, sent: Pending, limits: Terms) -> str:
+        """Return why the tokens of a billed prompt are far off its forecast and its count; empty if they are not."""
+        anchor, grown, last = self.anchor, sent.grown, self.usage
+        if last and last != (anchor and anchor.usage) and is_near(prompt, last.prompt):
+            return ""  # a call that was recorded, but not counted, was billed as much
+        given, cut = f"its {prompt:,} input tokens", "a server may cut the prompt"
+        if anchor is None or grown is None:
+            most = least = sent.counted
+            leaps = HELD * most >= prompt > most + max(UNTOLD[0], limits.window // UNTOLD[1])
+        else:
+            expected = anchor.prompt + grown + (self.offset if sent.loops else 0)
+            most, least = max(expected, sent.counted), min(expected, sent.counted)
+            leaps = prompt > most + max(LEAP[0], min(LEAP[1], limits.window // LEAP[2]))
+            if grown > NOISE and 4 * (prompt - anchor.prompt) < grown < 4 * abs(prompt - sent.counted):
+                return f"{given} follow {anchor.prompt:,}, and {grown:,} came since: {cut}"
+        if leaps and not is_near(prompt, most):
+            return f"{given} are far more than the {most:,} that were forecast"
+        if prompt < least - NOISE and not is_near(prompt, least):
+            return f"{given} are far fewer than the {least:,} that were forecast: {cut}"
         return ""
 
     def record(self, usage: object, now: float | None = None, ttl: int | None = None) -> None:
@@ -267,7 +305,7 @@ class Forecast:
             before = self.anchor.prompt if self.anchor and self.pending.grown is not None else None
             self.readings.record(charged, before, now, ttl)
             self._anchor(self.pending, charged)
-            self.pending, self.unseen = None, 0
+            self.pending, self.unseen, self.doubted = None, 0, None
 
     def forget(self, unseen: int) -> None:
         """Forget the prompt that was counted last, and the last usage: a compaction has replaced their messages.
@@ -275,7 +313,7 @@ class Forecast:
         Args:
             unseen: tokens billed beyond the count, which may still be in the prompt.
         """
-        self.usage = self.pending = None
+        self.usage = self.pending = self.doubted = None
         self.own, self.unseen = 0, max(unseen, 0)
 
     def _anchor(self, sent: Pending, charged: Usage) -> None:
@@ -331,6 +369,7 @@ class Forecast:
             "errors": [*self.errors],
             "usage": self.usage and asdict(self.usage),
             "readings": self.readings.state(),
+            "doubted": self.doubted and [*self.doubted],
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -346,6 +385,8 @@ class Forecast:
         self.usage = usage and Usage(**usage)
         self.anchor = anchor and Anchor(**{**anchor, "usage": Usage(**anchor["usage"])})
         self.pending = sent and Pending((), **sent)
+        doubted = state.get("doubted")
+        self.doubted = doubted and (doubted[0], doubted[1])
 
     def _vocabularies(self) -> list[str]:
         """Return the names of the vocabularies, the one that counts first."""
@@ -360,6 +401,18 @@ class Forecast:
         if self.offset:
             lines.append(f"offset         {self.offset:>11,}  charged beyond each tool turn's count")
         return "\n".join(lines)
+
+
+def _agrees(charge: tuple[int, int], last: tuple[int, int]) -> bool:
+    """Return whether two billed prompts are as far off their counts, as (billed, counted) tokens.
+
+    Those above have as much beyond the count. Those below grow with the list: where a server cuts the prompt, they do
+    not.
+    """
+    (billed, counted), (before, was) = charge, last
+    if billed > counted and before > was:
+        return 4 * abs((billed - counted) - (before - was)) <= before - was
+    return billed < counted and before < was and 2 * (billed - before) >= counted - was > 0
 
 
 def _grown(ledger: Ledger, counter: Counter, anchor: Anchor, total: int, before: int) -> int:

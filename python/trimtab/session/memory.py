@@ -17,7 +17,7 @@ from ..ledger.marks import marks
 from ..messages.objects import InputMessages, plain
 from ..messages.request import keywords
 from ..messages.types import whole_calls
-from ..messages.usage import Usage
+from ..messages.usage import HELD, LARGEST, Usage, is_proven
 from ..models.ids import ModelId
 from ..planning.edits import Summarize
 from ..planning.forecast import Forecast
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..counting.estimate import Estimate
     from ..hooks import Cause
     from ..ledger.columns import Ledger
-    from ..messages.types import AnyMessage, Message, MessageT, Transcript
+    from ..messages.types import AnyMessage, Charged, Message, MessageT, Transcript
     from ..models.model import WindowSource
     from ..planning.plan import Plan
     from ..planning.policy import Policy
@@ -327,15 +327,15 @@ class Memory:
     def learn(self, transcript: Transcript) -> None:
         """Learn from a session file: its window, and its newest ``CHARGES`` billed calls as ``record`` does from each.
 
-        A billed prompt above the window shows that the model has another one: it is assumed to be as large as that. So
-        is the agent's default, where the file does not show its window and the tables have a larger one.
+        A billed prompt above the window shows that the model has another one, where another charge or the messages say
+        so too: it is assumed to be as large as that. So is the agent's default, where the file does not show its window
+        and the tables have a larger one.
         """
         model = self.settings.model
         if transcript.model and ModelId.of(transcript.model).key == ModelId.of(self.settings.model_id).key:
-            most = transcript.usage[-1].prompt if transcript.usage else 0
             if transcript.window:
                 self.learn_window(transcript.window, "file")
-            elif most > model.window and model.source != "argument":
+            elif model.source != "argument" and (most := self._billed_last(transcript)) > model.window:
                 self.limit(self.settings.limited(most, self.settings.limits.output, "assumed"))
             elif (default := transcript.default_window or 0) and default < model.window and model.source in _TABLES:
                 self.limit(self.settings.limited(default, min(self.settings.limits.output, default // 2), "assumed"))
@@ -346,6 +346,24 @@ class Memory:
             ledger = read_with(messages[len(ledger) :], ledger.extend) if ledger and extends else self.scan(messages)
             self.size(Call(messages, transcript.system, transcript.tools), ledger)
             self.record(Usage(charged.prompt, charged.output, earlier=charged.earlier), past=True)
+
+    def _billed_last(self, transcript: Transcript) -> int:
+        """Return the prompt of the newest billed call that shows how large a window is; 0 if none is above the window.
+
+        One alone, in a file that lacks most of its prompt, has nothing that speaks against it.
+        """
+
+        def count(charged: Charged) -> int:
+            return self.scan(transcript.messages[: charged.before]).total
+
+        usage = transcript.usage
+        newest = range(len(usage) - 1, max(len(usage) - CHARGES, 0) - 1, -1)
+        known = [at for at in newest if usage[at].prompt <= LARGEST * self.window]
+        if all(usage[at].prompt <= self.window for at in known):
+            return 0
+        if len(usage) == 1 and not transcript.default_window and HELD * count(usage[0]) < usage[0].prompt:
+            return usage[0].prompt
+        return next((usage[at].prompt for at in known if is_proven(usage, at, count)), 0)
 
     def check(self, call: Call, client: Any) -> Flow[ProviderCount]:
         """Return the provider's count of the call's prompt, and the count here without any correction."""

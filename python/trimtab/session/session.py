@@ -471,7 +471,9 @@ class Session:
         """Record the usage of the last call; the next ``fit`` starts from it.
 
         A usage that cannot be that call's is ignored, with a warning and the event ``UsageIgnored``: no input tokens,
-        fewer than half of the messages' count, or more than the window holds.
+        fewer than half of the messages' count, or more than the window holds. One that is far off the forecast is
+        ignored until the next one is as far off, unless the messages explain it: charges are doubled now and then, and
+        a server may cut a prompt.
 
         Args:
             usage: of the answer, in any provider's form.

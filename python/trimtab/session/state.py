@@ -240,6 +240,7 @@ _STATE: dict[str, Any] = {
             "is_cached": _is_bool,
             "hourly": _is_bool,
         },
+        "doubted": _is_pair(_is_count, _is_count),
     },
 }
 """Shape of a state."""
@@ -253,9 +254,10 @@ _MAY_BE_NONE = frozenset(
         "state.forecast.pending",
         "state.forecast.pending.grown",
         "state.forecast.usage",
+        "state.forecast.doubted",
         "state.forecast.readings.used",
     }
 )
 
-_MAY_LACK = frozenset({"state.forecast.anchor.usage.earlier", "state.forecast.usage.earlier"})
+_MAY_LACK = frozenset({"state.forecast.anchor.usage.earlier", "state.forecast.usage.earlier", "state.forecast.doubted"})
 """Keys that earlier releases did not write."""
