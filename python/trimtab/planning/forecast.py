@@ -122,6 +122,7 @@ class Forecast:
         pending: the prompt that was counted last; None once it is billed.
         readings: what the calls' usage tells of the provider's cache.
         doubted: billed and counted tokens of the last prompt, if its charge was far off and is not believed.
+        is_unbilled: whether a call after a billed one has passed whose charge was not recorded, or not believed.
     """
 
     counter: Counter
@@ -140,6 +141,7 @@ class Forecast:
     pending: Pending | None = None
     readings: CacheReadings = field(default_factory=CacheReadings)
     doubted: tuple[int, int] | None = None
+    is_unbilled: bool = False
 
     @classmethod
     def of(cls, model: str | Model, counter: Counter | None = None, estimate: Estimate | None = None) -> Self:
@@ -197,10 +199,10 @@ class Forecast:
         anchor = self.anchor if self.anchor and self.anchor.holds(ledger) else None
         grown = _grown(ledger, counter, anchor, total, anchor.counted) if anchor else None
         loops = anchor is not None and ledger.loops(anchor.before)
+        has_grown = self.pending is not None and self.pending.before < len(ledger)
+        self.is_unbilled |= has_grown and self.anchor is not None
         self.pending = Pending(messages, len(ledger), ledger.digest, ledger.provider, total, fixed, grown, loops)
-        if anchor is None or grown is None:
-            return total
-        return max(anchor.prompt + grown + (self.offset if loops else 0), 0)
+        return self._expected(self.pending)
 
     def terms(self, limits: Terms, messages: int, system: int, tools: int, beyond: int) -> Terms:
         """Return the terms of the next call, with the usage of the last one and the factor.
@@ -216,6 +218,8 @@ class Forecast:
             beyond: tokens that the last call was billed above its count.
         """
         self.counted = messages + system + tools
+        if self.is_unbilled and self.pending is not None:
+            self._calibrate(self._expected(self.pending))
         charged = self.usage
         if charged is None or (self.anchor and self.pending and self.pending.grown is None):
             charged = Usage(self.counted)
@@ -264,7 +268,7 @@ class Forecast:
 
     def _far(self, prompt: int, sent: Pending, limits: Terms) -> str:
         """Return why the tokens of a billed prompt are far off its forecast and its count; empty if they are not."""
-        anchor, grown, last = self.anchor, sent.grown, self.usage
+        anchor, grown, last, expected = self.anchor, sent.grown, self.usage, self._expected(sent)
         if last and last != (anchor and anchor.usage) and is_near(prompt, last.prompt):
             return ""  # a call that was recorded, but not counted, was billed as much
         given, cut = f"its {prompt:,} input tokens", "a server may cut the prompt"
@@ -272,7 +276,6 @@ class Forecast:
             most = least = sent.counted
             leaps = HELD * most >= prompt > most + max(UNTOLD[0], limits.window // UNTOLD[1])
         else:
-            expected = anchor.prompt + grown + (self.offset if sent.loops else 0)
             most, least = max(expected, sent.counted), min(expected, sent.counted)
             leaps = prompt > most + max(LEAP[0], min(LEAP[1], limits.window // LEAP[2]))
             if grown > NOISE and 4 * (prompt - anchor.prompt) < grown < 4 * abs(prompt - sent.counted):
@@ -299,13 +302,27 @@ class Forecast:
         self.cache_read += charged.cache_read
         self.cache_write += charged.cache_write
         if self.estimate is not None and (calibration := self.estimate.calibration):
-            prompt = sum(getattr(charged, name) for name in calibration.terms)
-            self.factor = calibration.update(self.factor, prompt, self.counted)
+            self._calibrate(sum(getattr(charged, name) for name in calibration.terms))
         if self.pending is not None:
             before = self.anchor.prompt if self.anchor and self.pending.grown is not None else None
             self.readings.record(charged, before, now, ttl)
             self._anchor(self.pending, charged)
             self.pending, self.unseen, self.doubted = None, 0, None
+
+    def _calibrate(self, prompt: int) -> None:
+        """Correct the policy's estimate by the tokens of the prompt that was counted last.
+
+        A call without a charge is as large as its forecast: else the factor of the last charge stays for good.
+        """
+        self.is_unbilled = False
+        if self.estimate is not None and (calibration := self.estimate.calibration):
+            self.factor = calibration.update(self.factor, prompt, self.counted)
+
+    def _expected(self, sent: Pending) -> int:
+        """Return the forecast of a prompt that was counted."""
+        if self.anchor is None or sent.grown is None:
+            return sent.counted
+        return max(self.anchor.prompt + sent.grown + (self.offset if sent.loops else 0), 0)
 
     def forget(self, unseen: int) -> None:
         """Forget the prompt that was counted last, and the last usage: a compaction has replaced their messages.
@@ -314,7 +331,7 @@ class Forecast:
             unseen: tokens billed beyond the count, which may still be in the prompt.
         """
         self.usage = self.pending = self.doubted = None
-        self.own, self.unseen = 0, max(unseen, 0)
+        self.own, self.unseen, self.is_unbilled = 0, max(unseen, 0), False
 
     def _anchor(self, sent: Pending, charged: Usage) -> None:
         """Move the anchor to a billed prompt, and compare the two vocabularies."""
