@@ -43,6 +43,7 @@ MODULES = {
     "openai-agents": "agents",
     "strands-agents": "strands",
     "xai-sdk": "xai_sdk",
+    "inspect-ai": "inspect_ai",
 }
 
 ANTHROPIC = {
@@ -138,6 +139,12 @@ def _pydantic_ai() -> Any:
     return RequestUsage(**PYDANTIC_AI)
 
 
+def _inspect() -> Any:
+    from inspect_ai.model import ModelUsage
+
+    return ModelUsage(**INSPECT)
+
+
 def _agents() -> Any:
     from agents.usage import deserialize_usage
 
@@ -195,6 +202,27 @@ PYDANTIC_AI: dict[str, Any] = {
     "cache_write_tokens": 500,
     "output_tokens": 100,
 }
+INSPECT = {
+    "input_tokens": 500,
+    "input_tokens_cache_read": 49_000,
+    "input_tokens_cache_write": 500,
+    "output_tokens": 100,
+    "reasoning_tokens": 90,
+    "total_tokens": 50_100,
+}
+FRAMEWORK = {
+    "input_token_count": 50_000,
+    "cache_read_input_token_count": 49_000,
+    "cache_creation_input_token_count": 500,
+    "output_token_count": 100,
+    "total_token_count": 50_100,
+}
+INVOKE = {
+    "inputTokenCount": 500,
+    "cacheReadInputTokenCount": 49_000,
+    "cacheWriteInputTokenCount": 500,
+    "outputTokenCount": 100,
+}
 LANGCHAIN: Any = {
     "input_tokens": 50_000,
     "output_tokens": 100,
@@ -228,6 +256,9 @@ SAMPLES = (
     Sample("MiniMax", {**CHAT, **TOP}),
     Sample("LangChain", LANGCHAIN, "langchain-core", _langchain),
     Sample("pydantic-ai", PYDANTIC_AI, "pydantic-ai-slim", _pydantic_ai),
+    Sample("Inspect", INSPECT, "inspect-ai", _inspect),
+    Sample("Agent Framework", FRAMEWORK),
+    Sample("Bedrock, InvokeModel", INVOKE),
     Sample("openai-agents", {**RESPONSES, "requests": 1}, "openai-agents", _agents),
     Sample(
         "openai-agents, a run",
