@@ -28,7 +28,9 @@ def test_the_code_of_a_page_runs_and_prints_what_follows_it(
     printed = ""
     for example in examples:
         example.evaluate()
-        shown = re.match(r"(?:\n```)?\s*```text\n(.*?)```", document.text[example.region.end :], flags=re.DOTALL)
+        shown = re.match(
+            r"(?:\n```)?\s*(?:It prints:?\s*)?```text\n(.*?)```", document.text[example.region.end :], flags=re.DOTALL
+        )
         printed += capsys.readouterr().out
         if shown:
             assert printed == shown[1], f"{page.name}:{example.line}"
