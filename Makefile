@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help lock latest order clock wheel demo test test-rust test-python test-portable lint docs browser conformance adapters bench-adapters data data-check record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
+.PHONY: help lock latest order clock wheel demo test test-rust test-python test-portable lint docs browser conformance adapters bench-adapters data data-check fields record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -88,12 +88,21 @@ docs: .venv/checked ## write the tables in docs/: problem codes, configuration k
 	@for table in codes keys requirements summarizers; do \
 		PYTHONPATH=tests:tests/conformance $(BIN)/python tools/$$table.py || exit 1; \
 	done
+	PYTHONPATH=tests $(BIN)/python tools/fields.py --docs
 
 browser: .venv/checked ## the report in Chromium: scripts, requests, keyboard, contrast
 	@$(BIN)/python -m pytest -p no:benchmark tests/test_report_browser.py $(ARGS)
 
 conformance: .venv/checked ## print how many published cases hold, with parity and without, and why the others differ
 	@PYTHONPATH=tests:tests/conformance $(BIN)/python tools/conformance.py
+
+.venv/fields: requirements/fields.txt .venv/checked
+	@$(INSTALL) $@ requirements/fields.txt
+	@$(INSTALL) --wheel $@ dist/*.whl
+	@touch $@
+
+fields: .venv/fields ## what each sender puts into its usage, and what is read of it, by the real classes
+	@LITELLM_LOCAL_MODEL_COST_MAP=True PYTHONPATH=tests .venv/fields/bin/python tools/fields.py $(ARGS)
 
 # The wheels of two public tables of models; LiteLLM's has 41 MB and is not installed.
 .venv/tables: .venv/dev requirements/tables.txt

@@ -54,6 +54,12 @@ CTOK, CLAUDE_AGENT_SDK = ("ctok==1.3.0",), ("claude-agent-sdk==0.2.187",)
 """Oracles of tests that are read out of their files: one asks for Python 3.12, the other carries a program."""
 
 
+SENDERS = (
+    *("anthropic", "openai", "google-genai", "botocore", "langchain-core", "pydantic-ai-slim", "litellm", "openai-agents"),
+    *("strands-agents", "mistralai", "xai-sdk", "ollama", "cohere", "inspect-ai"),
+)
+"""Who sends the usage that `make fields` reads, with their real classes."""
+
 CLOCK = ("libfaketime>=3,<4",)
 """Another date for the tests: `make clock`."""
 
@@ -121,6 +127,7 @@ def locks() -> dict[str, Lock]:
         Lock("harness", HARNESS, alone=True),
         Lock("tables", TABLES, alone=True),
         Lock("clock", CLOCK),
+        Lock("fields", (*lines[""], *SENDERS)),
         Lock("ctok", CTOK, alone=True, python="3.12"),
         Lock("claude-agent-sdk", CLAUDE_AGENT_SDK, alone=True),
         *(Lock(f"adapter-{extra}", adapter(extra)) for extra in frameworks()),
