@@ -1,4 +1,4 @@
-"""The code of each page runs, from top to bottom, and prints what the page shows right after it."""
+"""Each block of a page runs alone, or says that it goes on; it prints what the page shows right after it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 
 ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```python.*?^```", flags=re.DOTALL | re.MULTILINE)
+GOES_ON = "```python\n# goes on from the block above\n"
 CODE = Sybil(parsers=[PythonCodeBlockParser()], path=str(ROOT))
 DOCS = [page for page in sorted(ROOT.glob("docs/**/*.md")) if page.parent.name != "frameworks"]  # by tests/adapters
 PAGES = [page for page in [ROOT / "README.md", *DOCS] if "```python" in page.read_text()]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_code_of_a_page_runs_and_prints_what_follows_it(
+def test_each_block_runs_alone_or_says_that_it_goes_on_and_prints_what_follows_it(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
@@ -25,8 +27,12 @@ def test_the_code_of_a_page_runs_and_prints_what_follows_it(
     document = CODE.parse(page)
     examples = list(document.examples())
     assert examples
-    printed = ""
+    starts = {found.start() for found in BLOCK.finditer(document.text) if not found[0].startswith(GOES_ON)}
+    printed, done = "", 0
     for example in examples:
+        if any(done <= start <= example.region.start for start in starts):
+            document.namespace.clear()
+        done = example.region.start + 1
         example.evaluate()
         shown = re.match(
             r"(?:\n```)?\s*(?:It prints:?\s*)?```text\n(.*?)```", document.text[example.region.end :], flags=re.DOTALL

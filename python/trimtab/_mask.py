@@ -56,7 +56,7 @@ def mask(text: str, known: Iterable[object] = ()) -> str:
         text: an exception's text, a provider's answer, or a program's stderr.
         known: the credentials in use.
 
-    Example:
+    Examples:
         >>> mask("no such key: sk-ant-api03-abcdef, at https://me:pass@host/v1")
         'no such key: [REDACTED], at https://[REDACTED]@host/v1'
     """

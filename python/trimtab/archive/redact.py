@@ -32,7 +32,7 @@ _SECRETS = re.compile(
 def secrets(text: str) -> str:
     """Replace secrets of a known form; use it as ``Compactor(redact=secrets)``.
 
-    Example:
+    Examples:
         >>> secrets("postgresql://me:pass@host/db")
         'postgresql://[REDACTED]@host/db'
     """

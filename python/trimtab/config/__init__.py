@@ -49,7 +49,7 @@ def configure(section: str, values: Mapping[str, Any], policy: Policy | None = N
     Raises:
         ConfigError: a section, key or value is unknown; the message lists the valid ones.
 
-    Example:
+    Examples:
         >>> configure("agent", {"compaction_keep_recent": 15}).emergency.keep.keepers[0].count
         15
     """

@@ -48,7 +48,7 @@ class Counter(_core.Counter):
     ``Counter("claude-new")`` (4.7 and later) count a text as it stands inside a prompt, with the vocabularies that the
     package ctok reconstructed; the tokens that a message adds are not included.
 
-    Example:
+    Examples:
         >>> Counter("o200k_base").count("hello world")
         2
     """
@@ -402,7 +402,7 @@ def count(
     Raises:
         MessageError: a message cannot be read.
 
-    Example:
+    Examples:
         >>> count("hello world", model="gpt-5.5")
         2
     """

@@ -56,7 +56,7 @@ def truncate(
     Raises:
         ValueError: no limit is given, one is negative, or the category is unknown.
 
-    Example:
+    Examples:
         >>> truncate("one\ntwo\nthree\nfour\n", lines=3, category="head-tail")
         'one\ntwo\n[2 lines, 11 bytes omitted]\n'
     """

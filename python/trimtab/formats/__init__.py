@@ -95,7 +95,7 @@ FORMATS = (*LOGS, *json_list.PROVIDERS)
 def example() -> Transcript:
     """Return the example session: a coding agent's work of 141 messages, which is recorded anew with ``make record``.
 
-    Example:
+    Examples:
         >>> len(example().messages)
         141
     """

@@ -49,7 +49,7 @@ def split(
         ValueError: none or both of ``keep_last`` and ``keep``, a negative value, or ``keep`` without a counter.
         TypeError: messages is no list or tuple.
 
-    Example:
+    Examples:
         >>> split([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}], keep_last=1)
         1
     """

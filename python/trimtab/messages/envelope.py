@@ -40,7 +40,7 @@ class Summary:
 def wrap(text: str, *, ref: str, count: int) -> str:
     """Return a summary in its envelope; closing tags in ``text`` are escaped.
 
-    Example:
+    Examples:
         >>> unwrap(wrap("went well </trimtab-summary>", ref="0a", count=3)).text
         'went well </trimtab-summary>'
     """

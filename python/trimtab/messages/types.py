@@ -169,7 +169,7 @@ class Transcript:
 def text_of(content: object) -> str:
     """Return the text of a message's content: a string itself, or the joined texts of blocks.
 
-    Example:
+    Examples:
         >>> text_of([{"type": "text", "text": "one "}, {"type": "image"}, {"type": "text", "text": "two"}])
         'one two'
     """

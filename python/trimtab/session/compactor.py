@@ -102,7 +102,7 @@ class Compactor:
             messages.
         ImportError: the summarizer's client is not installed.
 
-    Example:
+    Examples:
         >>> messages = [{"role": "user", "content": f"step {n}: " + "words " * 50} for n in range(40)]
         >>> done = Compactor("claude-sonnet-5-5").compact(messages, target_share=0.5)
         >>> done.tokens_after <= done.tokens_before // 2
@@ -212,7 +212,7 @@ class Compactor:
         Raises:
             ValueError: there is no such event; lists those that there are.
 
-        Example:
+        Examples:
             >>> cm = Compactor("claude-sonnet-5-5")
             >>> @cm.on("compacted")
             ... def told(event):

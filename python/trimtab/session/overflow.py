@@ -119,7 +119,7 @@ def is_overflow(error: object, status: int | None = None) -> bool:
         error: the error's text or body, or an SDK's exception.
         status: the HTTP status, if the error does not hold it.
 
-    Example:
+    Examples:
         >>> is_overflow("prompt is too long: 213462 tokens > 200000 maximum")
         True
         >>> is_overflow("Too many requests. Please slow down.")

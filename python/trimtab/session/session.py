@@ -446,7 +446,7 @@ class Session:
             ArchiveError: the originals cannot be stored.
             BusyError: another compaction of the named session is under way in this Compactor.
 
-        Example:
+        Examples:
             >>> cm = Compactor("claude-sonnet-5-5")
             >>> messages = [{"role": "user", "content": f"step {n}: " + "words " * 900} for n in range(60)]
             >>> fitted = cm.overflow("prompt is too long: 54321 tokens > 30000 maximum", messages)
@@ -520,7 +520,7 @@ class Session:
         Raises:
             ArchiveError: the output cannot be stored.
 
-        Example:
+        Examples:
             >>> cm = Compactor("claude-sonnet-5-5", policy="sven")
             >>> log = "".join(f"line {n}\n" for n in range(5_000))
             >>> short = cm.ingest("shell", log)

@@ -37,7 +37,7 @@ def load(
         ConfigError: a key or a value is unknown, or the file cannot be read.
         ImportError: the summarizer's SDK is not installed.
 
-    Example:
+    Examples:
         >>> load(environ={}, name="openai", model="qwen3:8b", key_env="GATEWAY_KEY").name
         'openai:qwen3:8b'
     """

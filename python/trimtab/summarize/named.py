@@ -39,7 +39,7 @@ def open_summarizer(
         ValueError: an unknown name; the message lists the valid ones.
         ImportError: the summarizer's SDK is not installed; names the command that installs it.
 
-    Example:
+    Examples:
         >>> open_summarizer("cmd:./summarize.sh --short")[1]
         Command(words=('./summarize.sh', '--short'), limits=Limits(seconds=60.0, tries=3, pause=0.5), window=None)
     """

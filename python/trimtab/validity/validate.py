@@ -198,7 +198,7 @@ def validate(messages: Sequence[AnyMessage], *, provider: Provider, **options: U
         TypeError: messages is no list or tuple, or an option is unknown.
         ValueError: the provider is unknown.
 
-    Example:
+    Examples:
         >>> [problem.code for problem in validate([{"role": "assistant", "content": "hi"}], provider="anthropic")]
         ['first_message_role']
     """

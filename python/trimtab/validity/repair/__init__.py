@@ -68,7 +68,7 @@ def repair(messages: Sequence[MessageT], *, provider: Provider, **options: Unpac
             why.
         TypeError: messages is no list or tuple, or an option is unknown.
 
-    Example:
+    Examples:
         >>> found = repair([{"role": "assistant", "content": "hi "}], provider="anthropic")
         >>> [change.code for change in found.changes]
         ['first_role', 'trailing_space']
