@@ -55,8 +55,8 @@ CTOK, CLAUDE_AGENT_SDK = ("ctok==1.3.0",), ("claude-agent-sdk==0.2.187",)
 
 
 SENDERS = (
-    *("anthropic", "openai", "google-genai", "botocore", "langchain-core", "pydantic-ai-slim", "litellm", "openai-agents"),
-    *("strands-agents", "mistralai", "xai-sdk", "ollama", "cohere", "inspect-ai"),
+    *("anthropic", "openai", "google-genai", "botocore", "langchain-core", "pydantic-ai-slim", "litellm"),
+    *("openai-agents", "strands-agents", "mistralai", "xai-sdk", "ollama", "cohere", "inspect-ai"),
 )
 """Who sends the usage that `make fields` reads, with their real classes."""
 
