@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell git ls-files rust python Cargo.toml Cargo.lock pyproject.toml README.md 2>/dev/null)
 
-.PHONY: help lock latest order clock wheel demo test test-rust test-python test-portable lint docs browser conformance adapters bench-adapters data data-check fields record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
+.PHONY: help lock latest order clock wheel demo test test-rust test-python test-portable lint docs site browser conformance adapters bench-adapters data data-check fields record nightly slow full proof reliability memory fuzz fuzz-short fuzz-planted clean
 
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.* ## ' Makefile | sed -E 's/^([a-z-]+)(%?):.* ## /  make \1\2 - /; s/%/NAME/'
@@ -84,11 +84,14 @@ lint: .venv/checked
 	$(BIN)/mypy --strict python/trimtab tests/typing
 	$(BIN)/python -m mypy.stubtest trimtab._core --concise
 
-docs: .venv/checked ## write the tables in docs/: problem codes, configuration keys, requirements, failures of a summarizer
-	@for table in codes keys requirements summarizers; do \
+docs: .venv/checked ## write the tables in docs/: problem codes, configuration keys, requirements, failures of a summarizer, options
+	@for table in codes keys requirements summarizers options; do \
 		PYTHONPATH=tests:tests/conformance $(BIN)/python tools/$$table.py || exit 1; \
 	done
 	PYTHONPATH=tests $(BIN)/python tools/fields.py --docs
+
+site: .venv/checked ## write the documentation site into target/site; strict, fetches nothing
+	@$(BIN)/zensical build --strict --clean
 
 browser: .venv/checked ## the report in Chromium: scripts, requests, keyboard, contrast
 	@$(BIN)/python -m pytest -p no:benchmark tests/test_report_browser.py $(ARGS)
