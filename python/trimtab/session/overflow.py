@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 MOST_TEXT = 20_000
 """Characters of an error's text that are read: the refusal stands first, and a body may repeat the whole prompt."""
@@ -15,12 +15,12 @@ MOST_TEXT = 20_000
 MAX_DEPTH = 20
 """Nesting of a body that is read."""
 
-_SIZE = r"(?:context|prompt|input|request)"
+_UNIT = r"(?:bytes?|octets?|[KMG]i?B)\b"
 _TOO_LONG = re.compile(
     "|".join(
         (
-            rf"{_SIZE}(?: \w+)? (?:is )?too (?:long|large)",  # Anthropic, Bedrock, Ollama, HTTP 413
-            r"request_too_large|(?:request entity|payload|content) too large",
+            r"(?:context|prompt|input)(?: \w+)? (?:is )?too (?:long|large)",  # Anthropic, Bedrock, Ollama
+            r"request (?:is )?too long",
             r"context_(?:length|window)_exceeded",  # OpenAI
             r"context[ _](?:length|size)[ _](?:has been )?exceeded",  # Z.ai, LM Studio
             r"exceed_context_size",  # llama.cpp
@@ -32,24 +32,59 @@ _TOO_LONG = re.compile(
             r"too long to fit into the model",  # vLLM
             r"(?:longer|greater|larger|more) than (?:the )?(?:model'?s )?(?:maximum )?(?:context|model len|max tokens)",
             r"reduce the length of the (?:messages|prompt|input)",  # Groq, vLLM
-            r"exceeds the limit of \d",  # Copilot
+            rf"exceeds the limit of \d[\d,]*\b(?! ?{_UNIT})",  # Copilot
             r"context window exceeds limit|exceeded model token limit",  # MiniMax, Kimi
             r"too large for model with \d+ maximum context",  # Mistral
             r"context length of only \d|n_keep\W+\d+\W+n_ctx",  # LM Studio
             r"prompt has [\d,.]+ tokens, but",
             r"too many (?:input )?tokens|token limit exceeded",
-            r"^\s*4(?:00|13) (?:status code )?\(no body\)",  # Cerebras
+            r"^\s*400 (?:status code )?\(no body\)",  # Cerebras
         )
     ),
     re.IGNORECASE,
 )
+"""Refusals of a prompt with too many tokens."""
+
+_BODY = r"(?:request|body|payload|entity|content)"
+_TOO_BIG = re.compile(
+    "|".join(
+        (
+            rf"{_BODY}(?: (?:body|size|entity|payload))? (?:is )?too (?:large|big)",  # nginx, Go, Express, Kestrel
+            rf"(?:request|body|payload)(?: \w+)? exceed\w* (?:the )?(?:max\w*|limit|size|allowed|\d[\d,]* ?{_UNIT})",
+            rf"exceed\w* (?:the )?(?:max\w*|limit|allowed)(?: \w+){{0,3}}:? (?:number of bytes|\d[\d,]* ?{_UNIT})",
+            r"max\w* (?:allowed )?(?:request |body |payload )+size\b.{0,20} exceeded",  # aiohttp
+            r"body: length limit exceeded",  # axum
+            r"request_too_large|entity\.too\.large",
+        )
+    ),
+    re.IGNORECASE,
+)
+"""Refusals of a request with too many bytes, by a provider or by a server in front of it."""
+
+_STATUS = re.compile(
+    r"^\W*(?:error\W+)?413(?=\W*$|\s*[:{(<-]|\W+(?:413|status|request|payload|content|entity|error|failed)\b)"
+    r"|\b(?:http|status|code|error|failed)(?: code)?\W{1,3}413\b",
+    re.IGNORECASE,
+)
+"""HTTP status 413 in a text."""
+
+_BYTES = tuple(
+    re.compile(rf"{before}\D{{0,30}}?\b(\d[\d,]*(?:\.\d+)?) ?({_UNIT})?", re.IGNORECASE)
+    for before in (">", r"\bmax\w*", r"\blimit", r"\bexceed\w*")
+)
+"""A limit in bytes; the first word that a number follows decides, because an error may state what was sent too."""
+
+_SCALES = {"k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+_LEAST_BYTES = 1_024
+"""A smaller number is no limit of a request: HTTP's own 413."""
 _BUSY = re.compile(
     r"rate.?limit|too many requests|throttl|service unavailable|quota|please wait|overloaded", re.IGNORECASE
 )
 _RATE = re.compile(r"tokens? per (?:min|minute|hour|day)\b|\bTP[MD]\b", re.IGNORECASE)
 """A rate limit, even one that says "Request too large" (OpenAI with status 429, Groq with 413)."""
 
-_CODES = frozenset({"context_length_exceeded", "request_too_large", "model_context_window_exceeded"})
+_CODES = frozenset({"context_length_exceeded", "model_context_window_exceeded"})
+_BYTE_CODES = frozenset({"request_too_large", "entity.too.large", "RequestEntityTooLargeException"})
 _RATE_CODES = frozenset(
     {"rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED", "ThrottlingException", "overloaded_error"}
 )
@@ -88,8 +123,8 @@ _BOTH = re.compile(r"context limit: (\d+) \+ (\d+) >")
 """Anthropic's prompt and ``max_tokens``."""
 
 _OVER = re.compile(rf"exceeded max context length by {_N}", re.IGNORECASE)  # Ollama
-_FIELDS = {"n_ctx": "limit", "n_prompt_tokens": "sent"}
-"""Fields of llama.cpp's error."""
+_FIELDS = {"n_ctx": "limit", "n_prompt_tokens": "sent", "limit": "bytes"}
+"""Fields of llama.cpp's error, and of Express's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +135,13 @@ class Refusal:
         limit: the stated limit in tokens, or None.
         over: the tokens above the limit by the provider's count, or None.
         by_bytes: the request had too many bytes, as pictures have; their tokens may be few.
+        limit_bytes: the stated limit in bytes, or None.
     """
 
     limit: int | None = None
     over: int | None = None
     by_bytes: bool = False
+    limit_bytes: int | None = None
 
     @property
     def is_silent(self) -> bool:
@@ -125,14 +162,7 @@ def is_overflow(error: object, status: int | None = None) -> bool:
         >>> is_overflow("Too many requests. Please slow down.")
         False
     """
-    status = _status(error) if status is None else status
-    found = _Found()
-    found.read(error)
-    if status in _NO_LENGTH or found.codes & _RATE_CODES or any(_RATE.search(text) for text in found.texts):
-        return False
-    if found.codes & _CODES or status == _TOO_LARGE:
-        return True
-    return any(map(_TOO_LONG.search, found.texts)) and not any(map(_BUSY.search, found.texts))
+    return _kind(error, status)[0] is not None
 
 
 def refusal(error: object) -> Refusal:
@@ -144,16 +174,45 @@ def refusal(error: object) -> Refusal:
     Raises:
         ValueError: the error says nothing about a prompt's length.
     """
-    if not is_overflow(error):
+    unit, found = _kind(error)
+    if unit is None:
         status = _status(error)
         name = type(error).__name__ + (f", status {status}" if status else "")
         raise ValueError(f"the error says nothing about a prompt's length ({name}): a rate limit or another failure")
-    found = _Found()
-    found.read(error)
+    if unit == "bytes":
+        stated = found.numbers.get("bytes") if "entity.too.large" in found.codes else _stated_bytes(found.texts)
+        return Refusal(by_bytes=True, limit_bytes=stated)
     limit = found.numbers.get("limit") or _first(_LIMITS, found.texts)
     sent = found.numbers.get("sent") or _total(found.texts) or _first(_SENT, found.texts)
     over = sent - limit if limit and sent and sent > limit else None
-    return Refusal(limit, over or _first((_OVER,), found.texts), "request_too_large" in found.codes)
+    return Refusal(limit, over or _first((_OVER,), found.texts))
+
+
+def _kind(error: object, status: int | None = None) -> tuple[Literal["tokens", "bytes"] | None, _Found]:
+    """Return what a call had too many of, None for another error; and what the error says."""
+    found = _Found()
+    found.read(error)
+    texts, codes = found.texts, found.codes
+    status = _status(error) if status is None else status
+    if status in _NO_LENGTH or codes & _RATE_CODES or any(map(_RATE.search, texts)):
+        return None, found
+    busy = any(map(_BUSY.search, texts))
+    if codes & _CODES or (not busy and any(map(_TOO_LONG.search, texts))):
+        return "tokens", found
+    is_413 = _TOO_LARGE in {status, found.numbers.get("status")} or any(map(_STATUS.search, texts))
+    if is_413 or codes & _BYTE_CODES or (not busy and any(map(_TOO_BIG.search, (*texts, *codes)))):
+        return "bytes", found
+    return None, found
+
+
+def _stated_bytes(texts: list[str]) -> int | None:
+    """Return the limit in bytes that an error's texts state."""
+    for pattern in _BYTES:
+        for hit in (hit for text in texts for hit in pattern.finditer(text)):
+            scale = _SCALES.get((hit[2] or "").lower().removesuffix("b"), 1)
+            if (found := int(float(hit[1].replace(",", "")) * scale)) >= _LEAST_BYTES:
+                return found
+    return None
 
 
 def _first(patterns: tuple[re.Pattern[str], ...], texts: list[str]) -> int | None:
@@ -170,7 +229,7 @@ def _total(texts: list[str]) -> int | None:
 def _status(error: object) -> int | None:
     """Return the HTTP status of an error: its own, or that of the response that it holds."""
     for holder in (error, _held(error, "response")):
-        for name in ("status_code", "code"):
+        for name in ("status_code", "code", "status"):
             if isinstance(status := _held(holder, name), int) and not isinstance(status, bool):
                 return int(status)  # Google's is an enum
         if isinstance(holder, Mapping) and isinstance(about := holder.get("ResponseMetadata"), Mapping):
@@ -231,6 +290,8 @@ class _Found:
         for key, value in body.items():
             if key in {"code", "type", "status", "Code"} and isinstance(value, str):
                 self.codes.add(value)
+            elif key in {"code", "status", "statusCode"} and value == _TOO_LARGE:
+                self.numbers["status"] = _TOO_LARGE
             elif key in _FIELDS and type(value) is int:
                 self.numbers[_FIELDS[key]] = value
             elif isinstance(value, Mapping | list) or key in _TEXTS:
