@@ -300,10 +300,11 @@ def _with_result(message: Message, block: int, content: Callable[[Any], Any]) ->
 
 
 def _changed(block: Message, content: Callable[[Any], Any]) -> Message:
-    """Return a result's block with other content: in the block itself, or under its one key."""
+    """Return a result's block with other content and no files beside it: in the block itself, or under its one key."""
     for key, inner in (("toolResult", "content"), ("functionResponse", "response"), ("function_response", "response")):
         if isinstance(result := block.get(key), dict):
-            return {**block, key: {**result, inner: content(result.get(inner))}}
+            alone = {name: value for name, value in result.items() if name != "parts"}
+            return {**block, key: {**alone, inner: content(result.get(inner))}}
     return {**block, "content": content(block.get("content"))}
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from ..messages.usage import Usage
@@ -126,7 +127,7 @@ class _Session(Builder):
             name = text_of(response.get("name"))
             ref = text_of(response.get("id")) or next((ref for ref, each in self.open.items() if each == name), "")
             if ref and ref not in self.answered:  # the result may also be stored with its call
-                self._add_result(ref, _output(response))
+                self._add_result(ref, self._content([{"functionResponse": response}], "result"))
         self.say("user", self._content([part for part in parts if "functionResponse" not in part], kind))
 
     def _add_answer(self, key: str, entry: dict[str, Any], parts: list[dict[str, Any]]) -> None:
@@ -167,7 +168,7 @@ class _Session(Builder):
     def _content(self, parts: list[dict[str, Any]], kind: object) -> Content:
         """Return parts in Chat's shape: texts, images and results; another file becomes text with its URI."""
         converted = []
-        for part in parts:
+        for part in chain.from_iterable(map(_spread, parts)):
             blob, file = dict_of(part.get("inlineData")), dict_of(part.get("fileData"))
             if isinstance(part.get("text"), str) and not part.get("thought"):
                 converted.append(text_part(part["text"]))
@@ -182,6 +183,12 @@ class _Session(Builder):
             else:
                 self.leave(kind, "thought" if part.get("thought") else next(iter(part), "an empty part"))
         return content_of(converted)
+
+
+def _spread(part: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a part, and behind a response the files beside it."""
+    response = dict_of(part.get("functionResponse"))
+    return [part, *(each for each in list_of(response.get("parts")) if isinstance(each, dict))]
 
 
 def _output(response: dict[str, Any]) -> str:

@@ -210,3 +210,12 @@ def _is_whole(block: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_medium(block: Any) -> bool:
+    """Return whether a block is a picture, or a document that is no text."""
+    if not isinstance(block, dict) or block.get("type") not in {"image", "document"}:
+        return False
+    source = block.get("source")
+    is_text = isinstance(source, dict) and (source.get("type") in {"text", "content"} or "content" in source)
+    return block["type"] == "image" or not is_text

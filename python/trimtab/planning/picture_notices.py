@@ -1,4 +1,4 @@
-"""Notices in place of pictures that leave: one for neighbouring pictures, none where it costs more than they do."""
+"""Notices in place of pictures and documents that leave: one for neighbours, none where it costs more than they do."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ..counting.counter import scan
+from ..messages.types import is_medium
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from .._core import Counter
     from ..messages.types import Message
+
+
+_NAMES = {"image": "pictures", "document": "documents"}
 
 
 def without_pictures(
@@ -39,7 +43,7 @@ def without_pictures(
         if message is None:
             continue
         content = message["content"]
-        if len(leaving[index]) < len(content) or not all(map(_is_picture, content)):
+        if len(leaving[index]) < len(content) or not all(map(is_medium, content)):
             made[index] = {**message, "content": _thinned(content, leaving[index], counter)}
         elif whole and whole[-1][-1] == index - 1 and messages[index - 1]["role"] == message["role"]:
             whole[-1].append(index)
@@ -60,7 +64,7 @@ def _thinned(blocks: Sequence[Any], leaving: Collection[int], counter: Counter) 
     """Return the blocks of a message or a result with notices in place of the pictures that leave."""
     total, passed = len(_pictures(blocks)), 0
     out: list[Any] = []
-    for leaves, run in groupby(enumerate(blocks), lambda at: at[0] in leaving and _is_picture(at[1])):
+    for leaves, run in groupby(enumerate(blocks), lambda at: at[0] in leaving and is_medium(at[1])):
         places, found = zip(*run, strict=True)
         last = passed + len(_pictures(found))
         if leaves:
@@ -87,8 +91,10 @@ def _notice(pictures: Sequence[Any], which: str, counter: Counter, *, needed: bo
 
     A notice takes over the pictures' cache marker, and stays for it.
     """
-    many = f"{len(pictures):,} pictures were left out here{which}; they are archived"
-    text = many if len(pictures) > 1 else f"a picture was left out here{which}; it is archived"
+    kinds = {picture["type"] for picture in pictures}
+    name = " and ".join(words for kind, words in _NAMES.items() if kind in kinds)
+    many = f"{len(pictures):,} {name} were left out here{which}; they are archived"
+    text = many if len(pictures) > 1 else f"a {name[:-1]} was left out here{which}; it is archived"
     notice = {"type": "text", "text": f"[trimtab: {text}]"}
     if marked := [picture for picture in pictures if picture.get("cache_control")]:
         return [notice | {"cache_control": marked[-1]["cache_control"]}]
@@ -97,9 +103,5 @@ def _notice(pictures: Sequence[Any], which: str, counter: Counter, *, needed: bo
     return [notice] if needed or cost <= saved else []
 
 
-def _is_picture(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") == "image"
-
-
 def _pictures(blocks: Sequence[Any]) -> list[Any]:
-    return [block for block in blocks if _is_picture(block)]
+    return [block for block in blocks if is_medium(block)]

@@ -1,4 +1,7 @@
-"""Pictures beyond a provider's limits: the oldest leave, with notices in their place; the archive keeps them."""
+"""Pictures and documents beyond a provider's limits: the oldest leave, with notices in their place.
+
+The provider counts a document's pages like pictures. The archive keeps what leaves.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..counting.counter import scan
 from ..ledger.columns import Kind, blocks_of
+from ..messages.types import is_medium
 from ..validity.validate import TOO_MUCH, Problem, Rules
 from .edits import Cut, Prune, StripThinking
 from .picture_notices import without_pictures
@@ -38,7 +42,7 @@ def without_excess(
     rules: Rules,
     counter: TokenCounter,
 ) -> Plan:
-    """Return the plan with an edit that removes the oldest pictures, if more stay than the provider takes.
+    """Return the plan with an edit that removes the oldest pictures and documents, if more stay than may.
 
     Where no other edit changes anything, the plan's ``tokens_after`` is the count of the list that it leads to.
 
@@ -68,12 +72,14 @@ def without_excess(
     by_code = {problem.code: problem for problem in found}
     large = {rows[id(problem)] for problem in found if problem.code == "image_too_large_many"}
     if left.total > rules.pictures:
+        if left.is_asked_for(rules.pictures):
+            raise by_code["too_many_images"].error()
         left.leave(lambda last: left.total <= (rules.pictures if last else int(rules.pictures * REST)))
         if left.total > rules.pictures:
             raise by_code["too_many_images"].error()
     if large:
-        left.leave(lambda _: left.total <= MANY or not large & left.rows.keys(), among=large)
-        if left.total > MANY and large & left.rows.keys():
+        left.leave(lambda _: left.pictures <= MANY or not large & left.rows.keys(), among=large)
+        if left.pictures > MANY and large & left.rows.keys():
             raise by_code["image_too_large_many"].error()
     if "request_too_large" in by_code:
         sizes = {row: _bytes(_block(messages, ledger, row)) for row in left.rows}
@@ -87,7 +93,7 @@ def without_excess(
     edits = (*plan.edits, prune)
     if len(costs.thinking) and not any(isinstance(edit, StripThinking) for edit in edits):
         edits = (*edits, StripThinking(tuple(costs.thinking.tolist())))
-    removed = f"removed the oldest pictures, {left.total} stay"
+    removed = left.removed
     after = plan.tokens_after if plan.edits else costs.total
     return replace(
         plan,
@@ -115,26 +121,42 @@ def added(edits: Iterable[Edit], messages: Sequence[Message], ledger: Ledger, co
 
 
 def _staying(plan: Plan, costs: Costs) -> Counter[int]:
-    """Return the number of pictures in each row that keeps them, in order."""
+    """Return the number of pictures and pages in each row that keeps them, in order."""
     zone = plan.zone()
     gone = set(range(zone.start, zone.stop)) - set(zone.keep) if zone else set()
     pruned = {row for edit in plan.edits if isinstance(edit, Prune | Cut) for row in edit.rows}
-    owner, kept = costs.owner, (Kind.IMAGE, Kind.RESULT)
-    rows = costs.ledger.pictured.tolist()
+    owner, kept = costs.owner, (Kind.IMAGE, Kind.DOCUMENT, Kind.RESULT)
+    rows = sorted([*costs.ledger.pictured.tolist(), *costs.ledger.paged.tolist()])
     return Counter(row for row in rows if row not in pruned and owner[row] not in gone and costs.kind[row] in kept)
 
 
 class _Left:
-    """The pictures that stay, and those that leave."""
+    """The pictures and documents that stay, and those that leave."""
 
     def __init__(self, rows: Counter[int], costs: Costs) -> None:
         self.rows = rows
         self.total = rows.total()
+        self._pictured = Counter(row for row in costs.ledger.pictured.tolist() if row in rows)
+        self.pictures = self._pictured.total()
+        self._only = self.pictures == self.total
         self.gone: list[int] = []
         pins, last = set(costs.closed(costs.pins)), set(costs.requests[-1:].tolist())
         owners = {row: int(costs.owner[row]) for row in rows}
         self._free = [row for row in rows if owners[row] not in pins | last]
         self._last = [row for row in rows if owners[row] in last - pins]
+
+    def is_asked_for(self, most: int) -> bool:
+        """Return whether the last request has a document of more than ``most`` pages: it is about that document."""
+        documents = Counter(self.rows)
+        documents.subtract(self._pictured)
+        return any(documents[row] > most for row in self._last)
+
+    @property
+    def removed(self) -> str:
+        """What was removed and how much stays, in words."""
+        if self._only:
+            return f"removed the oldest pictures, {self.total} stay"
+        return f"removed the oldest pictures and documents, {self.total} pictures and pages stay"
 
     def leave(self, enough: Callable[[bool], bool], among: Iterable[int] | None = None) -> None:
         """Remove rows, the oldest first, until ``enough`` returns True for "of the last request"."""
@@ -145,6 +167,7 @@ class _Left:
                     return
                 if row in self.rows and (wanted is None or row in wanted):
                     self.total -= self.rows.pop(row)
+                    self.pictures -= self._pictured[row]
                     self.gone.append(row)
 
 
@@ -159,8 +182,8 @@ def _block(messages: Sequence[Message], ledger: Ledger, row: int) -> Any:
 
 
 def _bytes(block: Any) -> int:
-    """Return the characters of base64 in a picture, or in a result's pictures."""
-    if block.get("type") == "image":
+    """Return the characters of base64 in a picture or a document, or in those of a result."""
+    if is_medium(block):
         return len(block.get("source", {}).get("data") or "")
     parts = block.get("content")
     return sum(map(_bytes, parts)) if isinstance(parts, list) else 0

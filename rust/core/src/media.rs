@@ -16,7 +16,7 @@ const PDF_PAGE_CHARS: usize = 67_000;
 const PDF_OBJECT: usize = 64 * 1024;
 
 /// Most pages of a document: no provider accepts a tenth of them, and a broken file can claim any number.
-const PDF_MOST: u32 = 10_000;
+pub const PDF_MOST: u32 = 10_000;
 
 /// Most `/Count` entries that are read: a file has one for each node of its page tree.
 const PDF_COUNTS: usize = 1_000;
@@ -155,7 +155,7 @@ impl Vision {
     /// Tokens of an encoded file that may be a picture: by its header, or as a document.
     #[must_use]
     pub fn file(self, base64: &str) -> u32 {
-        image_size(base64).map_or_else(|| document_tokens(base64), |(w, h)| self.patches(w, h))
+        image_size(base64).map_or_else(|| document_tokens(base64, pdf_pages(base64)), |(w, h)| self.patches(w, h))
     }
 }
 
@@ -195,11 +195,11 @@ fn fitted(long: u32, short: u32, edge: u32, tokens: u32) -> u32 {
     low.div_ceil(28) * other(low).div_ceil(28)
 }
 
-/// Tokens of a base64 document: of a PDF by its number of pages if that can be read, else by size.
+/// Tokens of a base64 document: by its number of `pages` if that could be read, else by size.
 #[must_use]
-pub fn document_tokens(base64: &str) -> u32 {
+pub fn document_tokens(base64: &str, pages: Option<u32>) -> u32 {
     let by_size = || u32::try_from(base64.len().div_ceil(PDF_PAGE_CHARS)).unwrap_or(u32::MAX);
-    pdf_pages(base64).unwrap_or_else(by_size).clamp(1, PDF_MOST).saturating_mul(PDF_PAGE)
+    pages.unwrap_or_else(by_size).clamp(1, PDF_MOST).saturating_mul(PDF_PAGE)
 }
 
 /// Pages of a base64 PDF, from the root of its page tree (ISO 32000-1, 7.7.3.2) or from the header of a linearized file
@@ -301,9 +301,9 @@ mod tests {
         ] {
             let base64 = STANDARD.encode(&file);
             assert_eq!(pdf_pages(&base64), pages, "{file}");
-            assert_eq!(document_tokens(&base64), pages.unwrap_or(1) * PDF_PAGE);
+            assert_eq!(document_tokens(&base64, pages), pages.unwrap_or(1) * PDF_PAGE);
         }
-        assert_eq!(document_tokens(&format!("JVBERi0{}", "A".repeat(3 * PDF_PAGE_CHARS))), 4 * PDF_PAGE);
+        assert_eq!(document_tokens(&format!("JVBERi0{}", "A".repeat(3 * PDF_PAGE_CHARS)), None), 4 * PDF_PAGE);
     }
 
     #[test]

@@ -77,6 +77,8 @@ methods! {
         superseded: i32 = &reads::superseded(ledger);
         /// The row of each picture, ascending: uint32, shape (pictures,).
         pictured: u32 = &ledger.pictured();
+        /// The row of each page of a document, ascending: uint32, shape (pages,).
+        paged: u32 = &ledger.paged();
     }
 
     /// Reads messages once.

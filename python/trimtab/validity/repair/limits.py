@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...counting.counter import Counter, scan
 from ...messages.shapes import text_block
+from ...messages.types import is_medium
 from .entries import LEFT_OUT, Edit
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def repair_findings(entries: list[Entry], problems: Sequence[Problem], changes: 
             blocks[place] = None if bound or block is None else _without_pictures(block)
             changes.add(entry, "bound_thinking" if bound else "picture")
         elif problem.code == "too_many_images":
-            excess = sum(_pictures(block) for entry in entries for block in entry.blocks) - rules.pictures
+            excess = sum(_media(block) for entry in entries for block in entry.blocks) - rules.pictures
         elif problem.code == "function_call_without_reasoning":
             entry.message = {key: value for key, value in entry.message.items() if key != "id"}
             changes.add(entry, "stored_id")
@@ -39,9 +41,9 @@ def repair_findings(entries: list[Entry], problems: Sequence[Problem], changes: 
 
     def drop(block: Block) -> Edit:
         nonlocal excess
-        pictures = _pictures(block) if excess > 0 else 0
-        excess -= pictures
-        return Edit([_without_pictures(block)], "picture") if pictures else Edit([block])
+        media = _media(block) if excess > 0 else 0
+        excess -= media
+        return Edit([_without_pictures(block)], "picture") if media else Edit([block])
 
     for entry in entries if excess > 0 else ():  # the oldest go first
         entry.edit(drop, changes)
@@ -53,12 +55,20 @@ def _parts(block: Block) -> list[Block]:
     return parts if isinstance(parts, list) else []
 
 
-def _pictures(block: Block) -> int:
-    """Return the number of pictures in a block."""
-    return (block.get("type") == "image") + sum(map(_pictures, _parts(block)))
+def _holds_media(block: Block) -> bool:
+    """Return whether a block is or holds a picture, or a document that is no text."""
+    return is_medium(block) or any(map(_holds_media, _parts(block)))
+
+
+def _media(block: Block) -> int:
+    """Return the number of pictures and pages in a block."""
+    if not _holds_media(block):
+        return 0
+    ledger = scan([{"role": "user", "content": [block]}], Counter.chars(), "anthropic")
+    return len(ledger.pictured) + len(ledger.paged)
 
 
 def _without_pictures(block: Block) -> Block:
-    if block.get("type") == "image":
+    if is_medium(block):
         return text_block(LEFT_OUT)
-    return {**block, "content": [_without_pictures(part) for part in _parts(block)]} if _pictures(block) else block
+    return {**block, "content": [_without_pictures(part) for part in _parts(block)]} if _holds_media(block) else block

@@ -1,7 +1,7 @@
 //! The builder that the shape readers write messages and rows to.
 
 use super::piece::Piece;
-use super::{Kind, Ledger, Media, MessageFlag, Picture, Role, RowFlag};
+use super::{Document, Kind, Ledger, Media, MessageFlag, Picture, Role, RowFlag};
 use crate::error::Error;
 use crate::json::{Json, Tape};
 use crate::media;
@@ -343,6 +343,16 @@ impl<S: Sink> Builder<S> {
             row: u32::try_from(self.ledger.owner.len().saturating_sub(1)).unwrap_or(u32::MAX), // checked in finish
             edge: size.map_or(0, |(width, height)| width.max(height)),
             base64: base64.map_or(0, |data| u32::try_from(data.len()).unwrap_or(u32::MAX)),
+        });
+    }
+
+    /// Adds the tokens of a base64 document, or of a referenced one, and its pages for the provider's limits.
+    pub fn document(&mut self, base64: Option<&str>) {
+        let (base64, pages) = (base64.unwrap_or_default(), base64.and_then(media::pdf_pages));
+        self.media(media::document_tokens(base64, pages));
+        self.ledger.documents.push(Document {
+            row: u32::try_from(self.ledger.owner.len().saturating_sub(1)).unwrap_or(u32::MAX), // checked in finish
+            pages: pages.unwrap_or(1).clamp(1, media::PDF_MOST),
         });
     }
 

@@ -25,6 +25,7 @@ pub use strings::Strings;
 pub use sums::{Each, Sum, Sums, Totals};
 
 use std::collections::{HashMap, HashSet};
+use std::iter::repeat_n;
 use std::ops::Range;
 
 use crate::counter::Counter;
@@ -53,6 +54,15 @@ pub struct Picture {
     pub edge: u32,
     /// Characters of its base64; 0 where it is not in the message.
     pub base64: u32,
+}
+
+/// A document that is no text, for a provider's limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Its row.
+    pub row: u32,
+    /// Its pages; 1 where its structure does not say how many, or it is not in the message.
+    pub pages: u32,
 }
 
 /// A transcript's columns, one entry a row or a message. Holds no text but ids and names.
@@ -86,6 +96,8 @@ pub struct Ledger {
     pub content: Vec<[u8; 16]>,
     /// The pictures, in order; a row may hold several.
     pub pictures: Vec<Picture>,
+    /// The documents that are no text, in order; a row may hold several.
+    pub documents: Vec<Document>,
     /// The calls that read a file, in order.
     pub reads: Vec<reads::Read>,
     /// Bytes of the texts and data of each message: less than what carries them in a request.
@@ -285,6 +297,12 @@ impl Ledger {
         self.pictures.iter().map(|picture| picture.row).collect()
     }
 
+    /// The row of each page of a document, ascending.
+    #[must_use]
+    pub fn paged(&self) -> Vec<u32> {
+        self.documents.iter().flat_map(|document| repeat_n(document.row, document.pages as usize)).collect()
+    }
+
     /// Puts the messages of `tail` behind these: what was read is not read again.
     ///
     /// # Errors
@@ -318,6 +336,7 @@ impl Ledger {
         self.names.extend(&tail.names);
         self.content.extend(tail.content);
         self.pictures.extend(tail.pictures.iter().map(|p| Picture { row: p.row + row, ..*p }));
+        self.documents.extend(tail.documents.iter().map(|d| Document { row: d.row + row, ..*d }));
         self.reads.extend(tail.reads.iter().map(|r| reads::Read { row: r.row + row, ..*r }));
         self.payload.extend(tail.payload);
         self.role.extend(tail.role);
@@ -348,7 +367,7 @@ impl Ledger {
         let (from, to) = (self.first[messages.start], self.first[messages.end]);
         let (rows, before) = (from as usize..to as usize, u32::try_from(messages.start).unwrap_or(u32::MAX));
         let has = |row: u32| (from..to).contains(&row);
-        let (pictures, reads) = (self.pictures.iter(), self.reads.iter());
+        let (pictures, documents, reads) = (self.pictures.iter(), self.documents.iter(), self.reads.iter());
         Self {
             owner: self.owner[rows.clone()].iter().map(|message| message - before).collect(),
             kind: self.kind[rows.clone()].to_vec(),
@@ -364,6 +383,7 @@ impl Ledger {
             names: self.names.between(rows.clone()),
             content: some(&self.content, rows.clone()),
             pictures: pictures.filter(|p| has(p.row)).map(|p| Picture { row: p.row - from, ..*p }).collect(),
+            documents: documents.filter(|d| has(d.row)).map(|d| Document { row: d.row - from, ..*d }).collect(),
             reads: reads.filter(|r| has(r.row)).map(|r| reads::Read { row: r.row - from, ..*r }).collect(),
             payload: self.payload[messages.clone()].to_vec(),
             role: self.role[messages.clone()].to_vec(),

@@ -3,7 +3,6 @@
 use super::parts::{blob, blocks, first_key, identify, is_typed, opaque, push_text, speaker, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, RowFlag, Sink};
-use crate::media;
 use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one message.
@@ -170,7 +169,7 @@ fn file<N: Node, S: Sink<Text = N::Text>>(document: &N, builder: &mut Builder<S>
         return Ok(());
     }
     let data = blob(&source, Key::Bytes, builder)?;
-    builder.media(media::document_tokens(&data.as_ref().map(Text::text).unwrap_or_default()));
+    builder.document(data.as_ref().map(Text::text).as_deref());
     if let Some(data) = data {
         builder.data(data);
     }

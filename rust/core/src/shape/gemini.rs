@@ -3,7 +3,6 @@
 use super::parts::{blob, first_key, is_typed, opaque, push_text, text_of};
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag, Sink};
-use crate::media;
 use crate::node::{Key, Node, Shape, Text};
 
 /// Reads one content.
@@ -85,17 +84,66 @@ fn read_part<N: Node, S: Sink<Text = N::Text>>(part: &N, builder: &mut Builder<S
     if let Some(response) = either(part, Key::FunctionResponse, Key::SnakeFunctionResponse)? {
         builder.row(Kind::Result, "functionResponse");
         named(&response, builder)?;
-        return response.get(Key::Response)?.map_or(Ok(()), |given| builder.json_with_files(&given));
+        if let Some(given) = response.get(Key::Response)? {
+            builder.json_with_files(&given)?;
+        }
+        let parts = response.get(Key::Parts)?.filter(|parts| parts.shape() == Shape::List);
+        return parts.map_or(Ok(()), |parts| {
+            parts.items(&mut |part| match attached(&part)? {
+                Some(file) => file.push(builder),
+                None => builder.json_with_files(&part),
+            })
+        });
     }
-    if let Some(file) = either(part, Key::InlineData, Key::SnakeInlineData)? {
-        return inline(&file, builder);
-    }
-    if let Some(file) = either(part, Key::FileData, Key::SnakeFileData)? {
-        builder.row(Kind::Document, "fileData");
-        builder.media(media::document_tokens(""));
-        return builder.json(&file);
+    if let Some(file) = attached(part)? {
+        builder.row(if file.is_picture { Kind::Image } else { Kind::Document }, file.name);
+        return file.push(builder);
     }
     opaque(part, &first_key(part)?, builder)
+}
+
+/// A file beside a text or in a function's response.
+struct Attached<N> {
+    file: N,
+    name: &'static str,
+    is_inline: bool,
+    is_picture: bool,
+}
+
+/// The file of a part, if it has one.
+fn attached<N: Node>(part: &N) -> Result<Option<Attached<N>>, Error> {
+    if part.shape() != Shape::Map {
+        return Ok(None);
+    }
+    let inline = either(part, Key::InlineData, Key::SnakeInlineData)?;
+    let is_inline = inline.is_some();
+    let found = match inline {
+        Some(file) => Some(file),
+        None => either(part, Key::FileData, Key::SnakeFileData)?,
+    };
+    let Some(file) = found else { return Ok(None) };
+    let mime = either(&file, Key::MimeType, Key::SnakeMimeType)?.map(|mime| mime.text()).transpose()?.flatten();
+    let is_picture = mime.is_some_and(|mime| mime.text().starts_with("image/"));
+    Ok(Some(Attached { file, name: if is_inline { "inlineData" } else { "fileData" }, is_inline, is_picture }))
+}
+
+impl<N: Node> Attached<N> {
+    /// Adds its tokens to the row.
+    fn push<S: Sink<Text = N::Text>>(self, builder: &mut Builder<S>) -> Result<(), Error> {
+        let data = if self.is_inline { blob(&self.file, Key::Data, builder)? } else { None };
+        let text = data.as_ref().map(Text::text);
+        if self.is_picture {
+            builder.picture(text.as_deref(), false);
+        } else {
+            builder.document(text.as_deref());
+        }
+        match data {
+            Some(data) => builder.data(data),
+            None if self.is_inline => {}
+            None => builder.json(&self.file)?,
+        }
+        Ok(())
+    }
 }
 
 /// Pairs by the call's id where it has one, else by the function's name.
@@ -111,23 +159,6 @@ fn named<N: Node, S: Sink<Text = N::Text>>(of: &N, builder: &mut Builder<S>) -> 
             builder.text(name);
         }
         _ => builder.flag(RowFlag::Incomplete),
-    }
-    Ok(())
-}
-
-fn inline<N: Node, S: Sink<Text = N::Text>>(file: &N, builder: &mut Builder<S>) -> Result<(), Error> {
-    let mime = either(file, Key::MimeType, Key::SnakeMimeType)?.map(|mime| mime.text()).transpose()?.flatten();
-    let data = blob(file, Key::Data, builder)?;
-    let text = data.as_ref().map(Text::text);
-    if mime.as_ref().is_some_and(|mime| mime.text().starts_with("image/")) {
-        builder.row(Kind::Image, "inlineData");
-        builder.picture(text.as_deref(), false);
-    } else {
-        builder.row(Kind::Document, "inlineData");
-        builder.media(media::document_tokens(&text.unwrap_or_default()));
-    }
-    if let Some(data) = data {
-        builder.data(data);
     }
     Ok(())
 }
@@ -156,5 +187,24 @@ mod tests {
         assert_eq!(ledger.pair, [-1, -1, -1, 4, 3]);
         assert!(ledger.has(3, RowFlag::Signed) && !ledger.has(2, RowFlag::Signed));
         assert_eq!(ledger.safe, [true, true, false, true]);
+    }
+
+    #[test]
+    fn a_picture_of_a_response_counts_in_each_form() {
+        let mut builder = Builder::default();
+        for content in [
+            value!({"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}),
+            value!({"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}, "parts": [
+                {"inlineData": {"mimeType": "image/png", "data": "x"}},
+                {"inline_data": {"mime_type": "image/png", "data": "x"}},
+                {"fileData": {"mimeType": "image/png", "fileUri": "x"}},
+                {"file_data": {"mime_type": "image/png", "file_uri": "x"}},
+                {"inlineData": {"mimeType": "application/pdf", "data": "x"}}]}}]}),
+        ] {
+            read(&content, &mut builder).unwrap();
+        }
+        let ledger = builder.finish(&Counter::from(Encoding::O200k)).unwrap();
+        assert_eq!((ledger.kind.len(), ledger.pictured(), ledger.paged()), (2, vec![1; 4], vec![1]));
+        assert!(ledger.tokens[1] > 4 * 1_560 + 2_300);
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::error::Error;
 use crate::ledger::{Builder, Kind, MessageFlag, Role, RowFlag, Sink};
-use crate::media;
 use crate::node::{Key, Node, Shape, Text, encoded};
 
 /// The text under `key`, `None` where there is none or it is no string.
@@ -290,10 +289,10 @@ pub fn document<N: Node, S: Sink<Text = N::Text>>(block: &N, builder: &mut Build
     match text_of(&source, Key::Data)? {
         Some(data) if is_text => builder.text(data),
         Some(data) => {
-            builder.media(media::document_tokens(&data.text()));
+            builder.document(Some(&data.text()));
             builder.data(data);
         }
-        None => builder.media(media::document_tokens("")),
+        None => builder.document(None),
     }
     Ok(())
 }

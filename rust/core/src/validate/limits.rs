@@ -1,6 +1,7 @@
 //! How much a request may hold: pictures, their size, bytes, cache markers (rules A20 to A22).
 
 use super::{Findings, Options};
+use crate::ledger::Ledger;
 
 /// Pixels of a picture's longer side.
 const EDGE: u32 = 8_000;
@@ -26,16 +27,17 @@ pub fn check(found: &mut Findings<'_>, options: Options) {
     }
 }
 
-/// A21: number and size of pictures.
+/// A21: number of pictures and pages, size of pictures.
 fn pictures(found: &mut Findings<'_>, options: Options) {
     let ledger = found.ledger;
     let total = ledger.pictures.len();
-    for (n, picture) in ledger.pictures.iter().enumerate() {
+    if let Some(row) = beyond(ledger, options.pictures) {
+        let (pages, most) = (pages(ledger), options.pictures);
+        let words = format!("messages: Too much media: {pages} document pages + {total} images > {most}");
+        found.row(row, "too_many_images", words, "take the oldest pictures and documents out");
+    }
+    for picture in &ledger.pictures {
         let row = picture.row as usize;
-        if n == options.pictures {
-            let words = format!("messages: Too much media: 0 document pages + {total} images > {}", options.pictures);
-            found.row(row, "too_many_images", words, "take the oldest pictures out");
-        }
         if picture.base64 > options.picture {
             let (mb, bytes) = (options.picture / (1024 * 1024), picture.base64);
             let words = format!("image exceeds {mb} MB maximum: {bytes} bytes > {} bytes", options.picture);
@@ -51,6 +53,27 @@ fn pictures(found: &mut Findings<'_>, options: Options) {
             found.row(row, "image_too_large_many", words, "scale the picture down, or send fewer");
         }
     }
+}
+
+/// Pages of all documents.
+fn pages(ledger: &Ledger) -> usize {
+    ledger.documents.iter().map(|document| document.pages as usize).sum()
+}
+
+/// The row of the picture or document with which they have more than `most` pictures and pages.
+fn beyond(ledger: &Ledger, most: usize) -> Option<usize> {
+    if ledger.pictures.len() + pages(ledger) <= most {
+        return None;
+    }
+    let pictures = ledger.pictures.iter().map(|picture| (picture.row, 1));
+    let mut media: Vec<_> = pictures.chain(ledger.documents.iter().map(|d| (d.row, d.pages as usize))).collect();
+    media.sort_by_key(|(row, _)| *row);
+    let mut seen = 0;
+    let passes = |(_, count): &&(u32, usize)| {
+        seen += count;
+        seen > most
+    };
+    media.iter().find(passes).map(|(row, _)| *row as usize)
 }
 
 /// A20: four cache markers at most, those outside of the messages counted.
