@@ -600,3 +600,8 @@ def is_plain(message):
         return False
     content = message.get("content")
     return not isinstance(content, list | tuple) or all(type(block) is dict for block in content)
+
+
+def request_bytes(messages):
+    """The bytes of messages in the body of a request, as an SDK writes it."""
+    return len(json.dumps(list(messages), ensure_ascii=False, separators=(",", ":")).encode())

@@ -56,7 +56,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the verb's options."""
     add_file(parser, several=True)
     add_policy(parser)
-    parser.add_argument("--check", action="store_true", help="exit with 1 if the next prompt is over the trigger")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="exit with 1 if the next prompt is over the trigger, or the request over its limit of bytes",
+    )
     parser.add_argument("--explain", action="store_true", help="also print the terms of the budget and of the money")
     parser.add_argument(
         "--top", type=int, default=20, metavar="N", help="edits of a kind to print, the largest; default: %(default)s"
@@ -78,13 +82,13 @@ def run(options: argparse.Namespace) -> int:
     else:
         for line in lines:
             print_line(line)
-    return int(found.next_prompt.over and options.check)
+    return int((found.next_prompt.over or found.plan.is_heavy) and options.check)
 
 
 def _of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | int], int]:
     """Return the plan of one of several files, its row, and its exit code."""
     found, report, _ = _planned(options)
-    over = found.next_prompt.over
+    over = found.next_prompt.over or found.plan.is_heavy
     numbers = [report[name] for name in ("messages", "tokens_before", "tokens_after")]
     row = [*numbers, len(report["changes"]), "over" if over else "below", report["reason"]]
     return report, row, int(over and options.check)
@@ -107,6 +111,8 @@ def _lines(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
         yield from hint(options, plan.edits)
         return
     yield f"messages: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens (target {plan.target:,}), by {plan.policy}"
+    if plan.bytes_told:
+        yield f"          {plan.bytes_told}"
     if ";" in plan.reason:
         yield f"  {plan.reason.split(';', 1)[1].strip()}"
     if plan.savings:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .files import check_output
 from .input import load, warn_repaired
 from .options import add_file
-from .output import print_answer, print_json
+from .output import print_answer, print_json, print_note
 from .progress import Progress
 from .several import run_each
 from .terminal import Styled
@@ -87,11 +87,14 @@ def _request(options: argparse.Namespace) -> RequestOptions:
 def _repair(options: argparse.Namespace) -> int:
     """Print the repaired messages."""
     from ..validity.repair import repair
+    from ..validity.validate import validate
 
     check_output(options, options.file)
     transcript = load(options, repair_lists=False)
     with Progress("repairing"):
         done = repair(transcript.messages, provider=transcript.provider, **_request(options))
     warn_repaired(done.changes)
+    for problem in validate(done.messages, provider=transcript.provider, **_request(options)):
+        print_note(f"stays: {problem}")
     print_json(done.messages)
     return 0

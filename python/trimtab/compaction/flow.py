@@ -147,7 +147,7 @@ def _refused(request: Request, reason: str, plan: Plan) -> Flow[Compaction[Any]]
 
 
 def _unchanged(request: Request, plan: Plan, reason: str) -> Compaction[Any]:
-    undone = replace(plan, edits=(), tokens_after=plan.tokens_before, reason=reason)
+    undone = replace(plan, edits=(), tokens_after=plan.tokens_before, reason=reason, bytes_after=plan.bytes_before)
     return Compaction(request.given, undone, None, plan.tokens_before, plan.tokens_before, reason)
 
 
@@ -195,8 +195,7 @@ def _ref(request: Request, stored: Stored, plan: Plan, summary: str | None) -> s
     Equal compactions have equal names, so that a commit whose answer was lost is not stored twice, and a plan that was
     printed and applied later gives the list that it promised: a name stands in each placeholder, and has tokens.
     """
-    edits = replace(plan, savings=None, tokens_after=0, reason="").to_json()
     parts = "\0".join(
-        [request.settings.session if request.settings.exclusive else "", *stored.digests, edits, summary or ""]
+        [request.settings.session if request.settings.exclusive else "", *stored.digests, plan.decided(), summary or ""]
     )
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:20]

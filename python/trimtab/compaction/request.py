@@ -53,6 +53,7 @@ class Request:
         unasked: why the summarizer is not asked; empty if it is.
         turn: number of tool batches since the last user message.
         room: most tokens of messages that the next call holds; None if they need not fit.
+        most_bytes: most bytes of messages that the provider takes; None if no limit is known.
         origin: digest of the given list.
         resumed: the given list with an earlier result in place of its beginning; None where none stands in.
         rates: the cost of the next prompt's tokens.
@@ -79,6 +80,7 @@ class Request:
     unasked: str
     turn: int
     room: int | None = None
+    most_bytes: int | None = None
     origin: str
     rates: Rates
     resumed: tuple[Message, ...] | None = None
@@ -157,21 +159,33 @@ class Request:
 
         These are pictures beyond its limits, and lone surrogates.
 
+        Where that leaves more bytes than the provider takes, the plan is decided anew by both, tokens and bytes.
+
         Args:
             urgent: decide anew, with the policy's emergency stage.
 
         Raises:
-            MessageError: the provider refuses the size of a picture or of the request, and no picture can leave for it.
+            MessageError: the provider refuses the size of a picture, and no picture can leave for it.
         """
         if self.plan is not None and not urgent:
             return self._without_excess(self.plan)
-        plan = self._decide(urgent=urgent)
+        made = self._made(urgent=urgent)
+        if not made.stays_heavy or self.policy.parity:
+            return made
+        lighter = self._made(urgent=urgent, weighs=True)
+        best = lighter if lighter.bytes_after < made.bytes_after else made
+        why = f"the messages have {best.bytes_before:,} bytes, at most {best.bytes_limit:,} fit"
+        return replace(best, reason=f"{best.reason}; {why}{', more of them stay' * best.stays_heavy}")
+
+    def _made(self, *, urgent: bool, weighs: bool = False) -> Plan:
+        """Return the plan of the policy's stages without the pictures that the provider does not take."""
+        plan = self._decide(urgent=urgent, weighs=weighs)
         made = self._without_excess(plan)
         over = made.tokens_after - plan.tokens_after
         if self.room is None or over <= 0 or made.tokens_after <= self.room:
             return made
         # Notices in place of small pictures have more tokens than these: other messages make room for them.
-        return self._without_excess(self._decide(urgent=urgent, less=over))
+        return self._without_excess(self._decide(urgent=urgent, less=over, weighs=weighs))
 
     def _without_excess(self, plan: Plan) -> Plan:
         """Return the plan with edits that remove pictures and lone surrogates which the provider does not take."""
@@ -180,11 +194,16 @@ class Request:
         plan = self._mending(plan)
         from ..planning.decide import saved  # noqa: PLC0415
         from ..planning.pictures import without_excess  # noqa: PLC0415 - numpy comes with the first plan
+        from ..planning.request_bytes import bytes_after  # noqa: PLC0415
         from ..planning.stages.costs import Costs  # noqa: PLC0415
 
         settings = self.settings
         messages = self.inputs if self.resumed is None else self.resumed
         costs = Costs(self.ledger, self.pins, settings.strips, summaries=self.summaries, fillers=self.fillers)
+        if self.most_bytes is not None:
+            after = bytes_after(replace(costs, frame=settings.frame, calls=self.calls), plan.edits)
+            before, most = self.ledger.request_bytes, self.most_bytes
+            plan = replace(plan, bytes_before=before, bytes_after=after, bytes_limit=most)
         plan = without_excess(plan, messages, costs, self.problems, rules=settings.rules, counter=settings.counter)
         return replace(plan, savings=saved(plan, costs, self.rates) if plan.edits else None)
 
@@ -199,8 +218,8 @@ class Request:
         reason = f"{plan.reason}; {told}" if plan.reason else told
         return replace(plan, edits=(*plan.edits, Mend(tuple(found))), reason=reason)
 
-    def _decide(self, *, urgent: bool, less: int = 0) -> Plan:
-        """Return the plan of the policy's stages, for ``less`` tokens than may stay."""
+    def _decide(self, *, urgent: bool, less: int = 0, weighs: bool = False) -> Plan:
+        """Return the plan of the policy's stages, for ``less`` tokens than may stay; ``weighs`` bytes too."""
         from ..planning.decide import decide  # noqa: PLC0415 - numpy comes with the first plan
 
         return decide(
@@ -218,6 +237,7 @@ class Request:
             room=None if self.room is None else self.room - less,
             rates=self.rates,
             calls=self.calls,
+            most_bytes=self.most_bytes if weighs else None,
         )
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -136,9 +136,18 @@ class Settings:
         return Budget.of(limits, self.policy.trigger, self.policy.target)
 
     @cached_property
-    def rule_options(self) -> dict[str, Any]:
-        """The rules by name, as the core takes them."""
-        return asdict(self.rules)
+    def rule_options(self) -> dict[str, dict[str, Any]]:
+        """The rules by name, as the core takes them, for each shape."""
+        return {shape: self.rules.of(shape) for shape in SHAPES}
+
+    def most_bytes(self, provider: str, beside: int) -> int | None:
+        """Return the most bytes of the messages, with ``beside`` bytes of system text and tools; None without limit."""
+        most = self.rules.most_bytes(provider)
+        return None if most is None else max(most - beside, 0)
+
+    def within(self, request: int) -> Settings:
+        """Return the settings with another limit of a request's bytes."""
+        return replace(self, rules=replace(self.rules, request=request))
 
     def of_session(self, session: str, *, exclusive: bool) -> Settings:
         """Return the settings of another session, with a counter of its own: it knows the list that it saw last."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..models.model import UNBOUND
-from .objects import plain
+from .objects import plain, sendable
 from .surrogates import mend, mended
 from .types import text_of
 
@@ -206,3 +208,14 @@ def _of_bedrock(block: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"text": block["text"]}
     if isinstance(mark := block.get("cache_control"), Mapping):
         yield {"cachePoint": {"type": "default"} | ({"ttl": mark["ttl"]} if "ttl" in mark else {})}
+
+
+def request_bytes(system: object, tools: object) -> int:
+    """Return the bytes of system text and tools in a request; 0 for what JSON cannot hold."""
+    total = 0
+    for value in (system, tools):
+        if value:
+            with suppress(TypeError, ValueError, RecursionError):
+                text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=sendable)
+                total += len(text.encode("utf-8", "surrogatepass"))
+    return total

@@ -9,6 +9,7 @@ from ..ledger.columns import Zone
 from .edits import Cut, Drop, Mend, Prune, StripThinking, Summarize, Truncate, dropped
 from .plan import AT_TARGET, NOTHING, UNREACHED, USELESS, Plan
 from .protection import to_floor
+from .request_bytes import in_tokens, weighed
 from .savings import Savings
 from .stages import PruneResults, SummarizeZone
 from .stages.costs import Costs
@@ -48,6 +49,7 @@ def decide(
     room: int | None = None,
     rates: Rates | None = None,
     calls: Mapping[int, int] | None = None,
+    most_bytes: int | None = None,
 ) -> Plan:
     """Return the plan that brings a transcript to ``target`` tokens, or that applies a policy's zones.
 
@@ -67,6 +69,7 @@ def decide(
             the policy's edits leave more.
         rates: the cost of the prompt's tokens, for a policy that prunes where it pays; None prunes by size alone.
         calls: by row, the tokens of a call after its long arguments are pruned.
+        most_bytes: most bytes of the messages, where tokens alone would leave more; None decides by tokens.
 
     Returns:
         The plan; it has no edits, and the reason, if nothing needs to or can be done.
@@ -74,6 +77,28 @@ def decide(
     costs = Costs(
         ledger, tuple(pins), binds_thinking, frame, tuple(summaries), placeholder, tuple(fillers), calls or {}
     )
+    if most_bytes is None:
+        return _within(costs, policy, target, window, room, urgent=urgent, rates=rates)
+    least, heavy = weighed(target, most_bytes)
+    weigh = replace(costs, heavy=heavy)
+    room = min(most_bytes // heavy, most_bytes // heavy if room is None else room)
+    plan = _within(weigh, policy, least, window, room, urgent=urgent, rates=rates)
+    edits = tuple(in_tokens(plan.edits, weigh, costs))
+    reason = plan.reason.split(f"; {UNREACHED}")[0] if edits else f"{NOTHING}: {_name_floor(costs, policy, target)}"
+    return _plan(costs, policy, target, edits, reason)
+
+
+def _within(
+    costs: Costs,
+    policy: Policy,
+    target: int,
+    window: int,
+    room: int | None,
+    *,
+    urgent: bool,
+    rates: Rates | None,
+) -> Plan:
+    """Return the plan by the policy's own stages, or the one that leaves the floor where these leave too much."""
     if not policy.parity and (free := _skip(costs, policy, target)):
         return free
     plan = _decide(costs, policy, target, window, urgent=urgent, rates=rates)
@@ -139,8 +164,7 @@ def _decide(
     costs: Costs, policy: Policy, target: int, window: int, *, urgent: bool, rates: Rates | None = None
 ) -> Plan:
     """Return the plan by the policy's own stages."""
-    ledger = costs.ledger
-    if policy.keep.fill_target and ledger.total <= target:
+    if policy.keep.fill_target and costs.before <= target:
         return _plan(costs, policy, target, (), AT_TARGET)
     edits: tuple[Edit, ...] = ()
     if costs.messages > costs.head:
@@ -250,8 +274,8 @@ def _leaving(costs: Costs, policy: Policy, zone: NDArray[np.uint8]) -> NDArray[n
 def _plan(costs: Costs, policy: Policy, target: int, edits: tuple[Edit, ...], reason: str) -> Plan:
     return Plan(
         edits=edits,
-        tokens_before=costs.ledger.total,
-        tokens_after=_tokens_after(costs, edits) if edits else costs.ledger.total,
+        tokens_before=costs.before,
+        tokens_after=_tokens_after(costs, edits) if edits else costs.before,
         target=target,
         reason=reason,
         messages=costs.messages,

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..counting.counter import scan
 from ..ledger.columns import Kind, blocks_of
-from ..messages.types import is_medium
 from ..validity.validate import TOO_MUCH, Problem, Rules
 from .edits import Cut, Prune, StripThinking
 from .picture_notices import without_pictures
+from .request_bytes import media_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -57,11 +57,11 @@ def without_excess(
         counter: the counter of the costs.
 
     Raises:
-        MessageError: a picture or the request is too large, and removing old pictures does not help.
+        MessageError: a picture is too large, and removing old pictures does not help.
     """
     ledger = costs.ledger
     found = [problem for problem in problems if problem.code in TOO_MUCH]
-    if not found:
+    if not found and not plan.stays_heavy:
         return plan
     stays = _staying(plan, costs)
     rows = {id(problem): _row(problem, ledger) for problem in found}
@@ -81,12 +81,13 @@ def without_excess(
         left.leave(lambda _: left.pictures <= MANY or not large & left.rows.keys(), among=large)
         if left.pictures > MANY and large & left.rows.keys():
             raise by_code["image_too_large_many"].error()
-    if "request_too_large" in by_code:
-        sizes = {row: _bytes(_block(messages, ledger, row)) for row in left.rows}
-        room = rules.request - int(ledger.bytes.sum())
-        left.leave(lambda last: sum(sizes[row] for row in left.rows) <= (room if last else room * REST))
-        if sum(sizes[row] for row in left.rows) > room or not left.gone:
-            raise by_code["request_too_large"].error()
+    lighter = 0
+    if plan.bytes_limit is not None and ledger.provider == "anthropic":
+        sizes, over = media_bytes(costs), plan.bytes_after - plan.bytes_limit
+        if 0 < over <= int(sizes[[*left.gone, *left.movable]].sum()):
+            rest = over + int(plan.bytes_limit * (1 - REST))
+            left.leave(lambda last: int(sizes[left.gone].sum()) >= (over if last else rest))
+        lighter = int(sizes[left.gone].sum())
     if not left.gone:
         return plan
     prune = Prune(tuple(sorted(left.gone)), why="pictures")
@@ -100,6 +101,7 @@ def without_excess(
         edits=edits,
         tokens_after=after + added(edits, messages, ledger, counter),
         reason=f"{plan.reason}; {removed}" if plan.reason else removed,
+        bytes_after=max(plan.bytes_after - lighter, 0),
     )
 
 
@@ -152,6 +154,11 @@ class _Left:
         return any(documents[row] > most for row in self._last)
 
     @property
+    def movable(self) -> list[int]:
+        """Rows that may leave."""
+        return [row for row in (*self._free, *self._last) if row in self.rows]
+
+    @property
     def removed(self) -> str:
         """What was removed and how much stays, in words."""
         if self._only:
@@ -173,17 +180,3 @@ class _Left:
 
 def _row(problem: Problem, ledger: Ledger) -> int:
     return int(ledger.first[problem.index]) + (problem.block or 0)
-
-
-def _block(messages: Sequence[Message], ledger: Ledger, row: int) -> Any:
-    """Return the block of a row, in a message whose rows are its blocks."""
-    index = int(ledger.owner[row])
-    return messages[index]["content"][row - int(ledger.first[index])]
-
-
-def _bytes(block: Any) -> int:
-    """Return the characters of base64 in a picture or a document, or in those of a result."""
-    if is_medium(block):
-        return len(block.get("source", {}).get("data") or "")
-    parts = block.get("content")
-    return sum(map(_bytes, parts)) if isinstance(parts, list) else 0

@@ -42,6 +42,9 @@ class Plan:
         provider: shape of the messages.
         policy: name of the policy that decided.
         savings: the money of the edits, without the price of a summary; None without edits.
+        bytes_before: bytes of the messages in a request now.
+        bytes_after: expected bytes, with a summary at its limit.
+        bytes_limit: most bytes of the messages that the provider takes; None if no limit is known, and no bytes are.
     """
 
     __repr__ = short
@@ -59,6 +62,26 @@ class Plan:
     provider: str
     policy: str
     savings: Savings | None = None
+    bytes_before: int = 0
+    bytes_after: int = 0
+    bytes_limit: int | None = None
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether the messages have more bytes now than the provider takes."""
+        return self.bytes_limit is not None and self.bytes_before > self.bytes_limit
+
+    @property
+    def stays_heavy(self) -> bool:
+        """Whether the edits leave more bytes than the provider takes."""
+        return self.bytes_limit is not None and self.bytes_after > self.bytes_limit
+
+    @property
+    def bytes_told(self) -> str:
+        """The bytes in words; empty where they are far from the limit."""
+        if self.bytes_limit is None or self.bytes_before * 2 <= self.bytes_limit:
+            return ""
+        return f"{self.bytes_before:,} bytes -> {self.bytes_after:,} (at most {self.bytes_limit:,})"
 
     def zone(self) -> Summarize | Drop | None:
         """Return the edit that removes messages, or None."""
@@ -67,13 +90,21 @@ class Plan:
     @property
     def mends(self) -> bool:
         """Whether the provider refuses the list without an edit, whatever its tokens: it may have more then."""
-        return any(isinstance(edit, Mend) or (isinstance(edit, Prune) and edit.mends) for edit in self.edits)
+        return self.is_heavy or any(
+            isinstance(edit, Mend) or (isinstance(edit, Prune) and edit.mends) for edit in self.edits
+        )
 
     def to_json(self) -> str:
         """Return the plan as one line of JSON with its version."""
-        body = asdict(self) | {"version": self.version}
-        body["edits"] = [_written(edit) for edit in self.edits]
-        return json.dumps(body, ensure_ascii=False)
+        return json.dumps(self._body(), ensure_ascii=False)
+
+    def decided(self) -> str:
+        """Return the plan as JSON without what the limits, prices and words of another time would change."""
+        body = self._body() | {"savings": None, "tokens_after": 0, "reason": ""}
+        return json.dumps({key: value for key, value in body.items() if "bytes" not in key}, ensure_ascii=False)
+
+    def _body(self) -> dict[str, Any]:
+        return asdict(self) | {"version": self.version, "edits": [_written(edit) for edit in self.edits]}
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -106,6 +137,7 @@ class Plan:
         tokens = f"{self.tokens_before:,} tokens -> {self.tokens_after:,} (target {self.target:,})"
         head = f"{self.messages:,} messages, {tokens}"
         lines = [f"plan by {self.policy}: {head}", f"  {self.reason}", *(f"  {_describe(e)}" for e in self.edits)]
+        lines[1:1] = [f"  {self.bytes_told}"] if self.bytes_told else []
         return "\n".join([*lines, *([f"  {self.savings}"] if self.savings else [])])
 
 
@@ -148,6 +180,7 @@ def _check_fields(kind: type, body: dict[str, Any]) -> None:
         raise PlanError(f"not a plan: {kind.__name__} has unknown keys {', '.join(unknown)}")
     checks: dict[str, Callable[[Any], bool]] = {
         "int": lambda value: type(value) is int and value >= 0,
+        "int | None": lambda value: value is None or (type(value) is int and value >= 0),
         "str": lambda value: type(value) is str,
         "tuple[int, ...]": lambda value: (
             type(value) is tuple and all(type(n) is int and n >= 0 for n in value) and list(value) == sorted(set(value))

@@ -138,6 +138,8 @@ class Size:
         counted: tokens of the prompt, by the model's counter.
         prompt: the larger of ``counted``, with what was billed beyond it, and the forecast from the last billed prompt.
         billed: tokens of the last billed prompt; 0 if there is none with which the messages begin.
+        bytes: bytes of the request, about.
+        bytes_limit: most bytes of a request that the provider takes; None if no limit is known.
     """
 
     terms: Terms
@@ -146,6 +148,8 @@ class Size:
     counted: int
     prompt: int
     billed: int = 0
+    bytes: int = 0
+    bytes_limit: int | None = None
 
     @property
     def beside_messages(self) -> str:

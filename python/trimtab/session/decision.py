@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .._log import details, log, outline
 from ..compaction.effects import Long
+from ..compaction.result import REFUSED
 from ..compaction.start import compaction
 from ..errors import MessageError, SummaryError
 from ..messages.objects import InputMessages
-from .fit import asked, automatic, capped, paying, protecting, rescue, thinned
+from .fit import asked, automatic, capped, lightened, paying, protecting, rescue, thinned, too_heavy
 
 if TYPE_CHECKING:
     from ..compaction.effects import Flow
@@ -79,6 +80,8 @@ def next_input(at: Memory, call: Call, when: When, turn: int | None) -> Flow[Fit
         details.warning("automatic compaction failed: %s", error.account)
         at.fail()
         reason = str(error)
+    if _is_heavy(size) and not at.policy.parity and not reason.startswith(REFUSED):
+        raise call.located(too_heavy(size, len(call.messages), reason))
     at.edited |= done is not None
     if at.pressed and (rest := at.rest(size, reason)) is not None:
         yield rest
@@ -117,7 +120,17 @@ def _beside(
 
 
 def _exceeds(at: Memory, size: Size) -> bool:
-    """Return whether a prompt is in danger: past its input budget, or the danger line of a policy that counts."""
+    """Return whether a prompt is in danger: past its budget or limit of bytes, or a policy's danger line."""
+    return _is_heavy(size) or _endangered(at, size)
+
+
+def _is_heavy(size: Size) -> bool:
+    """Return whether a request has more bytes than the provider takes."""
+    return size.bytes_limit is not None and size.bytes > size.bytes_limit
+
+
+def _endangered(at: Memory, size: Size) -> bool:
+    """Return whether a prompt's tokens are in danger."""
     terms, trigger = size.terms, at.policy.trigger
     if size.prompt > terms.input_budget or trigger.overflows(terms):
         return True
@@ -135,6 +148,8 @@ def _due(at: Memory, call: Call, when: When, size: Size) -> Flow[tuple[Request |
     in_danger = _exceeds(at, size) or when == "on_overflow"
     if in_danger and not policy.parity:
         yield Long()
+        if _is_heavy(size) and not _endangered(at, size) and (request := lightened(at, call)) is not None:
+            return request, ""
         request = protecting(at, call, size)
         return request, "" if request else f"system text and tools have {size.beside:,} tokens"
     if watched and (trigger.reached(size.terms) or when == "on_overflow"):
@@ -164,12 +179,14 @@ def _verify(at: Memory, call: Call, ledger: Ledger, since: int) -> bool:
     """
     if since == len(ledger) or at.policy.parity:
         return False
-    found = _core.validate(ledger, since=since, **at.settings.rule_options)
+    found = _core.validate(ledger, since=since, **at.settings.rule_options[ledger.provider])
     if found:
-        from ..validity.validate import Problem, reject  # noqa: PLC0415 - for lists with problems alone
+        from ..validity.validate import PICTURES, Problem, reject  # noqa: PLC0415 - for lists with problems alone
 
-        if reject([Problem(*finding) for finding in found], len(ledger), sizes=not at.policy.trigger.auto):
-            return True
+        problems = [Problem(*finding) for finding in found]
+        if reject(problems, len(ledger), sizes=not at.policy.trigger.auto):
+            found_pictures = any(problem.code in PICTURES for problem in problems)
+            return found_pictures or bool(_core.surrogates(call.messages[since:]))
     if _core.surrogates(call.messages[since:]):
         return True
     from ..archive.json_check import NO_NUMBERS, check_json  # noqa: PLC0415 - a session that is only counted needs none

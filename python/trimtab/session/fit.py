@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .._log import details, log, outline
 from ..compaction.effects import Long
 from ..compaction.start import compaction
-from ..errors import CountError
+from ..errors import CountError, MessageError
 from .provider_count import request_of
 
 LOOKS = 16
@@ -47,7 +47,7 @@ def protecting(at: Memory, call: Call, size: Size) -> Request | None:
         return least
     own = automatic(at, call, size, lasting(at.policy))
     plan = own.decide()
-    fits = plan.edits and least.tokens_after(plan) <= size.room
+    fits = plan.edits and not plan.stays_heavy and least.tokens_after(plan) <= size.room
     return replace(own, plan=plan) if fits else least
 
 
@@ -137,6 +137,23 @@ def paying(at: Memory, call: Call, size: Size) -> Flow[Request | None]:
     request = at.request(call, fixed=size.fixed, policy=policy, target=lambda ledger: ledger.total, trigger="auto")
     plan = request.decide()
     return replace(request, plan=plan) if plan.edits else None
+
+
+def lightened(at: Memory, call: Call) -> Request | None:
+    """Return the request that removes old pictures and nothing else, if the rest has few enough bytes; else None."""
+    request = thinned(at, call)
+    plan = request.decide()
+    return replace(request, plan=plan) if plan.edits and not plan.stays_heavy else None
+
+
+def too_heavy(size: Size, messages: int, reason: str) -> MessageError:
+    """Return the error of a request that has too many bytes whatever leaves."""
+    words = f"request_too_large: Request exceeds the maximum size: {size.bytes:,} bytes > {size.bytes_limit:,} bytes"
+    last = max(messages - 1, 0)
+    more = f" ({reason})" if reason else ""
+    return MessageError(
+        f"{words}{more}", path=f"messages[{last}]", index=last, hint="take pictures, files and long texts out"
+    )
 
 
 def thinned(at: Memory, call: Call) -> Request:

@@ -15,7 +15,7 @@ from ..errors import BusyError, PlanError
 from ..events import BackedOff, UsageIgnored
 from ..ledger.marks import marks
 from ..messages.objects import InputMessages, plain
-from ..messages.request import keywords
+from ..messages.request import keywords, request_bytes
 from ..messages.types import whole_calls
 from ..messages.usage import HELD, LARGEST, Usage, is_proven
 from ..models.ids import ModelId
@@ -66,13 +66,12 @@ class Beside:
     """
 
     _seen: _core.Seen = field(default_factory=_core.Seen)
+    _bytes: int | None = None
     _counted: dict[tuple[Counter, Estimate | None], tuple[int, int]] = field(default_factory=dict)
 
     def tokens(self, counter: Counter, estimate: Estimate | None, system: object, tools: object) -> tuple[int, int]:
         """Return the tokens of system text and of tools, these by the policy's own estimate if it has one."""
-        known, _ = self._seen.places((system, tools))
-        if known < 2:
-            self._counted.clear()
+        self._look(system, tools)
         found = self._counted.get((counter, estimate))
         if found is None:
             if estimate is None or not isinstance(tools, list | tuple):
@@ -81,6 +80,20 @@ class Beside:
                 found = fixed_tokens(counter, system)[0], estimate.overhead(tools)
             self._counted[counter, estimate] = found
         return found
+
+    def bytes(self, system: object, tools: object) -> int:
+        """Return the bytes of system text and tools in a request."""
+        self._look(system, tools)
+        if self._bytes is None:
+            self._bytes = request_bytes(system, tools)
+        return self._bytes
+
+    def _look(self, system: object, tools: object) -> None:
+        """Forget what was counted of others."""
+        known, _ = self._seen.places((system, tools))
+        if known < 2:
+            self._counted.clear()
+            self._bytes = None
 
 
 PATIENCE = 3
@@ -99,9 +112,11 @@ class Stated:
 
     Attributes:
         window: the least limit in tokens that they stated; None before the first.
+        request: the least limit in bytes that they stated; None before the first.
     """
 
     window: int | None = None
+    request: int | None = None
 
 
 @dataclass
@@ -250,6 +265,12 @@ class Memory:
         """Take settings with another window."""
         self.settings, self.limited = settings, True
 
+    def lighten(self, request: int) -> None:
+        """Take a limit of a request's bytes, if it is smaller than one that a refusal led to before."""
+        known = self.settings.rules.request
+        if known is None or request < known:
+            self.settings, self.verified = self.settings.within(request), (0, "")
+
     def learn_window(self, tokens: int, source: WindowSource) -> None:
         """Take a window whose source stands above that of the window until now."""
         settings = self.settings.learned(tokens, source)
@@ -388,6 +409,8 @@ class Memory:
             fixed = fixed_tokens(self.settings.model_counter, call.system, call.tools)
             if self.settings.leaves_room(self.stated.window, fixed):
                 self.limit(self.settings.lowered(self.stated.window, sum(fixed)))
+        if self.stated.request is not None:
+            self.lighten(self.stated.request)
         if when in self.moments:  # a moment that comes again begins the next round
             self.moments.clear()
             self.crowded = self.crowded + 1 if self.pressed else 0
@@ -414,7 +437,12 @@ class Memory:
         counted, total = self.forecast.own + beside, ledger.total
         beyond = forecast - total - sum(fixed) if self.policy.counter is None else 0
         terms = self.forecast.terms(self.settings.limits, total, *fixed, beyond)
-        return Size(terms, fixed, beside, counted, max(counted + self.forecast.unseen, forecast), self.forecast.billed)
+        prompt, limit = (
+            max(counted + self.forecast.unseen, forecast),
+            self.settings.rule_options[ledger.provider]["request"],
+        )
+        sent = 0 if limit is None else ledger.request_bytes + self.beside.bytes(call.system, call.tools)
+        return Size(terms, fixed, beside, counted, prompt, self.forecast.billed, sent, limit)
 
     def known(self, ledger: Ledger) -> int:
         """Return how many messages at the beginning ``fit`` has found valid before."""
@@ -524,6 +552,7 @@ class Memory:
             origin=origin,
             rates=self.rates(),
             resumed=None if resumed is None else tuple(resumed),
+            most_bytes=settings.most_bytes(ledger.provider, self.beside.bytes(call.system, call.tools)),
         )
 
     def _pinned(self, ledger: Ledger, messages: Sequence[Message], flag: str | None, own: set[int]) -> tuple[int, ...]:
@@ -572,7 +601,7 @@ class Memory:
         """Return the messages with old results pruned."""
         from ..compaction.apply import apply  # noqa: PLC0415 - numpy comes with the first plan
 
-        request = self.request(Call(messages), policy=self.policy.pruning())
+        request = replace(self.request(Call(messages), policy=self.policy.pruning()), most_bytes=None)
         made, plan = [*request.messages], request.decide()
         if plan.edits:
             counter, known = self.settings.counter, frozenset(request.fillers)

@@ -146,7 +146,7 @@ class Refusal:
     @property
     def is_silent(self) -> bool:
         """Whether nothing says how small the next prompt has to be."""
-        return self.limit is None and not self.over and not self.by_bytes
+        return self.limit is None and not self.over
 
 
 def is_overflow(error: object, status: int | None = None) -> bool:

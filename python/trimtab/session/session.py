@@ -230,6 +230,8 @@ class Session:
         told = (terms.messages, max(terms.beyond, 0)) if terms else ()
         lines.append(self.budget(system=system, tools=tools).explain(*told))
         lines.extend(self.policy.explain())
+        if (most := at.settings.rules.request) is not None:
+            lines.append(f"{'request':14} {most:>11,}  bytes at most, the least limit that a refusal led to")
         if at.forecast.anchor:
             lines.append(at.forecast.explain())
         if at.counts.last:
@@ -406,6 +408,7 @@ class Session:
 
         Raises:
             MessageError: the provider would refuse the list, or a message is not JSON; says where, why and what to do.
+                Also where a request of too many bytes cannot get small enough.
             ArchiveError: the originals cannot be stored; nothing was changed.
             BusyError: another compaction of the named session is under way in this Compactor.
             TypeError: the summarizer, the hook or the counting client is asynchronous: ``afit`` awaits it.
@@ -428,10 +431,11 @@ class Session:
         """Return a smaller list for a call that the provider refused as too long; never the list that it refused.
 
         The window becomes the limit that the error states, here and in the other sessions of the Compactor where it is
-        smaller; ``window=`` can only be lowered. Where the error states none, the window of this session is lowered to
-        nine tenths of the refused prompt by our own count, which ``reason`` says. Acts under every policy, whatever its
-        moments: first with the policy's own stages; where these do not reach the limit, by pruning, truncating and
-        summarizing everything but pins, the last request, open calls and system messages.
+        smaller; ``window=`` can only be lowered. A refusal of too many bytes (HTTP 413) lowers the limit of the
+        request's bytes in the same way, and leaves the window as it is. Where the error states no limit, it becomes
+        nine tenths of the refused prompt by our own count, for this session alone, which ``reason`` says. Acts under
+        every policy, whatever its moments: first with the policy's own stages; where these do not reach the limit, by
+        pruning, truncating and summarizing everything but pins, the last request, open calls and system messages.
 
         Args:
             error: the SDK's exception, or the error's body or text.

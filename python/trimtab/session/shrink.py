@@ -10,10 +10,14 @@ from ..counting.counter import fixed_tokens, scan
 from ..errors import NothingToCompactError, OverflowedError, SummaryError
 from ..planning.edits import Summarize
 from ..planning.protection import SHARE, lasting, protective
+from .fit import automatic, rescue, thinned
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..compaction.effects import Flow
     from ..compaction.request import Request
+    from ..ledger.columns import Ledger
     from ..planning.budget import Terms
     from ..planning.policy import Policy
     from .call import Call, Fitted, Size
@@ -32,6 +36,8 @@ def shrink(at: Memory, call: Call, refused: Refusal, cause: BaseException | None
     """
     if not at.policy.trigger.auto:
         raise OverflowedError(f"automatic compaction is off in policy {at.policy.name}: nothing was removed") from cause
+    if refused.by_bytes:
+        return (yield from _lighter(at, call, refused.limit_bytes, cause))
     call = _refused_call(at, call, refused)
     counter, known = at.settings.model_counter, at.settings
     fixed = fixed_tokens(counter, call.system, call.tools)
@@ -108,6 +114,91 @@ def _below(
     return f"{why}; at most {room:,} tokens of messages fit, and too little can leave: {floor}{held}"
 
 
+def _lighter(at: Memory, call: Call, stated: int | None, cause: BaseException | None) -> Flow[Fitted[Any]]:
+    """Lower the limit of a request's bytes, and return the input of a call below it.
+
+    Raises:
+        OverflowedError: too little can leave, or a hook refused.
+    """
+    beside = at.beside.bytes(call.system, call.tools)
+    resumed, ledger = at.resume(call)
+    if resumed.view is None or stated is None or ledger.request_bytes + beside > stated:
+        call = resumed
+    else:  # the caller sent the whole list
+        ledger = at.scan(call.messages)
+    sent = ledger.request_bytes + beside
+    if stated is not None:
+        at.stated.request = min(stated, at.stated.request or stated)
+    before, known = at.settings.rules.most_bytes(ledger.provider), at.settings
+    # Where even what was sent is below the stated limit, the bytes here are too few for those of the provider.
+    guesses = [stated] if stated is not None and stated < sent else [sent * 9 // 10, sent - 1]
+    failed = ""
+    for guess in guesses:
+        at.settings = known
+        limit = min(guess, sent - 1, guess if before is None else before)
+        at.lighten(limit)
+        why = _told_bytes(at, before, limit, sent, is_stated=guess == stated)
+        found = yield from _below_bytes(at, call, ledger, limit - beside, why, cause)
+        if not isinstance(found, str):
+            return found
+        failed = failed or found
+    at.settings = known
+    at.lighten(guesses[0])
+    raise OverflowedError(failed) from cause
+
+
+def _told_bytes(at: Memory, before: int | None, limit: int, sent: int, *, is_stated: bool) -> str:
+    """Return the reason for a limit of bytes."""
+    part = "nine tenths of" if limit <= sent * 9 // 10 else "one byte less than"
+    known = is_stated or limit == before
+    because = "the provider's limit" if known else f"the error states no limit; {part} the refused request"
+    changed = before is None or limit < before
+    old = "lowered to" if before is None else f"lowered from {before:,} to" if changed else "is"
+    window = (
+        f"window {at.settings.limits.stated} tokens (the request has too many bytes, which says nothing about tokens)"
+    )
+    return f"{window}; the limit of a request {old} {limit:,} bytes ({because})"
+
+
+def _below_bytes(  # noqa: PLR0917 - a call, its limit, and what the error is to say
+    at: Memory, call: Call, ledger: Ledger, most: int, why: str, cause: BaseException | None
+) -> Flow[Fitted[Any] | str]:
+    """Return the input of a call whose messages have at most ``most`` bytes, or the reason why there is none.
+
+    Raises:
+        OverflowedError: a hook refused.
+    """
+    if most <= 0:
+        return f"{why}; system text and tools alone have more"
+    size, floor = at.size(call), ""
+    tries: tuple[Callable[[], Request | None], ...] = (
+        lambda: thinned(at, call),
+        lambda: automatic(at, call, size, lasting(at.policy)),
+        lambda: rescue(at, call, size),
+    )
+    with at.alone():
+        for make in tries:
+            request = make()
+            plan = request.decide() if request else None
+            if request is None or plan is None or not plan.edits or plan.stays_heavy:
+                floor = plan.reason if plan and plan.reason else floor
+                continue
+            try:
+                done = yield from compaction(replace(request, plan=plan))
+            except (SummaryError, NothingToCompactError) as error:
+                floor = str(error)
+                continue
+            at.done(done, size)
+            if done.outcome == "refused":
+                raise OverflowedError(f"{why}; {done.reason}") from cause
+            floor, made = done.reason, call.compacted(done.messages)
+            if done.ref is not None and at.scan(made.messages).request_bytes <= most:
+                at.edited = True
+                at.size(made)  # the next charge is for these messages
+                return at.fitted(made, request.ledger.provider, done, f"{why}; {done.reason}")
+    return f"{why}; at most {most:,} bytes of messages fit, and too little can leave: {floor}"
+
+
 def _refused_call(at: Memory, call: Call, refused: Refusal) -> Call:
     """Return the call that was refused: with the last result in it, unless the error counts the whole list."""
     resumed = at.resumed(call)
@@ -138,8 +229,6 @@ def _bounds(refused: Refusal, own: int, billed: int, limits: Terms, tenths: int 
         new, window, because = limit, max(window, limit), "the provider's limit"
     elif limit is not None:
         new, because = limit, f"the provider's limit is {limit:,}" if limit > window else "the provider's limit"
-    elif refused.by_bytes:
-        new, because = window, "the request has too many bytes, which says nothing about tokens"
     elif over:
         new = max(own, billed) - over
         because = f"the error states no limit; the refused prompt, less the {over:,} tokens that were too many"

@@ -49,6 +49,7 @@ def state_of(memory: Memory) -> dict[str, Any]:
         "results": [list(marks) for marks in memory.own.results],
         "forecast": memory.forecast.state(),
         "view": asdict(view) if view and stands_in else None,
+        **({} if settings.rules.request is None else {"request": settings.rules.request}),
     }
 
 
@@ -68,6 +69,8 @@ def load_state(memory: Memory, state: Mapping[str, Any]) -> None:
         known = memory.settings.model
         if known.source != "argument" or (source == "refusal" and window < known.window):
             memory.limit(memory.settings.limited(window, output, source))
+    if state.get("request") is not None:
+        memory.settings = memory.settings.within(state["request"])
     _tell_what_is_gone(memory)
 
 
@@ -194,6 +197,7 @@ _STATE: dict[str, Any] = {
     "model": _is_text,
     "policy": _is_text,
     "limits": _is_limits,
+    "request": _is_count,
     "turn": _is_count,
     "rounds": _is_count,
     "failed": _is_count,
@@ -259,5 +263,12 @@ _MAY_BE_NONE = frozenset(
     }
 )
 
-_MAY_LACK = frozenset({"state.forecast.anchor.usage.earlier", "state.forecast.usage.earlier", "state.forecast.doubted"})
-"""Keys that earlier releases did not write."""
+_MAY_LACK = frozenset(
+    {
+        "state.forecast.anchor.usage.earlier",
+        "state.forecast.usage.earlier",
+        "state.forecast.doubted",
+        "state.request",
+    }
+)
+"""Keys that earlier releases did not write, or that hold what a session may have nothing of."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from .. import _core
 from .._repr import short
 from ..counting.counter import Counter, read_with, scan, shape_of
 from ..errors import MessageError
 from ..messages.objects import InputMessages
+from ..messages.request import request_bytes
 from ..messages.surrogates import CODE
 from ..models.model import Model
 
@@ -55,6 +56,11 @@ class Problem:
         return f"{self.path} {self.code}: {self.message}\n  fix: {self.fix}"
 
 
+REQUEST_BYTES = {"anthropic": 32 * 2**20}
+"""Most bytes of a request, by provider (Anthropic documentation, "Request size limits"); other limits are learned from
+refusals."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """Rules that depend on the model or the request.
@@ -76,7 +82,8 @@ class Rules:
         signatures: calls of the current turn must have Gemini's signature.
         pictures: maximum number of pictures in a request.
         picture: maximum number of characters of a picture's base64.
-        request: maximum number of bytes of a request.
+        request: maximum number of bytes of a request; None takes the provider's of ``REQUEST_BYTES``.
+        beside: bytes of system text and tools.
     """
 
     in_flight: bool = False
@@ -95,11 +102,20 @@ class Rules:
     signatures: bool = False
     pictures: int = 600
     picture: int = 10 * 2**20
-    request: int = 32 * 2**20
+    request: int | None = None
+    beside: int = 0
+
+    def most_bytes(self, provider: str) -> int | None:
+        """Return the maximum number of bytes of a request; None if no limit is known."""
+        return REQUEST_BYTES.get(provider) if self.request is None else self.request
+
+    def of(self, provider: str) -> dict[str, Any]:
+        """Return the rules by name, as the core takes them."""
+        return asdict(self) | {"request": self.most_bytes(provider)}
 
     def problems(self, ledger: _core.Ledger, original: _core.Ledger | None = None) -> list[Problem]:
         """Return the problems of a transcript; ``original`` is its ledger before it was edited."""
-        return [Problem(*finding) for finding in _core.validate(ledger, original=original, **asdict(self))]
+        return [Problem(*finding) for finding in _core.validate(ledger, original=original, **self.of(ledger.provider))]
 
     def problems_in(self, messages: Sequence[AnyMessage], provider: str) -> list[Problem]:
         """Return the problems of messages without building a ledger: no text is kept or counted.
@@ -107,7 +123,8 @@ class Rules:
         Raises:
             MessageError: a message cannot be read.
         """
-        rules, shape = asdict(self), shape_of(messages) or provider
+        shape = shape_of(messages) or provider
+        rules = self.of(shape)
         findings = read_with(messages, lambda plain: _core.validate(plain, provider=shape, **rules))
         return [Problem(*finding) for finding in findings]
 
@@ -167,6 +184,7 @@ def rules_of(options: RequestOptions) -> Rules:
         markers=_markers((options.get("system"), tools)),
         container=bool(container.get("id") if isinstance(container, dict) else container),
         tools=None if tools is None else bool(tools),
+        beside=request_bytes(options.get("system"), tools),
     )
     if (betas := options.get("betas")) is not None:
         sent = " ".join(betas)
@@ -256,9 +274,10 @@ def refusal(problems: Sequence[Problem]) -> Problem | None:
 AT_THE_END = frozenset({"final_assistant_whitespace", "prefill_unsupported", "thinking_last", "reasoning_without_item"})
 """Problems of a list's end, which vanish when the list grows."""
 
-TOO_MUCH = frozenset(
-    {"image_too_heavy", "image_too_large", "image_too_large_many", "request_too_large", "too_many_images"}
-)
+PICTURES = frozenset({"image_too_heavy", "image_too_large", "image_too_large_many", "too_many_images"})
+"""Problems that pictures which leave solve."""
+
+TOO_MUCH = PICTURES | {"request_too_large"}
 """Problems of a list's size, which compaction reduces."""
 
 

@@ -79,6 +79,8 @@ methods! {
         pictured: u32 = &ledger.pictured();
         /// The row of each page of a document, ascending: uint32, shape (pages,).
         paged: u32 = &ledger.paged();
+        /// Bytes that each row takes in a request, about: uint32, shape (rows,).
+        payload: u32 = &ledger.carried();
     }
 
     /// Reads messages once.
@@ -132,6 +134,12 @@ methods! {
     #[getter]
     fn total(&self) -> u64 {
         self.columns.total()
+    }
+
+    /// Bytes of all messages in a request, about.
+    #[getter]
+    fn request_bytes(&self) -> u64 {
+        self.columns.request_bytes()
     }
 
     /// The number of messages, their tokens beyond their rows, and tokens of rows by role and kind.

@@ -36,6 +36,7 @@ class Costs:
         placeholder: tokens of a pruned result.
         fillers: notices and acknowledgements of earlier compactions.
         calls: by row, the tokens of a call after its long arguments are pruned.
+        heavy: bytes that weigh a token, for a request of too many bytes; 0 where only tokens count.
     """
 
     ledger: Ledger
@@ -46,6 +47,7 @@ class Costs:
     placeholder: int = PLACEHOLDER
     fillers: tuple[int, ...] = ()
     calls: Mapping[int, int] = field(default_factory=dict)
+    heavy: int = 0
 
     @cached_property
     def owner(self) -> NDArray[np.uint32]:
@@ -70,10 +72,16 @@ class Costs:
     @cached_property
     def tokens(self) -> NDArray[np.int64]:
         """Tokens of each row; 0 for thinking that an edit removes."""
-        tokens = self.ledger.tokens.astype(np.int64)
+        tokens = self._weighed.copy()
         if self.binds_thinking:
             tokens[self.thinking] = 0
         return tokens
+
+    @cached_property
+    def _weighed(self) -> NDArray[np.int64]:
+        """Tokens of each row, or what its bytes weigh if that is more; thinking included."""
+        tokens = self.ledger.tokens.astype(np.int64)
+        return np.maximum(tokens, self.ledger.payload // self.heavy) if self.heavy else tokens
 
     @cached_property
     def thinking(self) -> NDArray[np.int64]:
@@ -85,9 +93,16 @@ class Costs:
     def per_message(self) -> NDArray[np.int64]:
         """Tokens of each message."""
         cost = self.ledger.per_message.astype(np.int64)
+        if self.heavy:
+            np.add.at(cost, self.owner, self._weighed - self.ledger.tokens)
         if self.binds_thinking:
-            np.subtract.at(cost, self.owner[self.thinking], self.ledger.tokens[self.thinking].astype(np.int64))
+            np.subtract.at(cost, self.owner[self.thinking], self._weighed[self.thinking])
         return cost
+
+    @cached_property
+    def before(self) -> int:
+        """Tokens of all messages, with the thinking that an edit removes."""
+        return self.total + int(self._weighed[self.thinking].sum())
 
     @cached_property
     def messages(self) -> int:

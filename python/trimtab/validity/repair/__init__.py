@@ -65,7 +65,8 @@ def repair(messages: Sequence[MessageT], *, provider: Provider, **options: Unpac
 
     Raises:
         MessageError: a message cannot be read, or a problem remains that no change of messages solves; says where and
-            why.
+            why. Too many bytes are none: a list that is too large is repaired, and stays too large until it is
+            compacted.
         TypeError: messages is no list or tuple, or an option is unknown.
 
     Examples:
@@ -94,7 +95,8 @@ def repair(messages: Sequence[MessageT], *, provider: Provider, **options: Unpac
         changes = [*made.changes, Repaired(0, "first_role", "")]
         made = Repair([text_message(provider, "user", BEGINNING)], changes, made.positions)
     for problem in rules.problems(scan(made.messages, counter, provider), before):
-        raise problem.error()
+        if problem.code != "request_too_large":  # what compaction is for
+            raise problem.error()
     return Repair(inputs.write(made.messages) if made.changes else messages, made.changes, made.positions)
 
 

@@ -75,7 +75,6 @@ impl<S> Builder<S> {
     pub fn message(&mut self, role: Role) {
         self.ledger.role.push(role);
         self.ledger.marks.push(0);
-        self.ledger.payload.push(0);
         self.ledger.first.push(u32::try_from(self.ledger.owner.len()).unwrap_or(u32::MAX)); // checked in finish
         self.block = None;
         self.doubtful = false;

@@ -42,6 +42,9 @@ use trimtab_tokens::counter::scale;
 /// at 0.3 ms in 100,000 rows; joining all anew hashes every id.
 const FEW: usize = 32;
 
+/// Bytes of JSON around the rows of a message, such as `{"role":"user","content":""},`.
+const AROUND_MESSAGE: u64 = 30;
+
 /// No partner.
 pub const UNPAIRED: i32 = -1;
 
@@ -100,8 +103,8 @@ pub struct Ledger {
     pub documents: Vec<Document>,
     /// The calls that read a file, in order.
     pub reads: Vec<reads::Read>,
-    /// Bytes of the texts and data of each message: less than what carries them in a request.
-    pub payload: Vec<u64>,
+    /// Bytes of each row's texts and data as JSON.
+    pub payload: Vec<u32>,
     /// Role of each message.
     pub role: Vec<Role>,
     /// [`MessageFlag`] bits of each message.
@@ -385,7 +388,7 @@ impl Ledger {
             pictures: pictures.filter(|p| has(p.row)).map(|p| Picture { row: p.row - from, ..*p }).collect(),
             documents: documents.filter(|d| has(d.row)).map(|d| Document { row: d.row - from, ..*d }).collect(),
             reads: reads.filter(|r| has(r.row)).map(|r| reads::Read { row: r.row - from, ..*r }).collect(),
-            payload: self.payload[messages.clone()].to_vec(),
+            payload: some(&self.payload, rows.clone()),
             role: self.role[messages.clone()].to_vec(),
             marks: self.marks[messages.clone()].to_vec(),
             first: self.first[messages.start..=messages.end].iter().map(|row| row - from).collect(),
@@ -436,8 +439,35 @@ impl Ledger {
         self.pair = groups::pairs(self);
     }
 
-    /// Writes the first flags of a row: it is empty until it has a text.
+    /// Bytes that each row takes in a request, about.
+    #[must_use]
+    pub fn carried(&self) -> Vec<u32> {
+        (0..self.rows()).map(|row| self.payload[row].saturating_add(self.around(row))).collect()
+    }
+
+    /// Bytes of the messages in a request, about: keys are those of the provider that has the longest ones.
+    #[must_use]
+    pub fn request_bytes(&self) -> u64 {
+        let rows = (0..self.rows()).map(|row| u64::from(self.payload[row]) + u64::from(self.around(row)));
+        rows.sum::<u64>() + AROUND_MESSAGE * self.messages() as u64
+    }
+
+    /// Bytes of JSON around a row's texts: keys, kind, and the id of a call.
+    fn around(&self, row: usize) -> u32 {
+        let keys = match self.kind[row] {
+            _ if self.marked(self.owner[row] as usize, MessageFlag::Plain) => return 0,
+            Kind::Text => 27,
+            Kind::Call | Kind::ServerCall => 52,
+            Kind::Result | Kind::ServerResult => 72,
+            Kind::Image | Kind::Document => 78,
+            Kind::Thinking | Kind::Compaction | Kind::Opaque => 48,
+        };
+        keys + u32::try_from(self.ids.get(row).len()).unwrap_or(u32::MAX / 2)
+    }
+
+    /// Writes the first flags of a row, which is empty until it has a text.
     fn push_row(&mut self) {
+        self.payload.push(0);
         self.flags.push(RowFlag::Empty as u16 | RowFlag::Blank as u16);
         self.markers.push(0);
     }
@@ -466,11 +496,10 @@ impl Ledger {
         self.flags.reserve(rows);
         self.markers.reserve(rows);
         self.content.reserve(rows);
-        let Self { owner, texts, labels, bytes, chars, utf16, .. } = self;
-        for column in [owner, texts, labels, bytes, chars, utf16] {
+        let Self { owner, texts, labels, bytes, chars, utf16, payload, .. } = self;
+        for column in [owner, texts, labels, bytes, chars, utf16, payload] {
             column.reserve(rows);
         }
-        self.payload.reserve(messages);
         self.role.reserve(messages);
         self.marks.reserve(messages);
         self.first.reserve(messages);
@@ -522,13 +551,19 @@ impl Ledger {
         }
         self.content.reserve_exact(rows.len());
         for (row, found) in rows.iter().enumerate() {
-            self.payload[self.owner[row] as usize] += found.length;
+            self.carry(row, found.length);
             self.bytes.push(size(found.size.bytes)?);
             self.chars.push(size(found.size.chars)?);
             self.utf16.push(size(found.size.utf16)?);
             self.content.push(found.content);
         }
         Ok(())
+    }
+
+    /// Adds bytes of a row's texts or data.
+    pub(crate) fn carry(&mut self, row: usize, bytes: u64) {
+        let carried = &mut self.payload[row];
+        *carried = carried.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
     }
 
     /// Lets every message that has rows cost at least `least`.

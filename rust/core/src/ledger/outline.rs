@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::Ledger;
 use super::builder::{Builder, Sink};
-use super::piece::{Piece, TRAITS, allowed, joined, traits};
+use super::piece::{Piece, TRAITS, allowed, carried, joined, traits};
 use crate::error::Error;
 use crate::node::{Node, Text};
 use crate::prompt::Prompt;
@@ -19,10 +19,10 @@ pub struct Outline<T> {
 }
 
 impl<T: Text> Outline<T> {
-    /// Sets the flags of a piece.
-    fn note(&mut self, ledger: &mut Ledger, text: &str, traits: Option<u16>) {
-        if let Some(payload) = ledger.payload.last_mut() {
-            *payload += text.len() as u64;
+    /// Sets the flags of a piece, which takes so many bytes in a request.
+    fn note(&mut self, ledger: &mut Ledger, bytes: u64, traits: Option<u16>) {
+        if let Some(row) = ledger.payload.len().checked_sub(1) {
+            ledger.carry(row, bytes);
         }
         if let (Some(flags), Some(kind), Some(next)) = (ledger.flags.last_mut(), ledger.kind.last(), traits) {
             *flags = (*flags & !TRAITS) | (joined(*flags, next, self.is_new) & allowed(*kind));
@@ -42,7 +42,9 @@ impl<T: Text> Sink for Outline<T> {
     }
 
     fn piece(&mut self, ledger: &mut Ledger, piece: Piece<T>) {
-        self.note(ledger, &piece.text(), piece.traits(&piece.text()));
+        let text = piece.text();
+        self.note(ledger, piece.carried(&text), piece.traits(&text));
+        drop(text);
         if let Piece::Owned(mut text) = piece {
             text.clear();
             self.json = text;
@@ -51,7 +53,7 @@ impl<T: Text> Sink for Outline<T> {
 
     #[inline]
     fn read<N: Node<Text = T>>(&mut self, ledger: &mut Ledger, node: &N) -> Result<bool, Error> {
-        Ok(node.look(|text| self.note(ledger, text, Some(traits(text))))?.is_some())
+        Ok(node.look(|text| self.note(ledger, carried(text), Some(traits(text))))?.is_some())
     }
 
     fn buffer(&mut self) -> String {

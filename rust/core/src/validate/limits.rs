@@ -18,11 +18,15 @@ pub const MARKERS: usize = 4;
 pub fn check(found: &mut Findings<'_>, options: Options) {
     pictures(found, options);
     markers(found, options);
-    let bytes: u64 = found.ledger.payload.iter().sum();
-    if bytes > options.request {
-        let most = options.request;
+}
+
+/// A22: bytes of the whole request.
+pub fn bytes(found: &mut Findings<'_>, options: Options) {
+    let bytes = found.ledger.request_bytes() + options.beside;
+    if let Some(most) = options.request.filter(|most| bytes > *most)
+        && let Some(last) = found.ledger.messages().checked_sub(1)
+    {
         let words = format!("Request exceeds the maximum size: {bytes} bytes > {most} bytes");
-        let last = found.ledger.messages() - 1;
         found.message(last, "request_too_large", words, "take pictures and files out, or compact");
     }
 }

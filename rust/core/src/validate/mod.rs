@@ -68,8 +68,10 @@ pub struct Options {
     pub pictures: usize,
     /// Most characters of a picture's base64.
     pub picture: u32,
-    /// Most bytes of a request.
-    pub request: u64,
+    /// Most bytes of a request; `None` if no limit is known.
+    pub request: Option<u64>,
+    /// Bytes of the request beside its messages.
+    pub beside: u64,
     /// The first message that is looked at: those in front of it were found valid. Limits of the whole list hold anyway.
     pub since: usize,
 }
@@ -93,7 +95,8 @@ impl Default for Options {
             signatures: false,
             pictures: 600,
             picture: 10 * 1024 * 1024,
-            request: 32 * 1024 * 1024,
+            request: None,
+            beside: 0,
             since: 0,
         }
     }
@@ -123,7 +126,8 @@ impl Options {
             "signatures" => self.signatures = value.flag()?,
             "pictures" => self.pictures = value.number()?,
             "picture" => self.picture = value.number()?,
-            "request" => self.request = value.number()?,
+            "request" => self.request = value.known_number()?,
+            "beside" => self.beside = value.number()?,
             "since" => self.since = value.number()?,
             _ => return Err(Error::Argument(format!("unknown rule {name:?}"))),
         }
@@ -150,6 +154,7 @@ pub fn validate(ledger: &Ledger, provider: Provider, options: Options, original:
         Provider::Bedrock => limits::markers(&mut found, options),
         _ => {}
     }
+    limits::bytes(&mut found, options);
     problems.append(&mut found.problems);
     problems.sort_by_key(|p| p.index); // stable: rules keep their order within a message
     problems
