@@ -311,6 +311,49 @@ def test_a_413_of_screenshots_removes_bytes_in_each_shape(name: str) -> None:
     assert sent(fitted.messages) < 5 * MB
 
 
+# Any session, any limit.
+
+
+def any_session(rng: random.Random) -> list[dict[str, Any]]:
+    """A session with long texts, long arguments, pictures, and results of many bytes and few tokens."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": f"Begin: {prose(rng, rng.randrange(20, 3_000))}"}]
+    for n in range(rng.randrange(3, 40)):
+        kind = rng.randrange(6)
+        if kind == 0:
+            messages.append({"role": "assistant", "content": prose(rng, rng.randrange(10, 8_000))})
+            messages.append({"role": "user", "content": prose(rng, rng.randrange(10, 8_000))})
+            continue
+        given = {"path": f"{n}.py"} | ({"text": prose(rng, rng.randrange(500, 30_000))} if kind == 1 else {})
+        content: Any = prose(rng, rng.randrange(10, 30_000))
+        if kind == 4:
+            content = "rows\n" + " " * rng.randrange(1_000, 100_000)
+        elif kind == 5:
+            picture = base64.b64decode(png(rng.randrange(20, 900), rng.randrange(20, 700)))
+            data = base64.b64encode(picture + bytes(rng.randrange(1_000, 80_000))).decode()
+            source = {"type": "base64", "media_type": "image/png", "data": data}
+            content = [{"type": "text", "text": "shot"}, {"type": "image", "source": source}]
+        call = {"type": "tool_use", "id": f"t{n}", "name": "Write", "input": given}
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": content}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    return messages
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+@pytest.mark.parametrize("seed", range(5))
+def test_any_session_gets_below_any_limit_of_bytes(seed: int, name: str) -> None:
+    rng = random.Random(f"{seed} {name}")
+    messages = any_session(rng)
+    limit = int(sent(messages) * rng.uniform(0.1, 0.95))
+    cm = trimtab.Compactor(MODEL, policy=name)
+    fitted = cm.overflow(f"Request payload size exceeds the limit: {limit} bytes.", messages)
+    assert fitted.compaction is not None
+    assert sent(fitted.messages) <= limit * 1.01  # what stands around texts is about right
+    assert sent(fitted.messages) <= fitted.compaction.plan.bytes_after * 1.02 + 300
+    assert not trimtab.validate(fitted.messages, provider="anthropic", model=MODEL)
+    assert cm.restore(fitted.compaction.ref or "") == messages
+    assert fitted.messages[-1] == messages[-1] or "tool_result" in json.dumps(messages[-1])
+
+
 # The size itself.
 
 
