@@ -197,10 +197,10 @@ const CHUNK: usize = 240;
 fn escapes(chunk: &[u8]) -> u64 {
     let (mut short, mut long) = (0_u8, 0_u8);
     for &byte in chunk {
-        let is_control = byte < 0x20;
-        let has_letter = (8..=10).contains(&byte) | (byte == 12) | (byte == 13);
-        short = short.wrapping_add(u8::from((byte == b'"') | (byte == b'\\') | is_control));
-        long = long.wrapping_add(u8::from(is_control & !has_letter));
+        let is_control = u8::from(byte < 0x20);
+        let has_letter = u8::from(byte.wrapping_sub(8) < 3) | u8::from(byte == 12) | u8::from(byte == 13);
+        short = short.wrapping_add(u8::from(byte == b'"') | u8::from(byte == b'\\') | is_control);
+        long = long.wrapping_add(is_control & !has_letter);
     }
     u64::from(short) + 4 * u64::from(long)
 }
