@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from ..compaction.effects import Flow
     from ..compaction.request import Request
-    from ..ledger.columns import Ledger
     from ..planning.budget import Terms
     from ..planning.policy import Policy
     from .call import Call, Fitted, Size
@@ -138,7 +137,7 @@ def _lighter(at: Memory, call: Call, stated: int | None, cause: BaseException | 
         limit = min(guess, sent - 1, guess if before is None else before)
         at.lighten(limit)
         why = _told_bytes(at, before, limit, sent, is_stated=guess == stated)
-        found = yield from _below_bytes(at, call, ledger, limit - beside, why, cause)
+        found = yield from _below_bytes(at, call, limit - beside, why, cause)
         if not isinstance(found, str):
             return found
         failed = failed or found
@@ -160,8 +159,8 @@ def _told_bytes(at: Memory, before: int | None, limit: int, sent: int, *, is_sta
     return f"{window}; the limit of a request {old} {limit:,} bytes ({because})"
 
 
-def _below_bytes(  # noqa: PLR0917 - a call, its limit, and what the error is to say
-    at: Memory, call: Call, ledger: Ledger, most: int, why: str, cause: BaseException | None
+def _below_bytes(
+    at: Memory, call: Call, most: int, why: str, cause: BaseException | None
 ) -> Flow[Fitted[Any] | str]:
     """Return the input of a call whose messages have at most ``most`` bytes, or the reason why there is none.
 
