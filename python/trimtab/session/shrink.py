@@ -159,9 +159,7 @@ def _told_bytes(at: Memory, before: int | None, limit: int, sent: int, *, is_sta
     return f"{window}; the limit of a request {old} {limit:,} bytes ({because})"
 
 
-def _below_bytes(
-    at: Memory, call: Call, most: int, why: str, cause: BaseException | None
-) -> Flow[Fitted[Any] | str]:
+def _below_bytes(at: Memory, call: Call, most: int, why: str, cause: BaseException | None) -> Flow[Fitted[Any] | str]:
     """Return the input of a call whose messages have at most ``most`` bytes, or the reason why there is none.
 
     Raises:
