@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-GEMINI, CLAUDE = "gemini-3-pro-preview", "claude-sonnet-4-5"
+GEMINI, CLAUDE = "gemini-2.5-flash", "claude-sonnet-4-5"
 PNG = png(1_280, 800)
 FORMS: dict[str, dict[str, Any]] = {
     "inlineData": {"inlineData": {"mimeType": "image/png", "data": PNG}},

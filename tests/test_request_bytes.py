@@ -287,7 +287,7 @@ def chat(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 SHAPES = {
     "anthropic": (list, MODEL),
-    "gemini": (gemini, "gemini-3-pro-preview"),
+    "gemini": (gemini, "gemini-2.5-flash"),
     "bedrock": (bedrock, MODEL),
     "openai_chat": (chat, CHAT),
 }
