@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import oracle
 import trimtab
-from support.models import CLAUDE, GEMINI, GPT, GPT_SMALL
+from support.models import CLAUDE, GEMINI_UNSIGNED, GPT, GPT_SMALL
 from support.scale import scaled
 from trimtab import Compactor, Ingest, Policy
 from trimtab.archive import open_archive
@@ -286,7 +286,7 @@ MODELS = {
     "bedrock": "anthropic.claude-sonnet-4-5-20250929-v1:0",
     "openai_chat": GPT_SMALL,
     "openai_responses": GPT,
-    "gemini": GEMINI,
+    "gemini": GEMINI_UNSIGNED,
 }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import trimtab
+from support.models import CLAUDE, GEMINI_UNSIGNED
 from support.transcripts import png
 from trimtab.ledger.columns import Ledger
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-GEMINI, CLAUDE = "gemini-2.5-flash", "claude-sonnet-4-5"
 PNG = png(1_280, 800)
 FORMS: dict[str, dict[str, Any]] = {
     "inlineData": {"inlineData": {"mimeType": "image/png", "data": PNG}},
@@ -45,7 +45,7 @@ def test_a_picture_in_a_function_response_costs_what_one_beside_it_costs(form: s
     inside, without = screenshots(FORMS[form], 1), screenshots(FORMS[form], 1)
     del next(iter(without[-1]["parts"][0].values()))["parts"]
     beside = [*without[:-1], {**without[-1], "parts": [*without[-1]["parts"], {key: file}]}]
-    counts = [trimtab.count(contents, model=GEMINI) for contents in (inside, beside, without)]
+    counts = [trimtab.count(contents, model=GEMINI_UNSIGNED) for contents in (inside, beside, without)]
     assert counts[0] == pytest.approx(counts[1], abs=2)
     assert counts[0] - counts[2] > 250
 
@@ -53,7 +53,7 @@ def test_a_picture_in_a_function_response_costs_what_one_beside_it_costs(form: s
 @pytest.mark.parametrize("form", sorted(FORMS))
 def test_a_session_of_screenshots_in_function_responses_is_compacted(form: str) -> None:
     contents = screenshots(FORMS[form], 400)
-    cm = trimtab.Compactor(GEMINI, window=100_000, max_output=8_000)
+    cm = trimtab.Compactor(GEMINI_UNSIGNED, window=100_000, max_output=8_000)
     assert cm.count(contents) > 100_000
     fitted = cm.fit(contents)
     assert fitted.compaction is not None
@@ -64,7 +64,7 @@ def test_a_session_of_screenshots_in_function_responses_is_compacted(form: str) 
 
 def test_a_pruned_response_keeps_no_picture_beside_its_placeholder() -> None:
     contents = [*screenshots(FORMS["inlineData"], 12), {"role": "user", "parts": [{"text": "And now?"}]}]
-    cm = trimtab.Compactor(GEMINI, window=30_000, max_output=8_000)
+    cm = trimtab.Compactor(GEMINI_UNSIGNED, window=30_000, max_output=8_000)
     out = cm.compact(contents, target_share=0.6)
     responses = [part["functionResponse"] for m in out.messages for part in m["parts"] if "functionResponse" in part]
     pruned = [response for response in responses if "[trimtab: pruned" in str(response["response"])]

@@ -15,6 +15,7 @@ import pytest
 
 import trimtab
 from oracle import request_bytes as sent
+from support.models import GEMINI_UNSIGNED
 from support.transcripts import png
 from trimtab.ledger.columns import Ledger
 from trimtab.planning.plan import Plan
@@ -287,7 +288,7 @@ def chat(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 SHAPES = {
     "anthropic": (list, MODEL),
-    "gemini": (gemini, "gemini-2.5-flash"),
+    "gemini": (gemini, GEMINI_UNSIGNED),
     "bedrock": (bedrock, MODEL),
     "openai_chat": (chat, CHAT),
 }

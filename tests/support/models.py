@@ -41,3 +41,6 @@ CLAUDE_DEAR = "claude-opus-5-5"
 
 LOCAL, LLAMA = "qwen3:8b", "llama-4"
 """Models of servers of one's own, in the documents."""
+
+GEMINI_UNSIGNED = "gemini-2.5-flash-lite"
+"""The last family whose function calls need no thought signature."""
