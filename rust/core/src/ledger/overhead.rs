@@ -64,8 +64,9 @@ pub fn add_overhead(ledger: &mut Ledger) {
 /// Goes on with [`add_overhead`] where messages from `start` on were added: they may belong to the last turn before.
 pub(super) fn continue_from(ledger: &mut Ledger, start: usize) {
     let terms = ledger.terms;
-    let visible = ledger.hidden().unwrap_or(0); // the first row of the prompt
-    let behind = ledger.owner.get(visible).map_or(0, |message| *message as usize);
+    let hidden = ledger.hidden();
+    let visible = hidden.unwrap_or(0); // the first row of the prompt
+    let behind = hidden.map_or(0, |row| ledger.owner[row] as usize); // a first message may have no rows
     let starts = |message: &usize| {
         *message == 0 || *message == behind || side(ledger.role[*message]) != side(ledger.role[*message - 1])
     };
