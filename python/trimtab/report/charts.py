@@ -26,6 +26,9 @@ THICK = 60
 LEFT, RIGHT, BOTTOM, TOP = 64, 8, 24, 14
 """Units around the drawing, for the axes."""
 
+WIDEST = 11
+"""Units of a digit in a notebook, whose charts have the largest letters."""
+
 
 def share_bar(parts: Sequence[tuple[str, float]], mark: float | None = None) -> str:
     """Return a horizontal bar of parts.
@@ -165,9 +168,7 @@ def paying(once: float, a_call: float, calls: int) -> str:
     zero = TOP + height * high / span
     ticks = [(f"{'-' * (value < 0)}${abs(value):.2f}", (value - low) / span) for value in (low, 0.0, high)]
     labels = "".join(_label(text, LEFT - 6, HEIGHT - BOTTOM - height * share + 4, "end") for text, share in ticks)
-    below = "".join(
-        _label(str(call), LEFT + width * call / last, HEIGHT - 6, "middle") for call in sorted({0, calls, last})
-    )
+    below = "".join(_place(f"{call:,}", LEFT + width * call / last) for call in sorted({0, calls, last}))
     return (
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true">'
         f'<path class="grid" d="M{LEFT} {zero:.1f}H{WIDTH - RIGHT}"/>'
@@ -209,8 +210,15 @@ def _x_axis(messages: int, width: int, earlier: int = 0) -> str:
     drawn = []
     for place in places:
         text = f"#{place - earlier:,}" if place >= earlier else f"{earlier - place:,} before"
-        drawn.append(_label(text, LEFT + width * place / messages, HEIGHT - 6, "middle" if place else "start"))
+        drawn.append(_place(text, LEFT + width * place / messages))
     return "".join(drawn)
+
+
+def _place(text: str, x: float) -> str:
+    """Return a label below the x axis: in the middle of its place, or beside it where an edge would cut it."""
+    half = WIDEST * len(text) / 2
+    anchor = "start" if x <= LEFT else "end" if x + half > WIDTH else "middle"
+    return _label(text, x, HEIGHT - 6, anchor)
 
 
 def _label(text: str, x: float, y: float, anchor: str) -> str:

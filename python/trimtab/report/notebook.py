@@ -81,7 +81,7 @@ def _transcript(found: Transcript) -> Iterator[Markup]:
     made = sizes(contents)
     chart = charts.columns(made.split, made.firsts, None)
     colours = legend(panels.colours(made))
-    yield panel("How large is each message?", tag("figure", Markup(chart), colours))
+    yield panel("How large is each message?", tag("figure", Markup(chart), colours), panels.listed(made))
 
 
 def _shrinks(before: int, after: int) -> Markup:

@@ -120,7 +120,12 @@ def sized(report: Report, sizes: Sizes, zone: tuple[int, int] | None) -> Iterato
     detail = tag("div", tag("p", how, class_="dim"), class_="detail", aria_live="polite")
     figure = (tag("div", Markup(chart), class_="scroll"), legend(parts), detail)
     yield tag("figure", *figure, _data(report, sizes))
-    firsts = sizes.firsts.tolist()
+    yield listed(sizes)
+
+
+def listed(sizes: Sizes) -> Markup:
+    """Return the table behind the chart of messages."""
+    firsts, bars = sizes.firsts.tolist(), sizes.split.shape[1]
     starts = [*range(0, bars, max(bars // ROWS, 1)), bars]
     rows = (
         (
@@ -129,7 +134,7 @@ def sized(report: Report, sizes: Sizes, zone: tuple[int, int] | None) -> Iterato
         )
         for start, stop in pairwise(starts)
     )
-    yield folded("as a table", table(("messages", *SPLIT), rows, "tokens of each message"))
+    return folded("as a table", table(("messages", *SPLIT), rows, "tokens of each message"))
 
 
 def _data(report: Report, sizes: Sizes) -> Markup:
