@@ -407,7 +407,7 @@ def test_a_notebook_shows_plans_compactions_and_transcripts_harmlessly(home: Pat
     found = trimtab.read(EXAMPLE)
     plan, done = cm.plan(found.messages), cm.compact(found.messages)
     for value, said in (
-        (plan, f"{plan.tokens_before:,} -> {plan.tokens_after:,} tokens"),
+        (plan, f"{plan.tokens_before:,} -> at most {plan.tokens_after:,} tokens"),
         (done, f"{done.tokens_before:,} -> {done.tokens_after:,} tokens"),
         (found, f"{plan.tokens_before:,} tokens"),
     ):

@@ -31,6 +31,12 @@ EXAMPLES = (
     "trimtab compact session.jsonl -o smaller.json --summarizer anthropic",
 )
 
+PRUNED = {"arguments": "calls", "images": "pictures", "pictures": "blocks"}
+"""What is pruned, by the edit's reason; the others prune results."""
+
+WHAT = {"results": "tool result", "calls": "tool call", "pictures": "picture", "blocks": "block"}
+"""The same as text, of one; ``blocks`` have pictures."""
+
 
 def add_options(parser: argparse.ArgumentParser, *, plans: bool = True) -> None:
     """Add the verb's options; those that decide what leaves only where the verb makes the plan."""
@@ -83,7 +89,7 @@ def run(options: argparse.Namespace, plan: Plan | None = None) -> int:
         return 0
     lines = [*_lines(report), *([] if plan else hint(options, result.ref))]
     if result.ref is not None:
-        lines.insert(1, f"  next prompt {before.tokens:,} -> {after:,} tokens, {before.share(after)}")
+        lines.insert(1, before.becomes(after))
     for line in lines:
         (print_note if options.output == "-" else print_line)(line)
     return 0
@@ -95,13 +101,19 @@ def _planned(progress: Progress) -> None:
 
 
 def _report(result: Compaction[Any], url: str, session: str | None) -> dict[str, Any]:
-    from ..planning.edits import Drop, Prune, StripThinking, Summarize, Truncate
+    from ..planning.edits import Cut, Drop, Mend, Prune, StripThinking, Summarize, Truncate
 
     plan, zone = result.plan, result.plan.zone()
     left = zone.stop - zone.start - len(zone.keep) if zone else 0
 
-    def rows(kind: type[Prune | Truncate | StripThinking]) -> int:
+    def rows(kind: type[Prune | Cut | Truncate | StripThinking]) -> int:
         return sum(len(edit.rows) for edit in plan.edits if isinstance(edit, kind))
+
+    pruned: dict[str, int] = {}
+    for edit in plan.edits:
+        if isinstance(edit, Prune):
+            what = PRUNED.get(edit.why, "results")
+            pruned[what] = pruned.get(what, 0) + len(edit.rows)
 
     return {
         "tokens_before": result.tokens_before,
@@ -110,10 +122,13 @@ def _report(result: Compaction[Any], url: str, session: str | None) -> dict[str,
         "messages_before": plan.messages,
         "messages_after": len(result.messages),
         "pruned": rows(Prune),
+        "pruned_kinds": pruned,
+        "cut": rows(Cut),
         "truncated": rows(Truncate),
         "removed": rows(StripThinking),
         "summarized": left if isinstance(zone, Summarize) else 0,
         "dropped": left if isinstance(zone, Drop) else 0,
+        "mended": sum(len(edit.messages) for edit in plan.edits if isinstance(edit, Mend)),
         "summarizer": result.summarizer,
         "summary": result.summary,
         "usage": result.usage,
@@ -132,16 +147,20 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     share = 100 * (after - before) / before
     yield f"{before:,} -> {after:,} tokens ({share:+.0f} %), target {report['target']:,}"
     yield f"  messages    {report['messages_before']:,} -> {report['messages_after']:,}"
+    if report["pruned"]:
+        pruned = (_number(many, WHAT[kind]) for kind, many in report["pruned_kinds"].items())
+        yield f"  pruned      {', '.join(pruned)}"
     for name, what in (
-        ("pruned", "tool result"),
+        ("cut", "tool result"),
         ("truncated", "tool result"),
         ("removed", "thinking block"),
+        ("mended", "message"),
         ("dropped", "message"),
         ("summarized", "message"),
     ):
         if count := report[name]:
             by = f", by {report['summarizer']}" if name == "summarized" else ""
-            yield f"  {name:11} {count:,} {what}{'s' if count > 1 else ''}{by}"
+            yield f"  {name:11} {_number(count, what)}{by}"
     if report["usage"]:
         yield f"  billed      {_billed(report['usage'])}"
     if ";" in report["reason"]:
@@ -156,6 +175,10 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     place = "" if report["archive"] == archive_url() else f" --archive {shlex.quote(report['archive'])}"
     session = session_option(report["session"]) if report["session"] else ""
     yield f"  undo        trimtab restore {report['ref']}{session}{place}"
+
+
+def _number(many: int, what: str) -> str:
+    return f"{many:,} {what}{'s' * (many != 1)}"
 
 
 def _billed(usage: dict[str, float]) -> str:

@@ -20,7 +20,6 @@ from .several import run_each
 from .terminal import Styled
 
 if TYPE_CHECKING:
-    from ..ledger.contents import Contents
     from ..messages.types import Transcript
     from ..planning.changes import Change
 
@@ -111,6 +110,7 @@ def _lines(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
         yield from hint(options, plan.edits)
         return
     yield f"messages: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens (target {plan.target:,}), by {plan.policy}"
+    yield found.next_prompt.becomes(found.after)
     if plan.bytes_told:
         yield f"          {plan.bytes_told}"
     if ";" in plan.reason:
@@ -121,7 +121,7 @@ def _lines(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
     heads = f"   {'#':>5}  {'what, and its first words':{_free()}} {'tokens':>8} {'after':>7} {f'$/{PER} calls':>11}"
     yield Styled(heads, "dim")
     for _, group in groupby(found.changes, key=lambda change: (change.edit, change.kind, _why(change))):
-        yield from _group([*group], found.contents, options.top)
+        yield from _group([*group], found, options.top)
     for why, kept in groupby(found.stays, key=lambda change: change.why):
         yield Styled(f"of the largest results that stay: {why}", "bold")
         yield from (_row(" ", change, "") for change in kept)
@@ -135,11 +135,11 @@ def _why(change: Change) -> str:
     return "the file was read again later" if change.why.startswith("read again") else change.why
 
 
-def _group(group: list[Change], contents: Contents, top: int) -> Iterator[str]:
+def _group(group: list[Change], found: Previewed, top: int) -> Iterator[str]:
     """Yield the edits of one kind, with their reason in front."""
     edit, kind, why = group[0].edit, group[0].kind, _why(group[0])
     if edit in ("summarize", "drop"):
-        yield from _zone(group[0], contents, top)
+        yield from _zone(group[0], found, top)
         return
     many = len(group) > 1
     what = f"{KINDS.get(kind, kind)}{'s' * many}"
@@ -152,17 +152,20 @@ def _group(group: list[Change], contents: Contents, top: int) -> Iterator[str]:
         yield Styled(f"-  and {len(rest):,} that free {freed:,} tokens together; --top {len(group)} prints all", "red")
 
 
-def _zone(zone: Change, contents: Contents, top: int) -> Iterator[str]:
-    """Yield the largest of the messages that a summary or a notice replaces."""
+def _zone(zone: Change, found: Previewed, top: int) -> Iterator[str]:
+    """Yield the largest of the messages that a summary or a notice replaces; those that stay among them leave not."""
+    contents, edit = found.contents, found.plan.zone()
     instead = "a summary" if zone.edit == "summarize" else "a notice"
     yield Styled(f"messages #{zone.message} to #{zone.last} become {instead}: {zone.why}", "bold")
-    sizes = contents.per_message[zone.message : zone.last + 1]
-    largest = sorted((-sizes).argsort(kind="stable")[: max(top // 2, 1)].tolist())
-    for place in largest:
-        index = zone.message + place
-        yield _line("-", f"#{index}", contents.title(index), int(sizes[place]))
-    if rest := len(sizes) - len(largest):
-        yield _line("-", "", f"and {rest:,} smaller messages", int(sizes.sum() - sizes[largest].sum()))
+    kept = set(edit.keep) if edit else set()
+    sizes = {
+        index: int(contents.per_message[index]) for index in range(zone.message, zone.last + 1) if index not in kept
+    }
+    largest = sorted(sorted(sizes, key=lambda index: -sizes[index])[: max(top // 2, 1)])
+    for index in largest:
+        yield _line("-", f"#{index}", contents.title(index), sizes.pop(index))
+    if sizes:
+        yield _line("-", "", f"and {len(sizes):,} smaller messages", sum(sizes.values()))
     yield _line("+", f"#{zone.message}", f"{instead} in their place", None, zone.after, zone.saves)
 
 

@@ -57,7 +57,8 @@ class Previewed:
     Attributes:
         cm: the session's Compactor.
         next_prompt: the prompt of the agent's next call.
-        plan: the plan, with the tokens that ``compact`` reaches with the offline summarizer.
+        plan: the plan, with the tokens that ``compact`` reaches with the offline summarizer, and what they save.
+        after: tokens of the prompt after it.
         changes: what each of its edits changes.
         stays: the largest results that stay, with the reason.
         contents: what fills the session.
@@ -66,6 +67,7 @@ class Previewed:
     cm: Compactor
     next_prompt: NextPrompt
     plan: Plan
+    after: int
     changes: list[Change]
     stays: list[Change]
     contents: Contents
@@ -82,10 +84,12 @@ def preview(options: argparse.Namespace, found: Transcript) -> Previewed:
     with Progress("planning"):
         request = {"system": found.system, "tools": found.tools, **target(options)}
         plan, contents = cm.plan(found.messages, **request), Contents.of(found.messages, cm.counter, found.provider)
-        made = contents.ledger
+        made, after = contents.ledger, next_prompt.tokens
         if plan.edits:
             result = cm.compact(found.messages, system=found.system, tools=found.tools, plan=plan)
-            plan = replace(result.plan, tokens_after=result.tokens_after)
+            savings = result.plan.savings and result.plan.savings.made(result.saved)
+            plan = replace(result.plan, tokens_after=result.tokens_after, savings=savings)
+            after = cm.size(result.messages, system=found.system, tools=found.tools).prompt
             made = scan(result.messages, cm.counter, found.provider)
         edits = changes(plan, contents, made)
-        return Previewed(cm, next_prompt, plan, edits, stays(plan, contents, cm.policy.prune), contents)
+        return Previewed(cm, next_prompt, plan, after, edits, stays(plan, contents, cm.policy.prune), contents)

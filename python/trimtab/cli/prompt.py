@@ -155,6 +155,10 @@ class NextPrompt:
             f"{100 * tokens / self.window:.1f} % of the window {self.window:,}{MARKS.get(self.source, '')} of {model}"
         )
 
+    def becomes(self, tokens: int) -> str:
+        """Return the prompt before and after a compaction that leaves so many tokens of it."""
+        return f"  next prompt {self.tokens:,} -> {tokens:,} tokens, {self.share(tokens)}"
+
     def lines(self) -> Iterator[str]:
         """Yield the verdict, and what of the prompt is not in the file."""
         least = "at least " * bool(self.gaps)

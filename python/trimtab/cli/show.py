@@ -87,8 +87,9 @@ def _row(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | int], 
     share = f"{100 * report['next_prompt'] / report['window']:.1f} %"
     part = max(report["parts"], key=lambda part: part["tokens"], default=None)
     largest = f"{part['name']} {part['percent']:.0f} %" if part else ""
-    freed = report["plan"]["tokens_before"] - report["plan"]["tokens_after"]
-    after = report["next_prompt"] - freed if freed else ""
+    after = (
+        report["plan"]["next_prompt_after"] if report["plan"]["tokens_after"] < report["plan"]["tokens_before"] else ""
+    )
     return report, [report["messages"], report["next_prompt"], report["window"], share, largest, after], 0
 
 
@@ -100,6 +101,7 @@ def _shown(options: argparse.Namespace) -> tuple[dict[str, Any], Iterator[str]]:
     parts, largest = parts_of(found, options.by, top), contents.largest(top)
     repeats, cost, plan = contents.repeats(), costs(found), found.plan
     cut = {name: getattr(plan, name) for name in ("tokens_before", "tokens_after", "target", "reason", "policy")}
+    cut["next_prompt_after"] = found.after
     report: dict[str, Any] = {
         **found.next_prompt.fields(),
         "format": transcript.format,

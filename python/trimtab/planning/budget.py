@@ -291,20 +291,25 @@ class Budget:
         """
         limited = self.input_budget == self.input_limit
         held = f"{' + '.join(self.rule.numerator)} against {' '.join(self.rule.denominator)}"
+        beside = bool(self.fixed) and {"system", "tools"} <= set(self.rule.numerator)
+        prompt = f", a prompt past {self.trigger + self.fixed:,}" * beside
         rows = [
             ("window", self.window, f"input and output together, {SOURCES[self.source]}"),
             ("reserve", -self.reserve, "kept free for the answer"),
             ("input budget", self.input_budget, "the model's input limit" if limited else ""),
             ("system, tools", -self.fixed, "sent with every call"),
-            ("trigger", self.trigger, f"messages past this are compacted: {held}, {self.rule.threshold:.0%}"),
+            ("trigger", self.trigger, f"messages past this are compacted{prompt}: {held}, {self.rule.threshold:.0%}"),
             *self._background(),
             ("target", self.target, f"and brought down to this{self._target_share}"),
             ("critical", self.critical, "past this the next call is in danger"),
         ]
         if tokens is not None:
+            whole = tokens + beyond
+            state = (
+                f"{'over' if whole > self.trigger else 'below'} the trigger, {100 * whole / self.trigger:.0f} % of it"
+            )
+            rows.append(("messages", tokens, state * (not beyond)))
             if beyond:
                 rows.append(("not counted", beyond, "billed, and in no message, system text or tool"))
-            state = "over" if tokens + beyond > self.trigger else "below"
-            share = 100 * (tokens + beyond) / self.trigger
-            rows.append(("messages", tokens, f"{state} the trigger, {share:.0f} % of it{' with these' * bool(beyond)}"))
+                rows.append(("together", whole, state))
         return "\n".join(f"{name:14} {value:>11,}  {note}".rstrip() for name, value, note in rows)

@@ -34,14 +34,14 @@ class Plan:
     Attributes:
         edits: the edits; their order is irrelevant, because positions are never renumbered.
         tokens_before: tokens of the messages now.
-        tokens_after: expected tokens, with a summary at its limit.
+        tokens_after: most tokens that are left: a summary is taken at its limit, and a placeholder at a usual size.
         target: tokens of messages to reach.
         reason: the reason for these edits or for none; names the floor if the target is out of reach.
         messages: number of messages in the transcript.
         digest: digest of the transcript; the plan applies to no other.
         provider: shape of the messages.
         policy: name of the policy that decided.
-        savings: the money of the edits, without the price of a summary; None without edits.
+        savings: the money if ``tokens_after`` are left, without the price of a summary; None without edits.
         bytes_before: bytes of the messages in a request now.
         bytes_after: expected bytes, with a summary at its limit.
         bytes_limit: most bytes of the messages that the provider takes; None if no limit is known, and no bytes are.
@@ -134,11 +134,12 @@ class Plan:
 
     def __str__(self) -> str:
         """Return the plan as text for people; ``changes`` names each message, tool and reason."""
-        tokens = f"{self.tokens_before:,} tokens -> {self.tokens_after:,} (target {self.target:,})"
+        most = "at most " * bool(self.edits)
+        tokens = f"{self.tokens_before:,} tokens -> {most}{self.tokens_after:,} (target {self.target:,})"
         head = f"{self.messages:,} messages, {tokens}"
         lines = [f"plan by {self.policy}: {head}", f"  {self.reason}", *(f"  {_describe(e)}" for e in self.edits)]
         lines[1:1] = [f"  {self.bytes_told}"] if self.bytes_told else []
-        return "\n".join([*lines, *([f"  {self.savings}"] if self.savings else [])])
+        return "\n".join([*lines, *([f"  if that many are left: {self.savings}"] if self.savings else [])])
 
 
 _BECAUSE = {

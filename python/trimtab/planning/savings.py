@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .._repr import short
@@ -108,6 +108,17 @@ class Savings:
         unit = rates.dollars / 1_000_000
         calls = math.ceil(once / a_call) if a_call else None
         return cls(gain, rewrite, least, rates.cold, rates.growth, a_call * unit, once * unit, calls)
+
+    def made(self, gain: int) -> Savings:
+        """Return the savings of a compaction that took out ``gain`` tokens, where its plan could name a bound alone."""
+        rewrite = max(self.rewrite - (gain - self.gain), 0)
+        done = replace(self, gain=gain, rewrite=rewrite)
+        if self.a_call is None or self.once is None or gain <= 0:
+            return done
+        behind = rewrite / self.rewrite if self.rewrite else 0.0
+        a_call, once = self.a_call * gain / self.gain, self.once * behind
+        least, calls = math.ceil(self.least * behind**0.5), math.ceil(once / a_call) if a_call else None
+        return replace(done, least=least, a_call=a_call, once=once, calls=calls)
 
     def __str__(self) -> str:
         """Return the savings as two lines for people."""

@@ -41,7 +41,7 @@ def small(value: Plan | Transcript | Compaction[Any]) -> str:
 def _plan(plan: Plan) -> Iterator[Markup]:
     yield panel(
         "What would a compaction take?",
-        _shrinks(plan.tokens_before, plan.tokens_after),
+        _shrinks(plan.tokens_before, plan.tokens_after, "at most " * bool(plan.edits)),
         tag("p", plan.reason),
         folded("each edit", tag("pre", str(plan))),
     )
@@ -84,6 +84,6 @@ def _transcript(found: Transcript) -> Iterator[Markup]:
     yield panel("How large is each message?", tag("figure", Markup(chart), colours), panels.listed(made))
 
 
-def _shrinks(before: int, after: int) -> Markup:
+def _shrinks(before: int, after: int, most: str = "") -> Markup:
     bar = charts.share_bar([("p0", after / max(before, 1))])
-    return tag("figure", Markup(bar), tag("figcaption", f"{before:,} -> {after:,} tokens of messages"))
+    return tag("figure", Markup(bar), tag("figcaption", f"{before:,} -> {most}{after:,} tokens of messages"))
