@@ -30,6 +30,9 @@ DEFAULT_MODEL = "gpt-5.5"
 LARGE, HEAD = 32 << 20, 1 << 20
 """Bytes from which a list of messages is counted without making objects; bytes read to recognize such a list."""
 
+MOST = 5
+"""Lines and messages that a note names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Large:
@@ -60,13 +63,21 @@ def load(options: argparse.Namespace, *, repair_lists: bool = True) -> Transcrip
         if not repair_lists and found.format in formats.LOGS:
             found = _read(options, source, repair=True)
     _warn(found, where_of(options))
+    if not repair_lists:
+        warn_repaired(found.repaired, where_of(options))
+    elif found.format not in formats.LOGS:
+        _note_repairs(found, where_of(options))
     return found
 
 
-def sendable(options: argparse.Namespace) -> Transcript:
+def sendable(options: argparse.Namespace, *, writes: bool = True) -> Transcript:
     """Read a session that its provider accepts.
 
     An agent's log is repaired. In a list of messages only open calls at the end are answered; other defects are errors.
+
+    Args:
+        options: name of the file, and its format.
+        writes: whether the list is written: then the repairs of a log, which are usual, are reported.
 
     Raises:
         MessageError: the list is invalid; names the first problem and the number of problems.
@@ -79,6 +90,8 @@ def sendable(options: argparse.Namespace) -> Transcript:
         more = f" (and {len(problems) - 1} more: see trimtab validate)" if len(problems) > 1 else ""
         raise problems[0].error(more)
     _warn(found, where_of(options))
+    if writes or found.format not in formats.LOGS:
+        _note_repairs(found, where_of(options))
     return found
 
 
@@ -131,25 +144,42 @@ def where_of(options: argparse.Namespace) -> str:
 
 def warn_skipped(skipped: Sequence[Skipped], lost: int, where: str = "") -> None:
     """Report the first skipped and repaired lines, and the number of those skipped."""
-    for skip in skipped[:5]:
+    for skip in skipped[:MOST]:
         done = "repaired" if skip.is_read else "skipped"
         print_note(f"{where}{done} line {skip.line} (byte {skip.offset}): {skip.reason}")
-    if lost > 5:
+    if lost > MOST:
         print_note(f"{where}skipped {lost:,} lines in all")
 
 
-def warn_repaired(changes: Iterable[Repaired], where: str = "") -> None:
-    """Report repairs."""
-    for change in changes:
+def warn_repaired(changes: Sequence[Repaired], where: str = "") -> None:
+    """Report the first repairs one by one, and their number."""
+    for change in changes[:MOST]:
         print_note(f"{where}repaired messages[{change.index}]: {change.code} {change.id}".rstrip())
+    if len(changes) > MOST:
+        print_note(f"{where}repaired {len(changes):,} places in all")
+
+
+def _note_repairs(found: Transcript, where: str) -> None:
+    """Report repairs in a sentence: how many places of each kind, and the messages."""
+    if not found.repaired:
+        return
+    kinds: dict[str, list[int]] = {}
+    for change in found.repaired:
+        kinds.setdefault(change.code.replace("_", " "), []).append(change.index)
+    told = (
+        f"{kind} {', '.join(f'#{index}' for index in at[:MOST])}{', …' * (len(at) > MOST)}"
+        for kind, at in kinds.items()
+    )
+    many = len(found.repaired)
+    print_note(
+        f"{where}repaired {many:,} place{'s' * (many != 1)} that the provider would refuse: {'; '.join(told)}"
+        " (trimtab validate tells more)"
+    )
 
 
 def _warn(found: Transcript, where: str) -> None:
-    """Report skipped lines and repairs."""
+    """Report skipped lines."""
     warn_skipped(found.skipped, sum(not skip.is_read for skip in found.skipped), where)
-    warn_repaired(found.repaired[:5], where)
-    if len(found.repaired) > 5:
-        print_note(f"{where}repaired {len(found.repaired):,} places in all")
 
 
 def model_of(options: argparse.Namespace, found: Transcript) -> str:

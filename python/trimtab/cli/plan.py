@@ -95,7 +95,7 @@ def _of_file(options: argparse.Namespace) -> tuple[dict[str, Any], list[str | in
 
 def _planned(options: argparse.Namespace) -> tuple[Previewed, dict[str, Any], Iterator[str]]:
     """Return the preview of a file, and its plan as JSON and as lines."""
-    transcript = sendable(options)
+    transcript = sendable(options, writes=False)
     found = preview(options, transcript)
     report = json.loads(found.plan.to_json()) | {"changes": [asdict(change) for change in found.changes]}
     explained = _explained(found, transcript) if options.explain else ()

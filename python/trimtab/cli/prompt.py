@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..events import Event
     from ..messages.types import Transcript
     from ..models.model import WindowSource
-    from ..planning.budget import Terms
+    from ..planning.budget import Terms, Trigger
     from ..session.compactor import Compactor
     from ..session.session import Session
 
@@ -93,6 +93,7 @@ class NextPrompt:
         gaps: parts of a prompt that neither the file nor its usage shows.
         default: whether the window is the one that the agent gives any model, as the file shows none.
         terms: the token counts of its parts.
+        rule: the rule of the trigger.
     """
 
     tokens: int
@@ -107,6 +108,7 @@ class NextPrompt:
     gaps: tuple[str, ...]
     default: bool
     terms: Terms
+    rule: Trigger
 
     @classmethod
     def of(cls, options: argparse.Namespace, found: Transcript, cm: Compactor, unread: int = 0) -> NextPrompt:
@@ -136,6 +138,7 @@ class NextPrompt:
             () if size.billed else tuple(part for part, is_gap in lacks.items() if is_gap),
             source == "assumed" and cm.window == found.default_window,
             size.terms,
+            rule,
         )
 
     @property
@@ -171,6 +174,26 @@ class NextPrompt:
             yield f"  {self.missing:,} of the next prompt are not in the file: system text, tools, what is not logged"
         elif self.gaps:
             yield f"  without {' and '.join(self.gaps)}: the file has none, and no billed call that shows them"
+        if self.source == "assumed" and not self.default:
+            yield f"  assumed: {self._unknown}"
+        yield f"  the trigger, past which a compaction is due, is {self.rule.threshold:.0%} of {self._capacity}"
+
+    @property
+    def _capacity(self) -> str:
+        """What the trigger is a share of."""
+        capacity, output = self.rule.capacity(self.terms), self.terms.output
+        if capacity == self.window:
+            return "the window"
+        if capacity == self.window - output:
+            return f"the window without {output:,} for the answer"
+        return f"{capacity:,} tokens of input"
+
+    @property
+    def _unknown(self) -> str:
+        """Why a window is assumed, and what to type."""
+        if not self.named:
+            return "the file names neither a model nor a window; name them with --model and --window"
+        return f"no table is sure of the window of {self.model}; name it with --window"
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of ``--json``."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -55,11 +58,32 @@ def run(options: argparse.Namespace) -> int:
         session, text = fork(source, result.messages, tokens_before=before, tokens_after=after, ref=result.ref)
         output = Path(options.output or Path(options.file).parent) / f"{session}.jsonl"
         write(os.fspath(output), text)
-    report = {"session": session, "output": os.fspath(output), "ref": result.ref, "archive": url}
+    resume = _resume(session, output, json.loads(text.partition("\n")[0]).get("cwd"))
+    report = {"session": session, "output": os.fspath(output), "ref": result.ref, "archive": url, "resume": resume}
     lines = [
         f"{before:,} -> {after:,} tokens, written to {output}",
-        f"  resume      claude --resume {session}",
+        *(f"  {'resume' * (not n):12}{line}" for n, line in enumerate(resume)),
         f"  originals   trimtab restore {result.ref}",
     ]
     print_answer(options, {"tokens_before": before, "tokens_after": after, **report}, lines)
     return 0
+
+
+def _resume(session: str, output: Path, folder: object) -> list[str]:
+    """Return the commands that resume a session: Claude Code looks for it in one folder, by the project's.
+
+    Args:
+        session: the session's id.
+        output: its file.
+        folder: where the session worked; if it is not on this machine, it goes on in the working folder.
+    """
+    project = Path(folder) if isinstance(folder, str) and Path(folder).is_dir() else Path.cwd()
+    own = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / "projects"
+    home = own / re.sub(r"[^a-zA-Z0-9]", "-", os.fspath(project))
+    commands = [f"claude --resume {session}"]
+    if project.resolve() != Path.cwd():
+        commands.insert(0, f"cd {shlex.quote(os.fspath(project))}")
+    if output.resolve().parent.parent != own.resolve():
+        source, target = shlex.quote(os.fspath(output.resolve())), shlex.quote(os.fspath(home))
+        commands[:0] = [f"mkdir -p {target}", f"cp {source} {target}"]
+    return commands

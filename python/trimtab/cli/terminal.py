@@ -20,7 +20,7 @@ MIN_COLUMN = 8
 """Cells that a column of a table keeps where the terminal is too narrow for all of its text."""
 
 _LABEL = r" *(?:\S+(?: \S+)* {2,})?"
-_WORD = r" *(?:(?:trimtab|claude|pip) (?:--)?[a-z]+(?![\w-]).*|[^ ]+)"
+_WORD = r" *(?:(?:trimtab|claude|pip) (?:--)?[a-z]+(?![\w-]).*|(?:cd|cp|mkdir) .*|[^ ]+)"
 """A word to wrap at; a command with its arguments is one, so that it can be copied. Compiled at need."""
 
 
