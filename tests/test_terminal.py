@@ -98,6 +98,8 @@ def test_doctor_shows_versions_places_and_extras(home: Path, monkeypatch: pytest
     assert done.returncode == 0
     assert report["vocabularies"] == ["o200k_base", "cl100k_base", "claude-old", "claude-new"]
     assert report["archive_bytes"] is None
+    assert report["threads"] >= 1
+    assert f"\nthreads       {report['threads']} (" in run("doctor").stdout
     assert report["extras"]["yaml"] is True
     assert not (home / "home").exists()
     assert "can be written" in run("doctor").stdout

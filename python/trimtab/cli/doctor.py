@@ -55,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "simd": _core.SIMD,
+        "threads": _core.threads(),
         "vocabularies": [name for name in VOCABULARIES if _core.Counter(name).count("a")],
         "sqlite": sqlite3.sqlite_version,
         "archive": url,
@@ -75,6 +76,7 @@ def _lines(report: dict[str, Any]) -> list[str]:
     lines = [
         f"trimtab       {report['trimtab']}, Python {report['python']}, {report['platform']}",
         f"instructions  {report['simd']}",
+        f"threads       {report['threads']:,} (TRIMTAB_THREADS sets their number)",
         f"vocabularies  {', '.join(report['vocabularies'])}",
         f"SQLite        {report['sqlite']}",
         f"archive       {archive}" if place.startswith("sqlite:///") else f"archive       {_server(place)}",

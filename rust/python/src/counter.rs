@@ -17,6 +17,12 @@ use crate::incremental::IncrementalCounter;
 use crate::scan::ahead;
 use crate::text::Text;
 
+/// Return the threads that share the work of a long list, the calling one among them.
+#[pyfunction]
+pub fn threads() -> usize {
+    pool::threads()
+}
+
 /// Text to tokens, for an encoding.
 #[pyclass(frozen, subclass, module = "trimtab._core")]
 pub struct Counter(pub counter::Counter, pub Last<Py<PyAny>>);

@@ -30,7 +30,7 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::{
-        counter::Counter,
+        counter::{Counter, threads},
         dump::{digest, dumps, surrogates},
         incremental::IncrementalCounter,
         ledger::Ledger,
