@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DESCRIPTION = "Compact a session by a plan that trimtab plan --json printed; a plan of another session is refused."
 
 EXAMPLES = (
-    "trimtab plan session.jsonl --json | trimtab apply session.jsonl -o smaller.json",
+    "trimtab plan s.jsonl --json | trimtab apply s.jsonl -o smaller.json",
     "trimtab apply session.jsonl --plan plan.json -o smaller.json",
 )
 

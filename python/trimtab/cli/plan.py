@@ -28,8 +28,8 @@ DESCRIPTION = "Show the plan of a compaction without running it: each edit, and 
 EXAMPLES = (
     "trimtab plan session.jsonl --target-share 0.5",
     "trimtab plan *.jsonl --check",
-    "trimtab plan session.jsonl --json | trimtab apply session.jsonl -o smaller.json",
-    "trimtab plan session.jsonl --window 200k --check  # for CI: exit code 1 over the trigger",
+    "trimtab plan s.jsonl --json | trimtab apply s.jsonl -o smaller.json",
+    "trimtab plan s.jsonl --window 200k --check  # for CI: 1 over the trigger",
 )
 
 KINDS = {"result": "tool result", "call": "tool call", "image": "picture", "thinking": "thinking block"}

@@ -37,7 +37,7 @@ would take and save, and how tokens were counted. The page fetches nothing and c
 EXAMPLES = (
     "trimtab report session.jsonl -o report.html",
     "trimtab report session.jsonl --policy default --policy sven -o report.html",
-    "trimtab report 3776d12d --redact -o report.html  # the list from before a compaction",
+    "trimtab report 3776d12d --redact -o old.html  # the list before a compaction",
 )
 
 TOP = 10

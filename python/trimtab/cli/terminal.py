@@ -78,7 +78,8 @@ def shown(text: str, stream: TextIO) -> str:
 def wrap(line: str, width: int | None, hang: int | None = None) -> list[str]:
     """Break a line between words; what follows stands under the text behind its label.
 
-    A word that is longer than the line, and a command, stay whole: they can be copied.
+    A word of ASCII that is longer than the line, and a command, stay whole: they can be copied. A script that parts no
+    words breaks anywhere.
 
     Args:
         line: printable text.
@@ -99,6 +100,10 @@ def wrap(line: str, width: int | None, hang: int | None = None) -> list[str]:
             now = " " * hang + word.lstrip()
         else:
             now += word
+        while not word.isascii() and cells(now) > width > hang + 1:
+            most = next(n for n in range(len(now), 0, -1) if cells(now[:n]) <= width)
+            lines.append(now[:most])
+            now = " " * hang + now[most:]
     return [*lines, now]
 
 
