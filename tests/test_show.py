@@ -107,7 +107,7 @@ def test_repeated_reads_name_the_old_results_and_the_newest() -> None:
     (repeat,) = answer("show", "s.json")["repeats"]
     assert (repeat["messages"], repeat["newest"], repeat["argument"]) == ([2, 4], 6, "/src/a.py")
     text = run("show", "s.json").stdout
-    assert "read again later: 2 old results of 1 files" in text
+    assert "read again later: 2 old results of 1 file," in text
     assert "Read /src/a.py  #2, #4, again in #6" in text
     edits = answer("plan", "s.json", "--target-share", "0.65")["changes"]
     assert [(edit["message"], edit["why"]) for edit in edits] == [(n, "read again in message 6") for n in (2, 4)]

@@ -17,7 +17,7 @@ from .options import add_file, add_policy
 from .output import print_answer
 from .preview import Previewed, preview
 from .several import run_each
-from .terminal import Styled
+from .terminal import Styled, cells
 
 if TYPE_CHECKING:
     from ..ledger.contents import Block, By, Repeat
@@ -112,7 +112,7 @@ def _shown(options: argparse.Namespace) -> tuple[dict[str, Any], Iterator[str]]:
         "by": options.by,
         "parts": [asdict(part) for part in parts],
         "largest": [asdict(block) for block in largest],
-        "repeats": [asdict(repeat) for repeat in repeats],
+        "repeats": [asdict(repeat) | {"cost": _cost_of(repeat.tokens, found)} for repeat in repeats],
         "plan": cut,
     }
     return report, chain(
@@ -120,15 +120,20 @@ def _shown(options: argparse.Namespace) -> tuple[dict[str, Any], Iterator[str]]:
         _cost(cost),
         _filled(parts, transcript, options),
         _largest(largest),
-        _repeated(repeats, top),
+        _repeated(repeats, top, found),
         _cut(found, options),
     )
 
 
 def costs(found: Previewed) -> dict[str, float] | None:
     """Return the US dollars that the next prompt costs, as new input and from the provider's cache; None if unknown."""
-    price, tokens = Model.named(found.cm.model).price, found.next_prompt.tokens / 1_000_000
-    cost = {"input": price.input * tokens, "cache_read": price.cache_read * tokens}
+    return _cost_of(found.next_prompt.tokens, found)
+
+
+def _cost_of(tokens: int, found: Previewed) -> dict[str, float] | None:
+    """Return what so many tokens cost in a call, as new input and from the provider's cache; None if unknown."""
+    price, millions = Model.named(found.cm.model).price, tokens / 1_000_000
+    cost = {"input": price.input * millions, "cache_read": price.cache_read * millions}
     return None if math.isnan(sum(cost.values())) else cost
 
 
@@ -171,17 +176,22 @@ def _largest(blocks: list[Block]) -> Iterator[str]:
         yield f"  {f'#{block.message}':>6} {block.tokens:>8,}  {text}"
 
 
-def _repeated(repeats: list[Repeat], top: int) -> Iterator[str]:
+def _repeated(repeats: list[Repeat], top: int, found: Previewed) -> Iterator[str]:
     if not repeats:
         return
     old, tokens = sum(len(repeat.messages) for repeat in repeats), sum(repeat.tokens for repeat in repeats)
     yield ""
-    yield Styled(f"read again later: {old:,} old results of {len(repeats):,} files, {tokens:,} tokens", "bold")
+    files = len({repeat.argument for repeat in repeats})
+    head = f"read again later: {old:,} old result{'s' * (old != 1)} of {files:,} file{'s' * (files != 1)}"
+    yield Styled(f"{head}, {tokens:,} tokens", "bold")
+    yield from _cost(_cost_of(tokens, found))
     for repeat in repeats[:top]:
         places = ", ".join(f"#{message}" for message in repeat.messages[:4]) + ", …" * (len(repeat.messages) > 4)
         again = f"{places}, again in #{repeat.newest}"
-        file = clip(f"{repeat.tool} {repeat.argument}", width() - 21 - len(again))
-        yield f"  {f'{len(repeat.messages)} x':>6} {repeat.tokens:>8,}  {file}  {again}"
+        free = width() - 21 - len(again)
+        part = f" ({clip(repeat.part, free - 16)})" if repeat.part else ""
+        file = clip(f"{repeat.tool} {repeat.argument}", free - cells(part))
+        yield f"  {f'{len(repeat.messages)} x':>6} {repeat.tokens:>8,}  {file}{part}  {again}"
 
 
 def _cut(found: Previewed, options: argparse.Namespace) -> Iterator[str]:

@@ -23,7 +23,7 @@ import numpy as np
 
 from .. import _core
 from ..counting.counter import scan
-from ..messages.calls import called, file_of, subject
+from ..messages.calls import called, file_of, part_of, subject
 from .columns import Kind, Places, Role
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A file that was read again: results that a newer one made old.
+    """A file, or a part of one, that was read again: results that a newer one made old.
 
     Attributes:
         tool: the tool that read it.
@@ -115,6 +115,7 @@ class Repeat:
         messages: numbers of the messages with the old results, ascending.
         newest: number of the message with the newest result.
         tokens: tokens of the old results.
+        part: which part of the file the old reads asked for, such as ``offset 10, limit 20``; empty for the whole file.
     """
 
     tool: str
@@ -122,6 +123,7 @@ class Repeat:
     messages: tuple[int, ...]
     newest: int
     tokens: int
+    part: str = ""
 
 
 class Contents:
@@ -223,11 +225,13 @@ class Contents:
         return found
 
     def repeats(self, top: int | None = None) -> list[Repeat]:
-        """Return the files that were read again, those with the most tokens in old results first; all for None."""
+        """Return what was read again, ranges apart, those with the most tokens in old results first; all for None."""
         newer = self.newer
-        found: dict[tuple[str, str], list[int]] = {}
+        found: dict[tuple[str, str, str], list[int]] = {}
         for row in np.flatnonzero(newer >= 0).tolist():
-            found.setdefault(self._about(int(self.calls[row])), []).append(row)
+            call = int(self.calls[row])
+            part = _line(part_of(self._call(call)[1]), WORDS)
+            found.setdefault((*self._about(call), part), []).append(row)
         repeats = [
             Repeat(
                 tool,
@@ -235,8 +239,9 @@ class Contents:
                 tuple(self.owner[rows].tolist()),
                 int(self.owner[newer[rows].max()]),
                 int(self.tokens[rows].sum()),
+                part,
             )
-            for (tool, argument), rows in found.items()
+            for (tool, argument, part), rows in found.items()
         ]
         return sorted(repeats, key=lambda repeat: -repeat.tokens)[:top]
 

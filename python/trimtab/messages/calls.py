@@ -63,6 +63,20 @@ def file_of(arguments: object) -> str:
     return next((found[1] for found in patches if found), "")
 
 
+def part_of(arguments: object) -> str:
+    """Return which part of its file a read asks for, such as ``offset 10, limit 20``; empty for the whole file."""
+    if not isinstance(arguments, dict):
+        return ""
+    about = subject(arguments)
+    rest = {
+        str(key): value
+        for key, value in arguments.items()
+        if value is not None and value != about and (key, value) != ("command", "view")
+    }
+    names = sorted(rest, reverse=True)  # offset before limit, start before end
+    return ", ".join(f"{name} {json.dumps(rest[name], ensure_ascii=False, default=str)}" for name in names)
+
+
 def _texts(arguments: object) -> dict[str, str]:
     """Return the arguments that are texts, by name in small letters; a command in words as one text."""
     if isinstance(arguments, str):

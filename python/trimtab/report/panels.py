@@ -203,14 +203,19 @@ def largest(report: Report) -> Markup:
         return panel("Which tool outputs are the largest?", tag("p", "None: no tool was called."))
     caps = [(f"{cap:,} tokens", saved, f"{100 * saved / total:.1f} %") for cap, saved in report.caps]
     again = [
-        (f"{each.tool} {report.text(each.argument)}", len(each.messages), each.tokens, f"#{each.newest:,}")
+        (
+            f"{each.tool} {report.text(each.argument)} {report.text(each.part)}".rstrip(),
+            len(each.messages),
+            each.tokens,
+            f"#{each.newest:,}",
+        )
         for each in report.repeats[:10]
     ]
     more: list[object] = []
     if again:
-        tokens = sum(each.tokens for each in report.repeats)
+        tokens, files = sum(each.tokens for each in report.repeats), len({each.argument for each in report.repeats})
         more = [
-            tag("p", f"Read again later: {tokens:,} tokens in old results of {len(report.repeats):,} files."),
+            tag("p", f"Read again later: {tokens:,} tokens in old results of {files:,} files."),
             table(("file", "old results", "tokens", "newest in"), again, "files that were read again"),
         ]
     return panel(
