@@ -38,9 +38,10 @@ impl<L> Last<L> {
     pub fn put(&self, read: Read<L>) -> Arc<Ledger> {
         let ledger = Arc::clone(&read.ledger);
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !last.as_ref().is_some_and(|last| last.outlasts(ledger.messages())) {
-            *last = Some(read);
-        }
+        let kept = last.as_ref().is_some_and(|last| last.outlasts(ledger.messages()));
+        let gone = if kept { Some(read) } else { last.replace(read) };
+        drop(last); // first: a finalizer of an object that goes may read a list
+        drop(gone);
         ledger
     }
 }

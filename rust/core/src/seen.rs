@@ -28,21 +28,29 @@ pub enum Container {
     Fields = 0b001,
 }
 
-/// Access to the objects that messages are made of. None of it runs the caller's code.
+/// Access to the objects that messages are made of.
+///
+/// Parts are borrowed from their container, so that no reference is counted. Code of the caller could remove one: it runs only
+/// where a function is told that all objects above, and this one, are `kept`.
 pub trait Objects {
     /// An object.
     type Object;
     /// A reference that keeps an object alive.
     type Leaf;
+    /// A reference that keeps an object alive for a moment.
+    type Kept;
 
     /// The address of an object, which is even.
     fn address(object: &Self::Object) -> usize;
 
-    /// The kind and length of a container; None for any other object.
-    fn container(object: &Self::Object) -> Option<(Container, usize)>;
+    /// Keeps an object alive until the result is dropped.
+    fn keep(object: &Self::Object) -> Self::Kept;
 
-    /// A reference to an object that cannot change; None for any other object.
-    fn leaf(object: &Self::Object) -> Option<Self::Leaf>;
+    /// The kind and length of a container; None for any other object, and where it takes code and it is not `kept`.
+    fn container(object: &Self::Object, kept: bool) -> Option<(Container, usize)>;
+
+    /// A reference to an object that cannot change; None as for a container.
+    fn leaf(object: &Self::Object, kept: bool) -> Option<Self::Leaf>;
 
     /// A digest of the type and the content of a leaf; None where it cannot be told.
     fn content(leaf: &Self::Leaf) -> Option<u128>;
@@ -52,6 +60,7 @@ pub trait Objects {
     fn parts(
         object: &Self::Object,
         container: (Container, usize),
+        kept: bool,
         visit: &mut impl FnMut(&Self::Object) -> bool,
     ) -> bool;
 
@@ -122,9 +131,12 @@ impl<L> Seen<L> {
     /// Remembers one message more.
     pub fn push<O: Objects<Leaf = L>>(&mut self, message: &O::Object) {
         let before = self.end();
-        if !self.walk::<O>(message, 0) {
+        if !self.walk::<O, false>(message, 0) {
             self.cut(before);
-            self.marks.push(UNKNOWN);
+            if !self.walk::<O, true>(message, 0) {
+                self.cut(before);
+                self.marks.push(UNKNOWN);
+            }
         }
         self.ends.push(self.end());
     }
@@ -147,16 +159,17 @@ impl<L> Seen<L> {
     }
 
     /// Adds the parts of `object`; false where something in it may change unseen.
-    fn walk<O: Objects<Leaf = L>>(&mut self, object: &O::Object, depth: usize) -> bool {
+    fn walk<O: Objects<Leaf = L>, const KEPT: bool>(&mut self, object: &O::Object, depth: usize) -> bool {
         if depth > MAX_DEPTH {
             return false;
         }
-        if let Some(container) = O::container(object) {
+        let _kept = KEPT.then(|| O::keep(object));
+        if let Some(container) = O::container(object, KEPT) {
             self.marks.push(mark(container));
             self.lines.extend(O::lines(object));
-            return O::parts(object, container, &mut |part| self.walk::<O>(part, depth + 1));
+            return O::parts(object, container, KEPT, &mut |part| self.walk::<O, KEPT>(part, depth + 1));
         }
-        let leaf = O::leaf(object);
+        let leaf = O::leaf(object, KEPT);
         let is_leaf = leaf.is_some();
         if is_leaf {
             self.marks.push(O::address(object));
@@ -180,7 +193,7 @@ impl<L> Seen<L> {
             let chunk = known..self.messages().min(known + cancel::ITEMS_PER_POLL);
             let all = each(chunk.clone(), &mut |message| {
                 self.lines(known + AHEAD).iter().for_each(|&line| prefetch_at(line));
-                let is_same = self.matches::<O>(message, &mut at, 0) && self.ends_at(known, at);
+                let is_same = self.is_same::<O>(message, &mut at) && self.ends_at(known, at);
                 known += usize::from(is_same);
                 is_same
             })?;
@@ -194,7 +207,7 @@ impl<L> Seen<L> {
     /// Whether message `index` is what it was; false where there is none.
     pub fn is_at<O: Objects<Leaf = L>>(&self, message: &O::Object, index: usize) -> bool {
         let mut at = self.start(index).marks;
-        index < self.messages() && self.matches::<O>(message, &mut at, 0) && self.ends_at(index, at)
+        index < self.messages() && self.is_same::<O>(message, &mut at) && self.ends_at(index, at)
     }
 
     /// Digest of the content of message `index`, none of which is 0; None where it cannot be told.
@@ -240,21 +253,39 @@ impl<L> Seen<L> {
         self.digests.get(index).copied().unwrap_or_default()
     }
 
+    /// Whether a message is what the marks from `at` on name; moves `at` behind them. It is kept alive only where that takes
+    /// the caller's code.
+    #[inline]
+    fn is_same<O: Objects>(&self, message: &O::Object, at: &mut usize) -> bool {
+        let start = *at;
+        self.matches::<O, false>(message, at, 0) || {
+            *at = start;
+            self.matches::<O, true>(message, at, 0)
+        }
+    }
+
     /// Whether `object` is what the marks from `at` on name; moves `at` behind them.
     #[inline]
-    fn matches<O: Objects>(&self, object: &O::Object, at: &mut usize, depth: usize) -> bool {
+    fn matches<O: Objects, const KEPT: bool>(&self, object: &O::Object, at: &mut usize, depth: usize) -> bool {
         let Some(&noted) = self.marks.get(*at) else { return false };
         *at += 1;
         // A leaf is kept alive: its address is enough.
-        noted == O::address(object) || (noted & 1 == 1 && self.holds::<O>(noted, object, at, depth))
+        noted == O::address(object) || (noted & 1 == 1 && self.holds::<O, KEPT>(noted, object, at, depth))
     }
 
     /// Whether `object` is a container with this mark, and its parts are what the marks from `at` on name.
-    fn holds<O: Objects>(&self, noted: usize, object: &O::Object, at: &mut usize, depth: usize) -> bool {
+    fn holds<O: Objects, const KEPT: bool>(
+        &self,
+        noted: usize,
+        object: &O::Object,
+        at: &mut usize,
+        depth: usize,
+    ) -> bool {
+        let _kept = KEPT.then(|| O::keep(object));
         depth <= MAX_DEPTH
-            && O::container(object).is_some_and(|container| {
+            && O::container(object, KEPT).is_some_and(|container| {
                 mark(container) == noted
-                    && O::parts(object, container, &mut |part| self.matches::<O>(part, at, depth + 1))
+                    && O::parts(object, container, KEPT, &mut |part| self.matches::<O, KEPT>(part, at, depth + 1))
             })
     }
 
@@ -328,16 +359,19 @@ mod tests {
     impl Objects for Things {
         type Object = Thing;
         type Leaf = usize;
+        type Kept = ();
 
         fn address(object: &Thing) -> usize {
             if let Thing::Leaf(address) = object { *address } else { 2 }
         }
 
-        fn container(object: &Thing) -> Option<(Container, usize)> {
+        fn keep(_: &Thing) {}
+
+        fn container(object: &Thing, _: bool) -> Option<(Container, usize)> {
             if let Thing::List(items) = object { Some((Container::List, items.len())) } else { None }
         }
 
-        fn leaf(object: &Thing) -> Option<usize> {
+        fn leaf(object: &Thing, _: bool) -> Option<usize> {
             if let Thing::Leaf(address) = object { Some(*address) } else { None }
         }
 
@@ -345,7 +379,7 @@ mod tests {
             Some(*leaf as u128 / 1_000) // thousands apart are equal content
         }
 
-        fn parts(object: &Thing, _: (Container, usize), visit: &mut impl FnMut(&Thing) -> bool) -> bool {
+        fn parts(object: &Thing, _: (Container, usize), _: bool, visit: &mut impl FnMut(&Thing) -> bool) -> bool {
             if let Thing::List(items) = object { items.iter().all(visit) } else { true }
         }
 

@@ -35,7 +35,9 @@ impl Seen {
             places.push(aligned.place::<Objects<'_>>(&value.object));
             Ok(false)
         })?;
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = aligned.end();
+        let seen = aligned.end();
+        let gone = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), seen);
+        drop(gone); // behind the lock: a finalizer of an object that goes may come here
         Ok((known, places))
     }
 }

@@ -39,6 +39,13 @@ pub fn is_ascii(string: &Bound<'_, PyString>) -> PyResult<bool> {
     Ok(answer.is(PyBool::new(py, true)))
 }
 
+/// The number of code points of a string, whatever a derived type says of its length.
+pub fn length(string: &Bound<'_, PyString>) -> PyResult<usize> {
+    // SAFETY: `string` is a str, and the interpreter is held.
+    let length = unsafe { ffi::PyUnicode_GetLength(string.as_ptr()) };
+    usize::try_from(length).map_err(|_| PyErr::fetch(string.py()))
+}
+
 /// Writes the code points of a string to `to`, which has as many places; false where the interpreter does not give them
 /// one by one.
 pub fn code_points(string: &Bound<'_, PyString>, to: &mut [u32]) -> bool {
@@ -74,8 +81,8 @@ pub fn entry<'a, 'py>(
 /// Calls `visit` with the items `which` of a list or tuple, in order, until it returns false; returns whether it never did.
 /// Does nothing for any other object.
 ///
-/// Items are borrowed, because a reference count costs a write to memory: `visit` must run no Python code, which could
-/// remove one. It may look at types, lengths and addresses, and take references.
+/// Items are borrowed, because a reference count costs a write to memory: before `visit` runs Python code, which could remove
+/// one, it must take a reference. It may look at addresses, types and lengths. An item that is gone gives false.
 pub fn items<'py>(
     sequence: &Bound<'py, PyAny>,
     which: Range<usize>,
@@ -86,8 +93,8 @@ pub fn items<'py>(
     unsafe {
         if ffi::PyList_CheckExact(pointer) != 0 || ffi::PyList_Check(pointer) != 0 {
             let stop = which.end.min(ffi::PyList_Size(pointer).unsigned_abs());
-            let item = |at: usize| Borrowed::from_ptr(py, ffi::PyList_GetItem(pointer, at.cast_signed()));
-            (which.start..stop).all(|at| visit(&item(at)))
+            let item = |at: usize| Borrowed::from_ptr_or_err(py, ffi::PyList_GetItem(pointer, at.cast_signed()));
+            (which.start..stop).all(|at| item(at).is_ok_and(|item| visit(&item)))
         } else if ffi::PyTuple_Check(pointer) != 0 {
             let stop = which.end.min(ffi::PyTuple_Size(pointer).unsigned_abs());
             let item = |at: usize| Borrowed::from_ptr(py, ffi::PyTuple_GetItem(pointer, at.cast_signed()));
@@ -108,7 +115,9 @@ pub fn entries<'py>(
     (0..length).all(|_| entry(dict, &mut position).is_some_and(|(key, value)| visit(&key, &value)))
 }
 
-/// An attribute of an object that is found without any of its own code; None where there is none.
+/// An attribute of an object that is found without its class's `__getattr__`; None where there is none.
+///
+/// Python code may run nevertheless: a property's, and finalizers' where an allocation collects garbage.
 pub fn attribute<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
     // SAFETY: both are objects, the interpreter is held, and what comes is a new reference, or NULL with an exception.
     let found = unsafe {

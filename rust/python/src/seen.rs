@@ -11,18 +11,26 @@ use crate::raw::{self, attribute};
 use crate::text::Text;
 use crate::view::{is_scalar, literal};
 
-/// The objects of an interpreter. Nothing here runs Python code.
+/// The objects of an interpreter. Where they are not kept, nothing here runs Python code.
+///
+/// A property may run some, the first look for a type that has to be imported, and a finalizer: Python 3.11 collects garbage
+/// where it makes an object, as an exception that says that there is no attribute.
 pub struct Objects<'py>(PhantomData<&'py ()>);
 
 impl<'py> seen::Objects for Objects<'py> {
     type Object = Bound<'py, PyAny>;
     type Leaf = Py<PyAny>;
+    type Kept = Bound<'py, PyAny>;
 
     fn address(object: &Self::Object) -> usize {
         object.as_ptr().addr()
     }
 
-    fn container(object: &Self::Object) -> Option<(Container, usize)> {
+    fn keep(object: &Self::Object) -> Self::Kept {
+        object.clone()
+    }
+
+    fn container(object: &Self::Object, kept: bool) -> Option<(Container, usize)> {
         if let Ok(dict) = object.cast_exact::<PyDict>() {
             Some((Container::Dict, dict.len()))
         } else if let Ok(list) = object.cast_exact::<PyList>() {
@@ -30,12 +38,12 @@ impl<'py> seen::Objects for Objects<'py> {
         } else if let Ok(tuple) = object.cast_exact::<PyTuple>() {
             Some((Container::Tuple, tuple.len()))
         } else {
-            (!is_leaf(object)).then(|| fields(object))?.map(|set| (Container::Fields, set))
+            (kept && !is_leaf(object, kept)).then(|| fields(object))?.map(|set| (Container::Fields, set))
         }
     }
 
-    fn leaf(object: &Self::Object) -> Option<Py<PyAny>> {
-        is_leaf(object).then(|| object.clone().unbind())
+    fn leaf(object: &Self::Object, kept: bool) -> Option<Py<PyAny>> {
+        is_leaf(object, kept).then(|| object.clone().unbind())
     }
 
     fn content(leaf: &Py<PyAny>) -> Option<u128> {
@@ -49,11 +57,15 @@ impl<'py> seen::Objects for Objects<'py> {
     fn parts(
         object: &Self::Object,
         (kind, length): (Container, usize),
+        kept: bool,
         visit: &mut impl FnMut(&Self::Object) -> bool,
     ) -> bool {
         match (kind, object.cast_exact::<PyDict>()) {
             (Container::Dict, Ok(dict)) => {
-                return raw::entries(dict, length, &mut |key, value| visit(key) && visit(value));
+                return raw::entries(dict, length, &mut |key, value| {
+                    let _kept = kept.then(|| value.clone()); // code of the key's could remove it
+                    visit(key) && visit(value)
+                });
             }
             (Container::List | Container::Tuple, _) => return raw::items(object, 0..length, &mut |item| visit(item)),
             _ => {}
@@ -69,14 +81,14 @@ impl<'py> seen::Objects for Objects<'py> {
     }
 }
 
-fn is_leaf(object: &Bound<'_, PyAny>) -> bool {
-    // The exact type first, by its address: the other checks are calls.
+fn is_leaf(object: &Bound<'_, PyAny>, kept: bool) -> bool {
+    // The exact type first, by its address: the other checks are calls. That of times is imported.
     object.is_exact_instance_of::<PyString>()
         || is_scalar(object)
         || object.is_instance_of::<PyString>()
         || object.is_instance_of::<PyType>()
-        || object.is_exact_instance_of::<PyDateTime>()
         || object.is_exact_instance_of::<PyBytes>()
+        || (kept && object.is_exact_instance_of::<PyDateTime>())
 }
 
 /// One more than the number of fields that were set in a pydantic model, on which depends what an SDK sends; 1 for a

@@ -8,7 +8,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PySequence, PyString};
 use trimtab_core::text;
 
-use crate::raw::{code_points, is_ascii};
+use crate::raw::{code_points, is_ascii, length};
 
 /// A Python string's text. ASCII is borrowed; anything else is copied, because asking a `str` for its UTF-8 would leave a
 /// second copy in it for as long as it lives.
@@ -58,14 +58,15 @@ impl Text {
         if is_ascii(string)? {
             return PyBackedStr::try_from(string.clone()).map(Self::Borrowed);
         }
-        if let Some(text) = text::of_code_points(string.len()?, |units| code_points(string, units)) {
+        if let Some(text) = text::of_code_points(length(string)?, |units| code_points(string, units)) {
             return Ok(Self::Copied(text));
         }
         if let Ok(bytes) = string.encode_utf8() {
             return Ok(Self::Copied(text::of_bytes(bytes.as_bytes())));
         }
         let (py, codec) = (string.py(), intern!(string.py(), "utf-16-le"));
-        let bytes = string.call_method1(intern!(py, "encode"), (codec, intern!(py, "surrogatepass")))?;
+        let arguments = (string, codec, intern!(py, "surrogatepass"));
+        let bytes = py.get_type::<PyString>().call_method1(intern!(py, "encode"), arguments)?;
         Ok(Self::Copied(text::of_utf16(bytes.cast::<PyBytes>()?.as_bytes())))
     }
 
