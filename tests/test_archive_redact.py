@@ -55,7 +55,7 @@ def test_no_text_that_is_stored_escapes_redaction(tmp_path: Path) -> None:
 
     def writer(ask: trimtab.Ask) -> str:
         asked.append(ask)
-        return f"the summary repeats {SECRET}"
+        return f"It is done, and the summary repeats {SECRET}. It is done."
 
     def hook(review: trimtab.Review) -> trimtab.Verdict:
         return trimtab.Verdict(context=f"a hook says {SECRET}" if review.plan else None)
@@ -66,7 +66,10 @@ def test_no_text_that_is_stored_escapes_redaction(tmp_path: Path) -> None:
         cm.pin(f"the key {SECRET} opens it")
         done = cm.compact(calls(40), target_share=0.3, instructions=f"mention {SECRET}")
         assert done.ref
-        assert done.summary == "the summary repeats [REDACTED]"
+        assert done.summary
+        assert done.summary.startswith("It is done.")
+        assert SECRET not in str((done.summary, done.dropped, done.added))
+        assert "the summary repeats [REDACTED]" in done.dropped[0]
         assert SECRET not in json.dumps([*asked[0].messages, *asked[0].after])
         assert (asked[0].instructions, asked[0].context) == ("mention [REDACTED]", "a hook says [REDACTED]")
         back = cm.restore(done.ref)
@@ -78,7 +81,7 @@ def test_no_text_that_is_stored_escapes_redaction(tmp_path: Path) -> None:
         assert SECRET not in stored(tmp_path)
         again = cm.compact([*done.messages, *calls(40, 40)[1:]], target_share=0.3)
         assert again.ref
-        assert asked[-1].previous == "the summary repeats [REDACTED]"
+        assert (asked[-1].previous or "").startswith("It is done.")
     assert SECRET not in stored(tmp_path)
 
 

@@ -247,7 +247,7 @@ def test_a_second_compaction_updates_the_summary_and_nests_none() -> None:
     grown = [*first.messages, *talk()]
     second = cm.compact(grown, target_share=0.5)
     assert asks[0].previous is None
-    assert asks[1].previous == "summary number 1"
+    assert (asks[1].previous or "").startswith("summary number 1")
     assert not any("trimtab-summary" in json.dumps(m) for m in asks[1].messages)
     assert json.dumps(list(second.messages)).count("<trimtab-summary ") == 1
     assert cm.restore(second.ref) == grown

@@ -154,7 +154,7 @@ def test_an_asynchronous_summarizer_is_a_type_error_under_fit_and_works_under_af
     assert asyncio.run(cm.afit(hi)).messages is hi
     done = asyncio.run(cm.acompact(messages, target_share=0.3))
     if not policy.startswith("agentpg") and rules.summarize is not None:  # agentpg protects 40,000 tokens
-        assert done.summary == "The tests were mended.", done.reason
+        assert (done.summary or "").startswith("The tests were mended."), done.reason
 
 
 @pytest.mark.parametrize("kind", sorted(ASYNC))

@@ -45,14 +45,15 @@ def found(writer: Any, stage: Any, session: str, sizes: Sizes = SIZES, *, reuse_
 
 
 def test_the_cheapest_of_cheap_model_same_model_and_cache_goes_first() -> None:
-    # haiku 5.5: .10 and .50; sonnet 5.5: 2, 10 and .10 for what the cache has, in dollars a million
+    # haiku 5.5: .10 and .50; sonnet 5.5: 2, 10 and .10 for what the cache has, in dollars a million. A request has
+    # 2,000 tokens of task and state, and 3,000 of the messages behind the summary where the zone is sent alone.
     assert found(Anthropic(), BY_PRICE, CLAUDE_BOUND, reuse_cache=True) == [
-        (CLAUDE_CHEAP, False, round((100_500 * 0.10 + 2_000 * 0.50) / 1e6, 4)),
-        (CLAUDE_BOUND, True, round((10_500 * 2 + 150_000 * 0.10 + 2_000 * 10) / 1e6, 4)),
-        (CLAUDE_BOUND, False, round((100_500 * 2 + 2_000 * 10) / 1e6, 4)),
+        (CLAUDE_CHEAP, False, round((105_000 * 0.10 + 2_000 * 0.50) / 1e6, 4)),
+        (CLAUDE_BOUND, True, round((12_000 * 2 + 150_000 * 0.10 + 2_000 * 10) / 1e6, 4)),
+        (CLAUDE_BOUND, False, round((105_000 * 2 + 2_000 * 10) / 1e6, 4)),
     ]
     # gpt-5-nano reads its cache at .005, gpt-5-mini reads anew at .25
-    assert found(OpenAI(), BY_PRICE, "gpt-5-nano", reuse_cache=True)[0] == ("gpt-5-nano", True, 0.0021)
+    assert found(OpenAI(), BY_PRICE, "gpt-5-nano", reuse_cache=True)[0] == ("gpt-5-nano", True, 0.0022)
 
 
 def test_what_the_caller_names_is_asked_and_then_what_the_policy_names() -> None:
@@ -167,7 +168,7 @@ def test_a_ride_sends_the_sessions_own_request_byte_by_byte_and_one_more_turn(
     explained = cm.explain(messages, **beside)
     options: Any = {"target_share": 0.12, **beside}
     done = cm.compact(messages, **options) if path == "compact" else asyncio.run(cm.acompact(messages, **options))
-    assert done.summary == "The tests were mended.", done.reason
+    assert (done.summary or "").startswith("The tests were mended."), done.reason
     own, asked = api.raw
     for key in ("system", "tools", "model") if kind == "anthropic" else ("tools", "model"):
         assert part(own, key) == part(asked, key), key
@@ -236,7 +237,7 @@ def test_a_rides_options_go_along_and_an_answer_with_a_call_is_asked_for_anew(ht
     httpserver.clear()
     httpserver.expect_request(api.dialect.path, method="POST").respond_with_handler(handle)
     done = cm.compact(talk("anthropic"), target_share=0.4, **beside)
-    assert done.summary == "The tests were mended.", done.reason
+    assert (done.summary or "").startswith("The tests were mended."), done.reason
     first, second = (json.loads(raw) for raw in api.raw[1:])
     assert first["thinking"] == second["thinking"] == thinking
     assert first["messages"][:-1] == second["messages"][:-1]
@@ -271,7 +272,7 @@ def test_a_ride_that_is_refused_is_followed_by_the_zone_alone(
     messages = talk("anthropic" if kind == "anthropic" else "openai_chat")
     options: Any = {"target_share": 0.12, **beside}
     done = cm.compact(messages, **options) if path == "compact" else asyncio.run(cm.acompact(messages, **options))
-    assert done.summary == "The tests were mended.", done.reason
+    assert (done.summary or "").startswith("The tests were mended."), done.reason
     assert "not today" in done.reason
     assert done.failed == ""
     _, reusing, plain = (json.loads(raw) for raw in api.raw)
@@ -341,7 +342,7 @@ def test_a_zone_ten_times_the_summarizers_window_is_summarized_whole_in_bounded_
     assert zone is not None
     leaving = int(counter.per_message(messages[zone.start : zone.stop], provider="openai_chat").sum())
     assert leaving >= 10 * window
-    assert done.summary == "The tests were mended.", done.reason
+    assert (done.summary or "").startswith("The tests were mended."), done.reason
     sent = b"\n".join(api.raw).decode()
     assert all(fact in sent for fact in facts.values())
     assert len(api.raw) > 10

@@ -151,7 +151,7 @@ def test_a_named_session_knows_its_summary_in_a_new_process_and_no_other_does(tm
     url = f"sqlite:///{tmp_path / 'a.db'}"
     first, _ = compacted(url, "a", talk())
     grown = [*first.messages, *talk(12, 24)]
-    assert compacted(url, "a", grown)[1].last.previous == "summary number 1"
+    assert compacted(url, "a", grown)[1].last.previous.startswith("summary number 1")
     for session in ("b", None):
         ask = compacted(url, session, grown)[1].last
         assert ask.previous is None
@@ -162,7 +162,7 @@ def test_sessions_without_a_name_know_one_anothers_summaries(tmp_path: Path) -> 
     url = f"sqlite:///{tmp_path / 'a.db'}"
     first, _ = compacted(url, None, talk())
     grown = [*first.messages, *talk(12, 24)]
-    assert compacted(url, None, grown)[1].last.previous == "summary number 1"
+    assert compacted(url, None, grown)[1].last.previous.startswith("summary number 1")
     assert compacted(url, "a", grown)[1].last.previous is None
 
 
@@ -223,7 +223,7 @@ def test_retention_leaves_a_summary_one_and_forgetting_makes_it_text(tmp_path: P
     compacted(url, "a", grown)
     with open_archive(url) as archive:
         assert archive.prune(keep=0).events == (first.ref,)
-        assert compacted(url, "a", grown)[1].last.previous == "summary number 1"
+        assert compacted(url, "a", grown)[1].last.previous.startswith("summary number 1")
         archive.forget("a")
         assert compacted(url, "a", grown)[1].last.previous is None
 
@@ -233,7 +233,7 @@ def test_a_summary_that_was_redacted_is_updated_and_not_nested() -> None:
     cm = trimtab.Compactor(MODEL, summarizer=asked, redact=lambda text: text.replace("number", "NUMBER"))
     first = cm.compact(talk(), target_share=0.5)
     cm.compact([*first.messages, *talk(12, 24)], target_share=0.5)
-    assert asked.last.previous == "summary NUMBER 1"
+    assert asked.last.previous.startswith("summary NUMBER 1")
     assert "trimtab-summary" not in json.dumps(list(asked.last.messages))
 
 

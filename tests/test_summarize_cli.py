@@ -73,10 +73,10 @@ def test_a_charge_that_the_provider_did_not_tell_is_said_to_be_unknown(
 
 def test_a_program_writes() -> None:
     script = Path("sum.py")
-    script.write_text("import sys\nprint(len(sys.stdin.read()), 'characters', sys.argv[1:])")
+    script.write_text("import sys\nprint(len(sys.stdin.read()) > 99, 'and', *sys.argv[1:])")
     done = run("--summarizer", f"cmd:{sys.executable} sum.py 'one word' two", "-o", "out.json")
     assert done.returncode == 0, done.stderr
-    assert "characters ['one word', 'two']" in json.loads(Path("out.json").read_text())["messages"][0]["content"]
+    assert "True and one word two" in json.loads(Path("out.json").read_text())["messages"][0]["content"]
 
 
 def test_a_failure_is_noted_and_the_offline_summary_written() -> None:

@@ -54,19 +54,21 @@ def gone(pid: int, within: float = 5.0) -> bool:
 
 @pytest.mark.parametrize("path", ["compact", "acompact"])
 def test_the_prompt_is_on_stdin_and_the_summary_on_stdout(tmp_path: Path, path: str) -> None:
-    code = "text = sys.stdin.read()\nopen(sys.argv[1], 'w').write(text)\nprint('read', len(text), 'characters, é')"
+    code = "text = sys.stdin.read()\nopen(sys.argv[1], 'w').write(text)\nprint('read the characters, é')"
     done = compacted(Command([program(tmp_path, code), str(tmp_path / "prompt")]), path)
     prompt = (tmp_path / "prompt").read_text(encoding="utf-8")
     assert done.summarizer == "cmd:summarize"
-    assert f"read {len(prompt)} characters, é" in done.messages[0]["content"]
+    assert "read the characters, é" in done.messages[0]["content"]
     assert "<transcript " in prompt
     assert TALK[3]["content"] in prompt
 
 
 def test_no_shell_reads_the_words(tmp_path: Path) -> None:
     words = ["$HOME", "a b", "`id`", "; rm -rf x", "*"]
-    code = "sys.stdin.read()\nprint(repr(sys.argv[1:]))"
-    assert repr(words) in compacted(Command([program(tmp_path, code), *words])).messages[0]["content"]
+    code = "sys.stdin.read()\nopen(sys.argv[1], 'w').write(repr(sys.argv[2:]))\nprint('read')"
+    done = compacted(Command([program(tmp_path, code), str(tmp_path / "words"), *words]))
+    assert done.summarizer == "cmd:summarize"
+    assert (tmp_path / "words").read_text() == repr(words)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ __all__ = [
     "digest",
     "dumps",
     "entries",
+    "facts",
     "offline",
     "partition",
     "recover",
@@ -36,6 +37,7 @@ __all__ = [
     "surrogates",
     "threads",
     "truncate",
+    "unfounded",
     "validate",
 ]
 
@@ -164,7 +166,7 @@ def dumps(values: list[Any]) -> tuple[list[str], list[str]]: ...
 def all_plain(messages: Sequence[Any]) -> bool: ...
 def surrogates(values: Sequence[Any]) -> list[int]: ...
 def detect(messages: Sequence[Any]) -> Provider | None: ...
-def entries(messages: Sequence[Any]) -> list[tuple[int, str, str, str]]: ...
+def entries(messages: Sequence[Any], most: int | None = None) -> list[tuple[int, str, str, str]]: ...
 def threads() -> int: ...
 def split(tokens: NDArray[np.uint32], safe: NDArray[np.bool_], *, keep: int) -> int | None: ...
 def split_tail(
@@ -182,6 +184,12 @@ def offline(
     limit: int,
     count: Counter | Callable[[str], int],
 ) -> str: ...
+def unfounded(
+    units: Sequence[str], messages: tuple[Sequence[Any], Sequence[Any]], more: Sequence[str]
+) -> list[list[tuple[str, str]]]: ...
+def facts(
+    messages: tuple[Sequence[Any], Sequence[Any]], previous: str
+) -> tuple[list[str], str, list[str], list[tuple[str, str]], list[tuple[str, bool | None]]]: ...
 
 @final
 class Seen:

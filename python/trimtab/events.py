@@ -24,11 +24,13 @@ class Compacted:
         tokens_after: tokens of the new messages.
         plan: the plan.
         summarizer: name of the summarizer, or None.
-        usage: usage of the summarizer, as in ``Compaction``.
+        usage: usage of the summarizer over all its calls, as in ``Compaction``; ``cost`` is US dollars.
         summary: the summary's text, or None.
         strategy: the policy's name for it, or the fallback step that replaced a failed summarizer.
         turn: number of tool batches since the last user message.
         offer: the form of the summary request and its maximum cost; None if no model was called.
+        dropped: sentences of the model's summary that were taken out, each with what stands nowhere in the messages.
+        added: rules and other facts of the messages that the model's summary lacked, and that were added.
     """
 
     __repr__ = short
@@ -44,6 +46,8 @@ class Compacted:
     strategy: str = ""
     turn: int = 0
     offer: Offer | None = None
+    dropped: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

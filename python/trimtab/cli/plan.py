@@ -28,6 +28,7 @@ DESCRIPTION = "Show the plan of a compaction without running it: each edit, and 
 EXAMPLES = (
     "trimtab plan session.jsonl --target-share 0.5",
     "trimtab plan *.jsonl --check",
+    "trimtab plan s.jsonl --summary  # what takes the place of the messages",
     "trimtab plan s.jsonl --json | trimtab apply s.jsonl -o smaller.json",
     "trimtab plan s.jsonl --window 200k --check  # for CI: 1 over the trigger",
 )
@@ -61,6 +62,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if the next prompt is over the trigger, or the request over its limit of bytes",
     )
     parser.add_argument("--explain", action="store_true", help="also print the terms of the budget and of the money")
+    parser.add_argument("--summary", action="store_true", help="also print the summary that the offline one writes")
     parser.add_argument(
         "--top", type=int, default=20, metavar="N", help="edits of a kind to print, the largest; default: %(default)s"
     )
@@ -99,7 +101,10 @@ def _planned(options: argparse.Namespace) -> tuple[Previewed, dict[str, Any], It
     found = preview(options, transcript)
     report = json.loads(found.plan.to_json()) | {"changes": [asdict(change) for change in found.changes]}
     explained = _explained(found, transcript) if options.explain else ()
-    return found, report, chain(found.next_prompt.lines(), _lines(found, options), explained)
+    summary = _summary(found) if options.summary else ()
+    if options.summary:
+        report["summary"] = found.summary
+    return found, report, chain(found.next_prompt.lines(), _lines(found, options), summary, explained)
 
 
 def _lines(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
@@ -128,6 +133,18 @@ def _lines(found: Previewed, options: argparse.Namespace) -> Iterator[str]:
     yield ""
     yield "to do it, with the originals in the archive and the command that brings them back:"
     yield f"  trimtab compact {shlex.quote(options.file)} -o OUT{_given(options)}"
+
+
+def _summary(found: Previewed) -> Iterator[str]:
+    """Yield the text that the offline summarizer writes in place of the messages that leave."""
+    yield ""
+    if found.summary is None:
+        yield "no summary: no message leaves"
+        return
+    tokens = found.cm.counter.count(found.summary)
+    yield Styled(f"the summary that the offline summarizer writes ({tokens:,} tokens):", "bold")
+    for line in found.summary.splitlines():
+        yield f"  {line}".rstrip()
 
 
 def _why(change: Change) -> str:

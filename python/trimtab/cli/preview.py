@@ -62,6 +62,7 @@ class Previewed:
         changes: what each of its edits changes.
         stays: the largest results that stay, with the reason.
         contents: what fills the session.
+        summary: the text of the offline summarizer; None if no message is summarized.
     """
 
     cm: Compactor
@@ -71,6 +72,7 @@ class Previewed:
     changes: list[Change]
     stays: list[Change]
     contents: Contents
+    summary: str | None = None
 
 
 def preview(options: argparse.Namespace, found: Transcript) -> Previewed:
@@ -84,12 +86,12 @@ def preview(options: argparse.Namespace, found: Transcript) -> Previewed:
     with Progress("planning"):
         request = {"system": found.system, "tools": found.tools, **target(options)}
         plan, contents = cm.plan(found.messages, **request), Contents.of(found.messages, cm.counter, found.provider)
-        made, after = contents.ledger, next_prompt.tokens
+        made, after, summary = contents.ledger, next_prompt.tokens, None
         if plan.edits:
             result = cm.compact(found.messages, system=found.system, tools=found.tools, plan=plan)
             savings = result.plan.savings and result.plan.savings.made(result.saved)
-            plan = replace(result.plan, tokens_after=result.tokens_after, savings=savings)
+            plan, summary = replace(result.plan, tokens_after=result.tokens_after, savings=savings), result.summary
             after = cm.size(result.messages, system=found.system, tools=found.tools).prompt
             made = scan(result.messages, cm.counter, found.provider)
-        edits = changes(plan, contents, made)
-        return Previewed(cm, next_prompt, plan, after, edits, stays(plan, contents, cm.policy.prune), contents)
+        edits, stay = changes(plan, contents, made), stays(plan, contents, cm.policy.prune)
+        return Previewed(cm, next_prompt, plan, after, edits, stay, contents, summary)

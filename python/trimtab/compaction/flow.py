@@ -101,6 +101,8 @@ def _compact(request: Request) -> Flow[Compaction[Any]]:
         outcome.failed,
         marks,
         view,
+        outcome.dropped,
+        outcome.added,
     )
     yield Commit(stored, _record(request, done, summary), since, view)
     done = replace(done, messages=written)
@@ -116,6 +118,8 @@ def _compact(request: Request) -> Flow[Compaction[Any]]:
         outcome.strategy,
         request.turn,
         outcome.offer,
+        outcome.dropped,
+        outcome.added,
     )
     yield event
     yield from told(request.policy.order, event, uuid=request.uuid, session_id=request.settings.session)

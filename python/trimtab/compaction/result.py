@@ -39,6 +39,8 @@ class Compaction(Generic[MessageT]):
         failed: why the summarizer returned no summary; empty if it returned one or was not needed.
         marks: marks of the notices and acknowledgements in ``messages``, by which the session knows them again.
         view: ``messages`` told by the list that was given: they stand in for it at the beginning of later lists.
+        dropped: sentences of the model's summary that were taken out, each with what stands nowhere in the messages.
+        added: rules and other facts of the messages that the model's summary lacked, and that were added.
     """
 
     __repr__ = short
@@ -58,6 +60,8 @@ class Compaction(Generic[MessageT]):
     failed: str = ""
     marks: tuple[str, ...] = ()
     view: View | None = None
+    dropped: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
     @property
     def saved(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from .._mask import mask
@@ -14,10 +15,12 @@ from ..messages.surrogates import sendable
 from ..messages.types import text_of
 from ..planning.edits import Drop, Summarize, dropped
 from ..planning.plan import USELESS
-from ..summarize import Ask, Offer, Sizes, offers
+from ..summarize import Ask, Function, Offer, Sizes, facts, offers
 from ..summarize.ask import SessionRequest
 from ..summarize.attempts import answer_of, total
 from ..summarize.chunks import chunks, merged
+from ..summarize.offers import BEHIND, STATE
+from ..summarize.sections import task
 from .effects import Write, WriteAll
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The final plan, the strategy, and the summary with its author and offer."""
+    """The final plan, the strategy, the summary with its author and offer, and what was taken out of it and added."""
 
     plan: Plan
     strategy: str
@@ -39,6 +42,8 @@ class Outcome:
     usage: Usage = field(default_factory=dict)
     offer: Offer | None = None
     failed: str = ""
+    dropped: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
 
 def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
@@ -65,7 +70,7 @@ def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
             yield FellBack(author, failed, str(instead))
             continue
         try:
-            answer = yield from _written(request, _ask(request, zone, offer), step, offer, since)
+            answer = yield from _written(request, _ask(request, zone, offer, step), step, offer, since)
         except Exception as error:  # noqa: BLE001 - any failure leads to the next step
             usage = total(usage, getattr(error, "usage", {}))
             cause = mask(sendable(str(error)))
@@ -81,6 +86,8 @@ def summarize(request: Request, plan: Plan, since: float) -> Flow[Outcome]:
             total(usage, answer.usage),
             offer if step != "offline" else None,
             failed if step == "offline" else "",
+            tuple(map(request.redact, answer.dropped)),
+            tuple(map(request.redact, answer.added)),
         )
     if request.settings.summarizer == "offline":  # no model failed: no summary is shorter than the zone
         unchanged = replace(plan, edits=(), tokens_after=plan.tokens_before, reason=USELESS)
@@ -113,13 +120,16 @@ def _leaving(request: Request, zone: Summarize) -> int:
     return int(costs[zone.start : zone.stop].sum()) - int(costs[list(zone.keep)].sum())
 
 
-def _capacity(request: Request, offer: Offer) -> int | None:
-    """Return the most tokens of messages in one request; None has no limit."""
+def _capacity(request: Request, offer: Offer, limit: int) -> int | None:
+    """Return the most tokens of messages in one request for a summary of ``limit`` tokens; None has no limit."""
     stage = request.policy.summarize
     if offer.window is None or stage is None:
         return None
-    words = stage.template.system + stage.template.request() if stage.template else ""
-    return max(offer.window - stage.max_tokens - request.settings.counter.count(words), offer.window // 2)
+    if stage.template is None:
+        taken = max(limit + STATE + BEHIND, stage.max_tokens)
+    else:
+        taken = stage.max_tokens + request.settings.counter.count(stage.template.system + stage.template.request())
+    return max(offer.window - taken, offer.window // 2)
 
 
 def _steps(request: Request, found: tuple[Offer, ...]) -> list[tuple[str, Offer]]:
@@ -159,10 +169,13 @@ def _topics(request: Request, zone: Summarize) -> list[str]:
 def _written(request: Request, ask: Ask, step: str, offer: Offer, since: float) -> Flow[Answer]:
     """Return one summary of the zone: from one request if it fits the window, else from parts that are merged."""
     usage: Usage = {}
+    dropped: list[str] = []
     before = len(ask.messages) + 1
     who = step if step == "offline" else None
     apart = who is None and not offer.reuse_cache
-    while apart and len(parts := chunks(ask, request.settings.counter, _capacity(request, offer))) in range(1, before):
+    rendered = ask.facts is not None and not isinstance(request.settings.writer, Function)  # which takes the messages
+    split = partial(chunks, counter=request.settings.counter, capacity=_capacity(request, offer, ask.max_tokens))
+    while apart and len(parts := split(ask, rendered=rendered)) in range(1, before):
         before = len(parts)
         answers = yield WriteAll(parts, who)
         texts = []
@@ -172,16 +185,18 @@ def _written(request: Request, ask: Ask, step: str, offer: Offer, since: float) 
             if isinstance(answer, Exception):
                 raise SummaryError(str(answer), usage=usage) from answer
             texts.append(answer_of(answer).text)
+            dropped += answer_of(answer).dropped
         ask = merged(ask, texts)
     try:
         answer = answer_of((yield Write(ask, who, since if step == "plain" else None)))
     except SummaryError as error:
         error.usage = total(usage, error.usage)
         raise
-    return replace(answer, usage=total(usage, answer.usage))
+    return replace(answer, usage=total(usage, answer.usage), dropped=(*dropped, *answer.dropped))
 
 
-def _ask(request: Request, zone: Summarize, offer: Offer) -> Ask:
+def _ask(request: Request, zone: Summarize, offer: Offer, step: str) -> Ask:
+    """Return the request for a summary; a model's is held to facts where the policy has no words of its own."""
     kept = {*zone.keep, *request.fillers}
     leaving = [index for index in range(zone.start, zone.stop) if index not in kept]
     earlier = {index: text for index in leaving if (text := _earlier(request, index)) is not None}
@@ -189,7 +204,7 @@ def _ask(request: Request, zone: Summarize, offer: Offer) -> Ask:
     stage = request.policy.summarize
     adapter = ShapeAdapter(request.ledger.provider)  # summarizers need not know the shapes of Bedrock and Gemini
     shape = "anthropic" if request.ledger.provider in TRANSLATED else request.ledger.provider
-    return Ask(
+    ask = Ask(
         messages=tuple(adapter.read([request.redacted[index] for index in leaving if index not in earlier])),
         provider=cast("Provider", shape),
         max_tokens=zone.max_tokens,
@@ -203,6 +218,10 @@ def _ask(request: Request, zone: Summarize, offer: Offer) -> Ask:
         context=request.context and request.redact(request.context),
         reuse_cache=_of_session(request) if offer.reuse_cache else None,
     )
+    if ask.template is not None or "offline" in {step, request.settings.summarizer}:
+        return ask
+    found = facts(ask)
+    return replace(ask, facts=found, task=task(found.sections))
 
 
 def _of_session(request: Request) -> SessionRequest:

@@ -108,7 +108,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """Return the plan that ``to_json`` or ``trimtab plan --json`` wrote; the ``changes`` of the latter are ignored.
+        """Return the plan that ``to_json`` or ``trimtab plan --json`` wrote, without the latter's own fields.
 
         Raises:
             PlanError: the text is no plan, or has another version.
@@ -125,6 +125,7 @@ class Plan:
             raise PlanError("not a plan: it has no list of edits")
         savings = body.pop("savings", None)
         body.pop("changes", None)
+        body.pop("summary", None)
         body["edits"] = tuple(map(_parse_edit, body["edits"]))
         _check_fields(cls, body)
         try:

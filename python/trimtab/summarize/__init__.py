@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from .._lazy import loader
 from .ask import Answer, Ask, Prompt, Summarizer, Usage
 from .attempts import Limits
+from .facts import Facts
 from .load import load
 from .named import open_summarizer
 from .offers import Offer, Sizes, offers
 from .prompt import render, turn
 from .request import Request, request
+from .state import facts
 from .write import Writer
 from .writers.function import Function
 
@@ -25,6 +27,7 @@ __all__ = [
     "Anthropic",
     "Ask",
     "Command",
+    "Facts",
     "Function",
     "Limits",
     "Offer",
@@ -35,6 +38,7 @@ __all__ = [
     "Summarizer",
     "Usage",
     "Writer",
+    "facts",
     "load",
     "offers",
     "open_summarizer",

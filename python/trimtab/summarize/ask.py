@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from .._repr import short
 from ..messages.request import keywords
+from .sections import AGENT, task
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -15,16 +16,9 @@ if TYPE_CHECKING:
     from ..messages.types import Message
     from ..models.provider import Provider
     from ..planning.stages import Template
+    from .facts import Facts
 
-TASK = """\
-Write it under these headings, leaving out those for which there is nothing:
-## Requests: what the user asked for, in the user's own words where they are short, with every rule and limit they set.
-## Decisions: what was decided or found out, and why; what was taken back.
-## Files: paths that were read, written, or matter, each with what was done to it.
-## Commands: what was run, and how it ended where its result says so.
-## Errors: failures and how they were mended, or that they were not.
-## Identifiers: names, ids, versions, addresses and numbers that will be needed again, exactly as they stand.
-## Open items: what is still to be done, what was going on last, and the next step."""
+TASK = task(AGENT)
 """The content of a summary, unless the policy has its own words."""
 
 
@@ -43,6 +37,8 @@ class Answer:
         stop: the provider's stop reason; None if it states none.
         other: types of the blocks that are neither text nor thinking.
         usage: what was billed.
+        dropped: sentences and bullets that a check took out of the text, each with the reason.
+        added: rules and other facts of the messages that a check added to the text.
     """
 
     __repr__ = short
@@ -51,6 +47,8 @@ class Answer:
     stop: str | None = "end_turn"
     other: tuple[str, ...] = ()
     usage: Usage = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +115,8 @@ class Ask:
         model: the policy's model; None leaves it to the summarizer.
         context: text of a hook.
         reuse_cache: the session's own request, if the summary is requested behind it with ``turn(ask)``.
+        facts: what the answer is held to; None takes it as it is, as the policies with a template do.
+        structured: whether the answer is JSON by ``sections.schema``, because the provider's API enforces it.
     """
 
     __repr__ = short
@@ -136,6 +136,8 @@ class Ask:
     model: str | None = None
     context: str | None = None
     reuse_cache: SessionRequest | None = None
+    facts: Facts | None = None
+    structured: bool = False
 
 
 class Summarizer(Protocol):

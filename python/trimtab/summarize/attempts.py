@@ -10,7 +10,8 @@ from ..errors import SummaryError
 from ..messages.surrogates import sendable
 from .ask import Answer
 from .faults import Fault, fault
-from .flaws import flaw, gap
+from .flaws import EXTRACT, flaw, gap
+from .held import held, lacks, own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -72,7 +73,8 @@ def attempts(
 
     A temporary failure is retried: after ``Retry-After`` if that is before the deadline, else after a random part of a
     pause that doubles (full jitter). A rejected answer is requested once more with the reason; so is one that lacks
-    only a required heading, and it is used if no better one follows. All calls share one deadline.
+    only a required heading, or claims what stands nowhere in the messages, and it is used if no better one follows. All
+    calls share one deadline. An answer that is held to facts is returned as ``held`` leaves it.
 
     Args:
         ask: the request.
@@ -96,11 +98,12 @@ def attempts(
             wait = _wait(found, number, limits, chance())
             if not found.again or number == limits.tries or clock() + wait >= end:
                 if usable is not None:
-                    return replace(usable, usage=usage)
+                    return _held(replace(usable, usage=usage), ask)
                 raise SummaryError(_reason(found, number, limits, end - clock()), usage=usage) from error
             yield Pause(wait)
             continue
-        answer = replace(answer, text=mask_known(answer.text, credentials()))
+        text = own(answer.text) if ask.facts is not None and answer.stop != EXTRACT else answer.text
+        answer = replace(answer, text=mask_known(text, credentials()))
         usage = total(usage, answer.usage)
         wrong = flaw(answer, ask)
         usable = answer if wrong is None else usable
@@ -108,9 +111,23 @@ def attempts(
         if lacks is None or ask.correction is not None or number == limits.tries or clock() >= end:
             if usable is None:
                 raise SummaryError(wrong or "", usage=usage)
-            return replace(usable, usage=usage)
+            return _held(replace(usable, usage=usage), ask)
         ask = replace(ask, correction=lacks)
     raise AssertionError("the last try returns or raises")
+
+
+def _held(answer: Answer, ask: Ask) -> Answer:
+    """Return an answer as ``held`` leaves it.
+
+    Raises:
+        SummaryError: nothing of it is left.
+    """
+    if ask.facts is None or answer.stop == EXTRACT:
+        return answer
+    left = held(answer, ask)
+    if not left.text:
+        raise SummaryError(lacks(answer.text, ask) or "the answer is blank", usage=answer.usage)
+    return left
 
 
 def total(one: Usage, other: Usage) -> Usage:

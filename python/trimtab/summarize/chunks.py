@@ -6,14 +6,19 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from .. import _core
 from ..counting.counter import scan
+from .facts import Facts
+from .prompt import RESULT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..counting.counter import Counter
     from .ask import Ask
 
 
-def chunks(ask: Ask, counter: Counter, capacity: int | None) -> tuple[Ask, ...]:
+def chunks(ask: Ask, counter: Counter, capacity: int | None, *, rendered: bool = False) -> tuple[Ask, ...]:
     """Return the parts of a zone that is too large, cut at safe cuts; none if it fits.
 
     A group that is too large by itself is a part of its own.
@@ -22,19 +27,34 @@ def chunks(ask: Ask, counter: Counter, capacity: int | None) -> tuple[Ask, ...]:
         ask: the request for the whole zone.
         counter: counts the messages.
         capacity: most tokens of messages in one request; None has no limit.
+        rendered: whether the request is a prompt, which has a part of each long result.
     """
     if capacity is None or len(ask.messages) < 2:
         return ()
     ledger = scan(ask.messages, counter, ask.provider)
-    if ledger.total <= capacity:
+    costs: list[int] = ledger.per_message.tolist()
+    if rendered and sum(costs) > capacity:
+        for at, saved in _saved(ask, counter):
+            costs[at] = max(costs[at] - saved, 0)
+    if sum(costs) <= capacity:
         return ()
-    bounds = _bounds(ledger.per_message.tolist(), ledger.safe.nonzero()[0].tolist(), capacity)
+    bounds = _bounds(costs, ledger.safe.nonzero()[0].tolist(), capacity)
     if len(bounds) < 3:
         return ()
+    facts = ask.facts and Facts(language=ask.facts.language, chat=ask.facts.chat)  # what is added is for the whole
     return tuple(
-        replace(ask, messages=ask.messages[start:stop], previous=ask.previous if start == 0 else None, after=())
+        replace(
+            ask, messages=ask.messages[start:stop], previous=ask.previous if start == 0 else None, after=(), facts=facts
+        )
         for start, stop in pairwise(bounds)
     )
+
+
+def _saved(ask: Ask, counter: Counter) -> Iterator[tuple[int, int]]:
+    """Yield the position of each message with a result that a prompt cuts, and the tokens that it saves."""
+    for whole, cut in zip(_core.entries(ask.messages), _core.entries(ask.messages, RESULT), strict=True):
+        if whole != cut:
+            yield whole[0], counter.count(whole[3]) - counter.count(cut[3])
 
 
 def _bounds(cost: list[int], safe: list[int], capacity: int) -> list[int]:

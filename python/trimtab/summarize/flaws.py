@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .. import _core
+from .held import foreign, lacks
 from .prompt import render
 from .text import quote
 
@@ -30,8 +31,8 @@ _REFUSAL = re.compile(
 def flaw(answer: Answer, ask: Ask) -> str | None:
     """Return why an answer cannot replace the messages, or None if it can.
 
-    It must be text alone, complete, not blank, no refusal, within the limit, smaller than the replaced messages, and no
-    echo of the request.
+    It must be text alone, complete, not blank, no refusal, within the limit, smaller than the replaced messages, no
+    echo of the request, and, where it is held to facts, in the conversation's language.
     """
     text, written = answer.text, answer.stop != EXTRACT
     if answer.stop in REFUSED:
@@ -50,11 +51,15 @@ def flaw(answer: Answer, ask: Ask) -> str | None:
         return f"the answer has {tokens:,} tokens, the limit is {ask.max_tokens:,}"
     if 0 < ask.replaces <= tokens:
         return f"the answer has {tokens:,} tokens, what it replaces has {ask.replaces:,}"
-    return "the answer repeats what was asked" if written and _echoes(text, ask) else None
+    if written and _echoes(text, ask):
+        return "the answer repeats what was asked"
+    return foreign(text, ask.facts) if written and ask.facts else None
 
 
 def gap(answer: Answer, ask: Ask) -> str | None:
-    """Return which required headings an answer lacks, or None if it has all."""
+    """Return which required headings an answer lacks, or what it claims that stands nowhere; None if neither."""
+    if ask.facts is not None and answer.stop != EXTRACT:
+        return lacks(answer.text, ask)
     missing = ask.template.missing(answer.text) if ask.template else []
     return f"it has no heading for {', '.join(missing)}" if missing else None
 

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from .writers.client import Client
 
 WORDS = 500
-"""Tokens of a summary request besides the messages."""
+"""Tokens of a summary request besides the messages, with a policy's words."""
+
+STATE = 2_000
+"""The same with trimtab's own: the task and the computed state."""
+
+BEHIND = 3_000
+"""Tokens of the newest messages, which trimtab's own request shows where it sends the removed messages alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +93,17 @@ def offers(  # noqa: PLR0917 - the summarizer, the policy, the session and its s
         named = Model.named(stage.model) if stage.model else model
         return (Offer(name, stage.model, window=getattr(writer, "window", None) or named.window),)
 
+    words, behind = (STATE, BEHIND) if stage.template is None else (WORDS, 0)
+
     def each() -> Iterator[Offer]:
         for asked, why in _asked(writer, stage, session, model):
             known = model if asked == session else Model.named(asked)
             author, window = f"{writer.package}:{asked}", writer.window or known.window
-            cost = _cost(asked, sizes.zone + WORDS, 0, sizes.answer)
+            cost = _cost(asked, sizes.zone + words + behind, 0, sizes.answer)
             yield Offer(author, asked, cost=cost, window=window, why=why)
-            if reuse_cache and asked == session and sizes.prompt + WORDS + sizes.answer <= window:
+            if reuse_cache and asked == session and sizes.prompt + words + sizes.answer <= window:
                 read = min(sizes.cached, sizes.prompt)
-                cost = _cost(asked, sizes.prompt - read + WORDS, read, sizes.answer)
+                cost = _cost(asked, sizes.prompt - read + words, read, sizes.answer)
                 yield Offer(author, asked, reuse_cache=True, cost=cost, window=window, why=why)
 
     return tuple(sorted(each(), key=lambda offer: math.inf if math.isnan(offer.cost) else offer.cost))

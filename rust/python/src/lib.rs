@@ -34,7 +34,7 @@ mod _core {
         dump::{digest, dumps, surrogates},
         incremental::IncrementalCounter,
         ledger::Ledger,
-        offline::offline,
+        offline::{facts, offline, unfounded},
         places::Seen,
         reader::{Reader, recover},
         scan::{all_plain, detect, entries},

@@ -2,11 +2,11 @@
 
 use pyo3::prelude::*;
 use trimtab_core::error::Error;
-use trimtab_core::offline::{Part, Reader, Zone, summary};
+use trimtab_core::offline::{Claim, Facts, Part, Reader, Zone, summary, unfounded as lacking};
 
 use crate::convert::released;
 use crate::counter::Counter;
-use crate::scan::{Messages, met, visit};
+use crate::scan::{Messages, entries_of, met, visit};
 use crate::text::Text;
 
 /// A summary of the first messages, which the second ones follow, of at most `limit` tokens by `count`: a `Counter`, or a
@@ -26,6 +26,38 @@ pub fn offline(messages: [Messages<'_>; 2], texts: [Text; 2], limit: i64, count:
     };
     released(py, || summary(zone, limit, &mut count)).map_err(|error| failed.unwrap_or(error))
 }
+
+/// The claims of each unit that stand neither in the messages nor in `more`, with their kinds: `name`, `path`, `number` or
+/// `quotation`.
+#[pyfunction]
+pub fn unfounded(
+    py: Python<'_>,
+    units: Vec<Text>,
+    messages: [Messages<'_>; 2],
+    more: Vec<Text>,
+) -> PyResult<Vec<Vec<(&'static str, String)>>> {
+    let mut sources: Vec<String> = more.iter().map(|text| text.as_ref().to_owned()).collect();
+    for messages in &messages {
+        sources.extend(entries_of(messages)?.into_iter().flat_map(|entry| [entry.text, entry.name]));
+    }
+    let units: Vec<&str> = units.iter().map(Text::as_ref).collect();
+    let named = |unit: Vec<_>| unit.into_iter().map(|(kind, text): (Claim, String)| (kind.name(), text)).collect();
+    released(py, || Ok(lacking(&units, sources.iter().map(String::as_str)).into_iter().map(named).collect()))
+}
+
+/// Facts of the first messages, which the second ones follow: rules, the first request, files written, open tasks, and the
+/// last run of each test command with whether it failed.
+#[pyfunction]
+pub fn facts(py: Python<'_>, messages: [Messages<'_>; 2], previous: Text) -> PyResult<FactsOf> {
+    let [zone, after] = messages.map(|messages| parts(&messages));
+    let (zone, after) = (zone?, after?);
+    let Facts { rules, request, written, tasks, tests } =
+        released(py, move || Ok(Facts::of(&zone, &after, previous.as_ref())))?;
+    Ok((rules, request, written, tasks, tests))
+}
+
+/// What `facts` returns.
+type FactsOf = (Vec<String>, String, Vec<String>, Vec<(String, String)>, Vec<(String, Option<bool>)>);
 
 fn parts(messages: &Messages<'_>) -> PyResult<Vec<Part>> {
     let (mut reader, py) = (Reader::default(), messages.0.py());

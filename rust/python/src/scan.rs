@@ -6,9 +6,10 @@ use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use trimtab_core::counter::Counter;
-use trimtab_core::entries::Reader;
+use trimtab_core::entries::{Entry, Reader};
 use trimtab_core::error::Error;
 use trimtab_core::ledger::{Builder, Ledger, Linkable, Sink};
+use trimtab_core::offline::shorten;
 use trimtab_core::reread::{Last, Reread};
 use trimtab_core::seen::Seen;
 use trimtab_core::shape::{Detector, Provider};
@@ -152,12 +153,27 @@ pub fn detect(messages: Messages<'_>) -> PyResult<Option<&'static str>> {
     Ok(detector.found_in_all().map(Provider::name))
 }
 
-/// The position, kind, role or tool, and text of everything that messages hold.
+/// The position, kind, role or tool, and text of everything that messages hold; a result of more than `most` characters
+/// has its lines of most worth alone.
 #[pyfunction]
-pub fn entries(messages: Messages<'_>) -> PyResult<Vec<(usize, &'static str, String, String)>> {
+#[pyo3(signature = (messages, most=None))]
+pub fn entries(messages: Messages<'_>, most: Option<usize>) -> PyResult<Vec<(usize, &'static str, String, String)>> {
+    let mut found = entries_of(&messages)?;
+    if let Some(most) = most {
+        let (py, entries) = (messages.0.py(), &mut found);
+        released(py, || {
+            shorten(entries, most);
+            Ok(())
+        })?;
+    }
+    Ok(found.into_iter().map(|entry| (entry.at, entry.kind.name(), entry.name, entry.text)).collect())
+}
+
+/// The entries of messages, in order.
+pub fn entries_of(messages: &Messages<'_>) -> PyResult<Vec<Entry>> {
     let mut reader = Reader::default();
-    visit(&messages, 0, |_, message| reader.read(message).map(|()| false).map_err(|error| met(error, |e| e)))?;
-    Ok(reader.entries.into_iter().map(|entry| (entry.at, entry.kind.name(), entry.name, entry.text)).collect())
+    visit(messages, 0, |_, message| reader.read(message).map(|()| false).map_err(|error| met(error, |e| e)))?;
+    Ok(reader.entries)
 }
 
 /// Whether every message is a dict down to its blocks, and none an entry of a log.

@@ -84,7 +84,7 @@ def earlier(text: str | None) -> Earlier:
     return found
 
 
-_COMMAND = re.compile(r"(`[^`]*`.*?)(?: \(x\d+\))?(?:: (ok|exit 0|exit|failed|no result|output shows)\b|$)")
+_COMMAND = re.compile(r"(`[^`]*`.*?)(?: \(x\d+\))?(?:: (ok|exit 0|exit|failed|no result|not known|output shows)\b|$)")
 _TIMES = re.compile(r"(?: \(x\d+\))?$")
 
 

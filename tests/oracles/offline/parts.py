@@ -26,6 +26,7 @@ class Part:
         args: the call's arguments, where they are an object.
         is_error: what a result's message says of its call: True that it failed, False that it did not.
         codes: the exit codes that the fields of a result state.
+        hidden: of a result, why the success that it states is not its command's.
     """
 
     at: int
@@ -36,6 +37,7 @@ class Part:
     args: Mapping[str, Any] = field(default_factory=dict)
     is_error: bool | None = None
     codes: tuple[int, ...] = ()
+    hidden: str = ""
 
 
 THINKING = {"thinking", "reasoningContent", "redacted_thinking", "reasoning", "encrypted_content", "compaction"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 from typing import TYPE_CHECKING
 
@@ -88,6 +88,30 @@ LATER_OK = ", later ok"
 LATER_CLEAN = ", a later call shows no failure"
 """Suffix of a command that failed, if a later call states no outcome."""
 OUTPUT_SHOWS = "output shows: "
+NOT_KNOWN = "not known, "
+
+_HIDING = {
+    r"\|\|\s*(?:true|:|echo|printf|exit 0)(?:\s|;|$)": "`||` hides the exit code",
+    r"[^|]\|(?:&|[^|]|$)": "a pipe hides the exit code",
+    r"[;\n]\s*(?:true|:|echo|printf|exit 0)(?:\s[^;&|\n]*)?\s*$": "a later command hides the exit code",
+    r"[^&>]&\s*$": "it runs in the background",
+}
+
+
+def hides(shell: str) -> str:
+    """Why a shell command that failed may end with 0, empty where its own exit code is the shell's."""
+    shell = shell[:2_000]
+    bare = "" if re.search(r"pipefail|PIPESTATUS|\$\?|<<", shell) else _QUOTED.sub("''", shell)
+    return next((reason for pattern, reason in _HIDING.items() if re.search(pattern.replace("$", r"\Z"), bare)), "")
+
+
+def with_hidden(parts: Iterator[Part]) -> Iterator[Part]:
+    """The parts, where each result knows whether its command hides its exit code."""
+    hidden: dict[str, str] = {}
+    for part in parts:
+        if part.kind == "call" and command(part):
+            hidden[part.id] = hides(command(part))
+        yield replace(part, hidden=hidden.get(part.id, "")) if part.kind == "result" else part
 
 
 @dataclass(slots=True)
@@ -147,6 +171,8 @@ def _with_output(result: Part, *, script: bool) -> str:
     output = clean(result.text, 100) if short else ""
     if not output or "; " in ending or ending.startswith(OUTPUT_SHOWS):
         return ending
+    if ending.startswith(NOT_KNOWN):
+        return f"{ending}; {OUTPUT_SHOWS}{output}"
     return f"{ending}; {output}" if ending else OUTPUT_SHOWS + output
 
 
@@ -180,11 +206,14 @@ def outcome(result: Part) -> Outcome:
     lines = list(faults(result.text))
     passed = not failed and bool(tests and _PASSING.search(tests[-1]))
     shows_failure = failed or (not passed and bool(lines))
-    is_ok = (result.is_error is False or code is not None) and not shows_failure
+    says_ok = not says_failed and (result.is_error is False or code is not None)
+    is_ok = says_ok and not result.hidden and not shows_failure
     if code is None or (int(code) == 0 and (result.is_error or is_ok)):
         word = "failed" if says_failed else "ok" if is_ok else ""
     else:
         word = f"exit {code}"
+    if result.hidden and says_ok:
+        word = NOT_KNOWN + result.hidden
     shown = clean(tests[-1], 100) if tests else ""
     if not says_failed and not is_ok:
         fault = next((line for line in lines if not line.startswith("Traceback (")), next(iter(lines), ""))

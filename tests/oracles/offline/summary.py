@@ -16,7 +16,7 @@ from .errors import errors
 from .files import files, folders
 from .open import open_items
 from .retract import ANCHOR, SUBSTITUTION, Renamed, outdate, reconcile, renamed
-from .runs import EDITS, WRITES, commands
+from .runs import EDITS, WRITES, commands, with_hidden
 from .said import decisions, requests
 from .terms import Term, Terms, quoted
 from .text import Line, Section, clean, is_code, sentences
@@ -48,9 +48,9 @@ def offline(ask: Ask, /) -> str:
     if ask.max_tokens < 1:
         return ""
     before = earlier(ask.previous)
-    known = [part for part in parts(ask.messages) if not _repeats(part, ask.previous)]
+    known = [part for part in with_hidden(parts(ask.messages)) if not _repeats(part, ask.previous)]
     size = max(len(ask.messages), 1)
-    after = [replace(part, at=part.at + size) for part in parts(ask.after)]
+    after = [replace(part, at=part.at + size) for part in with_hidden(parts(ask.after))]
     whole = [*known, *after]
     names = renamed(whole)
     new = list(_lines(known, after, size))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...errors import NoMessageError
 from ...models.prices import priced
 from ..ask import Answer
-from .client import Client, output_limit
+from ..sections import schema
+from .client import Client, output_limit, sections_of
 
 if TYPE_CHECKING:
     from ...models.model import Model
     from ..ask import Ask, Prompt, Usage
+
+_STRUCTURED = re.compile(r"claude-(?:[a-z]+-(?:4-[5-9]|[5-9])|opus-4-1)")
 
 THINKING = {"thinking", "redacted_thinking"}
 
@@ -40,6 +44,7 @@ class Anthropic(Client):
     shape = "anthropic"
     cheap = "claude-haiku-5-5"
     domain = "anthropic.com"
+    structures = _STRUCTURED
 
     def prompted(self, prompt: Prompt) -> dict[str, Any]:
         """Return the system text and the user message of a prompt."""
@@ -47,9 +52,10 @@ class Anthropic(Client):
 
     def create(self, client: Any, ask: Ask, seconds: float | None) -> Any:
         """Call ``messages.create``."""
-        return client.messages.create(
-            model=self.asked(ask), max_tokens=output_limit(ask), timeout=seconds, **self.request(ask)
-        )
+        # In the body, because older releases of the SDK have no such keyword.
+        form = {"output_config": {"format": {"type": "json_schema", "schema": schema(sections_of(ask))}}}
+        request = self.keywords(ask, {"extra_body": form})
+        return client.messages.create(model=self.asked(ask), max_tokens=output_limit(ask), timeout=seconds, **request)
 
     def serves(self, model: Model) -> bool:
         """Return whether the model is one of Anthropic's."""

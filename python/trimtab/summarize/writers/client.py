@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import SummaryError
 from ..attempts import Limits
 from ..prompt import render, turn
+from ..sections import AGENT
 from .server import basic, hooks, is_at, origin, password_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from re import Pattern
     from types import ModuleType
 
     from ...models.model import Model
     from ..ask import Answer, Ask, Prompt
+    from ..sections import Section
 
 NO_KEY = "no-key"
 """The key that a server gets that gets none: the SDKs refuse to start without one."""
@@ -32,6 +35,11 @@ MOST = 8_192
 def output_limit(ask: Ask) -> int:
     """Return the most output tokens of a call: the summary's limit is in another model's tokens, so twice that."""
     return min(2 * ask.max_tokens + 256, MOST)
+
+
+def sections_of(ask: Ask) -> tuple[Section, ...]:
+    """Return the sections of a summary."""
+    return ask.facts.sections if ask.facts else AGENT
 
 
 def need(package: str) -> None:
@@ -67,6 +75,8 @@ class Client(ABC):
     """The model that is asked if nobody names one."""
     domain: ClassVar[str]
     """The provider's own domain."""
+    structures: ClassVar[Pattern[str]]
+    """The provider's models whose answers it holds to a JSON schema."""
 
     def __post_init__(self) -> None:
         """Reject two keys, and a variable without a name."""
@@ -138,6 +148,19 @@ class Client(ABC):
             return {**ask.reuse_cache.request(turn(ask)), **self.options}
         return self.prompted(render(ask))
 
+    def is_structured(self, ask: Ask) -> bool:
+        """Return whether the provider can hold the answer to the summary's schema.
+
+        A request that reuses the session's cache has to equal it, and a policy's own words ask for a text.
+        """
+        is_own = self.base_url is None or is_at(self.base_url, self.domain)
+        free = ask.facts is not None and ask.reuse_cache is None
+        return free and is_own and bool(self.structures.match(self.asked(ask)))
+
+    def keywords(self, ask: Ask, form: dict[str, Any]) -> dict[str, Any]:
+        """Return the messages of a call, with ``form`` and what the caller's options say where it is structured."""
+        return {**form, **self.request(ask)} if ask.structured else self.request(ask)
+
     @abstractmethod
     def prompted(self, prompt: Prompt) -> dict[str, Any]:
         """Return the messages of a prompt."""
@@ -165,6 +188,17 @@ class _Session:
     def __init__(self, writer: Client) -> None:
         self._writer = writer
         self._client: Any = None
+        self._structured = True
+
+    def formed(self, ask: Ask) -> Ask:
+        """Return the request, structured where the provider can, and did not refuse that before."""
+        return replace(ask, structured=True) if self._structured and self._writer.is_structured(ask) else ask
+
+    def unformed(self, ask: Ask, error: Exception) -> bool:
+        """Return whether a structured request was refused, and is to be sent once more as a plain one."""
+        refused = ask.structured and getattr(error, "status_code", None) == 400
+        self._structured = self._structured and not refused
+        return refused
 
     def credentials(self) -> tuple[object, ...]:
         """Return the credentials in use."""
@@ -193,7 +227,14 @@ class Calls(_Session):
         if self._closed:
             raise TimeoutError  # nobody waits for the answer
         with self.noting_a_missing_key():
-            return self._writer.answer(self._writer.create(self._client, ask, seconds), ask)
+            asked = self.formed(ask)
+            try:
+                message = self._writer.create(self._client, asked, seconds)
+            except Exception as error:
+                if not self.unformed(asked, error):
+                    raise
+                message = self._writer.create(self._client, ask, seconds)
+            return self._writer.answer(message, ask)
 
     def close(self) -> None:
         """Close the connection, which ends a running call."""
@@ -214,7 +255,14 @@ class AsyncCalls(_Session):
             sdk = await asyncio.to_thread(import_module, self._writer.package)  # a second that would block the loop
             self._client = self._writer.open(sdk, "Async")
         with self.noting_a_missing_key():
-            return self._writer.answer(await self._writer.create(self._client, ask, seconds), ask)
+            asked = self.formed(ask)
+            try:
+                message = await self._writer.create(self._client, asked, seconds)
+            except Exception as error:
+                if not self.unformed(asked, error):
+                    raise
+                message = await self._writer.create(self._client, ask, seconds)
+            return self._writer.answer(message, ask)
 
     async def close(self) -> None:
         """Close the connection."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import NoMessageError
 from ...models.prices import priced
 from ..ask import Answer
-from .client import NO_KEY, Client, output_limit
+from ..sections import schema
+from .client import NO_KEY, Client, output_limit, sections_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -22,6 +23,7 @@ REASONING = 4_096
 
 _OPENAI_URL = re.compile(r"://[^/]*\bopenai\b")
 _OPENAI_MODEL = re.compile(r"gpt-|o\d|chatgpt|codex")
+_STRUCTURED = re.compile(r"gpt-(?:4o|4\.1|[5-9])|o[1345](?:-|$)")
 _REASONING_TEXT = re.compile(r"\s*<think>(?:.*?</think>\s*|.*\Z)", re.DOTALL)
 
 
@@ -48,6 +50,7 @@ class OpenAI(Client):
     shape = "openai_chat"
     cheap = "gpt-5.4-mini"
     domain = "openai.com"
+    structures = _STRUCTURED
 
     def open(self, sdk: ModuleType, prefix: str = "") -> Any:
         """Return a client of the SDK, which refuses to start without a key; a local server needs none."""
@@ -67,7 +70,8 @@ class OpenAI(Client):
         # OpenAI's newer models refuse `max_tokens`; many other servers know nothing else.
         tokens = output_limit(ask)
         limit = {"max_completion_tokens": tokens + REASONING} if self._is_openai else {"max_tokens": tokens}
-        request = {**limit, **self.request(ask)}
+        form = {"name": "summary", "strict": True, "schema": schema(sections_of(ask))}
+        request = {**limit, **self.keywords(ask, {"response_format": {"type": "json_schema", "json_schema": form}})}
         return client.chat.completions.create(model=self.asked(ask), timeout=seconds, **request)
 
     @property

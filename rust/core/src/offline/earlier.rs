@@ -12,7 +12,7 @@ use super::text::{clean, is_code, sentences};
 use super::tool_runs::{LATER_CLEAN, LATER_OK, plain};
 use super::words::Set;
 
-pattern!(COMMAND = r"^(`[^`]*`.*?)(?: \(x\d+\))?(?:: (ok|exit 0|exit|failed|no result|output shows)\b|$)",);
+pattern!(COMMAND = r"^(`[^`]*`.*?)(?: \(x\d+\))?(?:: (ok|exit 0|exit|failed|no result|not known|output shows)\b|$)",);
 pattern!(TIMES = r" \(x\d+\)$");
 
 /// The contents of an earlier summary.

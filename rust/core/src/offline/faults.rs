@@ -68,7 +68,7 @@ fn faults(text: &str) -> Vec<String> {
 }
 
 /// Whether one of a line's first words reports a failure and does not follow "0" or "no", or a program's message does.
-fn reports_failure(raw: &str) -> bool {
+pub(super) fn reports_failure(raw: &str) -> bool {
     let start = head(raw, 200);
     let line = words(start).take(6).collect::<Vec<_>>().join(" ");
     let mut from = 0;

@@ -4,11 +4,15 @@
 
 mod arguments;
 mod choose;
+mod claims;
 mod earlier;
 mod endings;
 mod errors;
+mod excerpt;
+mod facts;
 mod faults;
 mod files;
+mod hidden;
 mod line;
 mod names;
 mod open_work;
@@ -26,6 +30,9 @@ mod tool_runs;
 mod words;
 
 pub use arguments::Arguments;
+pub use claims::{Claim, unfounded};
+pub use excerpt::shorten;
+pub use facts::Facts;
 pub use part::{HOSTED, Kind, Part};
 pub use read::Reader;
 pub use summary::{Zone, summary};

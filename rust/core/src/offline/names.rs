@@ -80,7 +80,7 @@ pub struct Term {
 }
 
 /// Adds the names in a run of characters without white space, brackets and quotes, each once.
-fn names(run: &str, out: &mut Vec<(String, Sort)>) {
+pub fn names(run: &str, out: &mut Vec<(String, Sort)>) {
     let run = run.trim_end_matches(ENDS).trim_start_matches([':', ',', '+', '%', '@']);
     if !(4..=LONGEST).contains(&length(run)) || COMMON.contains(&run) {
         return;

@@ -9,12 +9,12 @@ use super::text::clean;
 
 pattern!(
     /// A line in which an agent states a command's exit code.
-    EXIT = r"(?im)^(?:exit (?:code|status):? ?|<(?:returncode|return_code|exit_?code)>|command executed .*\bexit code: ",
+    pub(super) EXIT = r"(?im)^(?:exit (?:code|status):? ?|<(?:returncode|return_code|exit_?code)>|command executed .*\bexit code: ",
     r"|[\[<]?(?:(?:(?:the )?(?:process|command|program)|shellid: ?\w+) )?(?:exited|completed|finished|failed|terminated)",
     r" with (?:exit )?(?:code|status):? )(-?[0-9]{1,10})(?:</\w+>)?[.\]>]*\r?$",
 );
 pattern!(
-    TESTS = r"\b\d+ (?:passed|failed|errors?|passing|failing|problems?|issues?|tests?)\b",
+    pub(super) TESTS = r"\b\d+ (?:passed|failed|errors?|passing|failing|problems?|issues?|tests?)\b",
     r"|^test result:|^Tests:|^FAIL\b",
 );
 pattern!(
@@ -29,6 +29,8 @@ pattern!(
 
 /// Characters at each end of a result in which an exit code is looked for: agents write a few lines around the output.
 const MARGIN: usize = 600;
+/// Before the reason why the outcome of a command is not known.
+pub const NOT_KNOWN: &str = "not known, ";
 /// Before the words that a result of unknown outcome shows.
 pub const OUTPUT_SHOWS: &str = "output shows: ";
 
@@ -43,16 +45,20 @@ impl Part {
         self.failed() || (self.stated().tests_fail.is_none() && !self.faults().is_empty())
     }
 
-    /// Whether a result says that its call succeeded, and its output shows no failure.
+    /// Whether a result says that its call succeeded, and neither the command hides its exit code nor the output shows a
+    /// failure.
     pub fn is_ok(&self) -> bool {
-        self.says_ok() && !self.shows_failure()
+        self.says_ok() && self.hidden.is_none() && !self.shows_failure()
     }
 
-    /// How the call of a result ended: `ok`, `failed` or the exit code where it is stated, and what the output shows.
+    /// How the call of a result ended: `ok`, `failed` or the exit code where it is stated, why it is not known where the
+    /// command hides it, and what the output shows.
     pub fn ending(&self) -> String {
         let Stated { code, tests, tests_fail } = self.stated();
         let is_ok = self.is_ok();
+        let hidden = self.hidden.filter(|_| self.says_ok());
         let word = match code {
+            _ if hidden.is_some() => format!("{NOT_KNOWN}{}", hidden.unwrap_or_default()),
             Some(code) if !is_zero(code) || !(is_ok || self.is_error == Some(true)) => format!("exit {code}"),
             _ if self.says_failed() => "failed".to_owned(),
             _ if is_ok => "ok".to_owned(),

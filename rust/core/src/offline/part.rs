@@ -41,6 +41,8 @@ pub struct Part {
     pub is_error: Option<bool>,
     /// The exit codes that the fields of a result state.
     pub codes: Vec<i64>,
+    /// Of a result, why the success that it states is not its command's.
+    pub hidden: Option<&'static str>,
     /// The shell command of a call, computed at its first use.
     pub shell: OnceCell<String>,
     /// The target of a call, computed at its first use.

@@ -1,6 +1,7 @@
 //! Reads messages of any provider into parts: texts, tool calls and results.
 
 use super::arguments::Arguments;
+use super::hidden::hides;
 use super::part::{HOSTED, Kind, Part};
 use super::pattern::{head, pattern, strip};
 use super::words::Map;
@@ -60,6 +61,8 @@ pub struct Reader {
     at: i64,
     /// Number of calls and of results without an id, by tool: Gemini pairs them by their order.
     numbers: Map<(bool, String), usize>,
+    /// By the id of a shell command, why its exit code is hidden.
+    hidden: Map<String, Option<&'static str>>,
 }
 
 impl Reader {
@@ -98,6 +101,11 @@ impl Reader {
             let number = self.numbers.entry((part.kind == Kind::Call, part.name.clone())).or_default();
             *number += 1;
             part.id = format!("{} {number}", part.name);
+        }
+        if part.kind == Kind::Call && !part.shell().is_empty() {
+            self.hidden.insert(part.id.clone(), hides(part.shell()));
+        } else if part.kind == Kind::Result {
+            part.hidden = self.hidden.get(&part.id).copied().flatten();
         }
         if part.kind != Kind::Result || part.text != INTERRUPTED {
             self.parts.push(part);

@@ -6,7 +6,7 @@ use super::arguments::Value;
 use super::endings::{Endings, Later};
 use super::line::{Line, Section, float, one_if};
 use super::ordered::Ordered;
-use super::outcome::OUTPUT_SHOWS;
+use super::outcome::{NOT_KNOWN, OUTPUT_SHOWS};
 use super::part::{Kind, Part};
 use super::pattern::{head, length, pattern, strip, words};
 use super::text::clean;
@@ -166,6 +166,8 @@ fn with_output(result: &Part, script: bool) -> String {
         ending
     } else if ending.is_empty() {
         format!("{OUTPUT_SHOWS}{output}")
+    } else if ending.starts_with(NOT_KNOWN) {
+        format!("{ending}; {OUTPUT_SHOWS}{output}")
     } else {
         format!("{ending}; {output}")
     }

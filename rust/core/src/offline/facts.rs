@@ -1,0 +1,132 @@
+//! The facts of a zone that a written summary must have: rules, requests, files written, open tasks, and tests.
+
+use super::files::{Done, files};
+use super::open_work::tasks;
+use super::part::{Kind, Part};
+use super::pattern::{length, lines, pattern, strip};
+use super::statements::RULE;
+use super::text::{clean, is_code, sentences, split};
+use super::tool_runs::plain;
+use super::words::{Map, Set};
+
+pattern!(
+    /// A word of [`RULE`] that says how something is.
+    DESCRIBES = r"(?i)\b(?:(?:i|we) (?:don'?t|do not) (?:know|think|remember|see|mind|care)",
+    r"|(?:it|they|this|that|which|there|he|she) (?:don'?t|do not|never|always))\b",
+);
+pattern!(
+    /// A heading of rules, in the languages that a summary is written in.
+    RULES = r"(?i)^#+\s*(?:the )?(?:(?:standing |user )?(?:rules|constraints)|regeln|r[eè]gles|reglas|regras|правила|规则|規則|ルール|규칙)",
+);
+pattern!(TESTS = r"(?i)\b(?:tests?|pytest|jest|vitest|tox|nox|rspec|ctest|phpunit|check|build|lint)\b");
+
+/// Characters of a rule's paragraph.
+const RULE_CHARS: usize = 500;
+
+/// The facts of a zone.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The paragraphs in which the user gives a rule, oldest first, those of an earlier summary in front.
+    pub rules: Vec<String>,
+    /// The first words of the first request; empty if an earlier summary has it.
+    pub request: String,
+    /// The files that calls wrote and did not delete afterwards.
+    pub written: Vec<String>,
+    /// The tasks that are not done: text and status.
+    pub tasks: Vec<(String, String)>,
+    /// The last run of each test or build command: the command, and whether it shows a failure; None if it says nothing.
+    pub tests: Vec<(String, Option<bool>)>,
+}
+
+impl Facts {
+    /// The facts of the parts, of which `after` stay behind the summary.
+    #[must_use]
+    pub fn of(parts: &[Part], after: &[Part], previous: &str) -> Self {
+        let zone: Vec<&Part> = parts.iter().collect();
+        let whole: Vec<&Part> = parts.iter().chain(after).collect();
+        let done = |status: &str| matches!(status, "completed" | "done" | "deleted" | "cancelled");
+        let open = tasks(&whole);
+        Self {
+            rules: rules(&zone, previous),
+            request: if previous.is_empty() { request(&zone) } else { String::new() },
+            written: written(&zone),
+            tasks: open
+                .iter()
+                .filter(|(_, (text, status))| !done(status) && !text.is_empty())
+                .map(|(_, (text, status))| (clean(text, 160), status.replace('_', " ")))
+                .collect(),
+            tests: tests(&whole),
+        }
+    }
+}
+
+fn rules(parts: &[&Part], previous: &str) -> Vec<String> {
+    let mut found = of_earlier(previous);
+    let users = parts.iter().filter(|part| part.kind == Kind::User);
+    found.extend(users.flat_map(|part| sentences(&part.text, RULE_CHARS)).filter(|one| is_rule(one)));
+    for part in parts.iter().filter(|part| part.kind == Kind::Earlier) {
+        found.extend(of_earlier(&part.text));
+    }
+    let mut seen = Set::default();
+    found.retain(|rule| seen.insert(rule.clone()));
+    found
+}
+
+/// The rules of an earlier summary: the lines under its heading of rules, and others that give one.
+fn of_earlier(text: &str) -> Vec<String> {
+    let (mut under, mut found) = (false, Vec::new());
+    for line in lines(text) {
+        if line.starts_with('#') {
+            under = RULES.is_match(line);
+        } else if let Some(item) = strip(line).strip_prefix("- ") {
+            let item = clean(item, RULE_CHARS);
+            if under && !item.is_empty() || is_rule(&item) {
+                found.push(item);
+            }
+        }
+    }
+    found
+}
+
+/// Whether a line of the user gives a rule, and does not only say how something is.
+fn is_rule(line: &str) -> bool {
+    length(line) >= 8
+        && !line.ends_with('?')
+        && (!is_code(line) || line.ends_with(['.', '!', '。', '！']))
+        && split(line).iter().any(|one| RULE.is_match(&DESCRIBES.replaced(one, "")))
+}
+
+fn request(parts: &[&Part]) -> String {
+    let first = parts.iter().filter(|part| part.kind == Kind::User);
+    first.flat_map(|part| sentences(&part.text, 300)).find(|one| length(one) >= 12 && !is_code(one)).unwrap_or_default()
+}
+
+fn written(parts: &[&Part]) -> Vec<String> {
+    let (mut last, mut order): (Map<String, Done>, Vec<String>) = (Map::default(), Vec::new());
+    for (path, done) in files(parts) {
+        let path = clean(&path, 160);
+        if done == Done::Read || path.is_empty() || path.contains(' ') {
+            continue;
+        }
+        if last.insert(path.clone(), done).is_none() {
+            order.push(path);
+        }
+    }
+    order.retain(|path| last[path] != Done::Deleted);
+    order
+}
+
+fn tests(parts: &[&Part]) -> Vec<(String, Option<bool>)> {
+    let results: Map<&str, &Part> =
+        parts.iter().filter(|part| part.kind == Kind::Result).map(|part| (part.id.as_str(), *part)).collect();
+    let mut found: Vec<(String, Option<bool>)> = Vec::new();
+    for call in parts.iter().filter(|part| part.kind == Kind::Call && TESTS.is_match(part.shell())) {
+        let fails = results
+            .get(call.id.as_str())
+            .and_then(|result| if result.shows_failure() { Some(true) } else { result.is_ok().then_some(false) });
+        let command = plain(call.shell());
+        found.retain(|(known, _)| *known != command);
+        found.push((command, fails));
+    }
+    found
+}
