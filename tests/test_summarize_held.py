@@ -271,6 +271,20 @@ def test_a_long_result_is_cut_to_lines_of_its_own_in_their_order(lines: list[str
     assert sum(len(line) + 1 for line in kept) <= 602 + len(kept)
 
 
+ODD = st.text(st.sampled_from("aü日한 \n.,'\"`/\\-1_é\u0301😀İ:@#[]“”"), max_size=40)
+
+
+@given(ODD, ODD, ODD)
+def test_no_text_breaks_a_check(answer: str, user: str, output: str) -> None:
+    messages = [said("user", user), *ran("t", user, output * 20)]
+    _core.unfounded([answer], (messages, []), [output])
+    _core.facts((messages, []), answer)
+    _core.entries(messages, 100)
+    made = ask(*messages)
+    left = held(Answer(own(answer)), made)
+    assert held(Answer(left.text), made).text == left.text, "idempotent"
+
+
 def test_lines_with_errors_and_names_that_come_back_stay_in_a_result_of_a_request() -> None:
     log = [f"compiling unit number {n} of all" for n in range(600)]
     log[300], log[400] = "error: parse_args was not found", "note: src/app/main.py has it"

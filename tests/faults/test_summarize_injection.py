@@ -189,7 +189,8 @@ def test_a_summary_that_repeats_an_injection_stays_in_its_envelope(text: str) ->
         content = content if isinstance(content, str) else content[0]["text"]
         found = unwrap(content)
         assert placed["role"] == "user"
-        assert found.text == said.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        assert found.text.startswith(said.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        assert done.dropped == ()
         assert len(re.findall(r"<\s*/\s*trimtab-summary", content, flags=re.I)) == 1
         assert content.endswith("</trimtab-summary>")
         plain = trimtab.Compactor(GPT, provider=provider, summarizer=lambda _: "fine")

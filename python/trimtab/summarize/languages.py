@@ -45,6 +45,9 @@ MOST = 20_000
 SHARE = 0.15
 """Share of the letters from which a script decides: a word of another language is longer, and names are Latin."""
 
+LETTERS = 10
+"""Letters of another script for each common word of a language in which a text quotes them."""
+
 LEAST = 6
 """Common words that tell a language of Latin letters."""
 
@@ -79,12 +82,15 @@ def language(text: str) -> str | None:
 
 
 def is_both(text: str, one: str, other: str) -> bool:
-    """Return whether a text in one language also has many common words that only the other has: it quotes that."""
-    if one not in _TABLE or other not in _TABLE:
+    """Return whether a text in one language also has many common words that only the other has: it quotes one."""
+    if other not in _TABLE:
         return False
-    own, others = _TABLE[one] - _TABLE[other], _TABLE[other] - _TABLE[one]
     words = [word.lower() for word in _WORD.findall(text)]
-    return 3 * sum(word in others for word in words) > sum(word in own for word in words)
+    others = sum(word in _TABLE[other] - _TABLE.get(one, frozenset()) for word in words)
+    if one not in _TABLE:
+        letters = sum(len(script.findall(text)) for code, script in _SCRIPTS if code == one)
+        return LETTERS * others > letters
+    return 3 * others > sum(word in _TABLE[one] - _TABLE[other] for word in words)
 
 
 def hits_of(text: str) -> dict[str, int]:

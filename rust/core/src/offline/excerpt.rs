@@ -52,7 +52,7 @@ fn bare(run: &str) -> &str {
 }
 
 fn is_name(run: &str) -> bool {
-    run.len() >= 4 && !run.bytes().all(|b| b.is_ascii_lowercase()) && !run[1..].bytes().all(|b| b.is_ascii_lowercase())
+    run.len() >= 4 && !run.bytes().skip(1).all(|b| b.is_ascii_lowercase())
 }
 
 fn shortened(text: &str, most: usize, named: &Set<&str>) -> String {
