@@ -1,4 +1,4 @@
-"""Code that runs while messages are compared may remove them: a part is looked at for as long as it lives, and no longer.
+"""Code that runs while messages are compared may remove them: no part is looked at when it is gone.
 
 Each case is a process of its own, whose allocator overwrites what is freed: what reads it ends the process.
 """
