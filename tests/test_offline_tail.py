@@ -32,7 +32,7 @@ def test_a_failure_that_nothing_followed_stays_one():
     "command",
     [
         "pytest tests/test_load.py",
-        "pytest -q tests/test_load.py 2>&1 | tail -5",
+        "pytest -q tests/test_load.py 2>&1",
         "pytest tests/test_load.py tests/test_save.py",
     ],
     ids=["same command", "shown otherwise", "with more files"],
@@ -41,6 +41,12 @@ def test_a_command_that_goes_well_in_the_tail_resolves_the_failure(command):
     found = told(ZONE, run(2, command, GREEN))
     assert found["Errors"] == ["E KeyError: 'retries' (resolved)"]
     assert found["Commands"] == ["`pytest tests/test_load.py`: exit 1; 1 failed in 0.2s, later ok"]
+
+
+def test_a_command_that_hides_its_exit_code_in_the_tail_resolves_no_failure():
+    found = told(ZONE, run(2, "pytest -q tests/test_load.py 2>&1 | tail -5", GREEN))
+    assert found["Errors"] == ["E KeyError: 'retries' (a later call shows none)"]
+    assert found["Commands"] == ["`pytest tests/test_load.py`: exit 1; 1 failed in 0.2s, a later call shows no failure"]
 
 
 @pytest.mark.parametrize("command", ["pytest tests/test_save.py", "ruff check tests/test_load.py", "pytest"])

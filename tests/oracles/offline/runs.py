@@ -212,7 +212,7 @@ def outcome(result: Part) -> Outcome:
         word = "failed" if says_failed else "ok" if is_ok else ""
     else:
         word = f"exit {code}"
-    if result.hidden and says_ok:
+    if result.hidden and says_ok and not shows_failure:
         word = NOT_KNOWN + result.hidden
     shown = clean(tests[-1], 100) if tests else ""
     if not says_failed and not is_ok:

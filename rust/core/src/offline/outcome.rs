@@ -52,11 +52,11 @@ impl Part {
     }
 
     /// How the call of a result ended: `ok`, `failed` or the exit code where it is stated, why it is not known where the
-    /// command hides it, and what the output shows.
+    /// command hides it and no failure shows, and what the output shows.
     pub fn ending(&self) -> String {
         let Stated { code, tests, tests_fail } = self.stated();
         let is_ok = self.is_ok();
-        let hidden = self.hidden.filter(|_| self.says_ok());
+        let hidden = self.hidden.filter(|_| self.says_ok() && !self.shows_failure());
         let word = match code {
             _ if hidden.is_some() => format!("{NOT_KNOWN}{}", hidden.unwrap_or_default()),
             Some(code) if !is_zero(code) || !(is_ok || self.is_error == Some(true)) => format!("exit {code}"),
