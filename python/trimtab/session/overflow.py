@@ -37,6 +37,10 @@ _TOO_LONG = re.compile(
             r"too large for model with \d+ maximum context",  # Mistral
             r"context length of only \d|n_keep\W+\d+\W+n_ctx",  # LM Studio
             r"prompt has [\d,.]+ tokens, but",
+            r"tokens (?:\(?\d[\d,]{0,18}\)? )?exceed",  # Azure, Bedrock's OpenAI endpoint
+            r"range of input length should be",  # DashScope
+            r"length of all messages is too long",  # Perplexity
+            r"exceed\w* max message tokens",  # Volcengine
             r"too many (?:input )?tokens|token limit exceeded",
             r"^\s*400 (?:status code )?\(no body\)",  # Cerebras
         )
@@ -69,7 +73,7 @@ _STATUS = re.compile(
 """HTTP status 413 in a text."""
 
 _BYTES = tuple(
-    re.compile(rf"{before}\D{{0,30}}?\b(\d[\d,]*(?:\.\d+)?) ?({_UNIT})?", re.IGNORECASE)
+    re.compile(rf"{before}\D{{0,30}}?\b(\d[\d,]{{0,18}}(?:\.\d+)?) ?({_UNIT})?", re.IGNORECASE)
     for before in (">", r"\bmax\w*", r"\blimit", r"\bexceed\w*")
 )
 """A limit in bytes; the first word that a number follows decides, because an error may state what was sent too."""
@@ -94,17 +98,26 @@ _TOO_LARGE = 413
 _NO_LENGTH = frozenset({401, 402, 403, 404, 429, 503, 529})
 """HTTP statuses that say nothing about a prompt's length, whatever the text."""
 
-_N = r"\(?(\d[\d,]*)"
+_N = r"\(?(\d[\d,]{0,18})"
+"""A number; bounded, because a longer one would make the search quadratic, and an ``int`` raises past 4,300 digits."""
+
+_ABOVE = re.compile(rf"{_N}\)?(?: [a-z]+){{0,3}}\)? exceed\w*(?: [a-z']+){{0,8}}? {_N}", re.IGNORECASE)
+"""The tokens sent, and the limit that they exceed (llama.cpp, Google, Copilot, Poolside, Workers AI)."""
+
+_IS_SENT = r"(?![\d,]{0,18}\)?(?: tokens)?\)? (?:exceed|is (?:longer|greater|larger)))"
+"""Follows a limit, and no number that was sent."""
+
 _LIMITS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"tokens > {_N} maximum",  # Anthropic
         rf"context limit: \d+ \+ \d+ > {_N}",  # Anthropic, with max_tokens
-        rf"(?:context|prompt|input|model|sequence) length(?: is| of|:)?(?: only)? {_N}",  # OpenAI, xAI, vLLM, LM Studio
+        rf"(?:context|prompt|input|model|sequence) length(?: is| of|:)?(?: only)? {_N}{_IS_SENT}",  # OpenAI, xAI, vLLM
         rf"(?:context|token|model)[ _](?:size|window|limit)(?: is| of|:)? {_N}",  # llama.cpp, Kimi
         rf"tokens allowed {_N}",  # Google
         rf"model with {_N} maximum",  # Mistral
-        rf"(?:max input tokens:|exceeds the limit of|limit is|must be <=) {_N}",  # Bedrock, Copilot, Cerebras, TGI
+        rf"(?:max input tokens:|limit of|limit is|must be <=) {_N}",  # Bedrock, Copilot, Azure, Cerebras, TGI
+        rf"input length should be \[\d{{1,18}}, ?{_N}",  # DashScope
         rf"n_ctx\W+{_N}",  # LM Studio
     )
 )
@@ -119,8 +132,8 @@ _SENT = tuple(
         rf"n_keep\W+{_N}",  # LM Studio
     )
 )
-_BOTH = re.compile(r"context limit: (\d+) \+ (\d+) >")
-"""Anthropic's prompt and ``max_tokens``."""
+_BOTH = re.compile(rf"context limit: {_N} \+ {_N} >|passed {_N} input tokens and requested {_N} output")
+"""The prompt and the answer's tokens (Anthropic, vLLM)."""
 
 _OVER = re.compile(rf"exceeded max context length by {_N}", re.IGNORECASE)  # Ollama
 _FIELDS = {"n_ctx": "limit", "n_prompt_tokens": "sent", "limit": "bytes"}
@@ -182,8 +195,9 @@ def refusal(error: object) -> Refusal:
     if unit == "bytes":
         stated = found.numbers.get("bytes") if "entity.too.large" in found.codes else _stated_bytes(found.texts)
         return Refusal(by_bytes=True, limit_bytes=stated)
-    limit = found.numbers.get("limit") or _first(_LIMITS, found.texts)
-    sent = found.numbers.get("sent") or _total(found.texts) or _first(_SENT, found.texts)
+    above = _pair(_ABOVE, found.texts)
+    limit = found.numbers.get("limit") or above[1] or _first(_LIMITS, found.texts)
+    sent = found.numbers.get("sent") or above[0] or sum(_pair(_BOTH, found.texts)) or _first(_SENT, found.texts)
     over = sent - limit if limit and sent and sent > limit else None
     return Refusal(limit, over or _first((_OVER,), found.texts))
 
@@ -221,9 +235,11 @@ def _first(patterns: tuple[re.Pattern[str], ...], texts: list[str]) -> int | Non
     return next((int(hit[1].replace(",", "")) for hit in hits), None)
 
 
-def _total(texts: list[str]) -> int | None:
-    hits = (hit for text in texts if (hit := _BOTH.search(text)))
-    return next((int(hit[1]) + int(hit[2]) for hit in hits), None)
+def _pair(pattern: re.Pattern[str], texts: list[str]) -> tuple[int, int]:
+    """Return the two numbers that a pattern finds, zeros where it finds none."""
+    hit = next((hit for text in texts if (hit := pattern.search(text))), None)
+    first, second = (int(number.replace(",", "")) for number in hit.groups() if number) if hit else (0, 0)
+    return first, second
 
 
 def _status(error: object) -> int | None:
