@@ -149,6 +149,9 @@ class Session(Builder):
                 if len(results) > 1:  # a single line stays as it is, for the repair to judge
                     content = sorted(content, key=lambda block: block["type"] != "tool_result")
                 self.messages.append({"role": "user", "content": content})
+        if self.model is None:  # a compaction left no answer: the model that spoke last goes on
+            spoken = (line.value["message"].get("model") for line in reversed(tree.sent) if line.role == "assistant")
+            self.model = next(filter(None, map(text_of, spoken)), None)
 
     def _add_usage(self, parts: list[Line]) -> None:
         """Add the usage of a response: its lines repeat the input, and only the last may have the full output."""

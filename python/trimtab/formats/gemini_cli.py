@@ -112,6 +112,8 @@ class _Session(Builder):
             self.entries = new if before.keys() <= new.keys() else before | new
         for key in before.keys() - self.entries.keys():
             self.leave(before[key].get("type"), "compacted")
+        for entry in before.values():
+            self.model = text_of(entry.get("model")) or self.model
 
     def add(self, key: str, entry: dict[str, Any]) -> None:
         """Add a message."""

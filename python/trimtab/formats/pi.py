@@ -44,6 +44,8 @@ def read(records: FileRecords, *, whole: bool) -> Builder:
         starts = (i for is_first in (_is_first, _follows_first) for i in range(last) if is_first(path[i], compaction))
         first = next(starts, last)
         session.say(**summary(compaction.get("summary")))
+    before = (_model(entry) for entry in reversed(path[: max(first, 0)]))
+    session.model = next(filter(None, before), None)
     for i, entry in enumerate(path):
         if not whole:
             session.is_prompt = i > last  # kept messages followed others in their prompts
@@ -82,6 +84,18 @@ def _follows_first(entry: _Entry, compaction: dict[str, Any]) -> bool:
     return bool(entry.parent and entry.parent == compaction.get("firstKeptEntryId"))
 
 
+def _role(message: dict[str, Any]) -> str:
+    """Return a message's role; one that was lost, as some extensions lose it, is a result's where it answers a call."""
+    return text_of(message.get("role")) or ("toolResult" if text_of(message.get("toolCallId")) else "")
+
+
+def _model(entry: _Entry) -> str:
+    """Return the model that an entry names, empty if it names none."""
+    if entry.kind not in ("message", "model_change"):
+        return ""
+    return text_of(entry.value.get("modelId")) or text_of(dict_of(entry.value.get("message")).get("model"))
+
+
 class _Session(Builder):
     """The messages in Chat's shape."""
 
@@ -94,7 +108,7 @@ class _Session(Builder):
             value = record.value
             if not isinstance(value, dict) or not isinstance(value.get("type"), str):
                 self.skip(record, "no entry")
-            elif value["type"] == "message" and not isinstance(dict_of(value.get("message")).get("role"), str):
+            elif value["type"] == "message" and not _role(dict_of(value.get("message"))):
                 self.skip(record, "no message in it")
             elif value["type"] == "session":
                 self.leave("session")
@@ -137,7 +151,7 @@ class _Session(Builder):
 
     def _add_message(self, message: dict[str, Any]) -> None:
         """Add a message by its role."""
-        role, content = message["role"], message.get("content")
+        role, content = _role(message), message.get("content")
         self.leave_fields(message, _MESSAGE, "message", role)
         if role == "assistant":
             self._add_answer(message, self.objects(content, "message", role))
