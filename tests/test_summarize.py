@@ -17,7 +17,7 @@ import trimtab
 from support import loopback
 from support.checker import check
 from support.loopback import DIALECTS, Reply
-from support.models import CLAUDE_HAIKU, GEMINI, GPT
+from support.models import CLAUDE_HAIKU, GEMINI_UNSIGNED, GPT
 from support.transcripts import PROVIDERS, transcript
 from trimtab import Answer, Ask, Compacted, FellBack, Limits
 from trimtab.models.prices import priced
@@ -554,6 +554,6 @@ def test_parallel_calls_without_ids_have_results_of_their_own() -> None:
     for n in range(12):
         talk.append({"role": "model", "parts": both("functionCall", args={"n": n})})
         talk.append({"role": "user", "parts": both("functionResponse", response={"output": "word " * 500})})
-    trimtab.Compactor(GEMINI, policy="goat", summarizer=writer).compact(talk)
+    trimtab.Compactor(GEMINI_UNSIGNED, policy="goat", summarizer=writer).compact(talk)
     prompt = "".join(render(ask).user for ask in asked)
     assert prompt.count("result of read") == prompt.count("result of run") > 0
