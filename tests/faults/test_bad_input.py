@@ -178,8 +178,8 @@ def test_d7_readable_but_invalid_messages_are_diagnosed_and_repaired(kind):
     messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "so"}, ODD[kind]]
     messages += [{"role": "assistant", "content": "and"}, {"role": "user", "content": "on"}]
     before = deep_hash(messages)
-    assert trimtab.validate(messages, provider="anthropic")
-    mended = trimtab.repair(messages, provider="anthropic")
+    assert trimtab.validate(messages, provider="anthropic", model=CLAUDE)
+    mended = trimtab.repair(messages, provider="anthropic", model=CLAUDE)
     assert mended.changes
     assert check(list(mended.messages), "anthropic") == []
     assert ("mind this" in json.dumps(mended.messages)) == ("mind this" in json.dumps(messages)), "no text is lost"
