@@ -39,6 +39,29 @@ SHAPES = {
 }
 
 
+def calls(messages):
+    """The number of calls of functions in which a list is repaired."""
+    made = 0
+
+    def profile(_frame, event, _argument):
+        nonlocal made
+        made += event in ("call", "c_call")
+
+    sys.setprofile(profile)
+    try:
+        done = repair(messages, provider="anthropic", alternation=True)
+    finally:
+        sys.setprofile(None)
+    assert done.changes
+    return made
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_repair_makes_calls_in_proportion_to_its_list(shape):
+    calls(shape(10))  # the first one loads modules
+    assert calls(shape(1_600)) <= 9 * calls(shape(200))
+
+
 def seconds(messages):
     best = 60.0
     for _ in range(3):
@@ -49,6 +72,7 @@ def seconds(messages):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_repair_takes_time_in_proportion_to_its_list(shape):
     """Eight times the list: 64 times the time where it is quadratic, 8 where it is linear."""

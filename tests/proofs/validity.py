@@ -173,12 +173,12 @@ def run_repairs(longest: int, totals: Totals) -> None:
         for kinds in itertools.product(KINDS, repeat=length):
             messages = from_kinds("".join(kinds), 8)
             for in_flight in (False, True):
-                done = repair(messages, provider="anthropic", in_flight=in_flight)
+                done = repair(messages, provider="anthropic", in_flight=in_flight, model=CLAUDE)
                 totals.lists += 1
                 totals.counts["valid already"] += done.messages is messages
                 if faults := check(list(done.messages), "anthropic", in_flight=in_flight):
                     raise InvalidListError(f"{faults[0]}: {kinds} became {json.dumps(done.messages)}")
-                again = repair(done.messages, provider="anthropic", in_flight=in_flight)
+                again = repair(done.messages, provider="anthropic", in_flight=in_flight, model=CLAUDE)
                 lost = _texts(messages) - _texts(done.messages)
                 if again.messages is not done.messages or lost:
                     raise InvalidListError(f"not idempotent, or lost {lost}: {kinds}")
